@@ -1,0 +1,31 @@
+// buf: bytes that grow at the end. Fails by its flag, checked once: appending to a failed buf does
+// nothing, so that a writer need not test every append. Thread: one owner.
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <weft/weft.h>
+
+struct buf {
+    char *data;
+    size_t size, capacity;
+    bool has_failed;  // memory was refused; the content is incomplete
+};
+
+void buf_fini(struct buf *buf);
+
+// Makes room for `more` bytes behind the content; NULL (and has_failed) when memory is refused.
+char *buf_reserve(struct buf *buf, size_t more);
+
+void buf_append(struct buf *buf, const void *data, size_t size);
+void buf_append_text(struct buf *buf, const char *text);
+void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The content with a zero behind it, which is not counted in size; "" for an empty buf.
+const char *buf_text(struct buf *buf);
+
+static inline weft_bytes buf_bytes(const struct buf *buf)
+{
+    return (weft_bytes){buf->data, buf->size};
+}
+
+#endif
