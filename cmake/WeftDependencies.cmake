@@ -1,0 +1,22 @@
+# What we link with, found by pkg-config, as the interface target `weft_dependencies`.
+# A missing one stops here; `make` installs them first (tools/packages.sh).
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.3)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
+pkg_check_modules(XXHASH REQUIRED libxxhash>=0.8) # only its header: XXH_INLINE_ALL
+pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka>=1.1) # only for the tests
+
+add_library(weft_dependencies INTERFACE)
+target_include_directories(weft_dependencies SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS})
+if(WEFT_LEAN)
+  # In a static program the archives themselves are linked; pkg-config would name shared libraries.
+  foreach(name IN ITEMS uv_a protobuf-c jansson)
+    find_library(WEFT_STATIC_${name} NAMES lib${name}.a REQUIRED)
+    target_link_libraries(weft_dependencies INTERFACE ${WEFT_STATIC_${name}})
+  endforeach()
+  target_link_libraries(weft_dependencies INTERFACE pthread dl rt m)
+else()
+  target_link_libraries(weft_dependencies INTERFACE
+    PkgConfig::UV PkgConfig::PROTOBUF_C PkgConfig::JANSSON m)
+endif()

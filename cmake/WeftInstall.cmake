@@ -1,0 +1,28 @@
+# `make install`: command, libraries, header, pkg-config file, manual pages, completions.
+configure_file(${PROJECT_SOURCE_DIR}/cmake/weft.pc.in ${PROJECT_BINARY_DIR}/weft.pc @ONLY)
+
+if(TARGET weft)
+  install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET weft_shared)
+  install(TARGETS weft_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET weft_static)
+  install(FILES ${PROJECT_BINARY_DIR}/libweft.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/include/weft)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+install(FILES ${PROJECT_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(section IN ITEMS 1 3)
+  file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.bash
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/completions/_weft
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
