@@ -1,0 +1,64 @@
+// Runs: what does not fit in memory, sorted, on disk. A spill file belongs to one slot and holds its
+// runs one behind the other; it has no name, so nothing is left behind however the process ends.
+//
+// A run is a sequence of segments, one per range of keys, each a sequence of blocks. Every block is
+// checksummed; a flipped bit or a cut file is DATA_LOSS with file, offset and what was expected.
+// The layout is drawn in run_file.c. Thread: a writer belongs to one slot; several readers may read one
+// spill file at once (pread).
+#ifndef MAPREDUCE_WORK_RUN_FILE_H
+#define MAPREDUCE_WORK_RUN_FILE_H
+
+#include "base/err.h"
+#include "mapreduce/work/pair.h"
+
+struct spill {
+    int fd;
+    uint64_t size;  // where the next run begins
+    char *directory;  // for error sentences
+};
+
+// One range of one run.
+struct run_segment {
+    uint64_t offset, size, pair_count;
+};
+
+struct run {
+    const struct spill *spill;
+    struct run_segment *segments;  // range_count of them, owned by the run
+    uint32_t range_count;
+    uint64_t size, pair_count;
+};
+
+// Opens a nameless file in `directory` (O_TMPFILE, else made and unlinked).
+MUST_CHECK weft_err spill_open(struct spill *spill, const char *directory);
+void spill_close(struct spill *spill);
+
+struct run_writer;
+
+// Starts a run at the end of the spill file. The writer's memory (block buffers) is
+// `block_bytes` plus the largest pair. NULL on failure.
+struct run_writer *run_writer_new(struct spill *spill, uint32_t range_count, size_t block_bytes);
+
+// Ranges are begun in increasing order; ranges left out are empty.
+MUST_CHECK weft_err run_writer_begin_range(struct run_writer *writer, uint32_t range);
+
+// Adds a pair; within a range they come in the order of pair.h.
+MUST_CHECK weft_err run_writer_add(struct run_writer *writer, const struct pair *pair);
+
+// Writes what is left and describes the run, which the caller frees with run_fini. Frees the writer,
+// also on failure.
+MUST_CHECK weft_err run_writer_finish(struct run_writer *writer, struct run *run);
+void run_writer_cancel(struct run_writer *writer);
+void run_fini(struct run *run);
+
+struct run_reader;
+
+// Reads one range of a run, block by block. Its memory is block_bytes (grown for a larger block).
+struct run_reader *run_reader_new(const struct run *run, uint32_t range,
+                                  const struct key_order *order);
+void run_reader_free(struct run_reader *reader);
+
+// The next pair into *pair, its bytes borrowed until the next call; *has_pair = false at the end.
+MUST_CHECK weft_err run_reader_next(struct run_reader *reader, struct pair *pair, bool *has_pair);
+
+#endif

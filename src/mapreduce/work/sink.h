@@ -1,0 +1,55 @@
+// The sink: puts the finished pieces of the output where they belong, in order, without making
+// anybody wait.
+//
+// A piece is the text of one range (or of one map task of a map-only job). Where it goes is known once
+// all pieces before it in its part have their length; until then it is held (in memory up to a limit,
+// then in a nameless spool file). Whoever makes the chain known writes all that can be written, with
+// pwrite, outside the lock: slots write side by side. Thread: any slot.
+#ifndef MAPREDUCE_WORK_SINK_H
+#define MAPREDUCE_WORK_SINK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD };
+
+struct sink_options {
+    enum sink_kind kind;
+    const char *path;            // FILE: the (temporary) file; PARTS: the directory of part-NNNNN
+    int fd;                      // FD: already open, must allow pwrite
+    uint64_t base_offset;        // FILE, FD: where the first piece goes
+    uint32_t piece_count, part_count;
+    const uint32_t *part_of_piece;  // increasing; copied
+    const char *tmp;             // for the spool
+    size_t held_bytes_max;       // memory for pieces that wait; beyond it they are spooled
+    // Called when a piece is completely written, outside any lock, from the slot that wrote it.
+    void (*written)(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc32c, uint64_t records);
+    void *owner;
+};
+
+struct sink;
+
+// Opens (creates, truncates to nothing) the files; part files are made also when they stay empty.
+struct sink *sink_new(const struct sink_options *options);
+void sink_free(struct sink *sink);
+
+// Hands over the text of a piece. The content is copied or written before it returns: the caller may
+// reuse its buffer. A piece that was handed over before is ignored when it is the same (bytes and
+// checksum), and an ABORTED "not deterministic" failure when it is not. A piece adopted as written
+// (after a worker was lost) is given by sink_adopt before the first submit. A full disk is
+// RESOURCE_EXHAUSTED with the path.
+MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes text,
+                                uint64_t records);
+
+// A long piece may come in several parts: all but the last by sink_append (same thread, nothing is
+// written for other pieces' sake; it streams to its place when that is known, else to the spool).
+// sink_submit of the same piece ends it; sink_discard forgets what was appended by a failed attempt.
+// Only a piece that never streamed to its place may be discarded and begun again, which
+// is why appended bytes go to their place only in sink_submit.
+MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
+void sink_discard(struct sink *sink, uint32_t piece);
+
+// What an earlier worker has written: kept as it is.
+void sink_adopt(struct sink *sink, uint32_t piece, uint64_t bytes, uint32_t crc32c);
+
+#endif

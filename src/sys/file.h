@@ -1,0 +1,45 @@
+// Files: reading and writing whole ranges, names made and taken away. Every failure names the path.
+#ifndef SYS_FILE_H
+#define SYS_FILE_H
+
+#include "base/err.h"
+
+// Opens for reading, close-on-exec. A directory or a FIFO is told by file_kind before.
+MUST_CHECK weft_err file_open(const char *path, int *fd);
+
+// Creates or truncates for reading and writing, mode 0666 less umask.
+MUST_CHECK weft_err file_create(const char *path, int *fd);
+
+// A nameless file in `directory`, gone when closed.
+MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
+void file_close(int fd);
+
+// Reads up to size bytes at offset, fewer only at the end of the file; *got says how many.
+MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
+                                 size_t *got);
+
+// Writes all of it, at the offset or at the descriptor's position (pipes, terminals).
+MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, size_t size,
+                                  uint64_t offset);
+MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
+
+enum file_kind { FILE_MISSING, FILE_REGULAR, FILE_DIRECTORY, FILE_STREAM };
+
+struct file_stat {
+    enum file_kind kind;
+    uint64_t size;
+    int64_t mtime_ns;
+};
+
+// FILE_MISSING is no failure.
+MUST_CHECK weft_err file_stat(const char *path, struct file_stat *stat);
+MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *stat);
+
+MUST_CHECK weft_err file_rename(const char *from, const char *to);
+MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine
+MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine
+
+// Whether the directory lies on a file system that is memory (tmpfs, ramfs).
+MUST_CHECK weft_err file_is_in_memory(const char *directory, bool *is_in_memory);
+
+#endif
