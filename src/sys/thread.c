@@ -1,0 +1,104 @@
+// Threads, locks and conditions over pthread.
+
+#include "sys/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+struct start {
+    void (*body)(void *);
+    void *argument;
+};
+
+static void *run_body(void *argument)
+{
+    const struct start start = *(struct start *)argument;
+    free(argument);
+    start.body(start.argument);
+    return NULL;
+}
+
+// Signals meant for the process go to its main thread; a fault still reaches the thread that made it.
+static void block_signals(sigset_t *before)
+{
+    sigset_t blocked;
+    sigfillset(&blocked);
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+
+weft_err thread_start(struct thread *thread, void (*body)(void *), void *argument,
+                      size_t stack_bytes)
+{
+    struct start *start = malloc(sizeof *start);
+    if (!start)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to start a thread");
+    *start = (struct start){body, argument};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (stack_bytes)
+        pthread_attr_setstacksize(&attributes, stack_bytes);
+    sigset_t before;
+    block_signals(&before);
+    const int number = pthread_create(&thread->handle, &attributes, run_body, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (number == 0)
+        return WEFT_OK;
+    free(start);
+    errno = number;
+    return err_errno("start a thread");
+}
+
+void thread_join(struct thread *thread)
+{
+    ASSERT(pthread_join(thread->handle, NULL) == 0);
+}
+
+void mutex_init(struct mutex *mutex)
+{
+    ASSERT(pthread_mutex_init(&mutex->handle, NULL) == 0);
+}
+
+void mutex_fini(struct mutex *mutex)
+{
+    ASSERT(pthread_mutex_destroy(&mutex->handle) == 0);
+}
+
+void mutex_lock(struct mutex *mutex)
+{
+    ASSERT(pthread_mutex_lock(&mutex->handle) == 0);
+}
+
+void mutex_unlock(struct mutex *mutex)
+{
+    ASSERT(pthread_mutex_unlock(&mutex->handle) == 0);
+}
+
+void condition_init(struct condition *condition)
+{
+    ASSERT(pthread_cond_init(&condition->handle, NULL) == 0);
+}
+
+void condition_fini(struct condition *condition)
+{
+    ASSERT(pthread_cond_destroy(&condition->handle) == 0);
+}
+
+void condition_wait(struct condition *condition, struct mutex *mutex)
+{
+    ASSERT(pthread_cond_wait(&condition->handle, &mutex->handle) == 0);
+}
+
+void condition_signal(struct condition *condition)
+{
+    ASSERT(pthread_cond_signal(&condition->handle) == 0);
+}
+
+void condition_broadcast(struct condition *condition)
+{
+    ASSERT(pthread_cond_broadcast(&condition->handle) == 0);
+}

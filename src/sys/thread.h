@@ -1,0 +1,39 @@
+// Threads, locks and conditions: pthread behind names of ours, so that only sys/ knows it.
+// Failures of these calls are our own mistakes or a machine at its end: they assert, except starting.
+#ifndef SYS_THREAD_H
+#define SYS_THREAD_H
+
+#include <pthread.h>
+
+#include "base/err.h"
+
+struct mutex {
+    pthread_mutex_t handle;
+};
+
+struct condition {
+    pthread_cond_t handle;
+};
+
+struct thread {
+    pthread_t handle;
+};
+
+void mutex_init(struct mutex *mutex);
+void mutex_fini(struct mutex *mutex);
+void mutex_lock(struct mutex *mutex);
+void mutex_unlock(struct mutex *mutex);
+
+void condition_init(struct condition *condition);
+void condition_fini(struct condition *condition);
+void condition_wait(struct condition *condition, struct mutex *mutex);
+void condition_signal(struct condition *condition);
+void condition_broadcast(struct condition *condition);
+
+// Starts `body(argument)` in a thread with `stack_bytes` of stack (0: the default) and all signals
+// blocked but the ones a fault raises.
+MUST_CHECK weft_err thread_start(struct thread *thread, void (*body)(void *), void *argument,
+                                 size_t stack_bytes);
+void thread_join(struct thread *thread);
+
+#endif
