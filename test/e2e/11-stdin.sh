@@ -1,0 +1,49 @@
+#!/bin/bash
+# - is standard input: a pipe, a file, nothing.
+. "$(dirname "$0")/lib.sh"
+
+printf 'b a\na' >small
+printf 'a\t2\nb\t1\n' >expected
+piped() { cat "$1" | weft run -q "${@:2}"; }
+from() { weft run -q "${@:2}" <"$1"; }
+
+gives "- reads a pipe" expected piped small wordcount -
+gives "- reads a file" expected from small wordcount -
+printf 'a\t3\nb\t1\nc\t1\n' >expected
+printf 'a c\n' >other
+gives "- may stand among files" expected from small wordcount other -
+printf 'a c\nb a\na\n' >expected
+gives "it is read where it stands" expected from small grep '' other -
+printf 'b a\na\na c\n' >expected
+gives "also when it stands first" expected from small grep '' - other
+: >nothing
+gives "an empty pipe gives nothing" nothing piped nothing wordcount -
+gives "an empty file gives nothing" nothing from nothing wordcount -
+gives "/dev/null gives nothing" nothing from /dev/null wordcount -
+
+generate words 20000000 111 >big
+gives "twenty megabytes through a pipe keep their order" big piped big grep '' -
+gives "twenty megabytes from a file keep their order" big from big grep '' -
+gives "in little memory too" big piped big --memory 16M grep '' -
+oracle words big >expected
+gives "a large pipe is counted right" expected piped big wordcount -
+gives "a large pipe is counted right in little memory" expected piped big --memory 16M -n 3 wordcount -
+sort big >expected
+gives "a large pipe is sorted in little memory" expected piped big --memory 16M sort -
+
+drip() { for n in 1 2 3 4 5 6; do printf 'li' && sleep 0.05 && printf 'ne %s\n' $n; done; }
+drip >expected
+dripped() { drip | weft run -q grep '' -; }
+gives "lines that arrive in pieces are whole" expected dripped
+
+# The file's position counts: what a shell has read already is not read again.
+behind() { { read -r _ && weft run -q grep '' -; } <big; }
+tail -n +2 big >expected
+gives "a file is read from where it stands" expected behind
+
+fails_with "- twice is wrong usage" 2 'twice|once|-' from small wordcount - -
+closed() { weft run -q wordcount - <&-; }
+try closed
+check "a closed stdin is an error, not a crash" eval '[ "$code" -ge 1 ] && [ "$code" -lt 70 ]'
+
+finish

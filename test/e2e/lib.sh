@@ -1,0 +1,203 @@
+# What every end-to-end test sources: a directory of its own, TAP, and checks.
+#
+#   WEFT            the command under test (default build/weft)
+#   WEFT_LONG=1     also run what takes minutes
+#   WEFT_E2E_TMP    where test directories are made (default: the first that is not a tmpfs)
+#
+# A test stands in its own empty directory, which goes away with it. `weft` below runs the command
+# inside a corral (tools/corral.c), so that any process it leaves behind is found; TMPDIR, HOME and
+# the cache are inside the test's directory, so that any file it leaves behind is found too.
+# shellcheck shell=bash
+
+set -u
+export LC_ALL=C
+unset CDPATH GREP_COLORS NO_COLOR WEFT_E2E_TAG
+
+e2e=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$e2e/../.." && pwd)
+WEFT=${WEFT:-$root/build/weft}
+case $WEFT in /*) ;; *) WEFT=$PWD/$WEFT ;; esac
+export WEFT
+
+# The job may spill only to a real disk, and so may its test.
+is_memory_disk() { case $(stat -f -c %T "$1" 2>/dev/null) in tmpfs | ramfs) return 0 ;; esac; return 1; }
+
+work_base() {
+    local candidate
+    for candidate in "${WEFT_E2E_TMP:-}" "${TMPDIR:-}" /var/tmp /tmp "$root/build"; do
+        [ -n "$candidate" ] && [ -w "$candidate" ] && ! is_memory_disk "$candidate" &&
+            { echo "$candidate"; return; }
+    done
+    echo "${TMPDIR:-/tmp}"
+}
+
+base=$(work_base)
+dir=$(mktemp -d "$base/weft-e2e.XXXXXX") || exit 1
+chmod 755 "$dir" # another user, nobody, looks in some tests
+cleanup() {
+    cd /
+    chmod -R u+rwX "$dir" 2>/dev/null
+    rm -rf "$dir"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# test/e2e/run builds the tools once for all; a test started by hand builds its own.
+if [ -z "${E2E_TOOLS:-}" ]; then
+    E2E_TOOLS=$dir/.tools
+    "$e2e/tools/build" "$E2E_TOOLS" || exit 1
+fi
+PATH=$E2E_TOOLS:$PATH # oracle, generate, corral, jsonlines
+
+mkdir "$dir/home" "$dir/tmp" "$dir/work"
+cd "$dir/work" || exit 1
+export HOME=$dir/home TMPDIR=$dir/tmp XDG_CACHE_HOME=$dir/home/.cache XDG_CONFIG_HOME=$dir/home/.config
+left=$dir/left
+out=$dir/stdout err=$dir/stderr
+: >"$left"
+
+# --- running the command -------------------------------------------------------------------------
+
+weft() { corral -l "$left" -- "$WEFT" "$@"; }
+
+# With no talk: for the many checks that only look at the answer.
+answer() { weft run -q "$@"; }
+
+# Stores stdout, stderr and the exit code of a command in $out, $err and $code.
+try() {
+    "$@" >"$out" 2>"$err"
+    code=$?
+}
+
+is_root() { [ "$(id -u)" = 0 ]; }
+is_long() { [ "${WEFT_LONG:-0}" = 1 ]; }
+is_sanitized() { grep -aqE '__(asan|tsan|msan)_init' "$WEFT"; }
+
+# Runs a command as an ordinary user, also when the test is root's.
+as_nobody() {
+    if is_root; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+    else
+        "$@"
+    fi
+}
+
+can_be_nobody() {
+    ! is_root || as_nobody test -x "$WEFT" -a -x "$dir" 2>/dev/null
+}
+
+# --- TAP -----------------------------------------------------------------------------------------
+
+count=0 bad=0
+
+ok() { count=$((count + 1)) && echo "ok $count - $1"; }
+not_ok() {
+    count=$((count + 1)) bad=$((bad + 1))
+    echo "not ok $count - $1"
+}
+note() { sed 's/^/# /' | cut -c1-300 | head -n "${1:-12}"; }
+skip() { ok "$1 # SKIP $2"; }
+
+# check SENTENCE COMMAND...: the command succeeds.
+check() {
+    local sentence=$1
+    shift
+    if "$@" >"$dir/check" 2>&1; then
+        ok "$sentence"
+    else
+        not_ok "$sentence"
+        { echo "exit $? from: $*" && cat "$dir/check"; } | note
+    fi
+}
+
+# check_not SENTENCE COMMAND...: the command fails.
+check_not() {
+    local sentence=$1
+    shift
+    if "$@" >"$dir/check" 2>&1; then
+        not_ok "$sentence"
+        { echo "unexpected success of: $*" && cat "$dir/check"; } | note
+    else
+        ok "$sentence"
+    fi
+}
+
+# same SENTENCE EXPECTED ACTUAL: two files hold the same bytes.
+same() {
+    if cmp -s "$2" "$3"; then
+        ok "$1"
+    else
+        not_ok "$1"
+        { cmp "$2" "$3" 2>&1 && diff -a "$2" "$3"; diff -a "$2" "$3" | cat -v | head -n 8; } | note
+        [ -s "$err" ] && { echo "stderr:" && head -n 5 "$err"; } | note
+    fi
+}
+
+# gives SENTENCE EXPECTED COMMAND...: the command succeeds and prints what is in the file EXPECTED.
+gives() {
+    local sentence=$1 expected=$2
+    shift 2
+    try "$@"
+    if [ "$code" = 0 ] && cmp -s "$expected" "$out"; then
+        ok "$sentence"
+    else
+        not_ok "$sentence"
+        {
+            echo "exit $code from: $*"
+            head -n 5 "$err"
+            diff -a "$expected" "$out" | cat -v | head -n 8
+        } | note 16
+    fi
+}
+
+# says SENTENCE PATTERN: what the last `try` wrote to stderr has a line that matches.
+says() {
+    if grep -aqiE -- "$2" "$err"; then
+        ok "$1"
+    else
+        not_ok "$1"
+        { echo "no /$2/ in stderr:" && cat "$err"; } | note
+    fi
+}
+
+# fails_with SENTENCE CODE PATTERN COMMAND...: the exit code is CODE (or one of `1|5`), stderr has
+# a line that matches, stdout is empty, and stderr has at least two lines: what, and what next.
+fails_with() {
+    local sentence=$1 codes=$2 pattern=$3
+    shift 3
+    try "$@"
+    if [[ "|$codes|" == *"|$code|"* ]] && grep -aqiE -- "$pattern" "$err" && [ ! -s "$out" ]; then
+        ok "$sentence"
+    else
+        not_ok "$sentence"
+        {
+            echo "exit $code, expected $codes, from: $*"
+            [ -s "$out" ] && echo "stdout is not empty"
+            echo "expected /$pattern/ in stderr:"
+            cat "$err"
+        } | note 16
+    fi
+}
+
+# nothing_left SENTENCE: no process of any run so far, and no file in the temporary directory.
+nothing_left() {
+    local files
+    files=$(find "$dir/tmp" -mindepth 1 2>/dev/null | head -n 5)
+    if [ ! -s "$left" ] && [ -z "$files" ]; then
+        ok "$1"
+    else
+        not_ok "$1"
+        { cat "$left" && echo "$files"; } | note
+        : >"$left"
+        find "$dir/tmp" -mindepth 1 -delete 2>/dev/null
+    fi
+}
+
+finish() {
+    nothing_left "no process and no temporary file is left over"
+    echo "1..$count"
+    [ "$bad" = 0 ]
+    exit $?
+}
