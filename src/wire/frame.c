@@ -1,0 +1,108 @@
+// Frames: the 8-byte header, checked in one place for both readers.
+
+#include "wire/frame.h"
+
+#include "sys/stream.h"
+
+void frame_fini(struct frame *frame)
+{
+    buf_fini(&frame->storage);
+    *frame = (struct frame){0};
+}
+
+void frame_encode_header(uint8_t header[FRAME_HEADER_BYTES], Weft__FrameType type, size_t size)
+{
+    const uint8_t bytes[FRAME_HEADER_BYTES] = {(uint8_t)size, (uint8_t)(size >> 8),
+                                               (uint8_t)(size >> 16), (uint8_t)(size >> 24),
+                                               (uint8_t)type};
+    memcpy(header, bytes, sizeof bytes);
+}
+
+static weft_err decode_header(const uint8_t *header, Weft__FrameType *type, size_t *size)
+{
+    *size = (size_t)header[0] | (size_t)header[1] << 8 | (size_t)header[2] << 16 |
+            (size_t)header[3] << 24;
+    if ((header[5] | header[6] | header[7]) != 0 || header[4] == WEFT__FRAME_TYPE__FRAME_NONE)
+        return err_set(WEFT_DATA_LOSS, "the other side sent something that is not a frame");
+    if (*size > FRAME_PAYLOAD_BYTES_MAX)
+        return err_set(WEFT_DATA_LOSS, "the other side announced a frame of %zu bytes, at most %d",
+                       *size, FRAME_PAYLOAD_BYTES_MAX);
+    *type = (Weft__FrameType)header[4];
+    return WEFT_OK;
+}
+
+weft_err frame_send(int fd, Weft__FrameType type, const void *payload, size_t size)
+{
+    if (size > FRAME_PAYLOAD_BYTES_MAX)
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "a message of %zu bytes is too large for the wire, at most %d", size,
+                       FRAME_PAYLOAD_BYTES_MAX);
+    uint8_t header[FRAME_HEADER_BYTES];
+    frame_encode_header(header, type, size);
+    return stream_send(fd, header, sizeof header, payload, size);
+}
+
+// Takes exactly `size` bytes.
+static weft_err receive_all(int fd, void *data, size_t size)
+{
+    size_t got = 0;
+    const weft_err code = stream_receive(fd, data, size, &got);
+    if (code == WEFT_OK && got < size)
+        return err_set(WEFT_UNAVAILABLE, "the other side has closed the connection");
+    return code;
+}
+
+weft_err frame_receive(int fd, struct frame *frame)
+{
+    uint8_t header[FRAME_HEADER_BYTES];
+    size_t size = 0;
+    weft_err code = receive_all(fd, header, sizeof header);
+    if (code == WEFT_OK)
+        code = decode_header(header, &frame->type, &size);
+    if (code != WEFT_OK)
+        return code;
+    frame->storage.size = 0;
+    if (!buf_reserve(&frame->storage, size + 1))
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes", size);
+    frame->payload = (weft_bytes){frame->storage.data, size};
+    return receive_all(fd, frame->storage.data, size);
+}
+
+void frame_parser_fini(struct frame_parser *parser)
+{
+    buf_fini(&parser->pending);
+    *parser = (struct frame_parser){0};
+}
+
+weft_err frame_parser_feed(struct frame_parser *parser, const void *data, size_t size)
+{
+    // Moving the rest to the front is cheap when it happens once per read: it is less than a frame.
+    if (parser->taken > 0) {
+        parser->pending.size -= parser->taken;
+        memmove(parser->pending.data, parser->pending.data + parser->taken, parser->pending.size);
+        parser->taken = 0;
+    }
+    buf_append(&parser->pending, data, size);
+    if (parser->pending.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the messages of a worker");
+    return WEFT_OK;
+}
+
+weft_err frame_parser_next(struct frame_parser *parser, struct frame *frame, bool *has_frame)
+{
+    *has_frame = false;
+    const size_t ready = parser->pending.size - parser->taken;
+    if (ready < FRAME_HEADER_BYTES)
+        return WEFT_OK;
+    const char *start = parser->pending.data + parser->taken;
+    size_t size = 0;
+    const weft_err code = decode_header((const uint8_t *)start, &frame->type, &size);
+    if (code != WEFT_OK)
+        return code;
+    if (ready - FRAME_HEADER_BYTES < size)
+        return WEFT_OK;
+    frame->payload = (weft_bytes){start + FRAME_HEADER_BYTES, size};
+    parser->taken += FRAME_HEADER_BYTES + size;
+    *has_frame = true;
+    return WEFT_OK;
+}
