@@ -10,14 +10,13 @@ enum { SMALL_MESSAGE_BYTES = 1024 };
 weft_err message_send(int fd, Weft__FrameType type, const ProtobufCMessage *message)
 {
     const size_t size = message ? protobuf_c_message_get_packed_size(message) : 0;
-    if (size > FRAME_PAYLOAD_BYTES_MAX)
+    if (!message || size > FRAME_PAYLOAD_BYTES_MAX)
         return frame_send(fd, type, NULL, size);
     uint8_t small[SMALL_MESSAGE_BYTES];
     uint8_t *packed = size <= sizeof small ? small : malloc(size);
     if (!packed)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes", size);
-    if (message)
-        protobuf_c_message_pack(message, packed);
+    protobuf_c_message_pack(message, packed);
     const weft_err code = frame_send(fd, type, packed, size);
     if (packed != small)
         free(packed);
