@@ -84,14 +84,3 @@ foreach(source IN LISTS fuzzers)
       ${source} ${PROJECT_SOURCE_DIR}/test/fuzz/replay.c ARGS ${corpus})
   endif()
 endforeach()
-
-# What the tests compare with, and make their input by: plain programs that share no code with us.
-file(GLOB oracles CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/oracle/*.c)
-foreach(source IN LISTS oracles)
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(oracle_${name} EXCLUDE_FROM_ALL ${source})
-  target_link_libraries(oracle_${name} PRIVATE weft_flags m)
-  set_target_properties(oracle_${name} PROPERTIES
-    OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/oracle)
-  add_dependencies(tests oracle_${name})
-endforeach()
