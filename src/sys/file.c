@@ -1,0 +1,206 @@
+// Files: thin wrappers that finish what the kernel only began (short reads and writes, EINTR) and
+// turn errno into a sentence with the path in it.
+
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { TREE_DESCRIPTORS_MAX = 16 };  // directories kept open while a tree is taken away
+
+weft_err file_open(const char *path, int *fd)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    return *fd < 0 ? err_errno("cannot open %s", path) : WEFT_OK;
+}
+
+weft_err file_create(const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
+}
+
+// For file systems without O_TMPFILE: the name lives for two system calls.
+static int create_unlinked(const char *directory)
+{
+    char path[PATH_MAX];
+    const int length = snprintf(path, sizeof path, "%s/.weft-XXXXXX", directory);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    return fd;
+}
+
+weft_err file_create_nameless(const char *directory, int *fd)
+{
+    // O_EXCL: nobody may give it a name later.
+    *fd = open(directory, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+        *fd = create_unlinked(directory);
+    return *fd < 0 ? err_errno("cannot create a temporary file in %s", directory) : WEFT_OK;
+}
+
+void file_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
+                      size_t *got)
+{
+    *got = 0;
+    while (*got < size) {
+        const ssize_t n = pread(fd, (char *)data + *got, size - *got, (off_t)(offset + *got));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno("cannot read %s at offset %llu", path,
+                             (unsigned long long)(offset + *got));
+        if (n == 0)
+            break;
+        *got += (size_t)n;
+    }
+    return WEFT_OK;
+}
+
+// Whether to try again: interrupted, or a pipe that somebody else has made non-blocking is full.
+static bool can_write_again(int fd)
+{
+    if (errno == EINTR)
+        return true;
+    if (errno != EAGAIN)
+        return false;
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return poll(&ready, 1, -1) >= 0 || errno == EINTR;
+}
+
+weft_err file_write_at(int fd, const char *path, const void *data, size_t size, uint64_t offset)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n =
+            pwrite(fd, (const char *)data + done, size - done, (off_t)(offset + done));
+        if (n < 0 && !can_write_again(fd))
+            return err_errno("cannot write %s", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return WEFT_OK;
+}
+
+weft_err file_write(int fd, const char *path, const void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = write(fd, (const char *)data + done, size - done);
+        if (n < 0 && !can_write_again(fd))
+            return err_errno("cannot write %s", path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return WEFT_OK;
+}
+
+static void describe(const struct stat *from, struct file_stat *status)
+{
+    *status = (struct file_stat){
+        .kind = S_ISREG(from->st_mode)   ? FILE_REGULAR
+                : S_ISDIR(from->st_mode) ? FILE_DIRECTORY
+                                         : FILE_STREAM,
+        .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
+        .mtime_ns = (int64_t)from->st_mtim.tv_sec * 1000000000 + from->st_mtim.tv_nsec,
+    };
+}
+
+weft_err file_stat(const char *path, struct file_stat *status)
+{
+    struct stat found;
+    *status = (struct file_stat){.kind = FILE_MISSING};
+    if (stat(path, &found) == 0)
+        describe(&found, status);
+    else if (errno != ENOENT && errno != ENOTDIR)
+        return err_errno("cannot look at %s", path);
+    return WEFT_OK;
+}
+
+weft_err file_stat_fd(int fd, const char *path, struct file_stat *status)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0)
+        return err_errno("cannot look at %s", path);
+    describe(&found, status);
+    return WEFT_OK;
+}
+
+weft_err file_rename(const char *from, const char *to)
+{
+    return rename(from, to) == 0 ? WEFT_OK : err_errno("cannot rename %s to %s", from, to);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+// mkdir of `path` and the parents that miss; false with errno. Changes `path` and puts it back.
+static bool make_directories(char *path)
+{
+    if (mkdir(path, 0777) == 0)
+        return true;
+    if (errno == EEXIST)
+        return is_directory(path) || (errno = EEXIST, false);
+    char *slash = errno == ENOENT ? strrchr(path, '/') : NULL;
+    if (!slash || slash == path)
+        return false;
+    *slash = 0;
+    const bool has_parent = make_directories(path);
+    *slash = '/';
+    // Behind a last slash there is nothing left to make; a twin may have made the rest.
+    return has_parent && (mkdir(path, 0777) == 0 || (errno == EEXIST && is_directory(path)));
+}
+
+weft_err file_make_directory(const char *path)
+{
+    char *copy = strdup(path);
+    const bool is_made = copy && make_directories(copy);
+    const weft_err err = is_made ? WEFT_OK : err_errno("cannot make the directory %s", path);
+    free(copy);
+    return err;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status, (void)type, (void)place;
+    if (remove(path) == 0 || errno == ENOENT)
+        return 0;
+    return (int)err_errno("cannot remove %s", path);
+}
+
+weft_err file_remove_tree(const char *path)
+{
+    const int result = nftw(path, remove_entry, TREE_DESCRIPTORS_MAX, FTW_DEPTH | FTW_PHYS);
+    if (result > 0)
+        return (weft_err)result;
+    return result == 0 || errno == ENOENT ? WEFT_OK : err_errno("cannot remove %s", path);
+}
+
+weft_err file_is_in_memory(const char *directory, bool *is_in_memory)
+{
+    struct statfs found;
+    if (statfs(directory, &found) != 0)
+        return err_errno("cannot look at %s", directory);
+    const unsigned long type = (unsigned long)found.f_type;
+    *is_in_memory = type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+    return WEFT_OK;
+}

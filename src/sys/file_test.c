@@ -1,0 +1,253 @@
+// Tests of sys/file against a real directory, real pipes and a real limit on the size of files.
+
+#include "sys/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char directory[] = "/tmp/weft-file-test-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    return path;
+}
+
+static void a_missing_file_is_named_in_the_error(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(file_open(path_of("none"), &fd), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), path_of("none")));
+    assert_non_null(strstr(err_text(), "no such file"));
+    struct file_stat status;
+    assert_int_equal(file_stat(path_of("none"), &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_MISSING);
+    assert_int_equal(file_stat("/dev/null/below", &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_MISSING);
+}
+
+static void what_is_written_at_an_offset_is_read_back(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "a", "world", 5, 6), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "a", "hello ", 6, 0), WEFT_OK);
+    char got[64];
+    size_t size;
+    assert_int_equal(file_read_at(fd, "a", got, sizeof got, 0, &size), WEFT_OK);
+    assert_int_equal(size, 11);
+    assert_memory_equal(got, "hello world", 11);
+    assert_int_equal(file_read_at(fd, "a", got, sizeof got, 11, &size), WEFT_OK);
+    assert_int_equal(size, 0);
+    struct file_stat status;
+    assert_int_equal(file_stat_fd(fd, "a", &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_REGULAR);
+    assert_int_equal(status.size, 11);
+    assert_true(status.mtime_ns > 1000000000LL * 1000000000);
+    assert_int_not_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+    file_close(fd);
+
+    assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);  // truncates
+    assert_int_equal(file_stat(path_of("a"), &status), WEFT_OK);
+    assert_int_equal(status.size, 0);
+    file_close(fd);
+}
+
+static int count_entries(void)
+{
+    DIR *dir = opendir(directory);
+    int count = 0;
+    while (readdir(dir))
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void a_nameless_file_leaves_no_name(void **state)
+{
+    (void)state;
+    const int before = count_entries();
+    int fd;
+    assert_int_equal(file_create_nameless(directory, &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "spill", "x", 1, 100), WEFT_OK);
+    assert_int_equal(count_entries(), before);
+    file_close(fd);
+    file_close(-1);
+    assert_int_equal(file_create_nameless(path_of("none"), &fd), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), path_of("none")));
+}
+
+static void kinds_of_files_are_told_apart(void **state)
+{
+    (void)state;
+    struct file_stat status;
+    assert_int_equal(file_stat(directory, &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_DIRECTORY);
+    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+    assert_int_equal(file_stat(path_of("fifo"), &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_STREAM);
+    assert_int_equal(file_stat("/dev/null", &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_STREAM);
+}
+
+static void a_full_device_is_resource_exhausted(void **state)
+{
+    (void)state;
+    const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write_at(fd, "/dev/full", "x", 1, 0), WEFT_RESOURCE_EXHAUSTED);
+    assert_string_equal(err_text(), "cannot write /dev/full: no space left on device");
+    assert_int_equal(file_write(fd, "/dev/full", "x", 1), WEFT_RESOURCE_EXHAUSTED);
+    file_close(fd);
+}
+
+// Past the limit the kernel first writes short, then says EFBIG: both ways of going wrong in one.
+static void a_write_cut_short_by_the_size_limit_fails_and_keeps_what_fitted(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(file_create(path_of("limited"), &fd), WEFT_OK);
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){4096, old.rlim_max};
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    static const char text[8000] = {1};
+    const weft_err err = file_write_at(fd, "limited", text, sizeof text, 0);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, before);
+    assert_int_equal(err, WEFT_RESOURCE_EXHAUSTED);
+    struct file_stat status;
+    assert_int_equal(file_stat_fd(fd, "limited", &status), WEFT_OK);
+    assert_int_equal(status.size, 4096);
+    file_close(fd);
+}
+
+enum { PIPED_BYTES = 1 << 20 };
+
+static void *drain_slowly(void *fd)
+{
+    size_t total = 0;
+    char bytes[3000];
+    for (ssize_t n; (n = read(*(int *)fd, bytes, sizeof bytes)) > 0; total += (size_t)n)
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i] != (char)((total + (size_t)i) * 7))
+                return NULL;  // out of order: the writer skipped or repeated something
+    return (void *)total;
+}
+
+static void short_writes_into_a_nonblocking_pipe_are_finished(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    pthread_t reader;
+    assert_int_equal(pthread_create(&reader, NULL, drain_slowly, &ends[0]), 0);
+    char *bytes = malloc(PIPED_BYTES);
+    for (size_t i = 0; i < PIPED_BYTES; i++)
+        bytes[i] = (char)(i * 7);
+    assert_int_equal(file_write(ends[1], "pipe", bytes, PIPED_BYTES), WEFT_OK);
+    file_close(ends[1]);
+    void *total;
+    pthread_join(reader, &total);
+    assert_int_equal((size_t)total, PIPED_BYTES);
+    file_close(ends[0]);
+    free(bytes);
+}
+
+static void directories_are_made_with_parents_and_taken_away_whole(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_directory(path_of("x/y/z/")), WEFT_OK);
+    assert_int_equal(file_make_directory(path_of("x/y/z")), WEFT_OK);
+    assert_int_equal(file_make_directory(path_of("x/y/w")), WEFT_OK);
+    int fd;
+    assert_int_equal(file_create(path_of("x/y/z/file"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(file_create(path_of("kept"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(symlink(path_of("kept"), path_of("x/link")), 0);
+    assert_int_equal(file_make_directory(path_of("x/y/z/file")), WEFT_ALREADY_EXISTS);
+    assert_int_equal(file_make_directory(path_of("x/y/z/file/below")), WEFT_NOT_FOUND);
+
+    assert_int_equal(file_remove_tree(path_of("x")), WEFT_OK);
+    assert_int_equal(file_remove_tree(path_of("x")), WEFT_OK);
+    struct file_stat status;
+    assert_int_equal(file_stat(path_of("x"), &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_MISSING);
+    assert_int_equal(file_stat(path_of("kept"), &status), WEFT_OK);
+    assert_int_equal(status.kind, FILE_REGULAR);
+}
+
+static void renaming_moves_and_tells_both_names_when_it_cannot(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(file_create(path_of("from"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(file_rename(path_of("from"), path_of("to")), WEFT_OK);
+    assert_int_equal(file_rename(path_of("from"), path_of("to")), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), path_of("from")));
+    assert_non_null(strstr(err_text(), path_of("to")));
+}
+
+static void memory_file_systems_are_known(void **state)
+{
+    (void)state;
+    bool is_in_memory = true;
+    assert_int_equal(file_is_in_memory("/proc", &is_in_memory), WEFT_OK);
+    assert_false(is_in_memory);
+    struct file_stat shm;
+    assert_int_equal(file_stat("/dev/shm", &shm), WEFT_OK);
+    if (shm.kind == FILE_DIRECTORY) {  // a tmpfs wherever it exists
+        assert_int_equal(file_is_in_memory("/dev/shm", &is_in_memory), WEFT_OK);
+        assert_true(is_in_memory);
+    }
+    assert_int_equal(file_is_in_memory(path_of("none"), &is_in_memory), WEFT_NOT_FOUND);
+}
+
+static int make_test_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_test_directory(void **state)
+{
+    (void)state;
+    return file_remove_tree(directory) == WEFT_OK ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_missing_file_is_named_in_the_error),
+        cmocka_unit_test(what_is_written_at_an_offset_is_read_back),
+        cmocka_unit_test(a_nameless_file_leaves_no_name),
+        cmocka_unit_test(kinds_of_files_are_told_apart),
+        cmocka_unit_test(a_full_device_is_resource_exhausted),
+        cmocka_unit_test(a_write_cut_short_by_the_size_limit_fails_and_keeps_what_fitted),
+        cmocka_unit_test(short_writes_into_a_nonblocking_pipe_are_finished),
+        cmocka_unit_test(directories_are_made_with_parents_and_taken_away_whole),
+        cmocka_unit_test(renaming_moves_and_tells_both_names_when_it_cannot),
+        cmocka_unit_test(memory_file_systems_are_known),
+    };
+    return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+}
