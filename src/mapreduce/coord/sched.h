@@ -1,0 +1,158 @@
+// The scheduler of a job: a pure function from what happened to what is to be done.
+//
+//   START -> START_WORKER -> READY -> for each stage:
+//       STAGE_OPEN -> sample tasks -> STAGE_PLAN -> map tasks -> SEAL of each slot -> reduce tasks
+//   -> JOB_DONE, or JOB_FAILED from anywhere
+//
+// The driver turns frames, exits and signals into events, hands them in one at a time in the order
+// they happened, and carries out the actions in the order they come out. No clock, no I/O, no
+// allocation after sched_new, and the same events always give the same actions: the simulation in
+// test/sim runs this very code.
+//
+// A task is pending, running (in a slot, or queued behind the attempt that is), held (it ended well,
+// but what it made still shares the fate of its slot or worker) or committed. Held map tasks are
+// committed by the seal of their slot; held reduce tasks, and the map tasks of a stage without
+// reduce, when their text is written. Sample tasks are committed as they end: the driver has the keys.
+#ifndef MAPREDUCE_COORD_SCHED_H
+#define MAPREDUCE_COORD_SCHED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "mapreduce/slot_page.h"
+
+enum {
+    SCHED_STAGES_MAX = 1024,
+    SCHED_TASKS_MAX =
+        1 << 24,           // over all stages; 24 bytes each: at most 400 MiB, 10,000 cost 240 KB
+    SCHED_QUEUE_MAX = 2,   // per slot: one runs, one waits, so that no slot waits for the driver
+    SCHED_LOSSES_MAX = 3,  // lost workers nobody can be blamed for, without progress in between
+    SCHED_ATTEMPTS_DEFAULT = 4,
+
+    // The most that one event can bring about: every queue filled, each stage opened and planned (only
+    // stages without tasks are passed in one step), and a worker killed, the job ended.
+    SCHED_ACTIONS_MAX = SLOTS_MAX * SCHED_QUEUE_MAX + SCHED_STAGES_MAX * 2 + 2,
+};
+
+#define SCHED_NO_SLOT UINT32_MAX
+#define SCHED_NO_TASK UINT32_MAX
+
+enum sched_kind {
+    SCHED_SAMPLE,
+    SCHED_MAP,
+    SCHED_REDUCE,
+    SCHED_KIND_COUNT
+};  // as TaskKind on the wire
+enum sched_state { SCHED_PENDING, SCHED_RUNNING, SCHED_HELD, SCHED_COMMITTED, SCHED_STATE_COUNT };
+
+struct sched_stage {
+    uint32_t sample_count, map_count, reduce_count;  // reduce_count 0: map-only
+};
+
+struct sched_plan {
+    const struct sched_stage *stages;  // copied
+    uint32_t stage_count;
+    uint32_t max_attempts;  // charged attempts of one task before the job fails; 0: the default
+};
+
+// One attempt, by what the worker's page and frames call it.
+struct sched_attempt {
+    enum sched_kind kind;
+    uint32_t task, attempt, slot;
+};
+
+enum sched_event_type {
+    EVENT_START,           // first of all, once
+    EVENT_WORKER_READY,    // worker, slot_count: it said hello
+    EVENT_TASK_HELD,       // worker, at: the attempt ended well
+    EVENT_TASK_FAILED,     // worker, at, code, is_final: the attempt ended badly
+    EVENT_TASK_COMMITTED,  // worker, at.kind, at.task, is_durable; may come before TASK_HELD
+    EVENT_SEALED,          // worker, at.slot: after the TASK_COMMITTED of all that the slot held
+    EVENT_TASK_TIMED_OUT,  // worker, at: has been running longer than --task-timeout allows
+    EVENT_WORKER_FAILED,  // worker, code: it says itself that the job cannot go on (disk full, ...)
+    EVENT_WORKER_LOST,    // worker, inside, inside_count, crash_slot, code: its process is gone
+    EVENT_CANCEL,         // code: Ctrl-C, --timeout
+};
+
+// Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave;
+// events of any other worker are stale and ignored, so what an old socket still holds does no harm.
+struct sched_event {
+    enum sched_event_type type;
+    uint32_t worker;
+    uint32_t slot_count;  // 1..SLOTS_MAX
+    struct sched_attempt at;
+    weft_err code;
+    bool is_final;    // TASK_FAILED: trying again cannot help
+    bool is_durable;  // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
+
+    // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot
+    // that crashed or SCHED_NO_SLOT, and what the crash counts as (WEFT_ABORTED, ...).
+    const struct sched_attempt *inside;
+    uint32_t inside_count;
+    uint32_t crash_slot;
+};
+
+enum sched_action_type {
+    ACTION_START_WORKER,  // worker: its number, to be given with its events; answer WORKER_READY or LOST
+    ACTION_STAGE_OPEN,   // stage
+    ACTION_STAGE_PLAN,   // stage: all its sample tasks are committed
+    ACTION_RUN,          // stage, at: queue this attempt at the slot
+    ACTION_SEAL,         // stage, at.slot
+    ACTION_KILL_WORKER,  // worker: at once; answer WORKER_LOST unless JOB_FAILED follows
+    ACTION_JOB_DONE,     // everything is committed; the driver says BYE
+    ACTION_JOB_FAILED,   // code, stage and at.kind, at.task; at.task SCHED_NO_TASK: no task's fault
+};
+
+struct sched_action {
+    enum sched_action_type type;
+    uint32_t worker, stage;
+    struct sched_attempt at;
+    weft_err code;
+};
+
+struct sched_actions {
+    uint32_t count;
+    struct sched_action items[SCHED_ACTIONS_MAX];
+};
+
+struct sched;
+
+// NULL with a sentence when the plan is beyond the limits above or memory is refused.
+struct sched *sched_new(const struct sched_plan *plan);
+void sched_free(struct sched *sched);
+
+// Takes in one event and replaces what is in `out` by the actions that follow from it. Nothing comes
+// out after JOB_DONE or JOB_FAILED. Takes O(slots); only a lost worker costs O(tasks).
+//
+// The rules, beyond the way of a stage drawn above:
+// - The lowest pending task goes first. Slots get their first task before any gets a second, and a
+//   second only while there are at least as many pending tasks as slots: the last ones go to whoever
+//   is free. Slots are sealed when no map task is pending or running, and again if a seal loses some.
+// - A failed attempt is charged to its task; max_attempts charges end the job with the last code. A map
+//   attempt that fails in a stage with reduce takes all that its slot holds with it: back to pending,
+//   uncharged.
+// - A lost worker takes with it all that runs or is held and all commits that are not durable; the
+//   job goes on at the first stage that is not complete then. Sample tasks stay committed. The attempt
+//   in the crashed slot is charged. If no slot is known and several attempts were inside, each
+//   becomes a suspect: charged (but never its last charge), and run with nothing beside it next
+//   time, before all others; success takes that charge back.
+// - A timed out attempt is charged DEADLINE_EXCEEDED and its worker killed: threads cannot be.
+// - SCHED_LOSSES_MAX losses that could not be charged to one attempt, and in between no task that came
+//   further than ever before, end the job with UNAVAILABLE.
+void sched_step(struct sched *sched, const struct sched_event *event, struct sched_actions *out);
+
+// What a progress line and the end of the driver need. Counts are of one kind of task in one stage.
+uint32_t sched_stage(const struct sched *sched);  // the one at work; the last one when done
+uint32_t sched_count(const struct sched *sched, uint32_t stage, enum sched_kind kind,
+                     enum sched_state state);
+enum sched_state sched_task_state(const struct sched *sched, uint32_t stage, enum sched_kind kind,
+                                  uint32_t task);
+bool sched_is_durable(const struct sched *sched, uint32_t stage, enum sched_kind kind,
+                      uint32_t task);
+uint32_t sched_charges(const struct sched *sched, uint32_t stage, enum sched_kind kind,
+                       uint32_t task);
+bool sched_is_over(const struct sched *sched);
+const struct sched_action *sched_failure(const struct sched *sched);  // the JOB_FAILED, or NULL
+
+#endif
