@@ -1,0 +1,45 @@
+// inputs: turns the INPUT words of a command into the ordered list of files that a job reads.
+//
+//   FILE        itself
+//   DIR         all files below, in byte order of their names (`find DIR | LC_ALL=C sort`); what is
+//               hidden (.name) is left out, links to files are followed, links to folders are not,
+//               what is no file (a FIFO, a socket) is left out
+//   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error
+//   @names.txt  one FILE or DIR per line, in that order; @- reads the names from standard input
+//   -           standard input
+//
+// What cannot be read at any offset (a pipe, a FIFO, a terminal) is copied to a nameless file in
+// `tmp` first. The worker is another process: such an input's path is /proc/PID/fd/N of this one,
+// good as long as the struct lives. Thread: one owner. Blocks while it copies, so call it before
+// signals are taken over: Ctrl-C then ends the process, and nothing is left.
+#ifndef STORE_INPUTS_H
+#define STORE_INPUTS_H
+
+#include "base/err.h"
+
+struct input {
+    const char *name;  // as the user gave or the search found it; "-" for standard input
+    const char *path;  // what to open; may be the same pointer
+    uint64_t size;     // bytes when it was looked at
+};
+
+struct inputs {
+    struct input *items;
+    size_t count, capacity;
+    uint64_t total_bytes;
+    struct inputs_state *state;  // strings and open files
+};
+
+struct inputs_request {
+    const char *const *words;  // not looked at beyond word_count
+    size_t word_count;
+    const char *tmp;        // for what must be copied
+    bool stdout_is_output;  // then a file that is also standard output is refused
+};
+
+// Expands all words into an empty struct. No word is INVALID_ARGUMENT; missing is NOT_FOUND,
+// unreadable PERMISSION_DENIED, all before anything runs. Call inputs_fini in every case.
+MUST_CHECK weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *request);
+void inputs_fini(struct inputs *inputs);
+
+#endif

@@ -1,0 +1,82 @@
+// output: the driver's side of where a job's answer goes. The worker's sink writes the text; this
+// says where, keeps count of what is committed, and makes the whole visible at once at the end.
+//
+//   FILE   .FILE.weft-PID-RANDOM beside it, renamed at the end
+//   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then manifest.json, then _SUCCESS;
+//          renamed at the end
+//   stdout a plain file (not opened for appending): written in place. Anything else (a pipe, a
+//          terminal): the worker writes to a nameless file, and a thread copies the committed prefix
+//          on as it grows. A piece reaches stdout only when all before it are committed.
+//
+// Life: output_open (before any work: refuses), output_plan (when the pieces are known), the worker
+// runs with output_place, output_piece_committed for every piece in any order, then output_commit or
+// output_abort; output_free. Thread: one owner.
+#ifndef STORE_OUTPUT_H
+#define STORE_OUTPUT_H
+
+#include "base/err.h"
+
+struct output;
+
+struct output_options {
+    const char *target;    // NULL or "-": standard output; '/' at its end: a directory
+    bool force;            // replace what is there, when the new one is complete
+    const char *tmp;       // for the nameless file
+    const char *job_name;  // for the manifest
+    // Called from another thread when the copying to a pipe or terminal came to a halt: all that was
+    // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
+    void (*halted)(void *owner);
+    void *owner;
+};
+
+enum output_kind { OUTPUT_PLACE_FILE, OUTPUT_PLACE_PARTS, OUTPUT_PLACE_FD };
+
+// What the worker is told (message Output).
+struct output_place {
+    enum output_kind kind;
+    const char *path;      // FILE: the temporary file; PARTS: the temporary directory, made already
+    int fd;                // FD: as numbered in this process; the worker must inherit it
+    uint64_t base_offset;  // FD: where the first piece goes
+};
+
+// Opens the output: an existing one without `force` is ALREADY_EXISTS, a place that cannot be written
+// PERMISSION_DENIED, a missing parent of FILE NOT_FOUND (that of DIR/ is made). *output is NULL on
+// failure.
+MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
+
+// The pieces of the last stage: which part each belongs to (increasing). Once, before any commit of
+// a piece. `part_of_piece` is copied; NULL: all in part 0.
+MUST_CHECK weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
+                                const uint32_t *part_of_piece);
+
+// Where the worker writes; borrowed, lives as long as the output.
+const struct output_place *output_place(const struct output *output);
+
+// A piece is completely written and will never be written again. In any order, once each.
+MUST_CHECK weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t bytes,
+                                           uint32_t crc32c, uint64_t records);
+
+// The reader of stdout closed it (`| head`): the run should end quietly, exit 0.
+bool output_reader_left(const struct output *output);
+
+// Everything committed so far has left this process; output_commit will not wait.
+bool output_is_drained(const struct output *output);
+
+// How many bytes of the answer have reached stdout for good; 0 for FILE and DIR/. After a failure
+// with more than 0 the user is told that the output is cut.
+uint64_t output_bytes_out(const struct output *output);
+
+// What is committed so far, in all parts.
+uint64_t output_bytes(const struct output *output);
+uint64_t output_records(const struct output *output);
+
+// The end of a good run: waits for the copying, renames into place. Without `force`, a target that
+// appeared meanwhile is ALREADY_EXISTS and stays as it is. After a failure call output_abort.
+MUST_CHECK weft_err output_commit(struct output *output);
+
+// The end of a bad one: temporary files go, stdout is cut behind its committed prefix. Harmless after
+// output_commit. Does not wait for a reader.
+void output_abort(struct output *output);
+void output_free(struct output *output);  // aborts first when neither was called
+
+#endif

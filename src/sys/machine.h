@@ -1,0 +1,20 @@
+// machine: what this process may use of the machine: affinity, cgroups v1 and v2, free memory.
+#ifndef SYS_MACHINE_H
+#define SYS_MACHINE_H
+
+#include <stdint.h>
+
+// Cores this process may use: the affinity mask, and no more than the cgroup's quota (rounded up).
+// At least 1.
+uint32_t machine_core_count(void);
+
+// Bytes this process could still take: what the kernel calls available, and no more than the cgroup
+// has left (its page cache counts as free). 0 when nothing can be found out.
+uint64_t machine_memory_free(void);
+
+// The same below other roots, for tests: `proc` and `cgroup` stand for /proc and /sys/fs/cgroup.
+// core_count_in returns 0 where no quota is set.
+uint32_t machine_core_quota_in(const char *proc, const char *cgroup);
+uint64_t machine_memory_free_in(const char *proc, const char *cgroup);
+
+#endif
