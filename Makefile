@@ -44,6 +44,7 @@ check: build
 	@tools/check_header
 	@tools/check_generated
 	@tools/check_symbols build
+	@tools/check_docs build
 
 format:
 	@tools/packages.sh test
