@@ -1,0 +1,15 @@
+// Signals by name, and the few of them a driver answers.
+#ifndef SYS_SIGNALS_H
+#define SYS_SIGNALS_H
+
+// What a person calls the signal: "segmentation fault", "killed"; "signal 63" for one without words.
+// Copied into text, always terminated. Safe in any thread.
+void signal_describe(int number, char *text, unsigned long text_size);
+
+// The exit code that a shell shows for a process ended by that signal: 130 for SIGINT.
+int signal_exit_code(int number);
+
+// The signals by which people and systems ask a program to end, ended by 0: SIGINT, SIGTERM, SIGHUP.
+extern const int signals_to_end[];
+
+#endif
