@@ -73,6 +73,8 @@ mkfifo pipe && { cat texts/t1.txt >pipe & }
 gives "a named pipe is read" expected timeout 20 "$WEFT" run -q grep '' pipe
 wait
 
+gives "a shell's <( ) is read" expected answer grep '' <(cat texts/t1.txt)
+
 printf 'one' >n1 && printf 'two\n' >n2 && printf 'one\ntwo\n' >expected
 gives "a last line without an end stays apart from the next file" expected show n1 n2
 gives "an empty file between two is nothing" expected show n1 nothing n2

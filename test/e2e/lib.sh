@@ -71,6 +71,15 @@ try() {
     code=$?
 }
 
+# compile NAME: builds jobs/NAME.c into ./NAME, a program of its own that calls weft_main, with the
+# library beside the command. The tests of misbehaving jobs start such programs by `weft run ./NAME`.
+compile() {
+    local library
+    library=$(dirname "$WEFT")
+    "${CC:-cc}" -O1 -g -I"$root/include" "$e2e/jobs/$1.c" -o "$1" -L"$library" -lweft \
+        -Wl,-rpath,"$library" 2>"$dir/compile" || { note <"$dir/compile" && return 1; }
+}
+
 is_root() { [ "$(id -u)" = 0 ]; }
 is_long() { [ "${WEFT_LONG:-0}" = 1 ]; }
 is_sanitized() { grep -aqE '__(asan|tsan|msan)_init' "$WEFT"; }

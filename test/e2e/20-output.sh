@@ -1,0 +1,74 @@
+#!/bin/bash
+# Output: stdout or -o FILE, committed by rename, an existing one refused without --force.
+. "$(dirname "$0")/lib.sh"
+
+generate words 300000 201 >text
+oracle words text >expected
+
+gives "stdout carries only the answer" expected weft run wordcount text
+gives "-o - is stdout" expected weft run wordcount text -o -
+try weft run wordcount text -o counts
+check "-o FILE leaves stdout empty" [ "$code:$(wc -c <"$out")" = 0:0 ]
+same "-o FILE has the answer" expected counts
+check "-o FILE has the mode any new file has" [ "$(stat -c %a counts)" = "$(printf '%o' $((0666 & ~0$(umask))))" ]
+(umask 077 && answer wordcount text -o private)
+check "the umask is respected" [ "$(stat -c %a private)" = 600 ]
+check "-o makes a file by an absolute name" answer wordcount text -o "$PWD/absolute"
+same "and it has the answer" expected absolute
+mkdir sub && check "-o makes a file in another directory" answer wordcount text -o sub/counts
+check "nothing else is left in that directory" [ "$(ls -A sub)" = counts ]
+check "-o takes a name with blanks" answer wordcount text -o 'sub/two words'
+same "and it has the answer too" expected 'sub/two words'
+: >nothing
+check "an empty answer makes an empty file" answer wordcount nothing -o empty
+same "an empty file" nothing empty
+
+echo "keep me" >old && cp old old.copy
+fails_with "an existing output is refused" 5 'old.*exist|exist.*old' weft run wordcount text -o old
+same "and stays as it was" old.copy old
+says "the message tells of --force" '--force'
+fails_with "an existing output is refused before the input is read" 5 'exist' \
+    weft run wordcount - -o old <text
+check "--force replaces it" answer wordcount text -o old --force
+same "with the answer" expected old
+cp old.copy old
+fails_with "a job that fails" '1|4' 'missing' weft run wordcount missing -o old --force
+same "leaves the old output in spite of --force" old.copy old
+fails_with "a job that fails makes no output" '1|4' 'missing' weft run wordcount missing -o new
+check "no file, whole or half" [ ! -e new ]
+mkdir dir
+fails_with "a directory is not a file" '2|5' 'dir' weft run wordcount text -o dir
+fails_with "nor with --force" '2|5' 'dir' weft run wordcount text -o dir --force
+check "and stays a directory" [ -d dir ]
+fails_with "an output in a directory that is missing" '1|4|5' 'nowhere' weft run wordcount text -o nowhere/counts
+fails_with "an output below a file" '1|2|4|5' 'text/counts' weft run wordcount text -o text/counts
+cp text self && sort text >expected.sorted
+check "an output may be its own input with --force" answer sort self -o self --force
+same "and is complete" expected.sorted self
+ln -s target link && echo t >target && cp target target.copy
+fails_with "a link to an existing file is refused" 5 'link' weft run wordcount text -o link
+same "and its target stays" target.copy target
+
+# What reads the answer may stop early.
+try bash -c '"$WEFT" run -q wordcount text | head -n 1 >first-line'
+head -n 1 expected >expected.first
+same "a reader that leaves early has what it read" expected.first first-line
+generate lines 300000 202 >large
+early() { corral -l "$left" -- "$WEFT" run -q sort large | head -n 1; }
+sort large | head -n 1 >expected.first
+gives "also when the answer is larger than any pipe" expected.first early
+
+if [ -e /dev/full ]; then
+    full() { weft run sort large >/dev/full; }
+    fails_with "a full stdout is an error that says the output is cut" '1|5' 'cut|incomplete|space' full
+else
+    skip "a full stdout is an error that says the output is cut" "no /dev/full here"
+fi
+shut() { weft run wordcount text >&-; }
+try shut
+check "a closed stdout is an error, not a crash" eval '[ "$code" -ge 1 ] && [ "$code" -lt 70 ]'
+
+nothing_left "nothing is left by all of these"
+check "the output directory holds no temporary file" eval '! ls -A | grep -E "^\.|tmp|weft"'
+
+finish

@@ -1,0 +1,109 @@
+#!/bin/bash
+# A C job: a source file built on the fly and cached, or a program that calls weft_main.
+. "$(dirname "$0")/lib.sh"
+
+generate words 2000000 501 >text
+oracle words text >expected
+cp "$e2e/jobs/words.c" "$e2e/jobs/words_own.c" .
+
+gives "a source file is a job" expected answer words.c text
+gives "again, from the cache" expected answer words.c text
+gives "a job with a reducer of its own and blocks of lines" expected answer words_own.c text
+gives "in little memory, with three slots" expected answer -n 3 --memory 16M words_own.c text
+mkdir sub && cp words.c 'sub/my words.c'
+gives "a source file with a blank in its name, elsewhere" expected answer 'sub/my words.c' text
+gives "./ in front" expected answer ./words.c text
+gives "an absolute name" expected answer "$PWD/words.c" text
+check "into a file" answer words.c text -o counts
+same "with the answer in it" expected counts
+check "into a directory" answer words.c text -o counts.d/ --reducers 3
+cat counts.d/part-* >actual
+same "with the answer in its parts" expected actual
+oracle top 10 <expected >expected.top
+try weft run -q words.c --top 10 text
+check "--top works on a C job that counts, or says that it does not" eval '
+    if [ "$code" = 0 ]; then cmp "$out" expected.top; else [ "$code" = 2 ] && grep -q top "$err"; fi'
+check "the current directory stays clean" [ -z "$(find . -name '*.o' -o -name 'a.out' -o -name 'words')" ]
+
+# Which calls of the compiler happen? A wrapper in front of the real one tells.
+mkdir bin
+for name in cc gcc clang c99; do
+    real=$(command -v $name) || continue
+    printf '#!/bin/sh\necho "%s $*" >>"%s"\nexec %s "$@"\n' $name "$PWD/calls" "$real" >bin/$name
+    chmod +x bin/$name
+done
+watched() { PATH=$PWD/bin:$PATH weft run -q "$@"; }
+built() { grep -c '\.c' calls 2>/dev/null; }
+sed 's/"words"/"words2"/' words.c >changed.c
+gives "a changed source is built" expected watched changed.c text
+check "with the system compiler" [ "$(built)" -ge 1 ]
+: >calls
+gives "an unchanged one" expected watched changed.c text
+check "is not built again" [ "$(built)" = 0 ]
+cp changed.c copy.c
+gives "nor is the same content under another name" expected watched copy.c text
+check "not built again" [ "$(built)" = 0 ]
+echo '// one more line' >>changed.c
+gives "a new content" expected watched changed.c text
+check "is built" [ "$(built)" -ge 1 ]
+check "the cache is under XDG_CACHE_HOME" [ -n "$(find "$XDG_CACHE_HOME" -type f)" ]
+
+cat >broken.c <<'C'
+#include <weft/weft.h>
+int main(void)
+{
+    return undeclared_thing;
+}
+C
+fails_with "a source that does not compile fails the job" 1 'broken\.c:4:12: error:.*undeclared_thing' \
+    weft run broken.c text
+says "the line is shown as the compiler shows it" 'return undeclared_thing;'
+fails_with "again: a failure is not cached as a program" 1 'broken\.c:4:12: error:' weft run broken.c text
+sed -i 's/undeclared_thing/0/' broken.c
+try weft run broken.c text
+check "a program that does not call weft_main is not a job" eval '[ "$code" -ge 1 ] && [ "$code" -lt 70 ] && [ -s "$err" ]'
+printf '#include <weft/weft.h>\nint main(void) { return missing_function(); }\nint missing_function(void);\n' >unlinked.c
+fails_with "a source that does not link fails the job" 1 'missing_function' weft run unlinked.c text
+fails_with "a missing source is an error" '2|4' 'nosuch\.c' weft run nosuch.c text
+: >empty.c
+fails_with "an empty source fails the job" 1 'main' weft run empty.c text
+missing() { PATH=$PWD/none weft run "$@"; }
+sed 's/"words"/"words3"/' words.c >fresh.c
+try env PATH="$PWD/none:$E2E_TOOLS" "$WEFT" run fresh.c text
+check "without a compiler it says what to install" eval '[ "$code" != 0 ] && grep -qiE "compiler|gcc|cc" "$err"'
+
+# Two first runs at once must not trip over each other's half-built program.
+sed 's/"words"/"words4"/' words.c >race.c
+for n in 1 2 3; do answer race.c text >race.$n 2>&1 & done
+wait
+same "two first runs at once: one" expected race.1
+same "two first runs at once: another" expected race.2
+same "two first runs at once: a third" expected race.3
+check "a read-only cache is no obstacle or a clear error" eval '
+    mkdir ro && chmod 555 ro && XDG_CACHE_HOME=$PWD/ro weft run -q words.c text >actual 2>err.ro
+    code=$?; if [ $code = 0 ]; then cmp actual expected; else grep -q ro err.ro; fi'
+
+if compile words && compile words_own; then
+    gives "a program that calls weft_main runs by itself" expected ./words -q text
+    gives "with weft's options" expected ./words -q -n 3 --memory 32M text
+    gives "and through weft run" expected answer ./words text
+    gives "by an absolute name" expected answer "$PWD/words" text
+    check "it takes -o" ./words -q text -o direct
+    same "and has the answer" expected direct
+    try ./words -h
+    check "it has a -h" [ "$code" = 0 ]
+    fails_with "it refuses what weft run refuses" 5 'exist' ./words text -o direct
+    fails_with "it names a missing file" 4 'no-such-file' ./words no-such-file
+    gives "it reads stdin" expected eval './words -q - <text'
+    gives "it finds itself from another directory" expected eval '(cd sub && ../words -q ../text)'
+    gives "it finds itself on PATH" expected env PATH="$PWD:$PATH" words -q text
+else
+    not_ok "a program compiles against weft.h and links with -lweft"
+fi
+printf '#!/bin/sh\nexit 0\n' >script && chmod +x script
+try weft run ./script text
+check "a program that is not a job is an error, not a hang" eval '[ "$code" -ge 1 ] && [ "$code" -lt 70 ] && [ -s "$err" ]'
+echo text >plain
+fails_with "a file that is not a program is an error" '1|2|5' 'plain' weft run ./plain text
+
+finish
