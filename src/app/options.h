@@ -86,9 +86,4 @@ void options_fini(struct run_options *options);
 // "weft run sort" or "./wordcount".
 void options_format_job_help(struct buf *buf, const char *program, const weft_job *job);
 
-// "64K", "512M", "4G", "1.5G", "123": bytes. "10m", "30s", "500ms", "1h", "1.5s": milliseconds; a bare
-// number is seconds. False for anything else, 0, or too large.
-bool options_read_size(const char *text, uint64_t *bytes);
-bool options_read_duration(const char *text, uint32_t *milliseconds);
-
 #endif

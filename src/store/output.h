@@ -40,7 +40,8 @@ struct output_place {
 };
 
 // Opens the output: an existing one without `force` is ALREADY_EXISTS, a place that cannot be written
-// PERMISSION_DENIED, a missing parent of FILE NOT_FOUND (that of DIR/ is made). *output is NULL on
+// PERMISSION_DENIED, a missing parent directory NOT_FOUND. With `force` a directory is only accepted
+// when it holds nothing but an earlier output. Call it before the inputs are read. *output is NULL on
 // failure.
 MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
 

@@ -1,0 +1,477 @@
+// options: the one place that knows the options of a run and what their values may be.
+
+#include "app/options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "base/vec.h"
+#include "mapreduce/slot_page.h"
+#include "sys/file.h"
+#include "sys/machine.h"
+
+enum option_id {
+    OPTION_OUTPUT = 1,
+    OPTION_FORCE,
+    OPTION_TOP,
+    OPTION_SLOTS,
+    OPTION_MEMORY,
+    OPTION_TMP,
+    OPTION_REDUCERS,
+    OPTION_TIMEOUT,
+    OPTION_TASK_TIMEOUT,
+    OPTION_MAX_ATTEMPTS,
+    OPTION_QUIET,
+    OPTION_VERBOSE,
+    OPTION_JSON,
+    OPTION_NO_COLOR,
+    OPTION_HELP,
+};
+
+const struct args_option options_table[] = {
+    {OPTION_OUTPUT, 'o', "output", "PATH",
+     "write to a file; PATH/ makes a directory of part files with a manifest (default: stdout)"},
+    {OPTION_FORCE, 0, "force", NULL, "replace an existing output, once the new one is complete"},
+    {OPTION_TOP, 0, "top", "N", "only the N largest counts, largest first (jobs that count)"},
+    {OPTION_SLOTS, 'n', "slots", "N", "run N tasks at a time (default: the cores it may use)"},
+    {OPTION_MEMORY, 0, "memory", "SIZE",
+     "never use more than this, spill to disk instead: 64M, 4G (default: half of what is free)"},
+    {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
+    {OPTION_REDUCERS, 0, "reducers", "N", "make N part files (default: from the input's size)"},
+    {OPTION_TIMEOUT, 0, "timeout", "TIME", "give up after this time: 30s, 10m, 2h"},
+    {OPTION_TASK_TIMEOUT, 0, "task-timeout", "TIME", "stop an attempt at a task that takes longer"},
+    {OPTION_MAX_ATTEMPTS, 0, "max-attempts", "N", "try a failing task N times (default: 4)"},
+    {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},
+    {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
+    {OPTION_JSON, 0, "json", NULL, "progress and summary as JSON, one object per line on stderr"},
+    {OPTION_NO_COLOR, 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)"},
+    {OPTION_HELP, 'h', "help", NULL, "this help; behind JOB the help of the job"},
+    {0},
+};
+
+typedef VEC(char *) words_vec;
+
+// The state of options_parse.
+struct parse {
+    struct run_options *options;
+    struct args_reader reader;
+    words_vec inputs;
+    words_vec program_words;  // our options so far, written long
+};
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+}
+
+// Appends a copy of the text and keeps the list NULL-terminated.
+static weft_err push_word(words_vec *words, const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy || !VEC_PUSH(words, copy)) {
+        free(copy);
+        return no_memory();
+    }
+    if (!VEC_NEXT(words)) {
+        words->items[--words->count] = NULL;
+        free(copy);
+        return no_memory();
+    }
+    words->items[words->count] = NULL;
+    return WEFT_OK;
+}
+
+static void free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
+static void drop_words(words_vec *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        free(words->items[i]);
+    VEC_FINI(words);
+}
+
+// ---- Values ------------------------------------------------------------------------------------------
+
+static weft_err set_text(char **to, const char *name, const char *text)
+{
+    if (!*text)
+        return err_set(WEFT_INVALID_ARGUMENT, "--%s is empty\n  it needs a path", name);
+    char *copy = strdup(text);
+    if (!copy)
+        return no_memory();
+    free(*to);
+    *to = copy;
+    return WEFT_OK;
+}
+
+static weft_err set_count(uint32_t *to, const char *name, const char *text, uint32_t max)
+{
+    uint64_t value;
+    if (!text_read_count(text, max, &value))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--%s %s makes no sense\n  it is a whole number from 1 to %" PRIu32, name,
+                       text, max);
+    *to = (uint32_t)value;
+    return WEFT_OK;
+}
+
+static weft_err set_time(uint32_t *to, const char *name, const char *text)
+{
+    if (text_read_duration(text, to))
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "--%s %s is not a time\n  write it like 500ms, 30s, 10m or 2h", name, text);
+}
+
+static weft_err set_memory(uint64_t *to, const char *text)
+{
+    if (!text_read_size(text, to))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--memory %s is not a size\n  write it like 64M, 512M or 4G", text);
+    if (*to < OPTIONS_MEMORY_MIN)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--memory %s is too little to work in\n  try: --memory 16M, the least, or "
+                       "more: it is faster",
+                       text);
+    return WEFT_OK;
+}
+
+static weft_err set_flag(struct run_options *options, int id)
+{
+    bool *flag = id == OPTION_FORCE      ? &options->force
+                 : id == OPTION_QUIET    ? &options->quiet
+                 : id == OPTION_VERBOSE  ? &options->verbose
+                 : id == OPTION_JSON     ? &options->json
+                 : id == OPTION_NO_COLOR ? &options->no_color
+                                         : &options->wants_help;
+    *flag = true;
+    return WEFT_OK;
+}
+
+static weft_err set_option(struct run_options *options, const struct args_option *option,
+                           const char *text)
+{
+    switch ((enum option_id)option->id) {
+    case OPTION_OUTPUT:
+        return set_text(&options->output, option->name, text);
+    case OPTION_TMP:
+        return set_text(&options->tmp, option->name, text);
+    case OPTION_TOP:
+        return set_count(&options->top, option->name, text, UINT32_MAX);
+    case OPTION_SLOTS:
+        return set_count(&options->slots, option->name, text, SLOTS_MAX);
+    case OPTION_REDUCERS:
+        return set_count(&options->reducers, option->name, text, OPTIONS_REDUCERS_MAX);
+    case OPTION_MAX_ATTEMPTS:
+        return set_count(&options->max_attempts, option->name, text, OPTIONS_ATTEMPTS_MAX);
+    case OPTION_TIMEOUT:
+        return set_time(&options->timeout_ms, option->name, text);
+    case OPTION_TASK_TIMEOUT:
+        return set_time(&options->task_timeout_ms, option->name, text);
+    case OPTION_MEMORY:
+        return set_memory(&options->memory_bytes, text);
+    case OPTION_FORCE:
+    case OPTION_QUIET:
+    case OPTION_VERBOSE:
+    case OPTION_JSON:
+    case OPTION_NO_COLOR:
+    case OPTION_HELP:
+        break;
+    }
+    return set_flag(options, option->id);
+}
+
+// ---- Words -------------------------------------------------------------------------------------------
+
+// Writes the job's parsed options and arguments as words again, for the worker.
+static weft_err spell_job_words(struct run_options *options)
+{
+    words_vec words = {0};
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < options->args.value_count; i++) {
+        const struct args_value *value = &options->args.values[i];
+        bool takes_value;
+        args_has_letter(options->job->options, value->letter, &takes_value);
+        err = push_word(&words, (char[]){'-', value->letter, 0});
+        if (!err && takes_value)
+            err = push_word(&words, value->text);
+    }
+    if (!err && options->args.argument_count)
+        err = push_word(&words, "--");
+    for (size_t i = 0; !err && i < options->args.argument_count; i++)
+        err = push_word(&words, options->args.arguments[i]);
+    options->job_words = words.items;
+    options->job_word_count = words.count;
+    return err;
+}
+
+// An option of ours before JOB: kept as one long word too, for a program that parses it again.
+static weft_err note_option(struct parse *parse, const struct args_item *item)
+{
+    struct buf word = {0};
+    buf_format(&word, "--%s", item->option->name);
+    if (item->option->value)
+        buf_format(&word, "=%s", item->text);
+    const weft_err err =
+        word.has_failed ? no_memory() : push_word(&parse->program_words, buf_text(&word));
+    buf_fini(&word);
+    return err;
+}
+
+// JOB was named. A job we know tells its letters; a program gets all that follows as it is.
+static weft_err take_job(struct parse *parse, const struct options_request *request,
+                         const char *word)
+{
+    struct run_options *options = parse->options;
+    struct args_reader *reader = &parse->reader;
+    weft_err err = set_text(&options->job_word, "job", word);
+    if (!err)
+        err = request->resolve(request->owner, word, &options->job);
+    if (err || options->job) {
+        reader->job_letters = options->job ? options->job->options : NULL;
+        return err;
+    }
+    if (reader->has_ended)
+        err = push_word(&parse->program_words, "--");
+    for (; !err && reader->at < reader->count; reader->at++)
+        err = push_word(&parse->program_words, reader->words[reader->at]);
+    options->program_words = parse->program_words.items;
+    if (!err && !options->program_words && !(options->program_words = calloc(1, sizeof(char *))))
+        err = no_memory();
+    parse->program_words = (words_vec){0};
+    return err;
+}
+
+static weft_err take_word(struct parse *parse, const struct options_request *request,
+                          const char *word)
+{
+    struct run_options *options = parse->options;
+    if (!options->job)
+        return take_job(parse, request, word);
+    if (options->args.argument_count < options->job->arguments)
+        return args_add_argument(&options->args, word);
+    return push_word(&parse->inputs, word);
+}
+
+static weft_err take_item(struct parse *parse, const struct options_request *request,
+                          const struct args_item *item)
+{
+    if (item->kind == ARGS_WORD)
+        return take_word(parse, request, item->text);
+    if (item->kind == ARGS_JOB_LETTER)
+        return args_add_option(&parse->options->args, item->letter, item->text);
+    const weft_err err = set_option(parse->options, item->option, item->text);
+    return err || parse->options->job ? err : note_option(parse, item);
+}
+
+static weft_err check_complete(const struct run_options *options)
+{
+    if (!options->job)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "no job is named\n  try: weft run wordcount FILE..., or weft run -h");
+    if (options->args.argument_count == options->job->arguments)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "%s needs %u argument%s before the inputs, %zu given\n  try: -h behind the job "
+                   "shows how to use it",
+                   options->job->name ? options->job->name : "the job", options->job->arguments,
+                   options->job->arguments == 1 ? "" : "s", options->args.argument_count);
+}
+
+static bool has_json(char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        if (strcmp(words[i], "--json") == 0)
+            return true;
+    return false;
+}
+
+static weft_err parse_all(struct parse *parse, const struct options_request *request)
+{
+    struct run_options *options = parse->options;
+    while (!options->wants_help && !options->program_words) {
+        struct args_item item;
+        weft_err err = args_next(&parse->reader, &item);
+        if (!err && item.kind == ARGS_END)
+            err = check_complete(options);
+        else if (!err)
+            err = take_item(parse, request, &item);
+        if (err || item.kind == ARGS_END)
+            return err;
+    }
+    return WEFT_OK;
+}
+
+weft_err options_parse(struct run_options *options, const struct options_request *request,
+                       char *const *words, size_t count)
+{
+    *options = (struct run_options){.job = request->job, .json = has_json(words, count)};
+    struct parse parse = {.options = options};
+    args_start(&parse.reader, words, count, options_table);
+    parse.reader.job_letters = request->job ? request->job->options : NULL;
+    weft_err err = parse_all(&parse, request);
+    options->inputs = parse.inputs.items;
+    options->input_count = parse.inputs.count;
+    drop_words(&parse.program_words);
+    if (!err && options->job && !options->wants_help)
+        err = spell_job_words(options);
+    return err;
+}
+
+// ---- From a program ------------------------------------------------------------------------------------
+
+static weft_err copy_numbers(struct run_options *options, const weft_options *api)
+{
+    if (api->slots > SLOTS_MAX || api->reducers > OPTIONS_REDUCERS_MAX ||
+        api->max_attempts > OPTIONS_ATTEMPTS_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "too many: slots go to %d, reducers to %d, attempts to %d", SLOTS_MAX,
+                       OPTIONS_REDUCERS_MAX, OPTIONS_ATTEMPTS_MAX);
+    options->force = api->force;
+    options->slots = api->slots;
+    options->memory_bytes = api->memory_bytes;
+    options->reducers = api->reducers;
+    options->timeout_ms = api->timeout_ms;
+    options->task_timeout_ms = api->task_timeout_ms;
+    options->max_attempts = api->max_attempts;
+    options->quiet = !api->show_progress;
+    return WEFT_OK;
+}
+
+weft_err options_from_api(struct run_options *options, const weft_job *job, const weft_options *api)
+{
+    *options = (struct run_options){.job = job};
+    words_vec inputs = {0};
+    size_t argument_count = 0;
+    weft_err err = copy_numbers(options, api);
+    if (!err && api->output)
+        err = set_text(&options->output, "output", api->output);
+    if (!err && api->tmp)
+        err = set_text(&options->tmp, "tmp", api->tmp);
+    for (size_t i = 0; !err && api->inputs && api->inputs[i]; i++)
+        err = push_word(&inputs, api->inputs[i]);
+    options->inputs = inputs.items;
+    options->input_count = inputs.count;
+    while (api->arguments && api->arguments[argument_count])
+        argument_count++;
+    if (!err)
+        err = args_parse_job(job, (char *const *)api->arguments, argument_count, &options->args);
+    return err ? err : spell_job_words(options);
+}
+
+// ---- Defaults ------------------------------------------------------------------------------------------
+
+// Spilling into memory would break the promise of --memory.
+static weft_err check_tmp(const char *tmp)
+{
+    bool is_in_memory;
+    weft_err err = file_is_in_memory(tmp, &is_in_memory);
+    if (err)
+        return err_wrap(err, "--tmp");
+    if (is_in_memory)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--tmp %s lies in memory (tmpfs)\n  what does not fit in memory is put "
+                       "there, so it must be a disk\n  try: --tmp /var/tmp, or another directory "
+                       "on a disk",
+                       tmp);
+    int fd;
+    err = file_create_nameless(tmp, &fd);
+    if (err)
+        return err_wrap(err, "--tmp");
+    file_close(fd);
+    return WEFT_OK;
+}
+
+static weft_err choose_tmp(struct run_options *options)
+{
+    if (options->tmp)
+        return check_tmp(options->tmp);
+    const char *from_environment = getenv("TMPDIR");
+    const char *choices[] = {from_environment && *from_environment ? from_environment : "/var/tmp",
+                             "/var/tmp"};
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        err = check_tmp(choices[i]);
+        if (!err) {
+            err_clear();
+            return set_text(&options->tmp, "tmp", choices[i]);
+        }
+    }
+    return err;
+}
+
+static weft_err choose_memory(struct run_options *options)
+{
+    if (options->memory_bytes == 0) {
+        const uint64_t free_bytes = machine_memory_free();
+        options->memory_bytes = free_bytes ? free_bytes / 2 : UINT64_C(512) << 20;
+        if (options->memory_bytes < OPTIONS_MEMORY_MIN)
+            return err_set(WEFT_RESOURCE_EXHAUSTED,
+                           "only %" PRIu64 " MB of memory are free, and half of it is too little"
+                           "\n  try: --memory 16M, or free some memory",
+                           free_bytes >> 20);
+    }
+    if (options->memory_bytes < OPTIONS_MEMORY_MIN)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%" PRIu64 " bytes of memory are too little to work in\n  at least 16M",
+                       options->memory_bytes);
+    return WEFT_OK;
+}
+
+weft_err options_complete(struct run_options *options)
+{
+    if (options->slots == 0) {
+        const uint32_t cores = machine_core_count();
+        options->slots = cores < SLOTS_MAX ? cores : SLOTS_MAX;
+    }
+    if (options->max_attempts == 0)
+        options->max_attempts = OPTIONS_ATTEMPTS;
+    const weft_err err = choose_memory(options);
+    return err ? err : choose_tmp(options);
+}
+
+weft_err options_check_job(const struct run_options *options, const weft_job *job)
+{
+    const weft_job *last = job;
+    while (last->next)
+        last = last->next;
+    if (options->top == 0 || last->reduce == weft_sum || last->reduce == weft_count)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "--top needs a job that counts, and %s does not\n  its last reducer must be "
+                   "weft_sum or weft_count, as in wordcount and count",
+                   job->name ? job->name : "this one");
+}
+
+void options_fini(struct run_options *options)
+{
+    args_fini(&options->args);
+    free(options->job_word);
+    free_words(options->job_words);
+    free_words(options->inputs);
+    free(options->output);
+    free(options->tmp);
+    free_words(options->program_words);
+    *options = (struct run_options){0};
+}
+
+void options_format_job_help(struct buf *buf, const char *program, const weft_job *job)
+{
+    buf_format(buf, "%s: ", job->name ? job->name : program);
+    buf_append_text(buf, job->usage ? job->usage : "a job");
+    if (buf->size && buf->data[buf->size - 1] != '\n')
+        buf_append_text(buf, "\n");
+    buf_format(buf, "\nUsage: %s [options]%s%s INPUT...\n", program,
+               job->options && *job->options ? " [job options]" : "",
+               job->arguments ? " ARGUMENT..." : "");
+    buf_append_text(buf, "\nINPUT is a file, a directory, a quoted pattern, @names.txt or -\n"
+                         "\nOptions of every job (a letter that the job defines is the job's):\n");
+    args_format_help(buf, options_table);
+}
