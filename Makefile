@@ -31,7 +31,7 @@ test-long:
 
 bench: build
 	@tools/packages.sh bench
-	@bench/run
+	@bench/run $(GROUPS)
 
 golden: build
 	@test/golden/run --write
@@ -67,7 +67,7 @@ help:
 	@echo "make            build the command (build/weft), the libraries and the examples"
 	@echo "make demo       count the words of some texts"
 	@echo "make test       all tests, a few minutes; make test-long goes deeper, hours"
-	@echo "make bench      measure, against the usual tools"
+	@echo "make bench      measure, against the usual tools; some of it: make bench GROUPS=sort"
 	@echo "make check      style, layers, header, exported symbols"
 	@echo "make format     clang-format all C files"
 	@echo "make golden     rewrite the expected texts in test/golden; review the diff"

@@ -7,7 +7,7 @@ _weft_run() {
     local current=$1 previous=$2
     local jobs="wordcount count sort grep index"
     local options="--output --force --reducers --top --slots --memory --tmp --timeout --task-timeout
-        --max-attempts --quiet --verbose --json --help"
+        --max-attempts --quiet --verbose --json --no-color --help"
     case $previous in
     --tmp)
         mapfile -t COMPREPLY < <(compgen -d -- "$current")

@@ -29,6 +29,7 @@ complete -c weft -n $run -l max-attempts -x -d 'How often to try a task'
 complete -c weft -n $run -s q -l quiet -d 'Only errors'
 complete -c weft -n $run -s v -l verbose -d 'More of what happens'
 complete -c weft -n $run -l json -d 'Progress and summary as JSON lines'
+complete -c weft -n $run -l no-color -d 'No colours'
 complete -c weft -n $run -s h -l help -d 'Explain'
 
 complete -c weft -n '__fish_seen_subcommand_from wordcount grep' -s i -d 'Upper and lower case alike'

@@ -8,8 +8,8 @@ set -eu
 run="cmake gcc libc6-dev libjansson-dev libprotobuf-c-dev libuv1-dev libxxhash-dev ninja-build
      pkg-config"
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
-      python3-minimal shellcheck"
-bench="$run hyperfine python3-minimal python3-venv"
+      python3 shellcheck"
+bench="$run python3 python3-venv"
 
 case ${1:-} in
 run) wanted=$run ;;
