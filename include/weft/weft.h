@@ -87,8 +87,8 @@ typedef struct weft_words {
     uint16_t starts_[WEFT_WORDS_PER_BATCH + 64], ends_[WEFT_WORDS_PER_BATCH + 64];
 } weft_words;
 
-// Splits the next batch of words->rest; false when no word is left.
-WEFT_API bool weft_words_refill_(weft_words *words);
+// Splits the next batch of words->rest and takes its first word; false when no word is left.
+WEFT_API bool weft_words_refill_(weft_words *words, weft_bytes *word);
 
 // Starts at the text, which must stay where it is while words are taken.
 static inline void weft_words_init(weft_words *words, weft_bytes text)
@@ -100,8 +100,8 @@ static inline void weft_words_init(weft_words *words, weft_bytes text)
 // The next word; false when there is none.
 static inline bool weft_next_word(weft_words *words, weft_bytes *word)
 {
-    if (__builtin_expect(words->next_ == words->count_, 0) && !weft_words_refill_(words))
-        return false;
+    if (__builtin_expect(words->next_ == words->count_, 0))
+        return weft_words_refill_(words, word);
     const uint32_t i = words->next_++;
     word->data = words->base_ + words->starts_[i];
     word->size = (size_t)words->ends_[i] - words->starts_[i];

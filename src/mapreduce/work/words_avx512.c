@@ -1,0 +1,161 @@
+// Words with AVX-512: positions by compressing, keys by permuting, no branch per word.
+//
+// For 64 bytes: the bitmap of blanks gives a bit per start and per end; compressing the numbers 0..63
+// by them gives the positions; their difference the sizes. A byte permutation over the last and
+// this block then builds 8 zero-padded keys a step. A word that began in the block before is position
+// open_at - (at - 64), one that began earlier still is longer than a key and goes the long way.
+
+#include "mapreduce/work/words.h"
+
+#if defined(__AVX512VBMI2__)
+#include <immintrin.h>
+
+// clang-format off
+_Alignas(64) static const uint8_t numbers[64] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+// clang-format on
+
+static inline uint64_t blanks_of(__m512i bytes)
+{
+    const __m512i shifted = _mm512_sub_epi8(bytes, _mm512_set1_epi8(9));
+    return _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' ')) |
+           _mm512_cmplt_epu8_mask(shifted, _mm512_set1_epi8(5));
+}
+
+// Keys 8*group .. 8*group+7 of a block into `keys`: byte j of a key is byte start+j of the two blocks
+// while j is less than the size.
+static inline void store_keys(uint64_t *keys, int group, __m512i starts, __m512i sizes,
+                              __m512i last, __m512i here)
+{
+    const __m512i id = _mm512_load_si512(numbers);
+    const __m512i byte_in_key = _mm512_and_si512(id, _mm512_set1_epi8(7));
+    const __m512i key_of_byte = _mm512_add_epi8(
+        _mm512_and_si512(_mm512_srli_epi64(id, 3), _mm512_set1_epi8(7)), _mm512_set1_epi8((char)(8 * group)));
+    const __m512i from =
+        _mm512_add_epi8(_mm512_permutexvar_epi8(key_of_byte, starts), byte_in_key);
+    const __mmask64 inside =
+        _mm512_cmplt_epu8_mask(byte_in_key, _mm512_permutexvar_epi8(key_of_byte, sizes));
+    _mm512_storeu_si512(keys + 8 * group, _mm512_maskz_permutex2var_epi8(inside, last, from, here));
+}
+
+// Moves the words that are no 8-byte keys to the longs; the last keys take their places, since the
+// order of keys does not matter. Returns how many keys are left.
+static size_t take_out_longs(struct words_scan *scan, uint64_t slow, __m512i starts, __m512i sizes,
+                             uint64_t *keys, size_t count)
+{
+    uint8_t start_of[64], size_of[64];
+    _mm512_storeu_si512(start_of, starts);
+    _mm512_storeu_si512(size_of, sizes);
+    while (slow) {
+        const int word = 63 - __builtin_clzll(slow);
+        slow ^= UINT64_C(1) << word;
+        const char *begin = scan->text + scan->at + start_of[word] - 64;
+        scan->longs[scan->long_count++] = (weft_bytes){begin, size_of[word]};
+        keys[word] = keys[--count];
+    }
+    return count;
+}
+
+bool words_scan_avx512(struct words_scan *scan)
+{
+    const __m512i id = _mm512_load_si512(numbers);
+    const __m512i here_id = _mm512_add_epi8(id, _mm512_set1_epi8(64));
+    struct words_scan s = *scan;
+    __m512i last = s.at ? _mm512_loadu_si512(s.text + s.at - 64) : _mm512_setzero_si512();
+    uint64_t last_nul = s.at ? !s.text[s.at - 1] : 0;
+    for (; s.at < s.size; s.at += WORDS_BLOCK) {
+        if (__builtin_expect(!words_scan_has_room(&s), 0)) {
+            *scan = s;
+            return true;
+        }
+        const __m512i here = _mm512_loadu_si512(s.text + s.at);
+        const size_t left = s.size - s.at;
+        uint64_t blanks = blanks_of(here);
+        if (__builtin_expect(left < WORDS_BLOCK, 0))
+            blanks |= UINT64_MAX << left;
+        const uint64_t before = blanks << 1 | !s.has_open;
+        uint64_t starts = ~blanks & before, ends = blanks & ~before;
+        const uint64_t nuls = _mm512_testn_epi8_mask(here, here);
+        uint64_t bad = (nuls << 1 | last_nul) & ends;  // ends in NUL: no zero-padded key
+        last_nul = nuls >> 63;
+        uint8_t open_position = 64;
+        if (__builtin_expect(s.has_open && s.at - s.open_at > 64, 0)) {
+            if (ends) {  // longer than a block: ends here, by the long way
+                const size_t end = s.at + (size_t)__builtin_ctzll(ends);
+                s.longs[s.long_count++] = (weft_bytes){s.text + s.open_at, end - s.open_at};
+                bad &= ~(ends & -ends);
+                ends &= ends - 1;
+            }
+        } else if (s.has_open) {
+            open_position = (uint8_t)(64 - (s.at - s.open_at));
+            starts |= 1;  // bit 0 is free: the byte before it is no blank
+        }
+        const __m512i start_at = _mm512_maskz_compress_epi8(
+            starts, _mm512_mask_set1_epi8(here_id, 1, (char)open_position));
+        const __m512i size_of =
+            _mm512_sub_epi8(_mm512_maskz_compress_epi8(ends, here_id), start_at);
+        size_t count = (size_t)__builtin_popcountll(ends);
+        uint64_t *keys = s.keys + s.key_count;
+        store_keys(keys, 0, start_at, size_of, last, here);
+        store_keys(keys, 1, start_at, size_of, last, here);
+        if (__builtin_expect(count > 16, 0)) {
+            store_keys(keys, 2, start_at, size_of, last, here);
+            store_keys(keys, 3, start_at, size_of, last, here);
+        }
+        uint64_t slow = _mm512_cmpgt_epu8_mask(size_of, _mm512_set1_epi8(8));
+        slow = _bzhi_u64(slow, (unsigned)count) | _pext_u64(bad, ends);
+        if (slow)
+            count = take_out_longs(&s, slow, start_at, size_of, keys, count);
+        s.key_count += count;
+        const bool stays_open = !(blanks >> 63);
+        if (stays_open && starts > (open_position < 64))  // a start of its own, not the open word's
+            s.open_at = s.at + (size_t)(63 - __builtin_clzll(starts));
+        s.has_open = stays_open;
+        last = here;
+    }
+    *scan = s;
+    words_scan_finish(scan);
+    return false;
+}
+
+// Positions of the set bits of `bits`, as 16-bit numbers from `at`.
+static inline void store_positions(uint16_t *to, uint64_t bits, size_t at)
+{
+    const __m512i id = _mm512_load_si512(numbers);
+    const __m256i packed = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, id));
+    _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_set1_epi16((short)at),
+                                             _mm512_cvtepu8_epi16(packed)));
+}
+
+size_t words_split_avx512(weft_bytes text, bool is_last, uint16_t *starts_out, uint16_t *ends_out,
+                          uint32_t words_max, uint32_t *count)
+{
+    uint32_t start_count = 0, end_count = 0;
+    uint64_t carry = 1;
+    size_t at = 0;
+    for (; at < text.size && end_count < words_max; at += WORDS_BLOCK) {
+        const size_t left = text.size - at;
+        const uint64_t inside = left < WORDS_BLOCK ? ~(UINT64_MAX << left) : UINT64_MAX;
+        uint64_t blanks = blanks_of(_mm512_maskz_loadu_epi8(inside, text.data + at)) & inside;
+        if (is_last)
+            blanks |= ~inside;
+        const uint64_t before = blanks << 1 | carry;
+        const uint64_t starts = ~blanks & before & inside, ends = blanks & ~before;
+        store_positions(starts_out + start_count, starts, at);
+        store_positions(ends_out + end_count, ends, at);
+        start_count += (uint32_t)__builtin_popcountll(starts);
+        end_count += (uint32_t)__builtin_popcountll(ends);
+        carry = blanks >> 63;
+    }
+    *count = end_count;
+    if (at >= text.size && is_last) {
+        if (start_count > end_count) {
+            ends_out[end_count] = (uint16_t)text.size;
+            *count = end_count + 1;
+        }
+        return text.size;
+    }
+    return start_count > end_count ? starts_out[end_count] : at < text.size ? at : text.size;
+}
+#endif
