@@ -231,8 +231,9 @@ void process_open_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // Takes the lowest free number, which is this one. What cannot be opened stays closed.
-            (void)!open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY);
+            // Takes the lowest free number, which is this one. Opened the wrong way round: who reads
+            // or writes it gets the error a closed one gives, instead of losing the answer.
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 void process_close_on_exec(int fd)

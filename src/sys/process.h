@@ -57,7 +57,8 @@ MUST_CHECK weft_err process_make_shared(size_t size, int *fd, void **memory);
 MUST_CHECK weft_err process_map_shared(int fd, size_t size, void **memory);
 void process_unmap_shared(void *memory, size_t size);
 
-// Opens /dev/null as each of descriptors 0, 1, 2 that is closed, so that no file of ours becomes one.
+// Opens /dev/null as each of descriptors 0, 1, 2 that is closed, so that no file of ours becomes one;
+// reading 0 and writing 1 or 2 still fail as if it were closed.
 void process_open_standard_descriptors(void);
 
 // Marks a descriptor to be closed on exec, so that programs started by user code do not hold it.
