@@ -250,16 +250,19 @@ static void children_are_started_from_many_threads_at_once(void **state)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
 }
 
-static void closed_standard_descriptors_are_filled(void **state)
+static void a_closed_standard_descriptor_is_taken_but_stays_unusable(void **state)
 {
     (void)state;
     const int kept = dup(STDIN_FILENO);
     close(STDIN_FILENO);
     process_open_standard_descriptors();
+    const int flags = fcntl(STDIN_FILENO, F_GETFD);
     char byte;
-    assert_int_equal(read(STDIN_FILENO, &byte, 1), 0);
+    const ssize_t got = read(STDIN_FILENO, &byte, 1);
     dup2(kept, STDIN_FILENO);
     close(kept);
+    assert_true(flags >= 0);
+    assert_int_equal(got, -1);  // nobody takes it for an empty input
 }
 
 static void signals_have_the_names_people_use(void **state)
@@ -287,7 +290,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_child_dies_with_its_parent_even_when_that_is_killed),
         cmocka_unit_test(a_program_that_is_not_there_is_an_error_with_its_name),
         cmocka_unit_test(children_are_started_from_many_threads_at_once),
-        cmocka_unit_test(closed_standard_descriptors_are_filled),
+        cmocka_unit_test(a_closed_standard_descriptor_is_taken_but_stays_unusable),
         cmocka_unit_test(signals_have_the_names_people_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+// The loop: one thread that waits for everything at once and owns all control state. Over libuv.
+//
+// Callbacks run in the thread of loop_run, one at a time, and may make and free anything, the handle
+// that called included: freeing means that no further call comes. Makers return NULL with a sentence
+// when the system refuses. Only loop_wake may be called from other threads.
+#ifndef SYS_LOOP_H
+#define SYS_LOOP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct loop;
+typedef void loop_fn(void *owner);
+
+// `woken` is called after loop_wake.
+struct loop *loop_new(loop_fn *woken, void *owner);
+void loop_free(struct loop *loop);  // and all handles that are left; NULL is fine
+
+// Runs callbacks until one of them calls loop_stop.
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+
+// Makes the loop call woken() soon; several calls may become one. Any thread.
+void loop_wake(struct loop *loop);
+
+// A timer calls after `first_ms`, then every `repeat_ms` when that is not 0.
+struct loop_timer;
+struct loop_timer *loop_timer_new(struct loop *loop, uint64_t first_ms, uint64_t repeat_ms,
+                                  loop_fn *elapsed, void *owner);
+void loop_timer_free(struct loop_timer *timer);
+
+// A signal is taken over for the whole process; freed, it does again what it does by default.
+struct loop_signal;
+typedef void loop_signal_fn(void *owner, int number);
+struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_signal_fn *caught,
+                                    void *owner);
+void loop_signal_free(struct loop_signal *signal);
+
+// A watch calls whenever its descriptor, which stays the caller's, can be read without waiting.
+struct loop_watch;
+struct loop_watch *loop_watch_new(struct loop *loop, int fd, loop_fn *readable, void *owner);
+void loop_watch_free(struct loop_watch *watch);
+
+// A stream is a connected socket. It takes the descriptor over, also when NULL is returned.
+struct loop_stream;
+struct loop_stream_calls {
+    void (*data)(void *owner, weft_bytes bytes);  // borrowed
+    void (*ended)(void *owner, weft_err code);    // once; WEFT_OK: the other side closed it
+};
+struct loop_stream *loop_stream_new(struct loop *loop, int fd,
+                                    const struct loop_stream_calls *calls, void *owner);
+
+// Where to append what is to be sent before loop_stream_flush. What the other side does not take at
+// once goes when it reads. A connection that breaks shows up as its end.
+struct buf *loop_stream_out(struct loop_stream *stream);
+void loop_stream_flush(struct loop_stream *stream);
+
+// Takes what has arrived and not been handed on yet, to the end: for a peer that is known to be dead.
+void loop_stream_drain(struct loop_stream *stream);
+void loop_stream_free(struct loop_stream *stream);  // closes it; what is unsent is lost
+
+#endif
