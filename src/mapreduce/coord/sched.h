@@ -24,8 +24,7 @@
 
 enum {
     SCHED_STAGES_MAX = 1024,
-    SCHED_TASKS_MAX =
-        1 << 24,           // over all stages; 24 bytes each: at most 400 MiB, 10,000 cost 240 KB
+    SCHED_TASKS_MAX = 1 << 24,  // over all stages; 16 bytes and a few bits each: 260 MiB at most
     SCHED_QUEUE_MAX = 2,   // per slot: one runs, one waits, so that no slot waits for the driver
     SCHED_LOSSES_MAX = 3,  // lost workers nobody can be blamed for, without progress in between
     SCHED_ATTEMPTS_DEFAULT = 4,
@@ -123,7 +122,8 @@ struct sched *sched_new(const struct sched_plan *plan);
 void sched_free(struct sched *sched);
 
 // Takes in one event and replaces what is in `out` by the actions that follow from it. Nothing comes
-// out after JOB_DONE or JOB_FAILED. Takes O(slots); only a lost worker costs O(tasks).
+// out after JOB_DONE or JOB_FAILED. Takes O(slots), and a task is handled once per change of its state;
+// only a lost worker costs O(tasks).
 //
 // The rules, beyond the way of a stage drawn above:
 // - The lowest pending task goes first. Slots get their first task before any gets a second, and a
