@@ -46,9 +46,9 @@ same "sort -r: the parts in order are the file sorted backwards" expected actual
 sort -t' ' -k2,2n -k1,1 text >expected
 answer sort -t' ' -k2,2n -k1,1 text --reducers 3 -o keyed.d/ && joined keyed.d >actual
 same "sort -k: the parts in order are the file sorted by key" expected actual
-answer grep b text -o grep.d/ && joined grep.d >actual
+answer grep b text --output grep.d/ && joined grep.d >actual
 same "grep: the parts in order are the matches in input order" matches actual
-answer grep b text --reducers 4 -o grep4.d/ && joined grep4.d >actual
+answer grep b text --reducers 4 --output grep4.d/ && joined grep4.d >actual
 same "grep: with any number of parts" matches actual
 oracle index text >expected
 answer index text --reducers 4 -o index.d/ && joined index.d >actual

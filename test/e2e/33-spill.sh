@@ -22,7 +22,8 @@ check "and spills nothing" [ "${spilled:-x}" = 0 ]
 corral -l "$left" -- "$WEFT" run -q --memory 16M --tmp "$PWD/spill" sort distinct >actual &
 seen=no
 for _ in $(seq 1 200); do
-    if [ -n "$(ls -A spill)" ] || ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF "$PWD/spill/"; then
+    if [ -n "$(ls -A spill)" ] ||
+        [ -n "$(find /proc/[0-9]*/fd -lname "$PWD/spill/*" 2>/dev/null | head -n 1)" ]; then
         seen=yes
         break
     fi

@@ -1,5 +1,5 @@
 // oracle JOB ...: the answers of the built-in jobs that no standard tool gives, computed the slow
-// and plain way: the whole input in memory, one qsort, one pass. Shares no code with weft.
+// and plain way: the whole input in memory, one hash table, one qsort. Shares no code with weft.
 //
 //   oracle words [-i] [FILE...]   word TAB count; -i folds A-Z
 //   oracle lines [FILE...]        line TAB count
@@ -8,6 +8,7 @@
 //
 // Without FILE it reads stdin. A last line without an end is a line.
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +40,44 @@ static void add(const char *data, size_t size, const char *file, uint64_t count)
             fail("oracle");
     }
     items[item_count++] = (struct item){data, size, file, count};
+}
+
+// FNV-1a
+static size_t hash(const char *data, size_t size)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ (unsigned char)data[i]) * 0x100000001b3u;
+    return (size_t)(h ^ (h >> 32));
+}
+
+// Counts the item in a table of indices into `items`; only the first of its kind is added.
+static void count_up(const char *data, size_t size)
+{
+    static uint32_t *table;
+    static size_t mask;
+    if (item_count >= mask / 2) {
+        mask = mask ? mask * 2 + 1 : 0xffff;
+        free(table);
+        if (!(table = calloc(mask + 1, sizeof *table)))
+            fail("oracle");
+        for (size_t i = 0; i < item_count; i++) {
+            size_t at = hash(items[i].data, items[i].size) & mask;
+            while (table[at])
+                at = (at + 1) & mask;
+            table[at] = (uint32_t)i + 1;
+        }
+    }
+    size_t at = hash(data, size) & mask;
+    for (; table[at]; at = (at + 1) & mask) {
+        struct item *item = &items[table[at] - 1];
+        if (item->size == size && memcmp(item->data, data, size) == 0) {
+            item->count++;
+            return;
+        }
+    }
+    table[at] = (uint32_t)item_count + 1;
+    add(data, size, NULL, 1);
 }
 
 // The bytes stay allocated: the items point into them.
@@ -74,26 +113,31 @@ static void split_words(char *data, size_t size, bool fold, const char *file)
         for (; i < size && !is_blank(data[i]); i++)
             if (fold && data[i] >= 'A' && data[i] <= 'Z')
                 data[i] = (char)(data[i] + 32);
-        if (i > start)
+        if (i > start && file)
             add(data + start, i - start, file, 0);
+        else if (i > start)
+            count_up(data + start, i - start);
         while (i < size && is_blank(data[i]))
             i++;
     }
 }
 
-static void split_lines(char *data, size_t size)
+static void split_lines(char *data, size_t size, bool is_counted)
 {
     for (size_t i = 0; i < size;) {
         char *end = memchr(data + i, '\n', size - i);
         size_t length = end ? (size_t)(end - (data + i)) : size - i;
-        add(data + i, length, NULL, 0);
+        if (is_counted)
+            count_up(data + i, length);
+        else
+            add(data + i, length, NULL, 0);
         i += length + 1;
     }
 }
 
 static void split_counts(char *data, size_t size)
 {
-    split_lines(data, size);
+    split_lines(data, size, false);
     for (size_t i = 0; i < item_count; i++) {
         char *tab = memrchr(items[i].data, '\t', items[i].size);
         if (!tab)
@@ -126,14 +170,12 @@ static int by_count(const void *a, const void *b)
     return compare_keys(x, y);
 }
 
-static void print_counts(void)
+static void print_items(uint64_t limit, int (*order)(const void *, const void *))
 {
-    qsort(items, item_count, sizeof *items, by_key);
-    for (size_t i = 0, j; i < item_count; i = j) {
-        for (j = i + 1; j < item_count && compare_keys(&items[i], &items[j]) == 0;)
-            j++;
+    qsort(items, item_count, sizeof *items, order);
+    for (size_t i = 0; i < item_count && i < limit; i++) {
         fwrite(items[i].data, 1, items[i].size, stdout);
-        printf("\t%zu\n", j - i);
+        printf("\t%" PRIu64 "\n", items[i].count);
     }
 }
 
@@ -153,15 +195,6 @@ static void print_index(void)
         putchar('\n');
 }
 
-static void print_top(uint64_t limit)
-{
-    qsort(items, item_count, sizeof *items, by_count);
-    for (size_t i = 0; i < item_count && i < limit; i++) {
-        fwrite(items[i].data, 1, items[i].size, stdout);
-        printf("\t%llu\n", (unsigned long long)items[i].count);
-    }
-}
-
 // A file's last line has an end of its own: it is never joined with the next file's first.
 static void read_inputs(char **paths, const char *job, bool fold)
 {
@@ -171,7 +204,7 @@ static void read_inputs(char **paths, const char *job, bool fold)
         const char *path = from_stdin ? NULL : *paths++;
         char *data = read_all(path, &size);
         if (strcmp(job, "lines") == 0)
-            split_lines(data, size);
+            split_lines(data, size, true);
         else
             split_words(data, size, fold, strcmp(job, "index") == 0 ? path : NULL);
         if (from_stdin)
@@ -190,13 +223,13 @@ int main(int argc, char **argv)
         size_t size;
         char *data = read_all(NULL, &size);
         split_counts(data, size);
-        print_top(strtoull(*rest, NULL, 10));
+        print_items(strtoull(*rest, NULL, 10), by_count);
     } else if (strcmp(job, "index") == 0 && *rest) {
         read_inputs(rest, job, false);
         print_index();
     } else if (strcmp(job, "words") == 0 || strcmp(job, "lines") == 0) {
         read_inputs(rest, job, fold);
-        print_counts();
+        print_items(UINT64_MAX, by_key);
     } else {
         fputs("usage: oracle words [-i] [FILE...] | lines [FILE...] | index FILE... | top N\n",
               stderr);
