@@ -13,7 +13,7 @@
 
 struct spill {
     int fd;
-    uint64_t size;  // where the next run begins
+    uint64_t size;    // where the next run begins
     char *directory;  // for error sentences
 };
 
@@ -27,6 +27,7 @@ struct run {
     struct run_segment *segments;  // range_count of them, owned by the run
     uint32_t range_count;
     uint64_t size, pair_count;
+    size_t block_bytes;  // what a reader's buffer will need, unless a pair is larger
 };
 
 // Opens a nameless file in `directory` (O_TMPFILE, else made and unlinked).
@@ -35,25 +36,30 @@ void spill_close(struct spill *spill);
 
 struct run_writer;
 
-// Starts a run at the end of the spill file. The writer's memory (block buffers) is
-// `block_bytes` plus the largest pair. NULL on failure.
+// Starts a run at the end of the spill file. The writer's memory is twice `block_bytes` (at most
+// 1 GiB), whatever the size of a pair: one that is larger goes to the file from where it lies. NULL on
+// failure.
 struct run_writer *run_writer_new(struct spill *spill, uint32_t range_count, size_t block_bytes);
 
 // Ranges are begun in increasing order; ranges left out are empty.
 MUST_CHECK weft_err run_writer_begin_range(struct run_writer *writer, uint32_t range);
 
-// Adds a pair; within a range they come in the order of pair.h.
+// Adds a pair; within a range they come in the order of pair.h. Keys and values may have up to
+// 4 GiB - 1. A full disk is RESOURCE_EXHAUSTED with the directory.
 MUST_CHECK weft_err run_writer_add(struct run_writer *writer, const struct pair *pair);
 
 // Writes what is left and describes the run, which the caller frees with run_fini. Frees the writer,
 // also on failure.
 MUST_CHECK weft_err run_writer_finish(struct run_writer *writer, struct run *run);
+
+// Frees the writer; what it wrote is overwritten by the next run. NULL is fine.
 void run_writer_cancel(struct run_writer *writer);
 void run_fini(struct run *run);
 
 struct run_reader;
 
-// Reads one range of a run, block by block. Its memory is block_bytes (grown for a larger block).
+// Reads one range of a run, block by block. Its memory is block_bytes, while a larger pair is
+// looked at as much as that pair has. NULL on failure.
 struct run_reader *run_reader_new(const struct run *run, uint32_t range,
                                   const struct key_order *order);
 void run_reader_free(struct run_reader *reader);
