@@ -11,6 +11,8 @@ echo deep >tree/sub/deep/x && echo zed >tree/Zed/f && echo hidden >tree/.hidden
 echo hidden >tree/.hidden-dir/f && : >tree/empty && echo umlaut >tree/$'\xc3\xa4'
 printf 'B\nzed\na\ns1\ns2\ndeep\nz\numlaut\n' >expected
 gives "a directory is read recursively, in byte order, without hidden files" expected show tree
+find tree -type f ! -path '*/.*' -size +0 | sort | xargs cat >by-find
+same "that is the order of find | sort" by-find expected
 gives "a slash at its end changes nothing" expected show tree/
 gives "./ in front changes nothing" expected show ./tree
 (cd tree && show . >../dot 2>"$err")
@@ -22,6 +24,10 @@ printf 'z\na\nz\n' >expected
 gives "inputs come in the order given, twice if given twice" expected show tree/z tree/a tree/z
 printf 's1\ns2\ndeep\nB\n' >expected
 gives "directories and files mix in the order given" expected show tree/sub tree/B
+
+mkdir -p order/a order/a-b && touch order/a.txt && for f in a/x a-b/x a.txt a0; do echo $f >order/$f; done
+find order -type f | sort | xargs cat >expected
+gives "files and directories whose names start alike come in the order of find | sort" expected show order
 
 mkdir texts && for n in 1 2 10; do echo "t$n" >texts/t$n.txt; done && echo other >texts/other.md
 echo hidden >texts/.t0.txt

@@ -49,6 +49,24 @@ ln -s target link && echo t >target && cp target target.copy
 fails_with "a link to an existing file is refused" 5 'link' weft run wordcount text -o link
 same "and its target stays" target.copy target
 
+# stdout is the shell's: what is before the answer stays, what comes after it comes after it.
+{ echo header && cat expected && echo footer; } >expected.framed
+{ echo header && answer wordcount text && echo footer; } >framed 2>"$err"
+same "the answer goes where stdout stands" expected.framed framed
+echo header >framed
+{ answer wordcount text && echo footer; } >>framed 2>"$err"
+same "the answer is appended to a file opened for that" expected.framed framed
+{ echo header && answer wordcount text && echo footer; } 2>"$err" | cat >framed
+same "the answer goes through a pipe between other words" expected.framed framed
+cat expected text >longer && head -c 100 longer >expected.kept
+{ head -c 100 longer && answer wordcount nothing; } >framed 2>"$err"
+same "an empty answer changes nothing on stdout" expected.kept framed
+cp text loop && cp text loop.copy
+onto_itself() { weft run -q sort loop >>loop; }
+try onto_itself
+check "a file is not read and written at once" [ "$code" != 0 ]
+same "and stays as it was" loop.copy loop
+
 # What reads the answer may stop early.
 try bash -c '"$WEFT" run -q wordcount text | head -n 1 >first-line'
 head -n 1 expected >expected.first
@@ -69,6 +87,6 @@ try shut
 check "a closed stdout is an error, not a crash" eval '[ "$code" -ge 1 ] && [ "$code" -lt 70 ]'
 
 nothing_left "nothing is left by all of these"
-check "the output directory holds no temporary file" eval '! ls -A | grep -E "^\.|tmp|weft"'
+check "the output directory holds no temporary file" eval '! ls -A | grep -E "^\.|tmp|weft-"'
 
 finish

@@ -77,12 +77,17 @@ fails_with "without the slash too" '2|5' 'counts.d' weft run sort text -o counts
 fails_with "a failing job with --force" '1|4' 'missing' weft run sort missing -o counts.d/ --force
 cksum counts.d/* >after
 same "leaves the old directory" before after
+echo mine >counts.d/letter
+fails_with "an output to which a stranger was added is not replaced" 5 'letter|counts.d' \
+    weft run sort text -o counts.d/ --force
+rm counts.d/letter
 check "--force replaces it" answer sort text -o counts.d/ --reducers 2 --force
 joined counts.d >actual
 same "with the new answer" sorted actual
 check "and none of the old parts" [ "$(find counts.d -name 'part-*' | wc -l)" = 2 ]
 mkdir mine && echo precious >mine/letter
 fails_with "a directory with other files is refused" 5 'mine' weft run sort text -o mine/
+fails_with "even with --force" 5 'mine' weft run sort text -o mine/ --force
 check "and keeps them" [ "$(cat mine/letter)" = precious ]
 mkdir bare
 try weft run -q wordcount text -o bare/

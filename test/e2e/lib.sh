@@ -111,13 +111,15 @@ skip() { ok "$1 # SKIP $2"; }
 
 # check SENTENCE COMMAND...: the command succeeds.
 check() {
-    local sentence=$1
+    local sentence=$1 status
     shift
-    if "$@" >"$dir/check" 2>&1; then
+    "$@" >"$dir/check" 2>&1
+    status=$?
+    if [ $status = 0 ]; then
         ok "$sentence"
     else
         not_ok "$sentence"
-        { echo "exit $? from: $*" && cat "$dir/check"; } | note
+        { echo "exit $status from: $*" && cat "$dir/check"; } | note
     fi
 }
 
@@ -172,7 +174,7 @@ says() {
 }
 
 # fails_with SENTENCE CODE PATTERN COMMAND...: the exit code is CODE (or one of `1|5`), stderr has
-# a line that matches, stdout is empty, and stderr has at least two lines: what, and what next.
+# a line that matches, and stdout is empty.
 fails_with() {
     local sentence=$1 codes=$2 pattern=$3
     shift 3
