@@ -27,7 +27,7 @@ complete -c weft -n $run -l timeout -x -a '30s 1m 10m 1h' -d 'Give up after this
 complete -c weft -n $run -l task-timeout -x -a '30s 1m 10m 1h' -d 'Stop an attempt after this time'
 complete -c weft -n $run -l max-attempts -x -d 'How often to try a task'
 complete -c weft -n $run -s q -l quiet -d 'Only errors'
-complete -c weft -n $run -s v -l verbose -d 'More of what happens'
+complete -c weft -n $run -s v -l verbose -d 'A longer summary'
 complete -c weft -n $run -l json -d 'Progress and summary as JSON lines'
 complete -c weft -n $run -l no-color -d 'No colours'
 complete -c weft -n $run -s h -l help -d 'Explain'
