@@ -765,7 +765,7 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   (ProtobufCMessageInit) weft__input__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[9] =
+static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[10] =
 {
   {
     "job",
@@ -875,6 +875,18 @@ static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[9] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "next_configs",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Weft__JobStart, n_next_configs),
+    offsetof(Weft__JobStart, next_configs),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__job_start__field_indices_by_name[] = {
   1,   /* field[1] = args */
@@ -883,6 +895,7 @@ static const unsigned weft__job_start__field_indices_by_name[] = {
   0,   /* field[0] = job */
   7,   /* field[7] = may_map_input */
   4,   /* field[4] = memory_bytes */
+  9,   /* field[9] = next_configs */
   3,   /* field[3] = slots */
   5,   /* field[5] = tmp */
   8,   /* field[8] = top */
@@ -890,7 +903,7 @@ static const unsigned weft__job_start__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__job_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor weft__job_start__descriptor =
 {
@@ -900,7 +913,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   "Weft__JobStart",
   "weft",
   sizeof(Weft__JobStart),
-  9,
+  10,
   weft__job_start__field_descriptors,
   weft__job_start__field_indices_by_name,
   1,  weft__job_start__number_ranges,
@@ -984,7 +997,7 @@ const ProtobufCMessageDescriptor weft__output__descriptor =
   (ProtobufCMessageInit) weft__output__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[9] =
+static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[12] =
 {
   {
     "stage",
@@ -1094,8 +1107,47 @@ static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[9] =
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "done_pieces",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Weft__StageOpen, n_done_pieces),
+    offsetof(Weft__StageOpen, done_pieces),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "done_bytes",
+    11,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Weft__StageOpen, n_done_bytes),
+    offsetof(Weft__StageOpen, done_bytes),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "done_crc",
+    12,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Weft__StageOpen, n_done_crc),
+    offsetof(Weft__StageOpen, done_crc),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__stage_open__field_indices_by_name[] = {
+  10,   /* field[10] = done_bytes */
+  11,   /* field[11] = done_crc */
+  9,   /* field[9] = done_pieces */
   6,   /* field[6] = is_map_only */
   1,   /* field[1] = job_index */
   4,   /* field[4] = map_count */
@@ -1109,7 +1161,7 @@ static const unsigned weft__stage_open__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__stage_open__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor weft__stage_open__descriptor =
 {
@@ -1119,7 +1171,7 @@ const ProtobufCMessageDescriptor weft__stage_open__descriptor =
   "Weft__StageOpen",
   "weft",
   sizeof(Weft__StageOpen),
-  9,
+  12,
   weft__stage_open__field_descriptors,
   weft__stage_open__field_indices_by_name,
   1,  weft__stage_open__number_ranges,

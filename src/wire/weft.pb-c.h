@@ -64,7 +64,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_SEAL = 7,
   /*
-   * worker -> driver: held tasks are committed
+   * worker -> driver: tasks are committed; behind the FRAME_TASK_END of each
    */
   WEFT__FRAME_TYPE__FRAME_COMMITTED = 8,
   /*
@@ -168,10 +168,15 @@ struct  Weft__JobStart
    * --top N: only the N largest in the last stage; 0: all
    */
   uint32_t top;
+  /*
+   * the config of the second and later jobs of the chain, in order
+   */
+  size_t n_next_configs;
+  ProtobufCBinaryData *next_configs;
 };
 #define WEFT__JOB_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__job_start__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0 }
+    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL }
 
 
 struct  Weft__Output
@@ -212,10 +217,20 @@ struct  Weft__StageOpen
    */
   size_t n_part_of_task;
   uint32_t *part_of_task;
+  /*
+   * Pieces of the output that an earlier worker has written and committed: they are kept as they are.
+   * With any of them the output's files exist already and must not be truncated.
+   */
+  size_t n_done_pieces;
+  uint32_t *done_pieces;
+  size_t n_done_bytes;
+  uint64_t *done_bytes;
+  size_t n_done_crc;
+  uint32_t *done_crc;
 };
 #define WEFT__STAGE_OPEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__stage_open__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL }
+    , 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
 
 
 struct  Weft__StagePlan
