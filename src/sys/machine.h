@@ -13,7 +13,7 @@ uint32_t machine_core_count(void);
 uint64_t machine_memory_free(void);
 
 // The same below other roots, for tests: `proc` and `cgroup` stand for /proc and /sys/fs/cgroup.
-// core_count_in returns 0 where no quota is set.
+// machine_core_quota_in returns 0 where no quota is set.
 uint32_t machine_core_quota_in(const char *proc, const char *cgroup);
 uint64_t machine_memory_free_in(const char *proc, const char *cgroup);
 

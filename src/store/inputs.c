@@ -1,0 +1,267 @@
+// inputs: one word at a time, each seen as the first of these that it is: -, @list, an existing file
+// or directory, a pattern. So a file whose name looks like a pattern is that file.
+
+#include "store/inputs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "sys/file.h"
+#include "sys/find.h"
+#include "sys/spool.h"
+#include "sys/standard.h"
+
+enum { LIST_READ_BYTES = 64 << 10 };
+
+struct inputs_state {
+    VEC(char *) strings;
+    VEC(struct spool *) spools;
+    const char *tmp;
+    bool has_stdin;   // it can be read once only
+    bool has_output;  // standard output is a plain file, known by these two
+    uint64_t output_device, output_inode;
+};
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+}
+
+// A copy of the text that lives as long as the inputs; NULL when memory is refused.
+static const char *keep_text(struct inputs *inputs, const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy || !VEC_PUSH(&inputs->state->strings, copy)) {
+        free(copy);
+        return NULL;
+    }
+    return copy;
+}
+
+static weft_err push_input(struct inputs *inputs, const char *name, const char *path, uint64_t size)
+{
+    struct input *input = VEC_NEXT(inputs);
+    if (!input || !name || !path)
+        return no_memory();
+    *input = (struct input){name, path, size};
+    inputs->count++;
+    inputs->total_bytes += size;
+    return WEFT_OK;
+}
+
+// ---- Files ---------------------------------------------------------------------------------------------
+
+static weft_err add_file(void *owner, const struct found *found)
+{
+    struct inputs *inputs = owner;
+    const struct inputs_state *state = inputs->state;
+    if (state->has_output && found->device == state->output_device &&
+        found->inode == state->output_inode)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is an input and also standard output\n  it would grow while it is "
+                       "read\n  try: -o FILE, which appears when it is complete",
+                       found->path);
+    const char *name = keep_text(inputs, found->path);
+    return push_input(inputs, name, name, found->size);
+}
+
+// A slot for one more spool, owned by the inputs.
+static struct spool *next_spool(struct inputs *inputs)
+{
+    struct spool *spool = calloc(1, sizeof *spool);
+    if (!spool || !VEC_PUSH(&inputs->state->spools, spool)) {
+        free(spool);
+        no_memory();
+        return NULL;
+    }
+    spool->fd = -1;
+    return spool;
+}
+
+static weft_err open_stdin(struct inputs *inputs, struct spool **spool)
+{
+    if (inputs->state->has_stdin)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "- stands twice among the inputs\n  standard input can be read once only");
+    inputs->state->has_stdin = true;
+    *spool = next_spool(inputs);
+    return *spool ? spool_open_stdin(*spool, inputs->state->tmp) : WEFT_RESOURCE_EXHAUSTED;
+}
+
+static weft_err add_stdin(struct inputs *inputs)
+{
+    struct spool *spool;
+    const weft_err err = open_stdin(inputs, &spool);
+    return err ? err : push_input(inputs, "-", spool->path, spool->size);
+}
+
+static weft_err add_stream(struct inputs *inputs, const char *path)
+{
+    struct spool *spool = next_spool(inputs);
+    const weft_err err =
+        spool ? spool_open(spool, path, inputs->state->tmp) : WEFT_RESOURCE_EXHAUSTED;
+    return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size);
+}
+
+// A file or a directory by its name; *is_missing when nothing has it.
+static weft_err add_path(struct inputs *inputs, const char *path, bool *is_missing)
+{
+    struct found found;
+    const weft_err err = find_look(path, &found);
+    *is_missing = !err && found.kind == FILE_MISSING;
+    if (err || *is_missing)
+        return err;
+    if (found.kind == FILE_DIRECTORY)
+        return find_walk(path, add_file, inputs);
+    if (found.kind == FILE_STREAM || spool_is_own_name(path))
+        return add_stream(inputs, path);
+    return add_file(inputs, &found);
+}
+
+static weft_err is_missing_error(const char *name)
+{
+    return err_set(WEFT_NOT_FOUND, "cannot find the input %s\n  there is no such file or directory",
+                   name);
+}
+
+// ---- Patterns and lists ----------------------------------------------------------------------------------
+
+static weft_err add_pattern(struct inputs *inputs, const char *pattern)
+{
+    struct find_matches matches;
+    weft_err err = find_match(pattern, &matches);
+    if (!err && matches.count == 0)
+        err = err_set(WEFT_NOT_FOUND,
+                      "no file matches %s\n  a pattern that matches nothing is taken for a mistake",
+                      pattern);
+    for (size_t i = 0; !err && i < matches.count; i++) {
+        bool is_missing;
+        err = add_path(inputs, matches.paths[i], &is_missing);
+        if (!err && is_missing)
+            err = is_missing_error(matches.paths[i]);
+    }
+    find_free_matches(&matches);
+    return err;
+}
+
+static weft_err read_list(struct inputs *inputs, const char *name, struct buf *text)
+{
+    struct spool *spool = NULL, opened = {.fd = -1};
+    const bool is_stdin = strcmp(name, "-") == 0;
+    weft_err err =
+        is_stdin ? open_stdin(inputs, &spool) : spool_open(&opened, name, inputs->state->tmp);
+    spool = is_stdin ? spool : &opened;
+    for (size_t got = 1; !err && got > 0;) {
+        char *to = buf_reserve(text, LIST_READ_BYTES);
+        err =
+            to ? file_read_at(spool->fd, name, to, LIST_READ_BYTES, text->size, &got) : no_memory();
+        text->size += err ? 0 : got;
+    }
+    spool_close(&opened);
+    return err;
+}
+
+// Names end with a line end, or with zero bytes when there is one (find -print0).
+static weft_err add_list(struct inputs *inputs, const char *name)
+{
+    struct buf text = {0};
+    weft_err err = read_list(inputs, name, &text);
+    if (err)
+        err = err_wrap(err, "the list of inputs @%s", name);
+    else
+        buf_text(&text);
+    const char separator = text.size && memchr(text.data, 0, text.size) ? 0 : '\n';
+    for (size_t at = 0; !err && at < text.size;) {
+        char *line = text.data + at;
+        char *end = memchr(line, separator, text.size - at);
+        at += end ? (size_t)(end - line) + 1 : text.size - at;
+        bool is_missing = false;
+        if (end)
+            *end = 0;
+        if (*line)
+            err = add_path(inputs, line, &is_missing);
+        if (!err && is_missing)
+            err = err_wrap(is_missing_error(line), "the list @%s", name);
+    }
+    buf_fini(&text);
+    return err;
+}
+
+static weft_err add_word(struct inputs *inputs, const char *word)
+{
+    bool is_missing;
+    if (!*word)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the name of an input is empty\n  an unset variable of the shell?");
+    if (strcmp(word, "-") == 0)
+        return add_stdin(inputs);
+    if (word[0] == '@')
+        return add_list(inputs, word + 1);
+    const weft_err err = add_path(inputs, word, &is_missing);
+    if (err || !is_missing)
+        return err;
+    return strpbrk(word, "*?[") ? add_pattern(inputs, word) : is_missing_error(word);
+}
+
+// ---- All of them -----------------------------------------------------------------------------------------
+
+static weft_err no_input(void)
+{
+    return err_set(WEFT_INVALID_ARGUMENT, "no input is given\n  %s\n  try: %s",
+                   standard_is_terminal(STDIN_FILENO)
+                       ? "INPUT is a file, a directory, a quoted pattern, @names.txt, or - for "
+                         "standard input"
+                       : "standard input is read only when it is asked for",
+                   standard_is_terminal(STDIN_FILENO) ? "name a file behind the job"
+                                                      : "- as INPUT to read standard input");
+}
+
+static void note_output(struct inputs_state *state)
+{
+    struct found found;
+    if (find_look_fd(STDOUT_FILENO, "standard output", &found) != WEFT_OK) {
+        err_clear();  // closed: who writes the answer tells it
+        return;
+    }
+    state->has_output = found.kind == FILE_REGULAR;
+    state->output_device = found.device;
+    state->output_inode = found.inode;
+}
+
+weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *request)
+{
+    *inputs = (struct inputs){0};
+    if (request->word_count == 0)
+        return no_input();
+    inputs->state = calloc(1, sizeof *inputs->state);
+    if (!inputs->state)
+        return no_memory();
+    inputs->state->tmp = request->tmp;
+    weft_err err = WEFT_OK;
+    if (request->stdout_is_output)
+        note_output(inputs->state);
+    for (size_t i = 0; !err && i < request->word_count; i++)
+        err = add_word(inputs, request->words[i]);
+    return err;
+}
+
+void inputs_fini(struct inputs *inputs)
+{
+    struct inputs_state *state = inputs->state;
+    for (size_t i = 0; state && i < state->strings.count; i++)
+        free(state->strings.items[i]);
+    for (size_t i = 0; state && i < state->spools.count; i++) {
+        spool_close(state->spools.items[i]);
+        free(state->spools.items[i]);
+    }
+    if (state) {
+        VEC_FINI(&state->strings);
+        VEC_FINI(&state->spools);
+    }
+    free(state);
+    free(inputs->items);
+    *inputs = (struct inputs){0};
+}

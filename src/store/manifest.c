@@ -1,0 +1,244 @@
+// manifest: written by hand for the sake of its bytes, read by jansson with every field checked.
+
+#include "store/manifest.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/json.h"
+#include "base/vec.h"
+#include "sys/file.h"
+
+enum { READ_BYTES = 1 << 20 };
+
+void manifest_fini(struct manifest *manifest)
+{
+    free(manifest->job);
+    free(manifest->parts);
+    *manifest = (struct manifest){0};
+}
+
+weft_err manifest_add(struct manifest *manifest, uint64_t bytes, uint64_t records, uint32_t crc32c)
+{
+    struct manifest_part *part = NULL;
+    if (manifest->part_count < MANIFEST_PARTS_MAX)
+        part = vec_next((void **)&manifest->parts, manifest->part_count, &manifest->part_capacity,
+                        sizeof *manifest->parts);
+    if (!part)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "a manifest holds at most %d parts",
+                       MANIFEST_PARTS_MAX);
+    *part = (struct manifest_part){.bytes = bytes, .records = records, .crc32c = crc32c};
+    snprintf(part->name, sizeof part->name, "part-%05u", (unsigned)manifest->part_count);
+    manifest->part_count++;
+    manifest->bytes += bytes;
+    manifest->records += records;
+    return WEFT_OK;
+}
+
+void manifest_format(struct buf *buf, const struct manifest *manifest)
+{
+    buf_format(buf, "{\n  \"version\": %d,\n  \"job\": ", MANIFEST_VERSION);
+    json_append_string(buf, weft_text(manifest->job ? manifest->job : ""));
+    buf_append_text(buf, ",\n  \"parts\": [");
+    for (size_t i = 0; i < manifest->part_count; i++) {
+        const struct manifest_part *part = &manifest->parts[i];
+        buf_format(buf,
+                   "%s\n    {\"name\": \"%s\", \"bytes\": %" PRIu64 ", \"records\": %" PRIu64
+                   ", \"crc32c\": \"%08" PRIx32 "\"}",
+                   i ? "," : "", part->name, part->bytes, part->records, part->crc32c);
+    }
+    buf_format(buf, "\n  ],\n  \"bytes\": %" PRIu64 ",\n  \"records\": %" PRIu64 "\n}\n",
+               manifest->bytes, manifest->records);
+}
+
+// ---- Reading -------------------------------------------------------------------------------------------
+
+static weft_err is_wrong(const char *what)
+{
+    return err_set(WEFT_DATA_LOSS, "the manifest is damaged: %s", what);
+}
+
+static weft_err read_number(const json_t *object, const char *name, uint64_t *number)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return err_set(WEFT_DATA_LOSS, "the manifest is damaged: \"%s\" is no size", name);
+    *number = (uint64_t)json_integer_value(value);
+    return WEFT_OK;
+}
+
+static bool read_crc(const json_t *object, uint32_t *crc)
+{
+    const char *text = json_string_value(json_object_get(object, "crc32c"));
+    if (!text || strlen(text) != 8 || strspn(text, "0123456789abcdef") != 8)
+        return false;
+    *crc = (uint32_t)strtoul(text, NULL, 16);
+    return true;
+}
+
+static weft_err read_part(struct manifest *manifest, const json_t *object)
+{
+    uint64_t bytes, records;
+    uint32_t crc;
+    weft_err err = read_number(object, "bytes", &bytes);
+    if (!err)
+        err = read_number(object, "records", &records);
+    if (err)
+        return err;
+    if (!read_crc(object, &crc))
+        return is_wrong("a checksum is not 8 hexadecimal digits");
+    if (bytes > UINT64_MAX - manifest->bytes || records > UINT64_MAX - manifest->records)
+        return is_wrong("the sizes are too large");
+    err = manifest_add(manifest, bytes, records, crc);
+    if (err)
+        return err;
+    // Names are not free: they say where the part stands, and must not lead out of the directory.
+    const char *name = json_string_value(json_object_get(object, "name"));
+    const char *expected = manifest->parts[manifest->part_count - 1].name;
+    return name && strcmp(name, expected) == 0 ? WEFT_OK : is_wrong("the parts are not in order");
+}
+
+static weft_err read_parts(struct manifest *manifest, const json_t *parts)
+{
+    if (!json_is_array(parts))
+        return is_wrong("it lists no parts");
+    for (size_t i = 0; i < json_array_size(parts); i++) {
+        const weft_err err = read_part(manifest, json_array_get(parts, i));
+        if (err)
+            return err;
+    }
+    return WEFT_OK;
+}
+
+static weft_err read_root(struct manifest *manifest, const json_t *root)
+{
+    uint64_t version, bytes, records;
+    weft_err err =
+        json_is_object(root) ? read_number(root, "version", &version) : is_wrong("it is no object");
+    if (err)
+        return err;
+    if (version != MANIFEST_VERSION)
+        return err_set(WEFT_DATA_LOSS,
+                       "the manifest has version %" PRIu64 ", this program knows %d", version,
+                       MANIFEST_VERSION);
+    const char *job = json_string_value(json_object_get(root, "job"));
+    manifest->job = job ? strdup(job) : NULL;
+    if (!manifest->job)
+        return is_wrong("it names no job");
+    err = read_parts(manifest, json_object_get(root, "parts"));
+    if (!err)
+        err = read_number(root, "bytes", &bytes);
+    if (!err)
+        err = read_number(root, "records", &records);
+    if (!err && (bytes != manifest->bytes || records != manifest->records))
+        err = is_wrong("its totals are not those of its parts");
+    return err;
+}
+
+weft_err manifest_parse(struct manifest *manifest, weft_bytes text)
+{
+    if (text.size > MANIFEST_BYTES_MAX)
+        return is_wrong("it is too large");
+    json_error_t error;
+    json_t *root =
+        json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        return err_set(WEFT_DATA_LOSS, "the manifest is damaged: line %d: %s", error.line,
+                       error.text);
+    const weft_err err = read_root(manifest, root);
+    json_decref(root);
+    return err;
+}
+
+// ---- Checking a directory --------------------------------------------------------------------------------
+
+static weft_err read_whole(const char *path, struct buf *text)
+{
+    int fd;
+    size_t got = 0;
+    weft_err err = file_open(path, &fd);
+    while (!err) {
+        char *to = buf_reserve(text, READ_BYTES);
+        if (!to || text->size > MANIFEST_BYTES_MAX)
+            err = err_set(WEFT_RESOURCE_EXHAUSTED, "%s is too large", path);
+        else
+            err = file_read_at(fd, path, to, READ_BYTES, text->size, &got);
+        text->size += err ? 0 : got;
+        if (got < READ_BYTES)
+            break;
+    }
+    if (fd >= 0)
+        file_close(fd);
+    return err;
+}
+
+static weft_err sum_file(int fd, const char *path, uint64_t *bytes, uint32_t *crc)
+{
+    char *data = malloc(READ_BYTES);
+    weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+    size_t got = READ_BYTES;
+    for (*bytes = 0, *crc = 0; !err && got == READ_BYTES; *bytes += got) {
+        err = file_read_at(fd, path, data, READ_BYTES, *bytes, &got);
+        if (!err)
+            *crc = crc32c(*crc, data, got);
+    }
+    free(data);
+    return err;
+}
+
+static weft_err verify_part(const char *directory, const struct manifest_part *part)
+{
+    struct buf path = {0};
+    int fd;
+    uint64_t bytes;
+    uint32_t crc;
+    buf_format(&path, "%s/%s", directory, part->name);
+    weft_err err = file_open(buf_text(&path), &fd);
+    if (!err) {
+        err = sum_file(fd, buf_text(&path), &bytes, &crc);
+        file_close(fd);
+    }
+    if (!err && bytes != part->bytes)
+        err = err_set(WEFT_DATA_LOSS,
+                      "%s has %" PRIu64 " bytes, the manifest says %" PRIu64
+                      "\n  it was changed after the job, or a copy is not complete",
+                      buf_text(&path), bytes, part->bytes);
+    else if (!err && crc != part->crc32c)
+        err = err_set(WEFT_DATA_LOSS,
+                      "%s has checksum %08" PRIx32 ", the manifest says %08" PRIx32
+                      "\n  it was changed after the job, or the disk has lost bits",
+                      buf_text(&path), crc, part->crc32c);
+    buf_fini(&path);
+    return err;
+}
+
+static weft_err check_success(const char *directory)
+{
+    struct buf path = {0};
+    struct file_stat status;
+    buf_format(&path, "%s/_SUCCESS", directory);
+    weft_err err = file_stat(buf_text(&path), &status);
+    if (!err && status.kind != FILE_REGULAR)
+        err = err_set(WEFT_NOT_FOUND, "%s is not a finished output: it has no _SUCCESS", directory);
+    buf_fini(&path);
+    return err;
+}
+
+weft_err manifest_verify(const char *directory, struct manifest *manifest)
+{
+    struct buf path = {0}, text = {0};
+    weft_err err = check_success(directory);
+    buf_format(&path, "%s/manifest.json", directory);
+    if (!err)
+        err = read_whole(buf_text(&path), &text);
+    if (!err)
+        err = err_wrap(manifest_parse(manifest, buf_bytes(&text)), "%s", buf_text(&path));
+    for (size_t i = 0; !err && i < manifest->part_count; i++)
+        err = verify_part(directory, &manifest->parts[i]);
+    buf_fini(&path);
+    buf_fini(&text);
+    return err;
+}

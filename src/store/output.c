@@ -1,0 +1,469 @@
+// output: three kinds of target, one struct. What differs is how it is opened, committed and given up;
+// counting the pieces is the same.
+
+#include "store/output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/crc32c.h"
+#include "store/manifest.h"
+#include "sys/copier.h"
+#include "sys/file.h"
+#include "sys/find.h"
+#include "sys/place.h"
+#include "sys/standard.h"
+
+enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_IN_PLACE, TARGET_STREAM };
+
+struct piece {
+    uint64_t bytes, records;
+    uint32_t crc32c;
+    uint32_t part;
+    bool is_committed;
+};
+
+struct output {
+    enum target_kind kind;
+    bool force, is_finished;
+    char *shown;      // the target as the user gave it, for errors
+    char *target;     // FILE, DIRECTORY: links followed, no slash at the end
+    char *temporary;  // FILE, DIRECTORY: what the worker writes
+    char *job_name;
+    struct output_place place;
+    int to;                  // IN_PLACE, STREAM: where the answer goes
+    uint64_t size_at_start;  // IN_PLACE: of the file we were given
+    struct copier *copier;   // STREAM
+
+    struct piece *pieces;
+    uint32_t piece_count, part_count;
+    uint32_t prefix_count;  // pieces from the first on that are all committed
+    uint64_t prefix_bytes;
+    uint64_t bytes, records;
+};
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+}
+
+// Puts what failed in front and what to do behind the sentence; the code stays.
+static weft_err explain(weft_err code, const struct output *output, const char *next)
+{
+    char why[ERR_TEXT_BYTES_MAX];
+    snprintf(why, sizeof why, "%s", err_text());
+    return err_set(code, "cannot write %s\n  %s\n  try: %s", output->shown, why, next);
+}
+
+// ---- Opening -------------------------------------------------------------------------------------------
+
+static weft_err open_copier(struct output *output, const struct output_options *options)
+{
+    int spool;
+    const weft_err err = file_create_nameless(options->tmp, &spool);
+    if (err)
+        return err_wrap(err, "cannot keep the answer for %s", output->shown);
+    output->kind = TARGET_STREAM;
+    output->place = (struct output_place){.kind = OUTPUT_PLACE_FD, .fd = spool};
+    output->copier = copier_new(&(struct copier_spec){.from = spool,
+                                                      .to = output->to,
+                                                      .to_name = output->shown,
+                                                      .halted = options->halted,
+                                                      .owner = options->owner});
+    return output->copier ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+static weft_err open_stdout(struct output *output, const struct output_options *options)
+{
+    struct standard_out out;
+    const weft_err err = standard_look(STDOUT_FILENO, &out);
+    if (err)
+        return err;
+    if (out.kind == STANDARD_CLOSED)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "standard output is closed, the answer has nowhere to go\n  try: -o FILE");
+    // Under another number: a worker's own 1 and 2 are where user code prints.
+    output->to = standard_duplicate(STDOUT_FILENO);
+    if (output->to < 0)
+        return WEFT_RESOURCE_EXHAUSTED;
+    if (out.kind == STANDARD_STREAM)
+        return open_copier(output, options);
+    output->kind = TARGET_IN_PLACE;
+    output->size_at_start = out.size;
+    output->place = (struct output_place){
+        .kind = OUTPUT_PLACE_FD, .fd = output->to, .base_offset = out.position};
+    return WEFT_OK;
+}
+
+static weft_err refuse_existing(const struct output *output)
+{
+    return err_set(WEFT_ALREADY_EXISTS,
+                   "%s exists already\n  try: --force to replace it, or another name",
+                   output->shown);
+}
+
+// Makes the name beside the target that the worker writes to.
+static weft_err name_temporary(struct output *output)
+{
+    char *parent;
+    weft_err err = place_parent(output->target, &parent);
+    if (err)
+        return err;
+    err = place_check_parent(parent);
+    free(parent);
+    if (err == WEFT_NOT_FOUND)
+        return explain(err, output, "make that directory first (mkdir -p)");
+    if (err)
+        return explain(err, output, "a directory that you may write in");
+    err = place_make_name(output->target, &output->temporary);
+    output->place.path = output->temporary;
+    return err;
+}
+
+static weft_err open_file(struct output *output, enum place_kind found)
+{
+    output->kind = TARGET_FILE;
+    output->place.kind = OUTPUT_PLACE_FILE;
+    if (found == PLACE_DIRECTORY)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is a directory\n  try: -o %s/ for part files, --force to replace an "
+                       "earlier output there; or the name of a file",
+                       output->shown, output->shown);
+    if (found != PLACE_FREE && !output->force)
+        return refuse_existing(output);
+    // A link that leads nowhere is replaced itself.
+    if (place_follow(output->shown, &output->target) != WEFT_OK &&
+        !(output->target = strdup(output->shown)))
+        return no_memory();
+    weft_err err = name_temporary(output);
+    int fd = -1;
+    if (!err)
+        err = file_create(output->temporary, &fd);
+    file_close(fd);
+    return err;
+}
+
+static bool is_output_name(const char *name)
+{
+    return strcmp(name, "_SUCCESS") == 0 || strcmp(name, "manifest.json") == 0 ||
+           (strncmp(name, "part-", 5) == 0 && name[5] && !name[5 + strspn(name + 5, "0123456789")]);
+}
+
+// --force must never cost more than an earlier answer: `-o ~/` is easily typed.
+static weft_err check_replaceable(const struct output *output)
+{
+    bool has_only;
+    const weft_err err = find_has_only(output->target, is_output_name, &has_only);
+    if (err || has_only)
+        return err;
+    return err_set(WEFT_ALREADY_EXISTS,
+                   "%s holds other files than an earlier output\n  --force would remove them\n"
+                   "  try: another name, or remove the directory yourself",
+                   output->shown);
+}
+
+static weft_err open_directory(struct output *output)
+{
+    char *trimmed = strdup(output->shown);
+    if (!trimmed)
+        return no_memory();
+    for (size_t size = strlen(trimmed); size > 1 && trimmed[size - 1] == '/';)
+        trimmed[--size] = 0;
+    output->kind = TARGET_DIRECTORY;
+    output->place.kind = OUTPUT_PLACE_PARTS;
+    enum place_kind found;
+    weft_err err = place_look(trimmed, &found);
+    if (!err && found != PLACE_FREE && found != PLACE_DIRECTORY)
+        err = err_set(WEFT_ALREADY_EXISTS,
+                      "%s exists and is not a directory\n  try: another name, or without the slash",
+                      trimmed);
+    if (!err && found == PLACE_DIRECTORY && !output->force)
+        err = refuse_existing(output);
+    if (!err && found == PLACE_DIRECTORY)
+        output->target = realpath(trimmed, NULL);
+    else if (!err)
+        output->target = strdup(trimmed);
+    free(trimmed);
+    if (!err && !output->target)
+        err = no_memory();
+    if (!err && found == PLACE_DIRECTORY)
+        err = check_replaceable(output);
+    if (!err)
+        err = name_temporary(output);
+    return err ? err : place_make_directory(output->temporary);
+}
+
+static weft_err open_path(struct output *output, const struct output_options *options)
+{
+    if (output->shown[0] && output->shown[strlen(output->shown) - 1] == '/')
+        return open_directory(output);
+    enum place_kind found;
+    weft_err err = place_look(output->shown, &found);
+    if (err || found != PLACE_STREAM)
+        return err ? err : open_file(output, found);
+    err = standard_open_stream(output->shown, &output->to);
+    return err ? err : open_copier(output, options);
+}
+
+weft_err output_open(struct output **output, const struct output_options *options)
+{
+    const char *target = options->target;
+    const bool is_stdout =
+        !target || strcmp(target, "-") == 0 || strcmp(target, "/dev/stdout") == 0;
+    struct output *opened = calloc(1, sizeof *opened);
+    *output = NULL;
+    if (!opened)
+        return no_memory();
+    opened->to = opened->place.fd = -1;
+    opened->force = options->force;
+    opened->shown = strdup(is_stdout ? "standard output" : target);
+    opened->job_name = strdup(options->job_name ? options->job_name : "");
+    weft_err err = WEFT_OK;
+    if (!opened->shown || !opened->job_name)
+        err = no_memory();
+    else
+        err = is_stdout ? open_stdout(opened, options) : open_path(opened, options);
+    if (err) {
+        output_free(opened);
+        return err;
+    }
+    *output = opened;
+    return WEFT_OK;
+}
+
+// ---- Pieces --------------------------------------------------------------------------------------------
+
+const struct output_place *output_place(const struct output *output)
+{
+    return &output->place;
+}
+
+weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
+                     const uint32_t *part_of_piece)
+{
+    ASSERT(!output->pieces && part_count > 0);
+    output->pieces = calloc(piece_count ? piece_count : 1, sizeof *output->pieces);
+    if (!output->pieces)
+        return no_memory();
+    output->piece_count = piece_count;
+    output->part_count = part_count;
+    for (uint32_t i = 0; part_of_piece && i < piece_count; i++) {
+        ASSERT(part_of_piece[i] < part_count &&
+               (i == 0 || part_of_piece[i] >= part_of_piece[i - 1]));
+        output->pieces[i].part = part_of_piece[i];
+    }
+    return WEFT_OK;
+}
+
+weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t bytes, uint32_t crc,
+                                uint64_t records)
+{
+    ASSERT(piece < output->piece_count && !output->pieces[piece].is_committed);
+    struct piece *done = &output->pieces[piece];
+    *done = (struct piece){bytes, records, crc, done->part, true};
+    output->bytes += bytes;
+    output->records += records;
+    for (; output->prefix_count < output->piece_count &&
+           output->pieces[output->prefix_count].is_committed;
+         output->prefix_count++)
+        output->prefix_bytes += output->pieces[output->prefix_count].bytes;
+    if (!output->copier)
+        return WEFT_OK;
+    const weft_err err = copier_extend(output->copier, output->prefix_bytes);
+    return err ? err : copier_error(output->copier);
+}
+
+bool output_reader_left(const struct output *output)
+{
+    return output->copier && copier_reader_left(output->copier);
+}
+
+bool output_is_drained(const struct output *output)
+{
+    return !output->copier || copier_is_idle(output->copier);
+}
+
+uint64_t output_bytes_out(const struct output *output)
+{
+    if (output->copier)
+        return copier_bytes_out(output->copier);
+    return output->kind == TARGET_IN_PLACE ? output->prefix_bytes : 0;
+}
+
+uint64_t output_bytes(const struct output *output)
+{
+    return output->bytes;
+}
+
+uint64_t output_records(const struct output *output)
+{
+    return output->records;
+}
+
+// ---- The end -------------------------------------------------------------------------------------------
+
+static weft_err check_size(const char *path, uint64_t expected)
+{
+    struct file_stat status;
+    const weft_err err = file_stat(path, &status);
+    if (err || (status.kind == FILE_REGULAR && status.size == expected))
+        return err;
+    return err_set(WEFT_DATA_LOSS,
+                   "%s has %" PRIu64 " bytes in place of %" PRIu64
+                   "\n  somebody else changed it while the job was running",
+                   path, status.size, expected);
+}
+
+static weft_err move_into_place(struct output *output)
+{
+    enum place_kind found = PLACE_FREE;
+    weft_err err = place_look(output->target, &found);
+    if (!err && output->force && output->kind == TARGET_DIRECTORY && found == PLACE_DIRECTORY)
+        err = check_replaceable(output);
+    if (err)
+        return err;
+    err = output->force ? place_move_over(output->temporary, output->target)
+                        : place_move_new(output->temporary, output->target);
+    if (err == WEFT_ALREADY_EXISTS)
+        return err_set(err,
+                       "%s appeared while the job was running\n  it is another run's or another "
+                       "program's and stays as it is\n  try: again with --force, or another name",
+                       output->shown);
+    return err;
+}
+
+// The parts as the manifest lists them: checksums of neighbours are joined.
+static weft_err list_parts(const struct output *output, struct manifest *manifest)
+{
+    weft_err err = WEFT_OK;
+    manifest->job = strdup(output->job_name);
+    if (!manifest->job)
+        return no_memory();
+    for (uint32_t part = 0, piece = 0; !err && part < output->part_count; part++) {
+        uint64_t bytes = 0, records = 0;
+        uint32_t crc = 0;
+        for (; piece < output->piece_count && output->pieces[piece].part == part; piece++) {
+            const struct piece *one = &output->pieces[piece];
+            crc = crc32c_join(crc, one->crc32c, one->bytes);
+            bytes += one->bytes;
+            records += one->records;
+        }
+        err = manifest_add(manifest, bytes, records, crc);
+    }
+    return err;
+}
+
+static weft_err write_file(const char *directory, const char *name, weft_bytes text)
+{
+    struct buf path = {0};
+    int fd = -1;
+    buf_format(&path, "%s/%s", directory, name);
+    weft_err err = file_create(buf_text(&path), &fd);
+    if (!err)
+        err = file_write(fd, buf_text(&path), text.data, text.size);
+    file_close(fd);
+    buf_fini(&path);
+    return err;
+}
+
+static weft_err check_parts(const struct output *output, const struct manifest *manifest)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < manifest->part_count; i++) {
+        struct buf path = {0};
+        buf_format(&path, "%s/%s", output->temporary, manifest->parts[i].name);
+        err = check_size(buf_text(&path), manifest->parts[i].bytes);
+        buf_fini(&path);
+    }
+    return err;
+}
+
+static weft_err commit_directory(struct output *output)
+{
+    struct manifest manifest = {0};
+    struct buf text = {0};
+    weft_err err = list_parts(output, &manifest);
+    if (!err)
+        err = check_parts(output, &manifest);
+    manifest_format(&text, &manifest);
+    if (!err && text.has_failed)
+        err = no_memory();
+    if (!err)
+        err = write_file(output->temporary, "manifest.json", buf_bytes(&text));
+    if (!err)
+        err = write_file(output->temporary, "_SUCCESS", weft_none());
+    buf_fini(&text);
+    manifest_fini(&manifest);
+    return err ? err : move_into_place(output);
+}
+
+weft_err output_commit(struct output *output)
+{
+    ASSERT(output->pieces && output->prefix_count == output->piece_count && !output->is_finished);
+    weft_err err = WEFT_OK;
+    switch (output->kind) {
+    case TARGET_FILE:
+        err = check_size(output->temporary, output->bytes);
+        if (!err)
+            err = move_into_place(output);
+        break;
+    case TARGET_DIRECTORY:
+        err = commit_directory(output);
+        break;
+    case TARGET_IN_PLACE:
+        standard_set_position(output->to, output->place.base_offset + output->bytes);
+        break;
+    case TARGET_STREAM:
+        err = copier_wait(output->copier);
+        break;
+    }
+    output->is_finished = !err;
+    return err;
+}
+
+// The run failed for a reason of its own, and its sentence is the one to tell.
+static void remove_quietly(const char *path)
+{
+    char sentence[ERR_TEXT_BYTES_MAX];
+    snprintf(sentence, sizeof sentence, "%s", err_text());
+    const weft_err err = file_remove_tree(path);
+    if (err)
+        err_set(err, "%s", sentence);
+}
+
+void output_abort(struct output *output)
+{
+    const uint64_t end = output->place.base_offset + output->prefix_bytes;
+    if (output->is_finished)
+        return;
+    output->is_finished = true;
+    if (output->temporary)
+        remove_quietly(output->temporary);
+    if (output->kind == TARGET_IN_PLACE) {
+        // A file that was longer than our start belongs to somebody who did not want it cut.
+        if (output->size_at_start <= output->place.base_offset)
+            standard_cut(output->to, end);
+        standard_set_position(output->to, end);
+    }
+    // A stream's copier stops in output_free; until then it may tell how far it came.
+}
+
+void output_free(struct output *output)
+{
+    if (!output)
+        return;
+    output_abort(output);
+    copier_free(output->copier);
+    if (output->place.fd != output->to)
+        file_close(output->place.fd);
+    file_close(output->to);
+    free(output->shown);
+    free(output->target);
+    free(output->temporary);
+    free(output->job_name);
+    free(output->pieces);
+    free(output);
+}

@@ -1,0 +1,42 @@
+// find: what stands at a path, and all files below a directory in byte order of their names.
+#ifndef SYS_FIND_H
+#define SYS_FIND_H
+
+#include "base/err.h"
+#include "sys/file.h"
+
+struct found {
+    const char *path;  // borrowed from the caller, or during a visit
+    enum file_kind kind;
+    uint64_t size;  // of a plain file
+    uint64_t device, inode;
+};
+
+// Looks at a path, links followed. FILE_MISSING is no failure. A plain file or a directory that may
+// not be read is PERMISSION_DENIED.
+MUST_CHECK weft_err find_look(const char *path, struct found *found);
+
+// Looks at an open descriptor.
+MUST_CHECK weft_err find_look_fd(int fd, const char *path, struct found *found);
+
+// Calls visit for every plain file below the directory, in the byte order of their whole paths. What
+// is hidden (.name) is left out; links to files are followed, links to directories are not; what is
+// neither is left out. Paths are `path`, a slash unless it ends with one, and the names. A link that
+// leads nowhere is NOT_FOUND. Stops at the first failure of visit. Holds one descriptor at a time.
+typedef weft_err find_visit_fn(void *owner, const struct found *found);
+MUST_CHECK weft_err find_walk(const char *path, find_visit_fn *visit, void *owner);
+
+// The paths that match a pattern of the shell (* ? [ ]), in byte order, hidden ones only when the
+// pattern says so. None is no failure. find_free_matches in every case.
+struct find_matches {
+    char **paths;
+    size_t count;
+};
+MUST_CHECK weft_err find_match(const char *pattern, struct find_matches *matches);
+void find_free_matches(struct find_matches *matches);
+
+// Whether the directory holds nothing but names for which is_known says true (none at all is fine).
+MUST_CHECK weft_err find_has_only(const char *path, bool (*is_known)(const char *name),
+                                  bool *has_only);
+
+#endif

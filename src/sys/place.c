@@ -1,0 +1,162 @@
+// place: renames that do not replace are the kernel's RENAME_NOREPLACE, or, where a file system does
+// not know it, a hard link for files and the rule that a directory never replaces a full one.
+
+#include "sys/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "sys/file.h"
+
+enum { NAME_BYTES_MAX = 200 };  // of the target's own name: ours must stay under 255
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a file name");
+}
+
+// Takes the content out of the buffer as a string.
+static weft_err take_text(struct buf *buf, char **text)
+{
+    buf_text(buf);
+    if (buf->has_failed) {
+        buf_fini(buf);
+        return no_memory();
+    }
+    *text = buf->data;
+    return WEFT_OK;
+}
+
+weft_err place_parent(const char *path, char **parent)
+{
+    char *copy = strdup(path);
+    *parent = copy ? strdup(dirname(copy)) : NULL;
+    free(copy);
+    return *parent ? WEFT_OK : no_memory();
+}
+
+weft_err place_make_name(const char *target, char **name)
+{
+    struct buf text = {0};
+    uint32_t random = 0;
+    char *parent, *copy = strdup(target);
+    weft_err err = place_parent(target, &parent);
+    if (!err && copy) {
+        if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
+            random = 0;  // the process number alone tells runs of this machine apart
+        buf_format(&text, "%s/.%.*s.weft-%ld-%08x", parent, NAME_BYTES_MAX, basename(copy),
+                   (long)getpid(), random);
+        err = take_text(&text, name);
+    } else if (!err) {
+        err = no_memory();
+    }
+    free(copy);
+    free(parent);
+    return err;
+}
+
+weft_err place_look(const char *path, enum place_kind *kind)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        *kind = S_ISDIR(status.st_mode)   ? PLACE_DIRECTORY
+                : S_ISREG(status.st_mode) ? PLACE_FILE
+                                          : PLACE_STREAM;
+        return WEFT_OK;
+    }
+    if (errno != ENOENT)
+        return err_errno("cannot write %s", path);
+    *kind = lstat(path, &status) == 0 ? PLACE_FILE : PLACE_FREE;
+    return WEFT_OK;
+}
+
+weft_err place_follow(const char *path, char **followed)
+{
+    struct stat status;
+    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
+        *followed = realpath(path, NULL);
+    else
+        *followed = strdup(path);
+    return *followed ? WEFT_OK : err_errno("cannot follow %s", path);
+}
+
+weft_err place_check_parent(const char *parent)
+{
+    struct stat status;
+    if (stat(parent, &status) != 0)
+        return err_errno("the directory %s", parent);
+    if (!S_ISDIR(status.st_mode))
+        return err_set(WEFT_NOT_FOUND, "%s is not a directory", parent);
+    if (faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) != 0)
+        return err_errno("the directory %s", parent);
+    return WEFT_OK;
+}
+
+weft_err place_make_directory(const char *path)
+{
+    return mkdir(path, 0777) == 0 ? WEFT_OK : err_errno("cannot make the directory %s", path);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+weft_err place_move_new(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return WEFT_OK;
+    if (errno == EINVAL || errno == ENOSYS) {
+        if (is_directory(from) ? rename(from, to) == 0
+                               : link(from, to) == 0 && (unlink(from), true))
+            return WEFT_OK;
+        if (errno == ENOTEMPTY || errno == ENOTDIR)
+            errno = EEXIST;
+    }
+    return err_errno("cannot put the output at %s", to);
+}
+
+// Where directories cannot be swapped: there is a moment without one.
+static weft_err move_aside(const char *from, const char *to)
+{
+    char *aside;
+    weft_err err = place_make_name(to, &aside);
+    if (err)
+        return err;
+    err = file_rename(to, aside);
+    if (!err)
+        err = place_move_new(from, to);
+    if (!err)
+        err = file_remove_tree(aside);
+    free(aside);
+    return err;
+}
+
+weft_err place_move_over(const char *from, const char *to)
+{
+    if (!is_directory(from))
+        return file_rename(from, to);
+    // Swapped in one step there is a whole directory at every moment; the old one goes afterwards.
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+        return file_remove_tree(from);
+    if (errno != ENOENT)
+        return errno == EINVAL || errno == ENOSYS ? move_aside(from, to)
+                                                  : err_errno("cannot put the output at %s", to);
+    // Nothing is there, or a twin of ours is just putting its own there.
+    const weft_err err = place_move_new(from, to);
+    return err == WEFT_ALREADY_EXISTS ? place_move_over(from, to) : err;
+}
+
+void place_remove_file(const char *path)
+{
+    unlink(path);
+}

@@ -1,0 +1,125 @@
+// spool: copying is plain read and write; a pipe gives at most 64 KiB at a time anyway.
+
+#include "sys/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/file.h"
+
+enum { COPY_BYTES = 256 << 10 };
+
+static void name_spool(struct spool *spool, int fd, uint64_t size)
+{
+    spool->fd = fd;
+    spool->size = size;
+    snprintf(spool->path, sizeof spool->path, "/proc/%ld/fd/%d", (long)getpid(), fd);
+}
+
+static weft_err copy_all(int from, const char *name, int to, uint64_t *size)
+{
+    char *data = malloc(COPY_BYTES);
+    weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", name);
+    *size = 0;
+    while (!err) {
+        const ssize_t got = read(from, data, COPY_BYTES);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            err = err_errno("cannot read %s", name);
+        if (got <= 0)
+            break;
+        err = file_write_at(to, "a temporary file", data, (size_t)got, *size);
+        *size += (uint64_t)got;
+    }
+    free(data);
+    return err;
+}
+
+static weft_err copy_to_spool(struct spool *spool, int from, const char *name, const char *tmp)
+{
+    int fd;
+    uint64_t size = 0;
+    weft_err err = file_create_nameless(tmp, &fd);
+    if (err)
+        return err_wrap(err, "cannot keep %s", name);
+    err = copy_all(from, name, fd, &size);
+    if (err) {
+        file_close(fd);
+        return err_wrap(err, "cannot keep %s in %s", name, tmp);
+    }
+    name_spool(spool, fd, size);
+    return WEFT_OK;
+}
+
+// A plain file is used as it is when it can be opened again (it may be another user's, handed down).
+static bool reopen_plain(struct spool *spool, int fd, uint64_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const int again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (again < 0)
+        return false;
+    name_spool(spool, again, size);
+    return true;
+}
+
+weft_err spool_open_stdin(struct spool *spool, const char *tmp)
+{
+    static const char name[] = "standard input";
+    struct stat status;
+    *spool = (struct spool){.fd = -1};
+    const int flags = fcntl(STDIN_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "%s is closed, there is nothing to read\n  try: weft run JOB - <FILE", name);
+    if (fstat(STDIN_FILENO, &status) != 0)
+        return err_errno("cannot look at %s", name);
+    if (S_ISDIR(status.st_mode))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is a directory\n  try: give the directory as INPUT", name);
+    if (S_ISREG(status.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 &&
+        reopen_plain(spool, STDIN_FILENO, (uint64_t)status.st_size))
+        return WEFT_OK;
+    return copy_to_spool(spool, STDIN_FILENO, name, tmp);
+}
+
+weft_err spool_open(struct spool *spool, const char *path, const char *tmp)
+{
+    struct stat status;
+    *spool = (struct spool){.fd = -1};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        const weft_err err = err_errno("cannot open %s", path);
+        file_close(fd);
+        return err;
+    }
+    if (S_ISREG(status.st_mode)) {
+        name_spool(spool, fd, (uint64_t)status.st_size);
+        return WEFT_OK;
+    }
+    const weft_err err = copy_to_spool(spool, fd, path, tmp);
+    file_close(fd);
+    return err;
+}
+
+void spool_close(struct spool *spool)
+{
+    file_close(spool->fd);
+    spool->fd = -1;
+}
+
+bool spool_is_own_name(const char *path)
+{
+    static const char *const starts[] = {"/dev/stdin",  "/dev/fd/",    "/dev/stdout",
+                                         "/dev/stderr", "/proc/self/", "/proc/thread-self/",
+                                         "/dev/tty"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(path, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,29 @@
+// spool: makes a file of what is none, so that another process can read it at any offset.
+//
+// A pipe, a FIFO or a terminal is copied to a nameless file; a plain file that only this process has
+// a name for (standard input, /dev/fd/3) is kept open. Either way another process of the same user
+// opens it as /proc/PID/fd/N, as long as the spool is open.
+#ifndef SYS_SPOOL_H
+#define SYS_SPOOL_H
+
+#include "base/err.h"
+
+struct spool {
+    int fd;
+    uint64_t size;
+    char path[64];
+};
+
+// Standard input from its position on: a plain file that stands at its start is used as it is,
+// anything else is copied to a nameless file in `tmp`. Blocks until it ends. FAILED_PRECONDITION when
+// standard input is closed, INVALID_ARGUMENT when it is a directory.
+MUST_CHECK weft_err spool_open_stdin(struct spool *spool, const char *tmp);
+
+// A path that is not a plain file of its own: a FIFO, a device, /dev/fd/N.
+MUST_CHECK weft_err spool_open(struct spool *spool, const char *path, const char *tmp);
+void spool_close(struct spool *spool);
+
+// Whether a path means something else in another process: /dev/stdin, /dev/fd/N, /proc/self/...
+bool spool_is_own_name(const char *path);
+
+#endif

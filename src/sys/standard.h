@@ -1,0 +1,36 @@
+// standard: what a descriptor that was handed to us (standard output, standard error) is, and what can
+// be done with it.
+#ifndef SYS_STANDARD_H
+#define SYS_STANDARD_H
+
+#include "base/err.h"
+
+enum standard_kind {
+    STANDARD_CLOSED,  // not there, or not for writing
+    STANDARD_FILE,    // a plain file that can be written at any offset
+    STANDARD_NULL,    // /dev/null
+    STANDARD_STREAM,  // a pipe, a terminal, a file opened for appending: one byte after the other
+};
+
+struct standard_out {
+    enum standard_kind kind;
+    uint64_t position, size;  // of a STANDARD_FILE
+};
+
+MUST_CHECK weft_err standard_look(int fd, struct standard_out *out);
+
+// The same file under a number above 2, closed on exec; -1 on failure with the sentence set.
+int standard_duplicate(int fd);
+
+// Opens an existing device or FIFO for writing; waits for the reader of a FIFO.
+MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
+
+// Leaves the position where the next writer goes on. Cuts a plain file there.
+void standard_set_position(int fd, uint64_t position);
+void standard_cut(int fd, uint64_t size);
+
+// Whether the descriptor is a terminal, and how wide it is (80 when it does not say).
+bool standard_is_terminal(int fd);
+uint32_t standard_columns(int fd);
+
+#endif
