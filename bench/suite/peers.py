@@ -1,0 +1,104 @@
+"""The programs we measure against, and how each is called. Absent ones raise place.Absent."""
+import functools
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from . import place
+
+# The bytes' order and no decoding, for every tool.
+PLAIN = {"LC_ALL": "C"}
+
+
+def shell(script):
+    """A pipeline fails when any part of it does."""
+    return ["bash", "-o", "pipefail", "-c", script]
+
+
+@functools.cache
+def duckdb_python():
+    """The Python of a virtual environment that has DuckDB, made on first use from PyPI."""
+    venv = place.CACHE / "venv"
+    python = venv / "bin" / "python"
+    if python.exists() and not subprocess.run([python, "-c", "import duckdb"],
+                                              capture_output=True).returncode:
+        return python
+    place.say("installing DuckDB from PyPI")
+    steps = [[sys.executable, "-m", "venv", venv],
+             [python, "-m", "pip", "--disable-pip-version-check", "-q", "install", "duckdb"]]
+    for step in steps:
+        try:
+            done = subprocess.run(step, capture_output=True, text=True, timeout=600)
+        except subprocess.TimeoutExpired:
+            raise place.Absent("DuckDB: pip did not finish in ten minutes") from None
+        if done.returncode != 0:
+            lines = (done.stderr or done.stdout).strip().splitlines() or ["it failed"]
+            raise place.Absent(f"DuckDB: {lines[-1]}")
+    return python
+
+
+def duckdb_count(source, out, is_sorted=False):
+    command = [duckdb_python(), place.BENCH / "duck_count.py", source, out, place.TEMP,
+               place.CORES]
+    return [str(part) for part in command] + (["sorted"] if is_sorted else [])
+
+
+def duckdb_version():
+    return place.first_line(duckdb_python(), "-c", "import duckdb; print(duckdb.__version__)")
+
+
+def tr_sort_uniq(source, sort_options=""):
+    sort = f"sort {sort_options} -T {shlex.quote(str(place.TEMP))}"
+    return shell(f"tr -s '[:space:]' '\\n' < {shlex.quote(str(source))} | {sort} | uniq -c")
+
+
+def gnu_sort(source, out, memory):
+    return ["sort", f"--parallel={min(2, place.CORES)}", "-S", memory, "-T", str(place.TEMP),
+            "-o", str(out), str(source)]
+
+
+@functools.cache
+def probe(name):
+    """A hand-written program of WEFT_PROBES, compiled for this very machine."""
+    if not place.PROBES:
+        raise place.Absent(f"{name}: WEFT_PROBES is not set")
+    source = Path(place.PROBES) / f"{name}.c"
+    if not source.exists():
+        raise place.Absent(f"{name}: there is no {name}.c in WEFT_PROBES")
+    return str(place.compile_c(source, "-w", "-O3", "-march=native", "-pthread"))
+
+
+def weft():
+    if not place.WEFT.exists():
+        raise place.Absent("build/weft is not built")
+    return str(place.WEFT)
+
+
+@functools.cache
+def user_job(name):
+    """One of bench/jobs/, compiled as a user would against the library of the build."""
+    weft()
+    library = place.WEFT.parent
+    if not (library / "libweft.so").exists():
+        raise place.Absent("build/libweft.so is not built")
+    source = place.BENCH / "jobs" / f"{name}.c"
+    target = place.BIN / name
+    target.unlink(missing_ok=True)  # the library or its header may have changed
+    return str(place.compile_c(source, "-std=c17", "-O2", f"-I{place.ROOT / 'include'}",
+                               f"-L{library}", f"-Wl,-rpath,{library}", "-lweft"))
+
+
+def cpu_flags():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return set(line.split())
+    return set()
+
+
+# What each value of WEFT_ISA needs of the processor.
+ISA_FLAGS = {"avx512": {"avx512f", "avx512bw", "avx512_vbmi2"}, "avx2": {"avx2"}, "plain": set()}
+
+
+def isa_choices():
+    return [name for name, needs in ISA_FLAGS.items() if needs <= cpu_flags()]
