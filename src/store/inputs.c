@@ -19,7 +19,7 @@ enum { LIST_READ_BYTES = 64 << 10 };
 struct inputs_state {
     VEC(char *) strings;
     VEC(struct spool *) spools;
-    const char *tmp;
+    struct spool_limits limits;
     bool has_stdin;   // it can be read once only
     bool has_output;  // standard output is a plain file, known by these two
     uint64_t output_device, output_inode;
@@ -88,7 +88,7 @@ static weft_err open_stdin(struct inputs *inputs, struct spool **spool)
                        "- stands twice among the inputs\n  standard input can be read once only");
     inputs->state->has_stdin = true;
     *spool = next_spool(inputs);
-    return *spool ? spool_open_stdin(*spool, inputs->state->tmp) : WEFT_RESOURCE_EXHAUSTED;
+    return *spool ? spool_open_stdin(*spool, &inputs->state->limits) : WEFT_RESOURCE_EXHAUSTED;
 }
 
 static weft_err add_stdin(struct inputs *inputs)
@@ -102,7 +102,7 @@ static weft_err add_stream(struct inputs *inputs, const char *path)
 {
     struct spool *spool = next_spool(inputs);
     const weft_err err =
-        spool ? spool_open(spool, path, inputs->state->tmp) : WEFT_RESOURCE_EXHAUSTED;
+        spool ? spool_open(spool, path, &inputs->state->limits) : WEFT_RESOURCE_EXHAUSTED;
     return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size);
 }
 
@@ -152,7 +152,7 @@ static weft_err read_list(struct inputs *inputs, const char *name, struct buf *t
     struct spool *spool = NULL, opened = {.fd = -1};
     const bool is_stdin = strcmp(name, "-") == 0;
     weft_err err =
-        is_stdin ? open_stdin(inputs, &spool) : spool_open(&opened, name, inputs->state->tmp);
+        is_stdin ? open_stdin(inputs, &spool) : spool_open(&opened, name, &inputs->state->limits);
     spool = is_stdin ? spool : &opened;
     for (size_t got = 1; !err && got > 0;) {
         char *to = buf_reserve(text, LIST_READ_BYTES);
@@ -239,7 +239,7 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     inputs->state = calloc(1, sizeof *inputs->state);
     if (!inputs->state)
         return no_memory();
-    inputs->state->tmp = request->tmp;
+    inputs->state->limits = (struct spool_limits){request->tmp, request->deadline_ns};
     weft_err err = WEFT_OK;
     if (request->stdout_is_output)
         note_output(inputs->state);

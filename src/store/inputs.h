@@ -10,7 +10,7 @@
 //
 // What cannot be read at any offset (a pipe, a FIFO, a terminal) is copied to a nameless file in
 // `tmp` first. The worker is another process: such an input's path is /proc/PID/fd/N of this one,
-// good as long as the struct lives. Thread: one owner. Blocks while it copies, so call it before
+// good as long as the struct lives. Thread: one owner. Waits while it copies, so call it before
 // signals are taken over: Ctrl-C then ends the process, and nothing is left.
 #ifndef STORE_INPUTS_H
 #define STORE_INPUTS_H

@@ -29,9 +29,10 @@ struct piece {
 struct output {
     enum target_kind kind;
     bool force, is_finished;
-    char *shown;      // the target as the user gave it, for errors
-    char *target;     // FILE, DIRECTORY: links followed, no slash at the end
-    char *temporary;  // FILE, DIRECTORY: what the worker writes
+    bool has_temporary;  // it was made
+    char *shown;         // the target as the user gave it, for errors
+    char *target;        // FILE, DIRECTORY: links followed, no slash at the end
+    char *temporary;     // FILE, DIRECTORY: what the worker writes
     char *job_name;
     struct output_place place;
     int to;                  // IN_PLACE, STREAM: where the answer goes
@@ -138,12 +139,7 @@ static weft_err open_file(struct output *output, enum place_kind found)
     if (place_follow(output->shown, &output->target) != WEFT_OK &&
         !(output->target = strdup(output->shown)))
         return no_memory();
-    weft_err err = name_temporary(output);
-    int fd = -1;
-    if (!err)
-        err = file_create(output->temporary, &fd);
-    file_close(fd);
-    return err;
+    return name_temporary(output);
 }
 
 static bool is_output_name(const char *name)
@@ -191,9 +187,7 @@ static weft_err open_directory(struct output *output)
         err = no_memory();
     if (!err && found == PLACE_DIRECTORY)
         err = check_replaceable(output);
-    if (!err)
-        err = name_temporary(output);
-    return err ? err : place_make_directory(output->temporary);
+    return err ? err : name_temporary(output);
 }
 
 static weft_err open_path(struct output *output, const struct output_options *options)
@@ -241,6 +235,20 @@ const struct output_place *output_place(const struct output *output)
     return &output->place;
 }
 
+// Made only now: until here the process may be killed without leaving anything behind.
+static weft_err make_temporary(struct output *output)
+{
+    int fd = -1;
+    weft_err err = WEFT_OK;
+    if (output->kind == TARGET_DIRECTORY)
+        err = place_make_directory(output->temporary);
+    else if (output->kind == TARGET_FILE)
+        err = file_create(output->temporary, &fd);
+    file_close(fd);
+    output->has_temporary = output->temporary && !err;
+    return err;
+}
+
 weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
                      const uint32_t *part_of_piece)
 {
@@ -255,7 +263,7 @@ weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_
                (i == 0 || part_of_piece[i] >= part_of_piece[i - 1]));
         output->pieces[i].part = part_of_piece[i];
     }
-    return WEFT_OK;
+    return make_temporary(output);
 }
 
 weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t bytes, uint32_t crc,
@@ -440,7 +448,7 @@ void output_abort(struct output *output)
     if (output->is_finished)
         return;
     output->is_finished = true;
-    if (output->temporary)
+    if (output->has_temporary)
         remove_quietly(output->temporary);
     if (output->kind == TARGET_IN_PLACE) {
         // A file that was longer than our start belongs to somebody who did not want it cut.

@@ -45,8 +45,9 @@ struct output_place {
 // failure.
 MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
 
-// The pieces of the last stage: which part each belongs to (increasing). Once, before any commit of
-// a piece. `part_of_piece` is copied; NULL: all in part 0.
+// The pieces of the last stage: which part each belongs to (increasing). Once, before the worker is
+// told the place. `part_of_piece` is copied; NULL: all in part 0. Makes the temporary file or directory:
+// from here on a signal must not end the process without output_abort.
 MUST_CHECK weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
                                 const uint32_t *part_of_piece);
 

@@ -1,14 +1,17 @@
-// spool: copying is plain read and write; a pipe gives at most 64 KiB at a time anyway.
+// spool: copying is plain read and write; a pipe gives at most 64 KiB at a time anyway. It waits in
+// poll(), never in read() or open(), so that a deadline holds.
 
 #include "sys/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "sys/file.h"
 
 enum { COPY_BYTES = 256 << 10 };
@@ -20,14 +23,35 @@ static void name_spool(struct spool *spool, int fd, uint64_t size)
     snprintf(spool->path, sizeof spool->path, "/proc/%ld/fd/%d", (long)getpid(), fd);
 }
 
-static weft_err copy_all(int from, const char *name, int to, uint64_t *size)
+// Waits until there is something to read, or an end.
+static weft_err wait_for_data(int fd, const char *name, uint64_t deadline_ns)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        const uint64_t now = deadline_ns ? clock_now_ns() : 0;
+        if (deadline_ns && now >= deadline_ns)
+            return err_set(WEFT_DEADLINE_EXCEEDED, "timed out while waiting for the end of %s",
+                           name);
+        const uint64_t left_ms = deadline_ns ? (deadline_ns - now) / 1000000 + 1 : 0;
+        const int got = poll(&ready, 1, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
+        if (got > 0)
+            return WEFT_OK;
+        if (got < 0 && errno != EINTR)
+            return err_errno("cannot wait for %s", name);
+    }
+}
+
+static weft_err copy_all(int from, const char *name, int to, uint64_t deadline_ns, uint64_t *size)
 {
     char *data = malloc(COPY_BYTES);
     weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", name);
     *size = 0;
     while (!err) {
+        err = wait_for_data(from, name, deadline_ns);
+        if (err)
+            break;
         const ssize_t got = read(from, data, COPY_BYTES);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
             err = err_errno("cannot read %s", name);
@@ -40,17 +64,20 @@ static weft_err copy_all(int from, const char *name, int to, uint64_t *size)
     return err;
 }
 
-static weft_err copy_to_spool(struct spool *spool, int from, const char *name, const char *tmp)
+static weft_err copy_to_spool(struct spool *spool, int from, const char *name,
+                              const struct spool_limits *limits)
 {
     int fd;
     uint64_t size = 0;
-    weft_err err = file_create_nameless(tmp, &fd);
+    weft_err err = file_create_nameless(limits->tmp, &fd);
     if (err)
         return err_wrap(err, "cannot keep %s", name);
-    err = copy_all(from, name, fd, &size);
+    err = copy_all(from, name, fd, limits->deadline_ns, &size);
     if (err) {
         file_close(fd);
-        return err_wrap(err, "cannot keep %s in %s", name, tmp);
+        return err == WEFT_DEADLINE_EXCEEDED
+                   ? err
+                   : err_wrap(err, "cannot keep %s in %s", name, limits->tmp);
     }
     name_spool(spool, fd, size);
     return WEFT_OK;
@@ -68,7 +95,7 @@ static bool reopen_plain(struct spool *spool, int fd, uint64_t size)
     return true;
 }
 
-weft_err spool_open_stdin(struct spool *spool, const char *tmp)
+weft_err spool_open_stdin(struct spool *spool, const struct spool_limits *limits)
 {
     static const char name[] = "standard input";
     struct stat status;
@@ -85,14 +112,15 @@ weft_err spool_open_stdin(struct spool *spool, const char *tmp)
     if (S_ISREG(status.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 &&
         reopen_plain(spool, STDIN_FILENO, (uint64_t)status.st_size))
         return WEFT_OK;
-    return copy_to_spool(spool, STDIN_FILENO, name, tmp);
+    return copy_to_spool(spool, STDIN_FILENO, name, limits);
 }
 
-weft_err spool_open(struct spool *spool, const char *path, const char *tmp)
+weft_err spool_open(struct spool *spool, const char *path, const struct spool_limits *limits)
 {
     struct stat status;
     *spool = (struct spool){.fd = -1};
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    // Opening a FIFO must not wait for its writer: that is done in poll().
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) != 0) {
         const weft_err err = err_errno("cannot open %s", path);
         file_close(fd);
@@ -102,7 +130,7 @@ weft_err spool_open(struct spool *spool, const char *path, const char *tmp)
         name_spool(spool, fd, (uint64_t)status.st_size);
         return WEFT_OK;
     }
-    const weft_err err = copy_to_spool(spool, fd, path, tmp);
+    const weft_err err = copy_to_spool(spool, fd, path, limits);
     file_close(fd);
     return err;
 }

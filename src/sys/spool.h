@@ -14,13 +14,20 @@ struct spool {
     char path[64];
 };
 
-// Standard input from its position on: a plain file that stands at its start is used as it is,
-// anything else is copied to a nameless file in `tmp`. Blocks until it ends. FAILED_PRECONDITION when
-// standard input is closed, INVALID_ARGUMENT when it is a directory.
-MUST_CHECK weft_err spool_open_stdin(struct spool *spool, const char *tmp);
+struct spool_limits {
+    const char *tmp;  // the directory for the copy
+    uint64_t
+        deadline_ns;  // of clock_now_ns(): DEADLINE_EXCEEDED when it has not ended then; 0: none
+};
 
-// A path that is not a plain file of its own: a FIFO, a device, /dev/fd/N.
-MUST_CHECK weft_err spool_open(struct spool *spool, const char *path, const char *tmp);
+// Standard input from its position on: a plain file that stands at its start is used as it is,
+// anything else is copied. Waits for its end. FAILED_PRECONDITION when standard input is closed,
+// INVALID_ARGUMENT when it is a directory.
+MUST_CHECK weft_err spool_open_stdin(struct spool *spool, const struct spool_limits *limits);
+
+// A path that is not a plain file of its own: a FIFO (waits for its writer), a device, /dev/fd/N.
+MUST_CHECK weft_err spool_open(struct spool *spool, const char *path,
+                               const struct spool_limits *limits);
 void spool_close(struct spool *spool);
 
 // Whether a path means something else in another process: /dev/stdin, /dev/fd/N, /proc/self/...
