@@ -34,6 +34,7 @@ struct inputs_request {
     const char *const *words;  // not looked at beyond word_count
     size_t word_count;
     const char *tmp;        // for what must be copied
+    uint64_t deadline_ns;   // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
     bool stdout_is_output;  // then a file that is also standard output is refused
 };
 

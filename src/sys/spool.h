@@ -15,9 +15,8 @@ struct spool {
 };
 
 struct spool_limits {
-    const char *tmp;  // the directory for the copy
-    uint64_t
-        deadline_ns;  // of clock_now_ns(): DEADLINE_EXCEEDED when it has not ended then; 0: none
+    const char *tmp;       // the directory for the copy
+    uint64_t deadline_ns;  // of clock_now_ns(), then it is DEADLINE_EXCEEDED; 0: none
 };
 
 // Standard input from its position on: a plain file that stands at its start is used as it is,
