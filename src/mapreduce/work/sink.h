@@ -15,13 +15,16 @@ enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD };
 
 struct sink_options {
     enum sink_kind kind;
-    const char *path;            // FILE: the (temporary) file; PARTS: the directory of part-NNNNN
-    int fd;                      // FD: already open, must allow pwrite
-    uint64_t base_offset;        // FILE, FD: where the first piece goes
-    uint32_t piece_count, part_count;
-    const uint32_t *part_of_piece;  // increasing; copied
-    const char *tmp;             // for the spool
-    size_t held_bytes_max;       // memory for pieces that wait; beyond it they are spooled
+    const char *path;      // FILE: the (temporary) file; PARTS: the directory of part-NNNNN;
+                           // FD: its name in error sentences
+    int fd;                // FD: already open, must allow pwrite
+    uint64_t base_offset;  // FILE, FD: where the first piece goes
+    uint32_t piece_count;
+    uint32_t part_count;            // PARTS; the others are one part
+    const uint32_t *part_of_piece;  // PARTS: increasing; copied
+    const char *tmp;                // for the spool
+    size_t held_bytes_max;          // memory for pieces that wait; beyond it they are spooled
+    bool is_resumed;  // an earlier worker wrote here: its files are kept, not truncated
     // Called when a piece is completely written, outside any lock, from the slot that wrote it.
     void (*written)(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc32c, uint64_t records);
     void *owner;
@@ -29,7 +32,9 @@ struct sink_options {
 
 struct sink;
 
-// Opens (creates, truncates to nothing) the files; part files are made also when they stay empty.
+// Opens (creates, truncates to nothing) the files; part files are made also when they stay empty. NULL
+// on failure. Part files are opened again for every batch of pieces: a thousand parts need no
+// thousand descriptors.
 struct sink *sink_new(const struct sink_options *options);
 void sink_free(struct sink *sink);
 
@@ -37,15 +42,15 @@ void sink_free(struct sink *sink);
 // reuse its buffer. A piece that was handed over before is ignored when it is the same (bytes and
 // checksum), and an ABORTED "not deterministic" failure when it is not. A piece adopted as written
 // (after a worker was lost) is given by sink_adopt before the first submit. A full disk is
-// RESOURCE_EXHAUSTED with the path.
+// RESOURCE_EXHAUSTED with the path. A failure to write the output stays: no later piece is taken, as
+// pieces of other slots may be among what was not written. A piece belongs to one thread at a time.
 MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes text,
                                 uint64_t records);
 
-// A long piece may come in several parts: all but the last by sink_append (same thread, nothing is
-// written for other pieces' sake; it streams to its place when that is known, else to the spool).
-// sink_submit of the same piece ends it; sink_discard forgets what was appended by a failed attempt.
-// Only a piece that never streamed to its place may be discarded and begun again, which
-// is why appended bytes go to their place only in sink_submit.
+// A long piece may come in several parts: all but the last by sink_append, from where they are held
+// like a piece that waits. sink_submit of the same piece ends it; sink_discard forgets what a failed
+// attempt has appended, so that another can begin again: that is why nothing appended goes to its
+// place before sink_submit.
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
 

@@ -1,0 +1,62 @@
+// The collector: what a slot's map attempts have emitted, combined and cut by range, until it is sealed.
+//
+//   emit -> queue -> tables (fold on every emit) -> buckets by range -> runs on disk
+//
+// Jobs that fold integers go through the tables; when those show that keys hardly repeat, or when there
+// is nothing to fold, pairs go straight to the buckets. When memory is used up the buckets are compacted
+// (sorted and folded or combined); what that does not make smaller is written out as a run.
+// Thread: the slot's own until sealed, then read-only for all.
+#ifndef MAPREDUCE_WORK_COLLECTOR_H
+#define MAPREDUCE_WORK_COLLECTOR_H
+
+#include "mapreduce/work/buckets.h"
+#include "mapreduce/work/fold_table.h"
+#include "mapreduce/work/run_file.h"
+
+struct slot;
+
+struct collector {
+    struct pages pages;
+    struct buckets buckets;
+    struct short_table shorts;
+    struct wide_table wides;
+    struct long_table longs;
+    bool is_direct;      // tables are bypassed: keys hardly repeat
+    bool has_mixed;      // holds values that are no integers: folding arrays is not enough
+    bool is_sealed;
+    bool is_draining;    // tables are being emptied: no room can be made meanwhile
+    uint64_t fold_count;     // keys given to the tables since they were last empty
+    uint64_t distinct_seen;  // and how many were different
+    struct spill spill;      // fd -1 until needed
+    VEC(struct run) runs;
+};
+
+void collector_init(struct collector *collector);
+MUST_CHECK weft_err collector_begin(struct collector *collector, struct slot *slot);
+void collector_fini(struct collector *collector, struct slot *slot);
+
+// Throws away everything since it was begun.
+void collector_reset(struct collector *collector, struct slot *slot);
+
+// Folds a batch of short keys; keys[count..count+FOLD_AHEAD) must be readable. values NULL: ones.
+MUST_CHECK weft_err collector_fold(struct slot *slot, const uint64_t *keys, const int64_t *values,
+                                   size_t count);
+
+// Folds one key of any size.
+MUST_CHECK weft_err collector_fold_key(struct slot *slot, weft_bytes key, int64_t value);
+
+// Adds a pair as it is.
+MUST_CHECK weft_err collector_add(struct slot *slot, const struct pair *pair);
+
+// Empties the tables into the buckets and, when something was spilled before, spills the rest.
+MUST_CHECK weft_err collector_seal(struct slot *slot);
+
+// Adds a folded number to the buckets, past the tables.
+MUST_CHECK weft_err collector_put_number(struct slot *slot, weft_bytes key, int64_t number);
+
+// (collector_spill.c) Makes room: compacts or spills. Tables are emptied too.
+MUST_CHECK weft_err collector_make_room(struct slot *slot);
+MUST_CHECK weft_err collector_spill(struct slot *slot);
+MUST_CHECK weft_err collector_drain_tables(struct slot *slot);
+
+#endif

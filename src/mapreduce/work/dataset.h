@@ -1,0 +1,42 @@
+// A dataset: the pairs one stage leaves for the next, a segment per range, in memory while they fit and
+// in a nameless file beyond.
+//
+// A segment is a sequence of {u32 key size, u32 value size, key, value}; values are text, as they would
+// have been printed. Written once per range by the slot that reduced it, read by map tasks of the next
+// stage. Thread: any slot; one writer per segment.
+#ifndef MAPREDUCE_WORK_DATASET_H
+#define MAPREDUCE_WORK_DATASET_H
+
+#include "base/err.h"
+#include "sys/mem.h"
+
+struct dataset_segment {
+    char *memory;  // NULL: on disk
+    uint64_t size, offset, pair_count;
+    bool is_done;
+};
+
+struct dataset {
+    struct mem_budget *budget;
+    struct dataset_segment *segments;
+    uint32_t range_count;
+    size_t memory_max;
+    _Atomic uint64_t memory_used;
+    int fd;  // -1 until needed
+    _Atomic uint64_t file_size;
+    const char *tmp;
+};
+
+struct dataset *dataset_new(struct mem_budget *budget, uint32_t range_count, size_t memory_max,
+                            const char *tmp);
+void dataset_free(struct dataset *dataset);
+
+// Stores a segment, copied. The same range again replaces nothing: the first one counts.
+MUST_CHECK weft_err dataset_put(struct dataset *dataset, uint32_t range, weft_bytes pairs,
+                                uint64_t pair_count);
+
+// Reads up to size bytes of a segment from `at`; *got tells how many.
+MUST_CHECK weft_err dataset_read(const struct dataset *dataset, uint32_t range, uint64_t at,
+                                 void *data, size_t size, size_t *got);
+
+#endif

@@ -1,0 +1,51 @@
+// How a worker divides its memory. One slot's share of B bytes:
+//
+//   B/16  read buffer (64 KiB .. 512 KiB)
+//   B/8   output text (128 KiB .. 16 MiB), and B/32 for what waits in the sink
+//   B/5   sorting one stretch of a range
+//   B/8   short table; the wide and long ones a quarter of that each. While one grows, old and new are
+//         both there. Emptying all three takes about as much as the short one.
+//   rest  pages of records and entries; all of the tables' share too when nothing is folded
+//
+// The shares add up to B; the budget refuses what would go beyond, and then a slot spills earlier.
+
+#include "mapreduce/work/stage.h"
+
+enum {
+    KIB = 1024,
+    MIB = 1024 * KIB,
+    SLOT_BYTES_MIN = 2 * MIB,
+};
+
+static size_t clamp(uint64_t value, size_t low, size_t high)
+{
+    return value < low ? low : value > high ? high : (size_t)value;
+}
+
+static size_t power_of_two_below(uint64_t value)
+{
+    return (size_t)1 << (63 - __builtin_clzll(value | 1));
+}
+
+bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_count,
+                      uint32_t range_count)
+{
+    const uint64_t share = bytes / slot_count;
+    if (share < SLOT_BYTES_MIN)
+        return false;
+    plan->read_bytes = clamp(share / 16, 64 * KIB, 512 * KIB);
+    plan->text_bytes = clamp(share / 8, 128 * KIB, 16 * MIB);
+    plan->held_bytes = (size_t)(bytes / 32);
+    plan->area_bytes = (size_t)(share / 5);
+    plan->table_bytes = power_of_two_below(share / 8);
+    const size_t others = plan->read_bytes + plan->text_bytes + (size_t)(share / 32) +
+                          plan->area_bytes + plan->table_bytes / 4;
+    plan->collect_bytes = (size_t)share - others;
+    plan->page_bytes = clamp(power_of_two_below(plan->collect_bytes / 16), 64 * KIB, 2 * MIB);
+    plan->dataset_bytes = (size_t)(bytes / 8);
+    plan->block_bytes = clamp(share / 64, 16 * KIB, 256 * KIB);
+    // A chunk per range should be a small part of what the slot may collect.
+    const size_t chunk_bytes = clamp(plan->collect_bytes / 16 / range_count, 512, 4096);
+    plan->chunk_entries = (uint32_t)(chunk_bytes / sizeof(struct entry) - 1);
+    return true;
+}

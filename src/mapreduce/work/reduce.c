@@ -1,0 +1,200 @@
+// Reduce: one range of keys from all slots, grouped and given to the job.
+//
+// What is in memory is gathered and sorted; what was spilled is merged with it. Jobs that fold
+// integers, and the one that only sorts, are walked without a call per pair.
+
+#include "mapreduce/work/merge.h"
+#include "mapreduce/work/slot.h"
+
+struct folding {
+    struct slot *slot;
+    weft_reduce_fn *reduce;
+    bool is_plain;  // the reducer only says the total
+};
+
+static weft_err reduce_total(void *owner, uint64_t prefix, weft_bytes key, int64_t total)
+{
+    const struct folding *folding = owner;
+    struct slot *slot = folding->slot;
+    (void)prefix;
+    if (folding->is_plain) {
+        text_write_pair(slot, key, VALUE_INT, total, weft_none());
+        slot->records_out++;
+    } else {
+        groups_run_one(slot, key, total, folding->reduce);
+    }
+    return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
+}
+
+// Every pair as it came: the way of a sort.
+static weft_err write_all(struct slot *slot, const struct sorted *sorted)
+{
+    enum { AHEAD = 16 };
+    for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
+        if (i + AHEAD < sorted->entry_count) {
+            const uint64_t later = sorted->entries[i + AHEAD].payload & ((UINT64_C(1) << 47) - 1);
+            __builtin_prefetch((const void *)(uintptr_t)later);
+            __builtin_prefetch((const char *)(uintptr_t)later + 64);
+        }
+        char room[8];
+        struct pair pair;
+        entry_pair(sorted->entries[i], room, &pair);
+        text_write_pair(slot, pair.key, pair.type, pair.number, pair.bytes);
+    }
+    slot->records_out += sorted->entry_count;
+    return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
+}
+
+static weft_err reduce_sorted(struct slot *slot, const struct sorted *sorted, bool is_folded)
+{
+    const struct stage *stage = slot->stage;
+    slot_enter(slot, PHASE_REDUCE);
+    if (is_folded) {
+        struct folding folding = {slot, stage->job.reduce,
+                                  stage_fold_op(stage->job.reduce) == stage->op};
+        return gather_fold(sorted, stage->op, true, reduce_total, &folding);
+    }
+    if (stage->job.reduce == weft_identity && sorted->wide_count == 0)
+        return write_all(slot, sorted);
+    struct pair_stream *stream = gather_stream(sorted);
+    return stream ? groups_run(slot, stream, stage->job.reduce) : WEFT_RESOURCE_EXHAUSTED;
+}
+
+// ---- merging with what was spilled
+
+struct merge_stream {
+    struct pair_stream stream;
+    struct merge *merge;
+};
+
+static weft_err merge_stream_next(struct pair_stream *stream, struct pair *pair, bool *has_pair)
+{
+    return merge_next(((struct merge_stream *)stream)->merge, pair, has_pair);
+}
+
+// A slot's runs oldest first, then what all slots hold in memory, which is newer than any run.
+static weft_err open_merge(struct slot *slot, uint32_t range, const struct sorted *sorted,
+                           struct merge **merge)
+{
+    const struct stage *stage = slot->stage;
+    *merge = merge_new(&stage->order);
+    if (!*merge)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge");
+    for (uint32_t i = 0; i < stage->slot_count; i++) {
+        const struct collector *c = &stage->slots[i].collector;
+        for (size_t j = 0; j < c->runs.count; j++) {
+            const weft_err code = merge_add_run(*merge, &c->runs.items[j], range);
+            if (code)
+                return code;
+        }
+    }
+    if (sorted->entry_count + sorted->wide_count == 0)
+        return WEFT_OK;
+    struct pair_stream *stream = gather_stream(sorted);
+    return stream ? merge_add_take(*merge, stream) : WEFT_RESOURCE_EXHAUSTED;
+}
+
+static weft_err fold_one(const struct stage *stage, __int128 *total, int64_t number, bool is_first)
+{
+    if (is_first)
+        *total = number;
+    else if (stage->op == FOLD_SUM)
+        *total += number;
+    else if (stage->op == FOLD_MIN ? number < *total : number > *total)
+        *total = number;
+    return WEFT_OK;
+}
+
+static weft_err end_total(struct folding *folding, __int128 total)
+{
+    const weft_bytes key = buf_bytes(&folding->slot->group_key);
+    if (total > INT64_MAX || total < INT64_MIN)
+        return gather_overflow(key);
+    return reduce_total(folding, 0, key, (int64_t)total);
+}
+
+// Folds a merged stream of integers: a comparison and an addition per pair.
+static weft_err fold_merge(struct slot *slot, struct merge *merge)
+{
+    const struct stage *stage = slot->stage;
+    struct folding folding = {slot, stage->job.reduce,
+                              stage_fold_op(stage->job.reduce) == stage->op};
+    struct buf *key = &slot->group_key;
+    struct pair pair;
+    bool has_pair, is_first = true;
+    __int128 total = 0;
+    weft_err code;
+    while (!(code = merge_next(merge, &pair, &has_pair)) && has_pair) {
+        const bool is_same = !is_first && bytes_equal(pair.key, buf_bytes(key));
+        if (!is_same) {
+            if (!is_first && (code = end_total(&folding, total)))
+                return code;
+            key->size = 0;
+            buf_append(key, pair.key.data, pair.key.size);
+        }
+        fold_one(stage, &total, pair.number, !is_same);
+        is_first = false;
+    }
+    if (code || is_first)
+        return code;
+    return end_total(&folding, total);
+}
+
+static weft_err reduce_merged(struct slot *slot, uint32_t range, const struct sorted *sorted,
+                              bool is_folded)
+{
+    slot_enter(slot, PHASE_MERGE);
+    struct merge *merge = NULL;
+    weft_err code = open_merge(slot, range, sorted, &merge);
+    if (!code && is_folded) {
+        code = fold_merge(slot, merge);
+    } else if (!code) {
+        struct merge_stream stream = {{merge_stream_next, NULL}, merge};
+        code = groups_run(slot, &stream.stream, slot->stage->job.reduce);
+    }
+    if (merge)
+        merge_free(merge);
+    return code;
+}
+
+static bool has_runs(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        if (stage->slots[i].collector.runs.count)
+            return true;
+    return false;
+}
+
+static bool holds_only_integers(const struct stage *stage)
+{
+    if (stage->op == FOLD_NONE)
+        return false;
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        if (stage->slots[i].collector.has_mixed)
+            return false;
+    return true;
+}
+
+weft_err reduce_run(struct slot *slot, uint32_t range)
+{
+    const struct stage *stage = slot->stage;
+    const struct buckets *buckets[SLOTS_MAX];
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        buckets[i] = &stage->slots[i].collector.buckets;
+    slot->piece = range;
+    struct sorted sorted;
+    slot_enter(slot, PHASE_SORT);
+    weft_err code = gather_sorted(&slot->area, buckets, stage->slot_count, range, 0, UINT64_MAX,
+                                  &stage->order, &sorted);
+    const bool is_folded = holds_only_integers(stage);
+    if (!code)
+        code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
+                               : reduce_sorted(slot, &sorted, is_folded);
+    if (!code)
+        code = text_submit(slot);
+    if (!code)
+        return WEFT_OK;
+    slot_fail(slot, code, code != WEFT_ABORTED);
+    text_discard(slot);
+    return err_set(slot->code, "%s", slot->error);
+}

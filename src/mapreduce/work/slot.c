@@ -1,0 +1,91 @@
+// A slot: taking and giving back what it reuses, beginning stages and attempts.
+
+#include "mapreduce/work/slot.h"
+
+#include "mapreduce/work/values.h"
+#include "mapreduce/work/words.h"
+
+enum {
+    QUEUE_ITEMS = FOLD_QUEUE + FOLD_AHEAD + FOLD_SLACK,
+    QUEUE_BYTES = QUEUE_ITEMS * 8,
+};
+
+weft_reduce_fn *stage_combiner(const weft_job *job)
+{
+    if (job->combine)
+        return job->combine;
+    weft_reduce_fn *const may_combine[] = {weft_sum, weft_min,   weft_max,
+                                           weft_mean, weft_first, weft_distinct};
+    for (size_t i = 0; i < sizeof may_combine / sizeof *may_combine; i++)
+        if (job->reduce == may_combine[i])
+            return job->reduce;
+    return NULL;
+}
+
+enum fold_op stage_fold_op(weft_reduce_fn *combine)
+{
+    if (combine == weft_sum)
+        return FOLD_SUM;
+    if (combine == weft_min)
+        return FOLD_MIN;
+    return combine == weft_max ? FOLD_MAX : FOLD_NONE;
+}
+
+weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index, struct slot_page *page)
+{
+    *slot = (struct slot){.stage = stage, .index = index, .page = page, .phase = PHASE_IDLE};
+    slot->phase_since_ns = clock_now_ns();
+    slot->area.budget = stage->budget;
+    collector_init(&slot->collector);
+    slot->read_capacity = stage->memory.read_bytes;
+    slot->read_buffer = mem_get(stage->budget, slot->read_capacity + WORDS_PAD);
+    slot->queue_keys = mem_get(stage->budget, QUEUE_BYTES);
+    slot->queue_values = mem_get(stage->budget, QUEUE_BYTES);
+    slot->word_keys = mem_get(stage->budget, QUEUE_BYTES);
+    if (slot->read_buffer && slot->queue_keys && slot->queue_values && slot->word_keys)
+        return WEFT_OK;
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for slot %u", index);
+}
+
+void slot_fini(struct slot *slot)
+{
+    struct mem_budget *budget = slot->stage->budget;
+    collector_fini(&slot->collector, slot);
+    area_fini(&slot->area);
+    mem_put(budget, slot->text.data, slot->text.capacity);
+    mem_put(budget, slot->read_buffer, slot->read_capacity + WORDS_PAD);
+    mem_put(budget, slot->queue_keys, QUEUE_BYTES);
+    mem_put(budget, slot->queue_values, QUEUE_BYTES);
+    mem_put(budget, slot->word_keys, QUEUE_BYTES);
+    buf_fini(&slot->sample);
+    buf_fini(&slot->group_key);
+    VEC_FINI(&slot->counters);
+}
+
+weft_err slot_begin_stage(struct slot *slot, struct stage *stage)
+{
+    if (slot->collector.pages.budget)
+        collector_fini(&slot->collector, slot);
+    slot->stage = stage;
+    return stage->is_map_only ? WEFT_OK : collector_begin(&slot->collector, slot);
+}
+
+void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
+{
+    slot->mode = mode;
+    slot->task = task;
+    slot->piece = task;
+    slot->has_failed = slot->is_final = false;
+    slot->code = WEFT_OK;
+    slot->records_in = slot->bytes_in = slot->records_out = 0;
+    slot->counters.count = 0;
+    slot->sample.size = 0;
+    slot->word_count = 0;
+    slot->text.size = 0;
+    slot->has_appended = false;
+    const bool may_queue = mode == SLOT_COLLECT && slot->stage->op != FOLD_NONE &&
+                           !slot->stage->order.compare;
+    slot->hot = (weft_task){.queue_keys_ = slot->queue_keys,
+                            .queue_values_ = slot->queue_values,
+                            .queue_limit_ = may_queue ? FOLD_QUEUE : 0};
+}

@@ -1,0 +1,167 @@
+// A slot: a place for one attempt at a time, with all the memory it reuses from task to task.
+//
+// The task it runs is its first member, so that the public weft_task pointer handed to user code is the
+// slot itself. Thread: the slot's own, except `collector` after the map stage: then it is read by all.
+#ifndef MAPREDUCE_WORK_SLOT_H
+#define MAPREDUCE_WORK_SLOT_H
+
+#include "base/buf.h"
+#include "mapreduce/slot_page.h"
+#include "mapreduce/work/collector.h"
+#include "mapreduce/work/gather.h"
+#include "mapreduce/work/stage.h"
+#include "sys/clock.h"
+
+enum slot_mode {
+    SLOT_SAMPLE,   // emitted keys are sampled
+    SLOT_COLLECT,  // emitted pairs go to the collector
+    SLOT_COMBINE,  // emitted pairs go where the combiner's caller says
+    SLOT_OUTPUT,   // emitted pairs are output
+};
+
+struct counter {
+    char name[56];
+    int64_t value;
+};
+
+// Text on its way out, in budgeted memory.
+struct text {
+    char *data;
+    size_t size, capacity;
+};
+
+struct slot {
+    weft_task hot;  // first: see above
+    struct stage *stage;
+    uint32_t index;
+    struct slot_page *page;
+    enum phase phase;
+    uint64_t phase_since_ns;
+
+    // the attempt
+    enum slot_mode mode;
+    uint32_t task;
+    bool has_failed, is_final;
+    weft_err code;
+    char error[ERR_TEXT_BYTES_MAX];
+    uint64_t records_in, bytes_in, records_out;
+    VEC(struct counter) counters;
+
+    // the record it is at
+    weft_bytes record_key;
+    uint32_t input_index;
+    const char *input_name;
+    uint64_t input_offset;
+    const char *mapped_begin, *mapped_end;  // mapped input that emitted keys may point into
+
+    // what it reuses
+    uint64_t *queue_keys;   // of the public inline emit
+    int64_t *queue_values;
+    uint64_t *word_keys;    // of weft_emit_words: all values one
+    size_t word_count;
+    uint32_t flush_count;   // every eighth flush is timed,
+    uint64_t combine_ns;    // and counted eightfold here
+    const char *padded_begin, *padded_end;  // text with WORDS_PAD readable bytes behind it
+    struct collector collector;
+    struct area area;
+    struct text text;
+    char *read_buffer;
+    size_t read_capacity;
+    struct buf sample;  // {u32 size, bytes} of each sampled key
+    uint32_t piece;     // of the output, while reducing
+    bool has_appended;  // part of it went to the sink already
+    void *user_state;
+    bool is_set_up;
+
+    // combining: where the combiner's pairs go
+    weft_err (*combined)(void *owner, const struct pair *pair);
+    void *combined_owner;
+    uint32_t combined_task;
+    struct buf group_key;  // a copy: the stream's bytes move on
+};
+
+static inline struct slot *slot_of_task(const weft_task *task)
+{
+    return (struct slot *)(uintptr_t)task;
+}
+
+static inline void slot_add_phase(struct slot *slot, enum phase phase, uint64_t elapsed_ns)
+{
+    _Atomic uint64_t *total = &slot->page->phase_ns[phase];
+    const uint64_t before = atomic_load_explicit(total, memory_order_relaxed);
+    atomic_store_explicit(total, before + elapsed_ns, memory_order_relaxed);
+}
+
+// Changes what the slot's time is counted as; returns what it was.
+static inline enum phase slot_enter(struct slot *slot, enum phase phase)
+{
+    const uint64_t now = clock_now_ns();
+    const enum phase before = slot->phase;
+    uint64_t elapsed = now - slot->phase_since_ns;
+    if (slot->combine_ns && before == PHASE_MAP) {  // folding inside map, estimated
+        const uint64_t combined = slot->combine_ns < elapsed ? slot->combine_ns : elapsed;
+        slot_add_phase(slot, PHASE_COMBINE, combined);
+        elapsed -= combined;
+        slot->combine_ns = 0;
+    }
+    slot_add_phase(slot, before, elapsed);
+    slot->phase = phase;
+    slot->phase_since_ns = now;
+    return before;
+}
+
+// Ends the attempt with this thread's sentence. is_final: trying again cannot help.
+void slot_fail(struct slot *slot, weft_err code, bool is_final);
+
+MUST_CHECK weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index,
+                              struct slot_page *page);
+void slot_fini(struct slot *slot);
+
+// For a new stage: what the slot collected is forgotten, its memory kept where the plan allows.
+MUST_CHECK weft_err slot_begin_stage(struct slot *slot, struct stage *stage);
+
+// Begins an attempt; the ones below run it and return how it ended, with the sentence set.
+void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task);
+
+struct piece {
+    uint32_t input;
+    uint64_t begin, end;
+};
+
+// Runs the map function over pieces of files (or over segment `task` of the source).
+MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count);
+
+// Writes what a map-only attempt emitted; then the text is the sink's.
+MUST_CHECK weft_err map_finish_output(struct slot *slot);
+
+// Reduces one range and hands its output on.
+MUST_CHECK weft_err reduce_run(struct slot *slot, uint32_t range);
+
+// The keys the sample attempt keeps, at most `max`, as {u32 size, bytes} in *keys.
+MUST_CHECK weft_err sample_finish(struct slot *slot, size_t max, struct buf *keys);
+
+// ---- text on its way out (text.c)
+
+// Makes room for `more` bytes; NULL fails the attempt.
+char *text_reserve(struct slot *slot, size_t more);
+void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, int64_t number,
+                     weft_bytes bytes);
+// Hands the text to the sink or the dataset as the piece's end.
+MUST_CHECK weft_err text_submit(struct slot *slot);
+void text_discard(struct slot *slot);
+
+// ---- emitting (emit.c)
+
+// Folds what the queues still hold: at the end of an attempt.
+void emit_flush(struct slot *slot);
+
+// ---- groups (groups.c)
+
+// Calls the reducer with one value, already folded.
+void groups_run_one(struct slot *slot, weft_bytes key, int64_t number, weft_reduce_fn *function);
+
+// Walks a sorted stream, calling `function` once per key. Closes the stream.
+MUST_CHECK weft_err groups_run(struct slot *slot, struct pair_stream *stream,
+                               weft_reduce_fn *function);
+
+#endif

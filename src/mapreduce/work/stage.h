@@ -1,0 +1,67 @@
+// A stage as the slots of a worker see it: the job's functions, the ranges, where input comes from and
+// output goes. Built by the control thread, read-only while slots run.
+#ifndef MAPREDUCE_WORK_STAGE_H
+#define MAPREDUCE_WORK_STAGE_H
+
+#include "mapreduce/work/dataset.h"
+#include "mapreduce/work/fold_table.h"
+#include "mapreduce/work/ranges.h"
+#include "mapreduce/work/sink.h"
+
+struct slot;
+
+// One input of the job.
+struct input {
+    const char *name, *path;
+    uint64_t size;
+    struct mem_map map;  // data NULL: read with pread
+};
+
+// How a worker divides its memory; see memory_plan.c for the arithmetic.
+struct memory_plan {
+    size_t page_bytes;      // of a slot's pages
+    size_t collect_bytes;   // pages of one slot, all in all
+    size_t table_bytes;     // its short table at most; wide and long tables a quarter of it each
+    size_t area_bytes;      // sorting one stretch of a range, per slot
+    size_t read_bytes;      // a slot's read buffer to begin with
+    size_t text_bytes;      // a slot's output text before it is handed to the sink in parts
+    size_t held_bytes;      // of all slots' texts that wait in the sink
+    size_t dataset_bytes;   // pairs kept in memory between stages
+    size_t block_bytes;     // blocks of runs
+    uint32_t chunk_entries;
+};
+
+struct stage {
+    uint32_t number;
+    weft_job job;  // as configured
+    const weft_args *args;
+    enum fold_op op;          // FOLD_NONE: pairs are sorted, not folded
+    weft_reduce_fn *combine;  // also when the job left it out and its reducer may combine
+    struct key_order order;
+    bool is_map_only;
+    uint32_t part_count, range_count, map_count, sample_count;
+    struct ranges ranges;
+    struct sink *sink;       // NULL: the output is kept for the next stage
+    struct dataset *kept;
+    struct dataset *source;  // NULL: the stage reads files
+    struct input *inputs;
+    uint32_t input_count;
+    struct mem_budget *budget;
+    struct memory_plan memory;
+    const char *tmp;
+    struct slot *slots;
+    uint32_t slot_count;
+    uint32_t top;  // keep the N largest only; 0: all
+};
+
+// Divides `bytes` among that many slots; false when it is too little to work in.
+bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_count,
+                      uint32_t range_count);
+
+// Which of the ready-made reducers fold integers on every emit.
+enum fold_op stage_fold_op(weft_reduce_fn *combine);
+
+// The combiner the job means: its own, or its reducer where that may combine.
+weft_reduce_fn *stage_combiner(const weft_job *job);
+
+#endif
