@@ -29,6 +29,12 @@ weft_err file_create(const char *path, int *fd)
     return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
 }
 
+weft_err file_open_kept(const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    return *fd < 0 ? err_errno("cannot open %s for writing", path) : WEFT_OK;
+}
+
 // For file systems without O_TMPFILE: the name lives for two system calls.
 static int create_unlinked(const char *directory)
 {
@@ -109,6 +115,11 @@ weft_err file_write(int fd, const char *path, const void *data, size_t size)
         done += n > 0 ? (size_t)n : 0;
     }
     return WEFT_OK;
+}
+
+weft_err file_truncate(int fd, const char *path, uint64_t size)
+{
+    return ftruncate(fd, (off_t)size) == 0 ? WEFT_OK : err_errno("cannot cut %s", path);
 }
 
 static void describe(const struct stat *from, struct file_stat *status)

@@ -10,6 +10,9 @@ MUST_CHECK weft_err file_open(const char *path, int *fd);
 // Creates or truncates for reading and writing, mode 0666 less umask.
 MUST_CHECK weft_err file_create(const char *path, int *fd);
 
+// Opens for reading and writing, makes it when it is missing, keeps what it holds.
+MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
+
 // A nameless file in `directory`, gone when closed.
 MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
 void file_close(int fd);
@@ -22,6 +25,9 @@ MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t si
 MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, size_t size,
                                   uint64_t offset);
 MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
+
+// Cuts the file there.
+MUST_CHECK weft_err file_truncate(int fd, const char *path, uint64_t size);
 
 enum file_kind { FILE_MISSING, FILE_REGULAR, FILE_DIRECTORY, FILE_STREAM };
 

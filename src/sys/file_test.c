@@ -63,6 +63,15 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
     assert_int_not_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
     file_close(fd);
 
+    assert_int_equal(file_open_kept(path_of("a"), &fd), WEFT_OK);
+    assert_int_equal(file_stat_fd(fd, "a", &status), WEFT_OK);
+    assert_int_equal(status.size, 11);
+    assert_int_equal(file_truncate(fd, "a", 5), WEFT_OK);
+    assert_int_equal(file_read_at(fd, "a", got, sizeof got, 0, &size), WEFT_OK);
+    assert_int_equal(size, 5);
+    file_close(fd);
+    assert_int_equal(file_truncate(-1, "a", 5), WEFT_UNKNOWN);
+
     assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);  // truncates
     assert_int_equal(file_stat(path_of("a"), &status), WEFT_OK);
     assert_int_equal(status.size, 0);
