@@ -1,0 +1,465 @@
+// The sink: every part is a chain of pieces; a piece is placed when all before it have their length.
+//
+//   part 0   [piece 0][piece 1][piece 2] ...        known:  its length and checksum are set
+//                              ^ next_piece         ready:  and its text is held
+//                                next_offset        placed: and so are all before it: it has an offset
+//
+// sink_submit makes its piece known, holds the text unless the piece is the next one, then walks the
+// chain under the lock and writes what it placed, one stretch of pieces, without it. So a piece is
+// written by exactly one slot, and two slots may write neighbouring stretches of a file side by side.
+
+#include "mapreduce/work/sink.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+#include "base/vec.h"
+#include "sys/file.h"
+#include "sys/thread.h"
+
+enum { COPY_BYTES = 256 << 10, BYTES_PER_MB = 1000000 };
+
+// Text that waits: in memory, or in the spool when memory is NULL.
+struct chunk {
+    char *memory;
+    uint64_t spool_offset;
+    size_t size;
+};
+
+struct held {
+    VEC(struct chunk) chunks;
+    uint64_t size;
+    uint32_t crc;
+};
+
+struct piece {
+    uint32_t part, crc;
+    bool is_known, is_ready, is_adopted;  // under the lock
+    uint64_t size, records, offset;
+    struct held draft;  // what was appended; touched only by the slot whose piece it is
+    struct held text;   // of a ready piece; touched only by the slot that placed it
+};
+
+struct part {
+    uint32_t next_piece, end_piece;
+    uint64_t next_offset;
+};
+
+struct sink {
+    enum sink_kind kind;
+    char *path, *tmp;
+    int fd;  // FILE, FD; PARTS: -1
+    bool is_resumed;
+    size_t held_bytes_max;
+    void (*written)(void *, uint32_t, uint64_t, uint32_t, uint64_t);
+    void *owner;
+    uint32_t piece_count, part_count;
+    struct piece *pieces;
+
+    struct mutex mutex;  // guards all below, and what pieces say is under it
+    struct part *parts;
+    size_t held_bytes;
+    int spool_fd;  // -1 until it is needed
+    uint64_t spool_size;
+    weft_err failure;  // the first one in writing the output
+    char failure_text[ERR_TEXT_BYTES_MAX];
+};
+
+// ---- Beginning and end --------------------------------------------------------------------------
+
+static void name_part(const struct sink *sink, uint32_t part, char *path, size_t size)
+{
+    if (sink->kind == SINK_PARTS)
+        snprintf(path, size, "%s/part-%05u", sink->path, part);
+    else
+        snprintf(path, size, "%s", sink->path);
+}
+
+static weft_err create_files(struct sink *sink)
+{
+    weft_err (*const open_file)(const char *, int *) =
+        sink->is_resumed ? file_open_kept : file_create;
+    if (sink->kind == SINK_FILE)
+        return open_file(sink->path, &sink->fd);
+    weft_err err = WEFT_OK;
+    for (uint32_t i = 0; sink->kind == SINK_PARTS && i < sink->part_count && !err; i++) {
+        char path[PATH_MAX];
+        int fd;
+        name_part(sink, i, path, sizeof path);
+        err = open_file(path, &fd);
+        if (!err)
+            file_close(fd);
+    }
+    return err;
+}
+
+// Which pieces are whose. Pieces of a part are neighbours.
+static void deal_pieces(struct sink *sink, const struct sink_options *options)
+{
+    for (uint32_t i = 0; i < sink->piece_count; i++) {
+        const uint32_t part = options->kind == SINK_PARTS ? options->part_of_piece[i] : 0;
+        ASSERT(part < sink->part_count && (i == 0 || part >= sink->pieces[i - 1].part));
+        if (sink->parts[part].end_piece == 0)
+            sink->parts[part].next_piece = i;
+        sink->parts[part].end_piece = i + 1;
+        sink->pieces[i].part = part;
+    }
+    if (sink->part_count && options->kind != SINK_PARTS)
+        sink->parts[0].next_offset = options->base_offset;
+}
+
+struct sink *sink_new(const struct sink_options *options)
+{
+    struct sink *sink = calloc(1, sizeof *sink);
+    if (!sink) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+        return NULL;
+    }
+    const uint32_t part_count = options->kind == SINK_PARTS ? options->part_count : 1;
+    *sink = (struct sink){
+        .kind = options->kind,
+        .path = strdup(options->path ? options->path : "the output"),
+        .tmp = strdup(options->tmp ? options->tmp : "."),
+        .fd = options->kind == SINK_FD ? options->fd : -1,
+        .is_resumed = options->is_resumed,
+        .held_bytes_max = options->held_bytes_max,
+        .written = options->written,
+        .owner = options->owner,
+        .piece_count = options->piece_count,
+        .part_count = part_count,
+        .pieces = calloc(options->piece_count + (size_t)1, sizeof *sink->pieces),
+        .parts = calloc(part_count + (size_t)1, sizeof *sink->parts),
+        .spool_fd = -1,
+    };
+    mutex_init(&sink->mutex);
+    weft_err err = WEFT_OK;
+    if (!sink->path || !sink->tmp || !sink->pieces || !sink->parts)
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+    if (!err)
+        err = create_files(sink);
+    if (err) {
+        sink_free(sink);
+        return NULL;
+    }
+    deal_pieces(sink, options);
+    return sink;
+}
+
+static void free_chunks(struct held *held)
+{
+    for (size_t i = 0; i < held->chunks.count; i++)
+        free(held->chunks.items[i].memory);
+    VEC_FINI(&held->chunks);
+}
+
+void sink_free(struct sink *sink)
+{
+    if (!sink)
+        return;
+    for (uint32_t i = 0; sink->pieces && i < sink->piece_count; i++) {
+        free_chunks(&sink->pieces[i].draft);
+        free_chunks(&sink->pieces[i].text);
+    }
+    if (sink->kind != SINK_FD)
+        file_close(sink->fd);
+    file_close(sink->spool_fd);
+    mutex_fini(&sink->mutex);
+    free(sink->pieces);
+    free(sink->parts);
+    free(sink->path);
+    free(sink->tmp);
+    free(sink);
+}
+
+// ---- Holding text -------------------------------------------------------------------------------
+
+// Forgets held text; its memory may be used by others.
+static void drop_held(struct sink *sink, struct held *held)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < held->chunks.count; i++)
+        bytes += held->chunks.items[i].memory ? held->chunks.items[i].size : 0;
+    free_chunks(held);
+    *held = (struct held){0};
+    if (bytes == 0)
+        return;
+    mutex_lock(&sink->mutex);
+    sink->held_bytes -= bytes;
+    mutex_unlock(&sink->mutex);
+}
+
+static bool hold_in_memory(struct sink *sink, struct chunk *chunk, weft_bytes text)
+{
+    mutex_lock(&sink->mutex);
+    const bool has_room = text.size <= sink->held_bytes_max - sink->held_bytes;
+    sink->held_bytes += has_room ? text.size : 0;
+    mutex_unlock(&sink->mutex);
+    if (!has_room)
+        return false;
+    chunk->memory = malloc(text.size);
+    if (chunk->memory) {
+        memcpy(chunk->memory, text.data, text.size);
+        return true;
+    }
+    mutex_lock(&sink->mutex);
+    sink->held_bytes -= text.size;
+    mutex_unlock(&sink->mutex);
+    return false;
+}
+
+static weft_err hold_in_spool(struct sink *sink, struct chunk *chunk, weft_bytes text)
+{
+    mutex_lock(&sink->mutex);
+    weft_err err = WEFT_OK;
+    if (sink->spool_fd < 0)
+        err = file_create_nameless(sink->tmp, &sink->spool_fd);
+    const int fd = sink->spool_fd;
+    chunk->spool_offset = sink->spool_size;
+    sink->spool_size += err ? 0 : text.size;
+    mutex_unlock(&sink->mutex);
+    if (!err)
+        err = file_write_at(fd, sink->tmp, text.data, text.size, chunk->spool_offset);
+    if (err == WEFT_RESOURCE_EXHAUSTED)
+        return err_set(err,
+                       "no room in %s for output that waits (%llu MB so far); free some or give "
+                       "--tmp another directory",
+                       sink->tmp, (unsigned long long)(chunk->spool_offset / BYTES_PER_MB));
+    return err_wrap(err, "output that waits");
+}
+
+static weft_err hold(struct sink *sink, struct held *held, weft_bytes text)
+{
+    if (text.size == 0)
+        return WEFT_OK;
+    struct chunk *chunk = VEC_NEXT(&held->chunks);
+    if (!chunk)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for output that waits");
+    *chunk = (struct chunk){.size = text.size};
+    if (!hold_in_memory(sink, chunk, text)) {
+        const weft_err err = hold_in_spool(sink, chunk, text);
+        if (err)
+            return err;
+    }
+    held->chunks.count++;
+    return WEFT_OK;
+}
+
+weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
+{
+    ASSERT(piece < sink->piece_count);
+    struct held *draft = &sink->pieces[piece].draft;
+    mutex_lock(&sink->mutex);
+    const bool is_repeated = sink->pieces[piece].is_known;
+    mutex_unlock(&sink->mutex);
+    draft->crc = crc32c(draft->crc, text.data, text.size);
+    draft->size += text.size;
+    return is_repeated ? WEFT_OK : hold(sink, draft, text);  // repeated: only compared
+}
+
+void sink_discard(struct sink *sink, uint32_t piece)
+{
+    ASSERT(piece < sink->piece_count);
+    drop_held(sink, &sink->pieces[piece].draft);
+}
+
+// ---- Writing what is placed -----------------------------------------------------------------------
+
+static weft_err copy_from_spool(struct sink *sink, int fd, const char *path,
+                                const struct chunk *chunk, uint64_t offset)
+{
+    char *buffer = malloc(COPY_BYTES);
+    weft_err err = buffer ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+    for (size_t done = 0; done < chunk->size && !err;) {
+        const size_t left = chunk->size - done;
+        size_t got;
+        err = file_read_at(sink->spool_fd, sink->tmp, buffer, left < COPY_BYTES ? left : COPY_BYTES,
+                           chunk->spool_offset + done, &got);
+        if (!err && got == 0)
+            err = err_set(WEFT_DATA_LOSS, "output that waited in %s is gone", sink->tmp);
+        if (!err)
+            err = file_write_at(fd, path, buffer, got, offset + done);
+        done += got;
+    }
+    free(buffer);
+    return err;
+}
+
+// The held text of a piece, then `tail`, to its place.
+static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece *piece,
+                            weft_bytes tail)
+{
+    uint64_t offset = piece->offset;
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < piece->text.chunks.count && !err; i++) {
+        const struct chunk *chunk = &piece->text.chunks.items[i];
+        err = chunk->memory ? file_write_at(fd, path, chunk->memory, chunk->size, offset)
+                            : copy_from_spool(sink, fd, path, chunk, offset);
+        offset += chunk->size;
+    }
+    if (!err)
+        err = file_write_at(fd, path, tail.data, tail.size, offset);
+    drop_held(sink, &piece->text);
+    return err;
+}
+
+// A stretch of the chain that one slot writes: pieces [begin, end) of a part.
+struct stretch {
+    uint32_t part, begin, end;
+    uint64_t part_bytes;  // of the whole part, when this is its end
+    bool is_end;
+};
+
+static weft_err write_pieces(struct sink *sink, int fd, const char *path,
+                             const struct stretch *stretch, uint32_t own, weft_bytes tail)
+{
+    for (uint32_t i = stretch->begin; i < stretch->end; i++) {
+        struct piece *piece = &sink->pieces[i];
+        if (piece->is_adopted)
+            continue;
+        const weft_err err = write_piece(sink, fd, path, piece, i == own ? tail : weft_none());
+        if (err)
+            return err;
+        if (sink->written)
+            sink->written(sink->owner, i, piece->size, piece->crc, piece->records);
+    }
+    // A lost worker may have left more than is the output now.
+    if (stretch->is_end && sink->is_resumed && sink->kind != SINK_FD)
+        return file_truncate(fd, path, stretch->part_bytes);
+    return WEFT_OK;
+}
+
+static weft_err remember_failure(struct sink *sink, weft_err err, const char *path)
+{
+    if (err == WEFT_RESOURCE_EXHAUSTED)
+        err_set(err, "no room for the output in %s; free some or write it elsewhere", path);
+    mutex_lock(&sink->mutex);
+    if (!sink->failure) {
+        sink->failure = err;
+        snprintf(sink->failure_text, sizeof sink->failure_text, "%s", err_text());
+    }
+    mutex_unlock(&sink->mutex);
+    return err;
+}
+
+static weft_err write_stretch(struct sink *sink, const struct stretch *stretch, uint32_t own,
+                              weft_bytes tail)
+{
+    if (stretch->begin == stretch->end)
+        return WEFT_OK;
+    char path[PATH_MAX];
+    name_part(sink, stretch->part, path, sizeof path);
+    int fd = sink->fd;
+    weft_err err = sink->kind == SINK_PARTS ? file_open_kept(path, &fd) : WEFT_OK;
+    if (!err) {
+        err = write_pieces(sink, fd, path, stretch, own, tail);
+        if (sink->kind == SINK_PARTS)
+            file_close(fd);
+    }
+    return err ? remember_failure(sink, err, path) : WEFT_OK;
+}
+
+// ---- Handing over -------------------------------------------------------------------------------
+
+// Walks the chain as far as pieces are ready and gives them their places. Under the lock.
+static struct stretch place_pieces(struct sink *sink, uint32_t part_index)
+{
+    struct part *part = &sink->parts[part_index];
+    struct stretch stretch = {.part = part_index, .begin = part->next_piece};
+    while (part->next_piece < part->end_piece && sink->pieces[part->next_piece].is_ready) {
+        struct piece *piece = &sink->pieces[part->next_piece++];
+        piece->offset = part->next_offset;
+        part->next_offset += piece->size;
+    }
+    stretch.end = part->next_piece;
+    stretch.is_end = part->next_piece == part->end_piece;
+    stretch.part_bytes = part->next_offset;
+    return stretch;
+}
+
+struct taking {
+    weft_err err;
+    bool is_repeated;
+    bool is_next;  // all before it are placed: it can be written without being held
+};
+
+// Makes the piece known. Adopted pieces are walked over here, as nobody submits them.
+static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size, uint32_t crc,
+                                uint64_t records)
+{
+    struct piece *piece = &sink->pieces[index];
+    struct taking taking = {WEFT_OK, false, false};
+    mutex_lock(&sink->mutex);
+    if (sink->failure) {
+        taking.err = err_set(sink->failure, "%s", sink->failure_text);
+    } else if (piece->is_known) {
+        taking.is_repeated = true;
+        if (piece->size != size || piece->crc != crc)
+            taking.err = err_set(
+                WEFT_ABORTED,
+                "the job is not deterministic: piece %u of the output came out as %llu bytes, and "
+                "as %llu other ones when it was computed again; its functions must give the same "
+                "for the same input",
+                index, (unsigned long long)piece->size, (unsigned long long)size);
+    } else {
+        piece->is_known = true;
+        piece->size = size;
+        piece->crc = crc;
+        piece->records = records;
+        const struct part *part = &sink->parts[piece->part];
+        uint32_t next = part->next_piece;
+        while (next < index && sink->pieces[next].is_adopted)
+            next++;
+        taking.is_next = next == index;
+    }
+    mutex_unlock(&sink->mutex);
+    return taking;
+}
+
+static void forget_piece(struct sink *sink, struct piece *piece)
+{
+    drop_held(sink, &piece->draft);
+    mutex_lock(&sink->mutex);
+    piece->is_known = false;
+    mutex_unlock(&sink->mutex);
+}
+
+weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_t records)
+{
+    ASSERT(index < sink->piece_count);
+    struct piece *piece = &sink->pieces[index];
+    struct held *draft = &piece->draft;
+    const uint32_t crc = crc32c(draft->crc, text.data, text.size);
+    const struct taking taking = take_piece(sink, index, draft->size + text.size, crc, records);
+    if (taking.err || taking.is_repeated) {
+        drop_held(sink, draft);
+        return taking.err;
+    }
+    if (!taking.is_next) {
+        const weft_err err = hold(sink, draft, text);
+        if (err) {
+            forget_piece(sink, piece);  // another attempt may find more room
+            return err;
+        }
+        text = weft_none();
+    }
+    piece->text = *draft;
+    *draft = (struct held){0};
+    mutex_lock(&sink->mutex);
+    piece->is_ready = true;
+    const struct stretch stretch = place_pieces(sink, piece->part);
+    mutex_unlock(&sink->mutex);
+    return write_stretch(sink, &stretch, index, text);
+}
+
+void sink_adopt(struct sink *sink, uint32_t piece, uint64_t bytes, uint32_t crc)
+{
+    ASSERT(piece < sink->piece_count && !sink->pieces[piece].is_known);
+    mutex_lock(&sink->mutex);
+    sink->pieces[piece].size = bytes;
+    sink->pieces[piece].crc = crc;
+    sink->pieces[piece].is_known = sink->pieces[piece].is_ready = true;
+    sink->pieces[piece].is_adopted = true;
+    mutex_unlock(&sink->mutex);
+}
