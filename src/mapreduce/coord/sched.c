@@ -316,11 +316,9 @@ static void take_timed_out(struct sched *sched, const struct sched_attempt *at)
 
 // ---- The loss of a worker ---------------------------------------------------------------------
 
-// Whether the attempt can be blamed: it was in its slot, and its task has to be run again.
-static bool is_to_blame(struct sched *sched, const struct sched_attempt *at)
+// Whether the task of the attempt has to be run again.
+static bool is_undone(struct sched *sched, const struct sched_attempt *at)
 {
-    if (!find_queued(sched, at))
-        return false;
     const struct task *task = &current(sched)->sets[at->kind].tasks[at->task];
     return task->state != SCHED_COMMITTED || !task->is_durable;
 }
@@ -338,28 +336,23 @@ static void suspect(struct sched *sched, const struct sched_attempt *at)
 }
 
 // Charges the loss to the attempt that crashed, or to the only one there was; else to no one for
-// certain.
+// certain. An attempt whose task is done for good may be the guilty one, but is not run again.
 static void blame(struct sched *sched, const struct sched_event *event)
 {
-    const bool is_slot_known = event->crash_slot != SCHED_NO_SLOT;
-    const struct sched_attempt *guilty = NULL;
-    uint32_t candidate_count = 0;
-    for (uint32_t i = 0; i < event->inside_count; i++) {
+    struct sched_attempt suspects[SLOTS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < event->inside_count && count < SLOTS_MAX; i++) {
         const struct sched_attempt *at = &event->inside[i];
-        if (is_slot_known && at->slot != event->crash_slot)
-            continue;
-        if (!is_to_blame(sched, at))
-            continue;
-        guilty = at;
-        candidate_count++;
+        const bool may_be = event->crash_slot == SCHED_NO_SLOT || event->crash_slot == at->slot;
+        if (may_be && find_queued(sched, at))
+            suspects[count++] = *at;
     }
-    if (candidate_count == 1)
-        return charge(sched, guilty, event->code ? event->code : WEFT_UNAVAILABLE);
+    if (count == 1 && is_undone(sched, &suspects[0]))
+        return charge(sched, &suspects[0], event->code ? event->code : WEFT_UNAVAILABLE);
 
-    for (uint32_t i = 0; i < event->inside_count && candidate_count > 1; i++) {
-        if (is_to_blame(sched, &event->inside[i]))
-            suspect(sched, &event->inside[i]);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (is_undone(sched, &suspects[i]))
+            suspect(sched, &suspects[i]);
     if (++sched->unexplained_loss_count >= SCHED_LOSSES_MAX)
         end_failed(sched, WEFT_UNAVAILABLE, SCHED_SAMPLE, SCHED_NO_TASK);
 }

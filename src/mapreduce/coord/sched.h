@@ -76,6 +76,7 @@ enum sched_event_type {
 
 // Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave;
 // events of any other worker are stale and ignored, so what an old socket still holds does no harm.
+// Of one worker they come in the order of its frames; one that comes again within its stage is ignored.
 struct sched_event {
     enum sched_event_type type;
     uint32_t worker;

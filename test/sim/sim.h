@@ -1,0 +1,171 @@
+// The simulation of one job: the real scheduler between a modelled driver and a modelled worker.
+//
+//   sim_sched.c   draws a job and its faults from a seed, moves frames about, looks for the end
+//   sim_worker.c  the worker: slots, collectors, seals, the sink, the shared page, and how it dies
+//   sim_ledger.c  what the driver can know, and the rules that must hold after every step
+//
+// Data is modelled by 64-bit numbers: a map task turns one number into another, a reduce task adds up
+// what every map task has for it. A task that is missing or counted twice changes the sum.
+#ifndef SIM_H
+#define SIM_H
+
+#include "mapreduce/coord/sched.h"
+
+enum {
+    SIM_STAGES_MAX = 3,
+    SIM_SLOTS_MAX = 8,
+    SIM_TASKS_MAX = 48,     // of a kind in a stage: they fit the bits of a uint64_t
+    SIM_FRAMES_MAX = 4096,  // in flight one way
+};
+
+struct sim_random {
+    uint64_t state;
+};
+
+uint64_t sim_draw(struct sim_random *random);
+uint32_t sim_below(struct sim_random *random, uint32_t limit);                 // 0 when limit is 0
+uint32_t sim_between(struct sim_random *random, uint32_t low, uint32_t high);  // both included
+bool sim_chance(struct sim_random *random, uint32_t per_mille);
+
+uint64_t sim_mix(uint64_t value);
+
+// What becomes of an attempt, drawn when it begins.
+enum sim_fate {
+    FATE_GOOD,
+    FATE_FAIL,
+    FATE_FAIL_LATE,  // an output task that fails after its text is in the sink
+    FATE_FAIL_FINAL,
+    FATE_CRASH,
+    FATE_HANG,
+};
+
+// The job and its faults; rates per mille, 0 in about half of the seeds each.
+struct sim_options {
+    struct sched_stage stages[SIM_STAGES_MAX];
+    uint32_t stage_count, part_count, max_attempts, slots_max;
+    uint32_t fail_rate, final_rate, crash_rate, hang_rate;  // of attempts
+    uint32_t kill_rate, cancel_rate, worker_failed_rate;    // of steps
+    uint32_t start_fail_rate;                               // of workers
+    uint32_t seal_lost_rate, seal_crash_rate;               // of seals
+    uint32_t crash_known_rate;                              // of crashes: the slot is known
+    uint32_t cut_rate;     // of losses: the last frames are lost too
+    uint32_t stale_rate;   // of frames at a loss: delivered after it
+    uint32_t repeat_rate;  // of frames: delivered twice
+    uint32_t hasty_rate;   // of steps: a timeout of an attempt that is not stuck
+    bool has_poison;       // one task never ends well
+    uint32_t poison_stage, poison_task;
+    enum sched_kind poison_kind;
+    enum sim_fate poison_fate;
+    uint32_t weights[4];   // of the four things that can go on: see sim_sched.c
+    uint32_t fault_steps;  // afterwards only poison is left
+};
+
+struct sim_frames {
+    struct sched_event items[SIM_FRAMES_MAX];
+    uint32_t first, count;
+};
+
+// A command on its way to the worker: an action, and for STAGE_OPEN the pieces that are written.
+struct sim_command {
+    struct sched_action action;
+    uint64_t adopted;
+};
+
+struct sim_slot {
+    struct sim_command queue[4];
+    uint32_t queue_count;
+    bool is_inside;     // what the shared page shows
+    bool is_submitted;  // the text of an output task is in the sink
+    enum sim_fate fate;
+    struct sched_attempt at;
+    uint64_t collected;  // the map tasks in its collector
+};
+
+struct sim_worker {
+    bool is_alive, is_killed;
+    uint32_t number, slot_count, stage, opened;
+    struct sim_slot slots[SIM_SLOTS_MAX];
+    uint64_t sealed;  // the map tasks whose pairs the reduce tasks will see
+    uint64_t sealed_values[SIM_TASKS_MAX];
+    uint64_t kept[SIM_STAGES_MAX];  // the outputs of earlier stages in memory
+    uint64_t kept_values[SIM_STAGES_MAX][SIM_TASKS_MAX];
+    uint64_t submitted, written;  // pieces in the sink of the last stage
+    uint64_t submitted_values[SIM_TASKS_MAX];
+    struct sim_command inbox[SIM_FRAMES_MAX];
+    uint32_t inbox_first, inbox_count;
+};
+
+// What the driver can know: kept by sim_ledger.c from events and actions alone.
+struct sim_ledger {
+    uint32_t worker;
+    bool is_started, is_ready, is_killed, is_over;
+    uint32_t slot_count, open_stage, planned_stage;
+    struct sched_attempt queues[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
+    bool is_timed_out[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
+    uint32_t queue_counts[SIM_SLOTS_MAX], busy_count;
+    bool is_sealing[SIM_SLOTS_MAX];
+    uint64_t suspects[SIM_STAGES_MAX][SCHED_KIND_COUNT];
+    uint32_t attempts[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
+    uint32_t charges[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
+    uint64_t suspect_charges[SIM_STAGES_MAX][SCHED_KIND_COUNT];
+    uint8_t states[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
+    uint8_t furthest[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
+    uint64_t durable[SIM_STAGES_MAX][SCHED_KIND_COUNT];
+    uint64_t held[SIM_SLOTS_MAX];  // the map tasks that the slot's collector has
+    uint32_t unexplained_loss_count;
+    uint32_t opened;     // a bit per stage that any worker opened
+    uint64_t lost_held;  // map tasks that the event at hand took out of a collector
+    bool must_fail;      // the event at hand is the end of the job
+};
+
+struct sim_totals {
+    uint64_t seeds, steps, events, done, failed, workers, losses, suspects, seals, seals_lost;
+    uint64_t timeouts, stale, repeated, blamed, stages_again, steps_most;
+};
+
+struct sim {
+    uint64_t seed;
+    const char *program;
+    bool is_verbose;
+    struct sim_random random;
+    struct sim_options options;
+    struct sched *sched;
+    struct sched_actions actions;
+    struct sim_worker worker;
+    struct sim_ledger ledger;
+    struct sim_frames frames, stale;
+    struct sched_attempt inside[SIM_SLOTS_MAX];     // what the WORKER_LOST in flight points at
+    uint64_t output, output_values[SIM_TASKS_MAX];  // the files: written pieces of the last stage
+    uint64_t oracle_values[SIM_TASKS_MAX];
+    uint32_t bad[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];  // attempts that did go wrong
+    uint32_t outside_kill_count;
+    uint32_t step;
+    struct sim_totals *totals;
+};
+
+// Prints what is wrong, the seed and the command that repeats it, and ends the program.
+_Noreturn void sim_wrong(const struct sim *sim, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void sim_frames_put(struct sim *sim, struct sim_frames *frames, const struct sched_event *event);
+struct sched_event sim_frames_take(struct sim_frames *frames);
+
+bool sim_has_faults(const struct sim *sim);
+uint32_t sim_piece_count(const struct sim_options *options, uint32_t stage);
+uint64_t sim_map_value(uint32_t stage, uint64_t input);
+uint64_t sim_reduce_part(uint64_t map_value, uint32_t reduce_task);
+
+// The worker: carries out an action, goes on in one slot, dies.
+void worker_start(struct sim *sim, uint32_t number);
+void worker_send(struct sim *sim, const struct sched_action *action);
+void worker_receive(struct sim *sim);  // the next command of the inbox
+bool worker_slot_can_go_on(const struct sim *sim, uint32_t slot);
+void worker_go_on(struct sim *sim, uint32_t slot);
+void worker_die(struct sim *sim, uint32_t crash_slot);
+
+// The ledger: before the event is handed in, and after.
+void ledger_init(struct sim *sim);
+void ledger_take_event(struct sim *sim, const struct sched_event *event);
+void ledger_take_actions(struct sim *sim, const struct sched_event *event);
+
+#endif
