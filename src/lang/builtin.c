@@ -1,0 +1,15 @@
+// The list of built-in jobs.
+
+#include "lang/builtin.h"
+
+const weft_job *const builtin_jobs[] = {
+    &builtin_wordcount, &builtin_count, &builtin_sort, &builtin_grep, &builtin_index, NULL,
+};
+
+const weft_job *builtin_find(const char *name)
+{
+    for (const weft_job *const *job = builtin_jobs; *job; job++)
+        if (strcmp((*job)->name, name) == 0)
+            return *job;
+    return NULL;
+}

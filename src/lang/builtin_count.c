@@ -1,0 +1,21 @@
+// count: the different lines of the input and how often each occurs.
+
+#include "lang/builtin.h"
+#include "lang/builtin_lines.h"
+
+static void count_lines(weft_task *task, weft_bytes block)
+{
+    struct lines lines;
+    lines_init(&lines, block);
+    for (weft_bytes line; lines_next(&lines, &line);)
+        weft_emit_int(task, line, 1);
+}
+
+const weft_job builtin_count = {
+    .name = "count",
+    .map_block = count_lines,
+    .combine = weft_sum,
+    .reduce = weft_sum,
+    .options = "",
+    .usage = "Counts lines: prints each line, a TAB and how often it occurs, sorted by the line.\n",
+};

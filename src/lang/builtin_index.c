@@ -1,0 +1,93 @@
+// index: for every word the files it is in. A word occurs in a file again and again, so each slot
+// remembers for the most recent words that they were emitted for the block at hand. Not for longer: an
+// attempt that fails is forgotten by the engine, and what it had emitted must be emitted again.
+
+#include "lang/builtin.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+enum {
+    SEEN_BITS = 14,
+    SEEN_WORD_BYTES_MAX = 27,  // longer words are rare, and simply emitted
+};
+
+// 32 bytes, half a line of the cache; all of them half a megabyte.
+struct seen {
+    uint32_t block;  // the number of the block it was seen in
+    uint8_t size;
+    char word[SEEN_WORD_BYTES_MAX];
+};
+
+struct index {
+    uint32_t block;  // counts calls; 0 is none
+    struct seen seen[1 << SEEN_BITS];
+};
+
+// Of the first and last bytes and the size: words that agree in these take turns.
+static size_t place_of(weft_bytes word)
+{
+    uint64_t first = 0, last = 0;
+    const size_t part = word.size < 8 ? word.size : 8;
+    memcpy(&first, word.data, part);
+    memcpy(&last, word.data + word.size - part, part);
+    const uint64_t mixed = (first ^ last * 0x9e3779b97f4a7c15u ^ word.size) * 0xbf58476d1ce4e5b9u;
+    return mixed >> (64 - SEEN_BITS);
+}
+
+// Whether the word was seen in this block; now it is.
+static bool see(struct index *index, weft_bytes word)
+{
+    if (word.size > SEEN_WORD_BYTES_MAX)
+        return false;
+    struct seen *seen = &index->seen[place_of(word)];
+    if (seen->block == index->block && seen->size == word.size &&
+        memcmp(seen->word, word.data, word.size) == 0)
+        return true;
+    seen->block = index->block;
+    seen->size = (uint8_t)word.size;
+    memcpy(seen->word, word.data, word.size);
+    return false;
+}
+
+static void emit_words(weft_task *task, weft_bytes block)
+{
+    struct index *index = weft_state(task);
+    const weft_bytes file = weft_text(weft_input_name(task));
+    if (++index->block == 0) {
+        memset(index->seen, 0, sizeof index->seen);
+        index->block = 1;
+    }
+    weft_words words;
+    weft_words_init(&words, block);
+    for (weft_bytes word; weft_next_word(&words, &word);)
+        if (!see(index, word))
+            weft_emit(task, word, file);
+}
+
+static weft_err setup(weft_task *task)
+{
+    struct index *index = calloc(1, sizeof *index);
+    if (!index)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the table of recent words");
+    weft_set_state(task, index);
+    return WEFT_OK;
+}
+
+static void teardown(weft_task *task)
+{
+    free(weft_state(task));
+}
+
+const weft_job builtin_index = {
+    .name = "index",
+    .map_block = emit_words,
+    .combine = weft_distinct,
+    .reduce = weft_distinct,
+    .setup = setup,
+    .teardown = teardown,
+    .options = "",
+    .usage = "Lists for each word, after a TAB, the files it is in, with TABs between them.\n"
+             "Sorted by the word; the files of a word are sorted and each is listed once.\n",
+};

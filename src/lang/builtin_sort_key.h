@@ -1,0 +1,46 @@
+// The order of `sort`: fields, numbers, folding and direction as keys whose bytes sort by memcmp, so that
+// the engine needs no comparison of ours. Thread: an order may be read by any number at once.
+#ifndef LANG_BUILTIN_SORT_KEY_H
+#define LANG_BUILTIN_SORT_KEY_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+// One -k, as GNU sort reads it. Fields and characters count from 0 here.
+struct sort_key {
+    size_t start_field, start_char;
+    size_t end_field, end_char;  // end_field SORT_TO_END: until the end of the line
+    bool skips_start_blanks, skips_end_blanks, is_numeric, folds_case, is_reversed;
+};
+
+#define SORT_TO_END SIZE_MAX
+
+struct sort_order {
+    struct sort_key *keys;  // owned
+    size_t key_count;       // 0: the whole line by its bytes
+    bool has_separator;
+    char separator;
+    bool is_reversed;  // also of the last resort, the order of whole lines
+    bool is_unique, is_stable;
+};
+
+// Reads -k, -t, -n, -r, -u, -b, -f and -s; INVALID_ARGUMENT with what is wrong and what is possible.
+MUST_CHECK weft_err sort_order_init(struct sort_order *order, const weft_args *args);
+void sort_order_fini(struct sort_order *order);
+
+// Whether lines of equal keys are ordered by their bytes.
+static inline bool sort_order_has_last_resort(const struct sort_order *order)
+{
+    return order->key_count == 0 || (!order->is_unique && !order->is_stable);
+}
+
+// Sets `key` to the sort key of the line: keys compare by bytes as the lines do by GNU sort's rules.
+// With a last resort the line itself can be read back from where *line_offset says.
+void sort_order_encode(const struct sort_order *order, weft_bytes line, struct buf *key,
+                       size_t *line_offset);
+
+// The line in a key with a last resort. Reversed lines are decoded into `room`, others borrowed.
+weft_bytes sort_order_decode(const struct sort_order *order, weft_bytes key, size_t line_offset,
+                             struct buf *room);
+
+#endif
