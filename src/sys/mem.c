@@ -117,9 +117,12 @@ static void handle_bus(int number, siginfo_t *info, void *machine)
         if (mmap(page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
             return;
     }
+    // Not ours: whoever was there before has it.
     if (bus_before.sa_flags & SA_SIGINFO)
         bus_before.sa_sigaction(number, info, machine);
-    signal(SIGBUS, SIG_DFL);  // not ours: the instruction is run again and ends the process
+    else if (bus_before.sa_handler != SIG_DFL && bus_before.sa_handler != SIG_IGN)
+        bus_before.sa_handler(number);
+    signal(SIGBUS, SIG_DFL);  // the instruction is run again and ends the process
 }
 
 static void install_handler_once(void)
@@ -127,7 +130,7 @@ static void install_handler_once(void)
     static _Atomic int is_installed;
     if (atomic_exchange(&is_installed, 1))
         return;
-    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_NODEFER};
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     action.sa_sigaction = handle_bus;
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, &bus_before);

@@ -306,8 +306,3 @@ weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_cou
     slot->record_key = (weft_bytes){0};
     return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
 }
-
-weft_err map_finish_output(struct slot *slot)
-{
-    return text_submit(slot);
-}

@@ -120,7 +120,9 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes ke
 {
     if (ranges->partition) {
         const uint32_t part = ranges->partition(key, ranges->part_count);
-        return part < ranges->part_count ? part : UINT32_MAX;
+        if (part >= ranges->part_count)
+            return UINT32_MAX;
+        return part * (ranges->range_count / ranges->part_count);  // its other ranges stay empty
     }
     uint32_t low = ranges->order.compare ? 0 : ranges->first_cut[prefix >> 48];
     uint32_t high = ranges->order.compare ? ranges->range_count - 1

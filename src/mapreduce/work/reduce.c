@@ -191,10 +191,7 @@ weft_err reduce_run(struct slot *slot, uint32_t range)
         code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
                                : reduce_sorted(slot, &sorted, is_folded);
     if (!code)
-        code = text_submit(slot);
-    if (!code)
         return WEFT_OK;
     slot_fail(slot, code, code != WEFT_ABORTED);
-    text_discard(slot);
     return err_set(slot->code, "%s", slot->error);
 }

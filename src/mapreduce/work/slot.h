@@ -131,10 +131,7 @@ struct piece {
 // Runs the map function over pieces of files (or over segment `task` of the source).
 MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count);
 
-// Writes what a map-only attempt emitted; then the text is the sink's.
-MUST_CHECK weft_err map_finish_output(struct slot *slot);
-
-// Reduces one range and hands its output on.
+// Reduces one range into the slot's text.
 MUST_CHECK weft_err reduce_run(struct slot *slot, uint32_t range);
 
 // The keys the sample attempt keeps, at most `max`, as {u32 size, bytes} in *keys.
@@ -146,8 +143,10 @@ MUST_CHECK weft_err sample_finish(struct slot *slot, size_t max, struct buf *key
 char *text_reserve(struct slot *slot, size_t more);
 void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, int64_t number,
                      weft_bytes bytes);
-// Hands the text to the sink or the dataset as the piece's end.
+// Hands the text of a good attempt to the sink or the dataset as the piece's end; a failure is the
+// worker's, not the attempt's.
 MUST_CHECK weft_err text_submit(struct slot *slot);
+// Forgets the text of a failed attempt.
 void text_discard(struct slot *slot);
 
 // ---- emitting (emit.c)

@@ -134,8 +134,6 @@ weft_err text_submit(struct slot *slot)
     slot_enter(slot, phase);
     slot->text.size = 0;
     slot->has_appended = false;
-    if (code)
-        slot_fail(slot, code, code != WEFT_ABORTED);
     return code;
 }
 
