@@ -137,7 +137,7 @@ MUST_CHECK weft_err reduce_run(struct slot *slot, uint32_t range);
 // The keys the sample attempt keeps, at most `max`, as {u32 size, bytes} in *keys.
 MUST_CHECK weft_err sample_finish(struct slot *slot, size_t max, struct buf *keys);
 
-// ---- text on its way out (text.c)
+// ---- text on its way out (output_text.c)
 
 // Makes room for `more` bytes; NULL fails the attempt.
 char *text_reserve(struct slot *slot, size_t more);
