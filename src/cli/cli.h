@@ -1,0 +1,44 @@
+// cli: the command `weft`. main.c is the process, this is what it does with its words: find the verb,
+// hand the rest to it. Verbs are listed in commands.def; each is a cmd_*.c. Thread: main.
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+// A verb: the words without the program and the verb itself; returns the exit code.
+typedef int cli_command_fn(char *const *words, size_t count);
+
+#define COMMAND(name, is_plumbing, summary) cli_command_fn cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+struct cli_command {
+    const char *name;
+    cli_command_fn *run;
+    bool is_plumbing;     // shown by `weft help --all` only
+    const char *summary;  // a phrase
+};
+
+// Ended by a name that is NULL.
+extern const struct cli_command cli_commands[];
+
+// Does what the words say (argv without the program's name) and returns the exit code.
+int cli_main(char *const *words, size_t count);
+
+// Shows this thread's error, as an object when `json` is set, and returns its exit code.
+int cli_fail(weft_err code, bool json);
+
+// Prints the text to standard output and frees it; the exit code.
+int cli_print(struct buf *text);
+
+// ---- Help texts: they lead with examples ---------------------------------------------------------------
+
+// `weft` alone, and `weft help`; with all, plumbing too.
+void help_format_overview(struct buf *buf);
+void help_format_verbs(struct buf *buf, bool has_all);
+
+// Of a verb or a built-in job. NOT_FOUND with a guess for neither.
+MUST_CHECK weft_err help_format_topic(struct buf *buf, const char *topic);
+
+#endif

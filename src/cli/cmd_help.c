@@ -1,0 +1,31 @@
+// weft help [VERB | JOB] [--all]
+
+#include "cli/cli.h"
+
+int cmd_help(char *const *words, size_t count)
+{
+    struct buf text = {0};
+    weft_err err = WEFT_OK;
+    bool has_all = false;
+    const char *topic = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(words[i], "--all") == 0)
+            has_all = true;
+        else if (strcmp(words[i], "-h") == 0 || strcmp(words[i], "--help") == 0)
+            topic = "help";
+        else if (!topic)
+            topic = words[i];
+    }
+    if (has_all) {
+        buf_append_text(&text, "Verbs:\n");
+        help_format_verbs(&text, true);
+    } else if (topic) {
+        err = help_format_topic(&text, topic);
+    } else {
+        help_format_overview(&text);
+    }
+    if (!err)
+        return cli_print(&text);
+    buf_fini(&text);
+    return cli_fail(err, false);
+}

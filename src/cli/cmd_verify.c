@@ -1,0 +1,49 @@
+// weft verify DIR: plumbing for scripts that copied an output and want to be sure.
+
+#include "cli/cli.h"
+
+#include <inttypes.h>
+
+#include "base/args.h"
+#include "store/manifest.h"
+
+static const struct args_option verify_options[] = {
+    {1, 'h', "help", NULL, "this help"},
+    {0},
+};
+
+static int verify_directory(const char *directory)
+{
+    struct manifest manifest = {0};
+    struct buf text = {0};
+    const weft_err err = manifest_verify(directory, &manifest);
+    if (!err)
+        buf_format(&text, "%s: %zu parts, %" PRIu64 " records, %" PRIu64 " bytes, all as written\n",
+                   directory, manifest.part_count, manifest.records, manifest.bytes);
+    manifest_fini(&manifest);
+    return err ? cli_fail(err, false) : cli_print(&text);
+}
+
+int cmd_verify(char *const *words, size_t count)
+{
+    struct args_reader reader;
+    struct args_item item;
+    const char *directory = NULL;
+    args_start(&reader, words, count, verify_options);
+    for (;;) {
+        const weft_err err = args_next(&reader, &item);
+        if (err)
+            return cli_fail(err, false);
+        if (item.kind == ARGS_OPTION)
+            return cmd_help((char *const[]){"verify"}, 1);
+        if (item.kind == ARGS_END)
+            break;
+        if (directory)
+            return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "verify takes one directory"), false);
+        directory = item.text;
+    }
+    if (!directory)
+        return cli_fail(
+            err_set(WEFT_INVALID_ARGUMENT, "no directory is named\n  try: weft verify DIR"), false);
+    return verify_directory(directory);
+}

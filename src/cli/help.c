@@ -1,0 +1,150 @@
+// help: texts that lead with examples. They are what most people read of the manual: keep them short,
+// under 100 columns, and true; test/golden has them all.
+
+#include "cli/cli.h"
+
+#include "app/options.h"
+#include "base/args.h"
+#include "lang/builtin.h"
+
+void help_format_verbs(struct buf *buf, bool has_all)
+{
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        if (has_all || !command->is_plumbing)
+            buf_format(buf, "  %-9s %s\n", command->name, command->summary);
+}
+
+void help_format_overview(struct buf *buf)
+{
+    buf_append_text(buf,
+                    "weft runs MapReduce jobs over your files, at the speed of the hardware.\n"
+                    "\n"
+                    "  weft run wordcount books/*.txt         the words of some texts, counted\n"
+                    "  weft run sort -n big.txt -o out.txt    a file larger than memory, sorted\n"
+                    "\n"
+                    "Verbs:\n");
+    help_format_verbs(buf, false);
+    buf_append_text(buf, "\n"
+                         "weft help VERB explains one, weft help JOB a built-in job;\n"
+                         "weft help --all also shows what only scripts and the curious need.\n");
+}
+
+// The first sentence of a job's usage, without its full stop.
+static void append_first_sentence(struct buf *buf, const char *usage)
+{
+    const size_t length = strcspn(usage ? usage : "", ".\n");
+    buf_append(buf, usage ? usage : "", length);
+    buf_append_text(buf, "\n");
+}
+
+static void format_run(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Runs a job over files, waits for it, and prints its answer.\n"
+        "\n"
+        "  weft run wordcount books/*.txt            words and how often they occur\n"
+        "  weft run --top 10 wordcount -i books/     the ten most frequent, case folded\n"
+        "  weft run sort -n numbers.txt -o out.txt   sorted into a file\n"
+        "  weft run grep 'ERROR|WARN' logs/          the lines that match\n"
+        "  weft run job.c data/ -o counts/           your own job in C: built, run, in part files\n"
+        "\n"
+        "Usage: weft run [options] JOB [job options] INPUT...\n"
+        "\n"
+        "JOB is one of\n");
+    for (const weft_job *const *job = builtin_jobs; *job; job++) {
+        buf_format(buf, "  %-10s  ", (*job)->name);
+        append_first_sentence(buf, (*job)->usage);
+    }
+    buf_append_text(
+        buf, "  FILE.c      a source that calls weft_main: built with $CC or cc, and kept\n"
+             "  ./PROGRAM   a program that calls weft_main\n"
+             "weft run JOB -h explains a job and its own options.\n"
+             "\n"
+             "INPUT is, in the order given\n"
+             "  FILE        a file\n"
+             "  DIR         all files below it in byte order of their names, hidden ones left out\n"
+             "  'a/*.txt'   a pattern that the shell did not expand\n"
+             "  @names.txt  a name per line\n"
+             "  -           standard input\n"
+             "\n"
+             "Options (behind JOB a letter that the job defines is the job's):\n");
+    args_format_help(buf, options_table);
+    buf_append_text(
+        buf,
+        "\n"
+        "The answer goes to standard output, all else to standard error. The bytes of the answer\n"
+        "do not depend on slots, memory or retries.\n"
+        "Exit: 0 done, 1 the job failed, 2 wrong usage, 4 not found, 5 refused (exists, no\n"
+        "permission, no space), 6 timed out, 130 interrupted, 143 terminated.\n");
+}
+
+static void format_help(struct buf *buf)
+{
+    buf_append_text(buf, "Explains a verb or a built-in job.\n"
+                         "\n"
+                         "  weft help run           how to run a job, all options\n"
+                         "  weft help sort          a job and its own options\n"
+                         "  weft help --all         every verb, plumbing too\n");
+}
+
+static void format_version(struct buf *buf)
+{
+    buf_append_text(buf, "Prints the version.\n"
+                         "\n"
+                         "  weft version\n");
+}
+
+static void format_verify(struct buf *buf)
+{
+    buf_append_text(buf,
+                    "Checks an output directory: that it is finished, and that every part has\n"
+                    "the size and the checksum its manifest says.\n"
+                    "\n"
+                    "  weft verify counts/\n");
+}
+
+static const struct {
+    const char *name;
+    void (*format)(struct buf *buf);
+} topics[] = {
+    {"run", format_run},
+    {"help", format_help},
+    {"version", format_version},
+    {"verify", format_verify},
+};
+
+static weft_err unknown_topic(const char *topic)
+{
+    enum { NAMES_MAX = 64 };
+    const char *names[NAMES_MAX + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
+        names[count++] = topics[i].name;
+    for (const weft_job *const *job = builtin_jobs; *job && count < NAMES_MAX; job++)
+        names[count++] = (*job)->name;
+    names[count] = NULL;
+    const char *guess = args_guess(topic, names);
+    if (guess)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "there is no help on %s\n  did you mean: weft help %s", topic, guess);
+    return err_set(WEFT_INVALID_ARGUMENT, "there is no help on %s\n  try: weft help", topic);
+}
+
+weft_err help_format_topic(struct buf *buf, const char *topic)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof *topics; i++) {
+        if (strcmp(topics[i].name, topic) == 0) {
+            topics[i].format(buf);
+            return WEFT_OK;
+        }
+    }
+    const weft_job *job = builtin_find(topic);
+    if (!job)
+        return unknown_topic(topic);
+    struct buf program = {0};
+    buf_format(&program, "weft run %s", topic);
+    options_format_job_help(buf, buf_text(&program), job);
+    buf_fini(&program);
+    return WEFT_OK;
+}

@@ -1,0 +1,446 @@
+// compile: two steps to a program in the cache.
+//
+//   KEY.deps      the headers that a source of this key included last time; KEY is the checksum of the
+//                 source's content, the compiler, the flags and libweft
+//   KEY-SUM       the program; SUM is the checksum of the names and contents of those headers
+//
+// An entry never changes once it is there, so that runs at the same time cannot disturb each other:
+// a program is built under a name of its own and renamed. A changed header gives another SUM.
+
+#include "lang/compile.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+#include "lang/depends.h"
+#include "sys/command.h"
+#include "sys/file.h"
+#include "sys/find.h"
+#include "sys/place.h"
+
+enum { READ_BYTES = 256 << 10, SOURCE_BYTES_MAX = 256 << 20 };
+
+struct compile {
+    const struct compile_spec *spec;
+    char *compiler;  // path
+    char *include;   // the directory of weft/weft.h
+    char *library;   // libweft.so
+    char *cache;     // directory
+    VEC(char *) arguments;
+    VEC(char *) owned;  // words of $CC and $CFLAGS
+    XXH128_hash_t key;
+    char *deps_path, *program_path;
+};
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to build the job");
+}
+
+static weft_err format_text(char **text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static weft_err format_text(char **text, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    const int length = vasprintf(text, format, values);
+    va_end(values);
+    if (length < 0)
+        *text = NULL;
+    return *text ? WEFT_OK : no_memory();
+}
+
+// ---- Checksums -----------------------------------------------------------------------------------------
+
+static weft_err read_whole(const char *path, struct buf *text)
+{
+    int fd;
+    weft_err err = file_open(path, &fd);
+    for (size_t got = READ_BYTES; !err && got == READ_BYTES;) {
+        char *to = buf_reserve(text, READ_BYTES);
+        if (!to || text->size > SOURCE_BYTES_MAX)
+            err = err_set(WEFT_RESOURCE_EXHAUSTED, "%s is too large", path);
+        else
+            err = file_read_at(fd, path, to, READ_BYTES, text->size, &got);
+        text->size += err ? 0 : got;
+    }
+    if (fd >= 0)
+        file_close(fd);
+    return err;
+}
+
+// Texts are hashed with their length, so that "ab","c" and "a","bc" differ.
+static void hash_text(XXH3_state_t *state, weft_bytes text)
+{
+    const uint64_t size = text.size;
+    XXH3_128bits_update(state, &size, sizeof size);
+    XXH3_128bits_update(state, text.data ? text.data : "", text.size);
+}
+
+static weft_err hash_content(XXH3_state_t *state, const char *path)
+{
+    struct buf text = {0};
+    const weft_err err = read_whole(path, &text);
+    if (!err)
+        hash_text(state, buf_bytes(&text));
+    buf_fini(&text);
+    return err;
+}
+
+// A large file that is replaced, never changed: its size and time tell.
+static weft_err hash_identity(XXH3_state_t *state, const char *path)
+{
+    struct file_stat status;
+    const weft_err err = file_stat(path, &status);
+    hash_text(state, weft_text(path));
+    XXH3_128bits_update(state, &status.size, sizeof status.size);
+    XXH3_128bits_update(state, &status.mtime_ns, sizeof status.mtime_ns);
+    return err;
+}
+
+// ---- What there is to build with ---------------------------------------------------------------------------
+
+// Adds the words of a text, split at blanks.
+static weft_err add_words(struct compile *compile, const char *text)
+{
+    while (*(text += strspn(text, " \t\n"))) {
+        const size_t length = strcspn(text, " \t\n");
+        char *word = strndup(text, length);
+        if (!word || !VEC_PUSH(&compile->owned, word)) {
+            free(word);
+            return no_memory();
+        }
+        if (!VEC_PUSH(&compile->arguments, word))
+            return no_memory();
+        text += length;
+    }
+    return WEFT_OK;
+}
+
+static weft_err find_compiler(struct compile *compile)
+{
+    const char *asked = getenv("CC");
+    const char *words = asked && asked[strspn(asked, " \t")] ? asked : "cc";
+    weft_err err = add_words(compile, words);
+    if (err)
+        return err;
+    err = command_find(compile->arguments.items[0], &compile->compiler);
+    if (err)
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "cannot build %s\n  there is no C compiler %s here\n  try: apt-get install "
+                       "gcc libc6-dev, or CC=clang",
+                       compile->spec->source, compile->arguments.items[0]);
+    return WEFT_OK;
+}
+
+// The first of the candidates below `base` that exists; patterns are allowed. NULL: none.
+static char *find_below(const char *base, const char *const *candidates)
+{
+    char *found = NULL;
+    for (; *candidates && !found; candidates++) {
+        struct find_matches matches = {0};
+        char *pattern;
+        if (format_text(&pattern, "%s/%s", base, *candidates) == WEFT_OK &&
+            find_match(pattern, &matches) == WEFT_OK && matches.count)
+            found = strdup(matches.paths[0]);
+        find_free_matches(&matches);
+        free(pattern);
+    }
+    return found;
+}
+
+// In a build tree header and library are beside the program, once installed in include/ and lib/.
+static weft_err find_library(struct compile *compile)
+{
+    static const char *const headers[] = {"include/weft/weft.h", "../include/weft/weft.h",
+                                          "../../include/weft/weft.h", NULL};
+    static const char *const libraries[] = {"libweft.so", "../lib/libweft.so",
+                                            "../lib/*-linux-*/libweft.so", "../lib64/libweft.so",
+                                            NULL};
+    char *own, *folder = NULL;
+    weft_err err = command_own_path(&own);
+    if (!err)
+        err = place_parent(own, &folder);
+    char *header = err ? NULL : find_below(folder, headers);
+    compile->library = err ? NULL : find_below(folder, libraries);
+    if (header) {
+        header[strlen(header) - strlen("/weft/weft.h")] = 0;
+        compile->include = header;
+    }
+    if (!err && (!compile->include || !compile->library))
+        err = err_set(WEFT_UNIMPLEMENTED,
+                      "cannot build %s\n  there is no %s beside %s\n  try: make install, or build "
+                      "the job yourself and run the program",
+                      compile->spec->source, compile->include ? "libweft.so" : "weft/weft.h", own);
+    free(own);
+    free(folder);
+    return err;
+}
+
+static weft_err find_cache(struct compile *compile)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    weft_err err = WEFT_OK;
+    if (base && base[0] == '/')
+        err = format_text(&compile->cache, "%s/weft/jobs", base);
+    else if (home && *home)
+        err = format_text(&compile->cache, "%s/.cache/weft/jobs", home);
+    else
+        err = err_set(WEFT_FAILED_PRECONDITION,
+                      "there is no place for built jobs\n  neither XDG_CACHE_HOME nor HOME is set\n"
+                      "  try: XDG_CACHE_HOME=DIR weft run ...");
+    return err;
+}
+
+// ---- Looking up --------------------------------------------------------------------------------------------
+
+static weft_err compute_key(struct compile *compile)
+{
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    weft_err err = hash_content(&state, compile->spec->source);
+    if (!err)
+        err = hash_identity(&state, compile->compiler);
+    if (!err)
+        err = hash_identity(&state, compile->library);
+    hash_text(&state, weft_text(compile->include));
+    for (size_t i = 0; i < compile->arguments.count; i++)
+        hash_text(&state, weft_text(compile->arguments.items[i]));
+    compile->key = XXH3_128bits_digest(&state);
+    return err ? err
+               : format_text(&compile->deps_path, "%s/%016" PRIx64 "%016" PRIx64 ".deps",
+                             compile->cache, compile->key.high64, compile->key.low64);
+}
+
+// Sets program_path from the contents of the headers. A header that is gone is NOT_FOUND.
+static weft_err compute_program_path(struct compile *compile, const struct depends *depends)
+{
+    XXH3_state_t state;
+    struct buf path = {0};
+    weft_err err = WEFT_OK;
+    XXH3_128bits_reset(&state);
+    for (size_t i = 0; !err && i < depends->paths.count; i++) {
+        hash_text(&state, weft_text(depends->paths.items[i]));
+        err = depends_locate(depends->paths.items[i], compile->spec->source, &path);
+        if (!err)
+            err = hash_content(&state, path.data);
+    }
+    buf_fini(&path);
+    const XXH128_hash_t sum = XXH3_128bits_digest(&state);
+    if (err)
+        return err;
+    free(compile->program_path);
+    return format_text(&compile->program_path,
+                       "%s/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "%016" PRIx64, compile->cache,
+                       compile->key.high64, compile->key.low64, sum.high64, sum.low64);
+}
+
+// Whether the program is in the cache. No trouble with the cache is a failure here: it is built then.
+static bool is_cached(struct compile *compile)
+{
+    struct depends depends = {0};
+    struct buf text = {0};
+    struct file_stat status = {.kind = FILE_MISSING};
+    const bool is_found = read_whole(compile->deps_path, &text) == WEFT_OK &&
+                          depends_read(&depends, buf_bytes(&text)) == WEFT_OK &&
+                          compute_program_path(compile, &depends) == WEFT_OK &&
+                          file_stat(compile->program_path, &status) == WEFT_OK &&
+                          status.kind == FILE_REGULAR;
+    buf_fini(&text);
+    depends_fini(&depends);
+    err_clear();
+    return is_found;
+}
+
+// ---- Building ------------------------------------------------------------------------------------------------
+
+static weft_err run_compiler(struct compile *compile, const char *made, const char *made_deps)
+{
+    char *rpath, *include;
+    int exit_code = 0;
+    char *folder;
+    weft_err err = place_parent(compile->library, &folder);
+    if (err)
+        return err;
+    err = format_text(&rpath, "-Wl,-rpath,%s", folder);
+    if (!err)
+        err = format_text(&include, "-I%s", compile->include);
+    else
+        include = NULL;
+    const char *const rest[] = {"-MMD",
+                                "-MF",
+                                made_deps,
+                                "-MT",
+                                "job",
+                                "-o",
+                                made,
+                                include,
+                                compile->spec->source,
+                                compile->library,
+                                rpath,
+                                "-lm",
+                                NULL};
+    for (size_t i = 0; !err && i < sizeof rest / sizeof *rest; i++)
+        if (!VEC_PUSH(&compile->arguments, (char *)rest[i]))
+            err = no_memory();
+    if (!err)
+        err = command_run(compile->compiler, compile->arguments.items, compile->spec->messages,
+                          &exit_code);
+    free(folder);
+    free(rpath);
+    free(include);
+    if (!err && exit_code != 0)
+        err = err_set(WEFT_FAILED_PRECONDITION, "cannot build %s\n  the compiler said why",
+                      compile->spec->source);
+    return err;
+}
+
+static weft_err write_deps(struct compile *compile, const struct depends *depends)
+{
+    struct buf text = {0};
+    char *temporary;
+    int fd = -1;
+    weft_err err = place_make_name(compile->deps_path, &temporary);
+    if (err)
+        return err;
+    err = depends_format(depends, &text);
+    if (!err)
+        err = file_create(temporary, &fd);
+    if (!err)
+        err = file_write(fd, temporary, text.data, text.size);
+    file_close(fd);
+    if (!err)
+        err = file_rename(temporary, compile->deps_path);
+    if (err)
+        place_remove_file(temporary);
+    buf_fini(&text);
+    free(temporary);
+    return err;
+}
+
+// Gives what was built its name in the cache: first the program, then the list that leads to it.
+static weft_err keep_program(struct compile *compile, const char *made, const char *made_deps)
+{
+    struct depends depends = {0};
+    struct buf text = {0};
+    weft_err err = read_whole(made_deps, &text);
+    if (!err)
+        err = depends_parse(&depends, buf_bytes(&text));
+    if (!err)
+        err = depends_make_relative(&depends, compile->spec->source);
+    if (!err)
+        err = compute_program_path(compile, &depends);
+    if (!err)
+        err = file_rename(made, compile->program_path);
+    if (!err)
+        err = write_deps(compile, &depends);
+    buf_fini(&text);
+    depends_fini(&depends);
+    return err;
+}
+
+static weft_err build(struct compile *compile)
+{
+    char *made = NULL, *made_deps = NULL;
+    weft_err err = file_make_directory(compile->cache);
+    if (err)
+        return err_wrap(err, "cannot keep built jobs in %s (XDG_CACHE_HOME chooses another place)",
+                        compile->cache);
+    err = place_make_name(compile->deps_path, &made);
+    if (!err)
+        err = format_text(&made_deps, "%s.d", made);
+    if (!err)
+        err = run_compiler(compile, made, made_deps);
+    if (!err)
+        err = keep_program(compile, made, made_deps);
+    if (made)
+        place_remove_file(made);
+    if (made_deps)
+        place_remove_file(made_deps);
+    free(made);
+    free(made_deps);
+    return err;
+}
+
+static void compile_fini(struct compile *compile)
+{
+    for (size_t i = 0; i < compile->owned.count; i++)
+        free(compile->owned.items[i]);
+    VEC_FINI(&compile->owned);
+    VEC_FINI(&compile->arguments);
+    free(compile->compiler);
+    free(compile->include);
+    free(compile->library);
+    free(compile->cache);
+    free(compile->deps_path);
+    free(compile->program_path);
+}
+
+static weft_err prepare(struct compile *compile)
+{
+    const char *flags = getenv("CFLAGS");
+    weft_err err = find_compiler(compile);
+    if (!err)
+        err = find_library(compile);
+    if (!err)
+        err = find_cache(compile);
+    if (!err)
+        err = add_words(compile, "-std=gnu17 -O2");
+    if (!err && flags)
+        err = add_words(compile, flags);
+    return err ? err : compute_key(compile);
+}
+
+weft_err compile_source(const struct compile_spec *spec, char **program)
+{
+    struct compile compile = {.spec = spec};
+    struct found found;
+    *program = NULL;
+    weft_err err = find_look(spec->source, &found);
+    if (!err && found.kind != FILE_REGULAR)
+        err = err_set(WEFT_NOT_FOUND, "cannot find the source %s", spec->source);
+    if (!err)
+        err = prepare(&compile);
+    if (!err && !is_cached(&compile))
+        err = build(&compile);
+    if (!err) {
+        *program = compile.program_path;
+        compile.program_path = NULL;
+    }
+    compile_fini(&compile);
+    return err;
+}
+
+// ---- Programs ----------------------------------------------------------------------------------------------
+
+weft_err compile_check_program(const char *path)
+{
+    // The name that the macro weft_main calls stands in every program that does, unless it is linked
+    // statically and stripped.
+    static const char mark[] = "weft_main_sized";
+    enum { OVERLAP = sizeof mark - 1 };
+    char *data = malloc(READ_BYTES);
+    int fd = -1;
+    bool is_job = false;
+    weft_err err = data ? file_open(path, &fd) : no_memory();
+    size_t got = READ_BYTES;
+    for (uint64_t at = 0; !err && !is_job && got == READ_BYTES; at += READ_BYTES - OVERLAP) {
+        err = file_read_at(fd, path, data, READ_BYTES, at, &got);
+        is_job = !err && memmem(data, got, mark, OVERLAP) != NULL;
+    }
+    file_close(fd);
+    free(data);
+    if (err || is_job)
+        return err;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "%s is not a job\n  a program that is one calls weft_main(argc, argv, &job)",
+                   path);
+}

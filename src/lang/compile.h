@@ -1,0 +1,25 @@
+// compile: a C source file becomes a program, built with the system's compiler and kept.
+//
+// The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by what it was made of:
+// the source's content and that of every header it includes, the compiler, its flags and libweft.
+// $CC names the compiler (default cc), $CFLAGS adds to -O2. Thread: any.
+#ifndef LANG_COMPILE_H
+#define LANG_COMPILE_H
+
+#include "base/err.h"
+
+struct compile_spec {
+    const char *source;  // path
+    int messages;        // where the compiler's words go; -1: standard error
+};
+
+// Gives the path of the program, which the caller frees. A source that does not compile is
+// FAILED_PRECONDITION after the compiler has said why, a missing one NOT_FOUND, no compiler
+// UNIMPLEMENTED with what to install.
+MUST_CHECK weft_err compile_source(const struct compile_spec *spec, char **program);
+
+// Whether a program calls weft_main: INVALID_ARGUMENT says that it does not. It is looked at, not
+// run: who knows what it would do.
+MUST_CHECK weft_err compile_check_program(const char *path);
+
+#endif
