@@ -15,6 +15,7 @@
 
 #include "mapreduce/work/random_pairs.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 
 static const struct key_order bytewise;
 
@@ -215,6 +216,55 @@ static void a_cancelled_run_gives_its_room_back(void **state)
     spill_close(&spill);
 }
 
+struct reading {
+    struct thread thread;
+    const struct run *run;
+    const struct pair *expected;
+    uint32_t bad_count;
+};
+
+static void read_in_thread(void *argument)
+{
+    struct reading *reading = argument;
+    struct run_reader *reader = run_reader_new(reading->run, 0, &bytewise);
+    struct pair pair;
+    bool has_pair = true;
+    for (size_t i = 0; has_pair; i++) {
+        if (run_reader_next(reader, &pair, &has_pair) != WEFT_OK)
+            reading->bad_count++, has_pair = false;
+        else if (has_pair && !pair_is_same(&pair, &reading->expected[i]))
+            reading->bad_count++;
+    }
+    run_reader_free(reader);
+}
+
+static void threads_read_one_file_while_its_owner_goes_on_writing(void **state)
+{
+    (void)state;
+    enum { READERS = 3 };
+    uint64_t seed = 13;
+    struct random_pairs pairs = random_pairs_new(&seed, 2000, 5);
+    struct spill spill;
+    assert_int_equal(spill_open(&spill, "/tmp"), WEFT_OK);
+    struct run first, second;
+    assert_int_equal(write_run(&spill, &pairs, 4096, &first), WEFT_OK);
+    struct reading readings[READERS];
+    for (int i = 0; i < READERS; i++) {
+        readings[i] = (struct reading){.run = &first, .expected = pairs.items};
+        assert_int_equal(thread_start(&readings[i].thread, read_in_thread, &readings[i], 0),
+                         WEFT_OK);
+    }
+    assert_int_equal(write_run(&spill, &pairs, 512, &second), WEFT_OK);
+    for (int i = 0; i < READERS; i++) {
+        thread_join(&readings[i].thread);
+        assert_int_equal(readings[i].bad_count, 0);
+    }
+    run_fini(&first);
+    run_fini(&second);
+    random_pairs_free(&pairs);
+    spill_close(&spill);
+}
+
 // ---- Damage -------------------------------------------------------------------------------------
 
 struct damage {
@@ -374,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_pair_far_larger_than_a_block_comes_back_between_small_ones),
         cmocka_unit_test(a_users_order_has_no_prefix),
         cmocka_unit_test(a_cancelled_run_gives_its_room_back),
+        cmocka_unit_test(threads_read_one_file_while_its_owner_goes_on_writing),
         cmocka_unit_test(every_flipped_byte_is_data_loss),
         cmocka_unit_test(a_cut_file_is_data_loss_at_its_end),
         cmocka_unit_test(a_block_in_the_wrong_place_is_refused),
