@@ -75,6 +75,7 @@ void collector_reset(struct collector *collector, struct slot *slot)
     drop_runs(collector);
     buckets_reset(&collector->buckets);
     pages_reset(&collector->pages);
+    collector->wide_queued = 0;
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
     collector->fold_count = collector->distinct_seen = 0;
     set_pages_limit(collector, slot);
@@ -239,9 +240,8 @@ static weft_err make_short_room(struct slot *slot, size_t count)
     weft_err code = judge_tables(slot);
     if (code || c->is_direct)
         return code;
-    struct mem_budget *budget = slot->stage->budget;
     const size_t bytes_max = slot->stage->memory.table_bytes;
-    if (short_table_grow(&c->shorts, budget, bytes_max, count))
+    if (short_table_grow(&c->shorts, &c->pages, bytes_max, count))
         return WEFT_OK;
     code = empty_tables(slot);
     if (code || short_table_has_room(&c->shorts, count))
@@ -287,26 +287,58 @@ weft_err collector_fold(struct slot *slot, const uint64_t *keys, const int64_t *
     return WEFT_OK;
 }
 
+// Room for a whole queue of wide keys; without any they go to the buckets one by one.
+static weft_err make_wide_room(struct slot *slot)
+{
+    struct collector *c = &slot->collector;
+    const weft_err code = judge_tables(slot);
+    if (code || c->is_direct)
+        return code;
+    while (!wide_table_has_room(&c->wides, WIDE_QUEUE))
+        if (!wide_table_grow(&c->wides, slot->stage->budget, slot->stage->memory.table_bytes / 4))
+            return empty_tables(slot);
+    return WEFT_OK;
+}
+
+static weft_err put_wide(struct slot *slot, const struct wide_pending *key, int64_t value)
+{
+    char room[16];
+    const struct wide_entry wide = {key->high, key->low};
+    return put_number(slot, key->high, wide_key(wide, room), value);
+}
+
+weft_err collector_flush(struct slot *slot)
+{
+    struct collector *c = &slot->collector;
+    struct wide_pending queue[WIDE_QUEUE];
+    const uint32_t count = c->wide_queued;
+    memcpy(queue, c->wide_queue, count * sizeof *queue);
+    c->wide_queued = 0;  // before tables are judged or emptied: they do not hold these
+    weft_err code = WEFT_OK;
+    if (count && !wide_table_has_room(&c->wides, WIDE_QUEUE))
+        code = make_wide_room(slot);
+    for (uint32_t i = 0; i < count && !code; i++) {
+        int64_t old;
+        if (c->is_direct || !wide_table_has_room(&c->wides, 1)) {
+            code = put_wide(slot, &queue[i], queue[i].value);
+            continue;
+        }
+        c->fold_count++;
+        if (!wide_table_fold(&c->wides, queue[i].high, queue[i].low, queue[i].value,
+                             slot->stage->op, &old))
+            code = put_wide(slot, &queue[i], old);
+    }
+    return code;
+}
+
 static weft_err fold_wide(struct slot *slot, weft_bytes key, int64_t value)
 {
     struct collector *c = &slot->collector;
-    const uint64_t high = bytes_prefix(key);
-    const uint64_t low = bytes_prefix((weft_bytes){key.data + 8, key.size - 8});
-    if (!wide_table_has_room(&c->wides, 1)) {
-        weft_err code = judge_tables(slot);
-        if (!code && !c->is_direct &&
-            !wide_table_grow(&c->wides, slot->stage->budget, slot->stage->memory.table_bytes / 4))
-            code = empty_tables(slot);
-        if (code)
-            return code;
-        if (c->is_direct || !wide_table_has_room(&c->wides, 1))
-            return put_number(slot, high, key, value);
-    }
-    int64_t old;
-    c->fold_count++;
-    if (wide_table_fold(&c->wides, high, low, value, slot->stage->op, &old))
-        return WEFT_OK;
-    return put_number(slot, high, key, old);
+    struct wide_pending *pending = &c->wide_queue[c->wide_queued++];
+    *pending = (struct wide_pending){
+        bytes_prefix(key), bytes_prefix((weft_bytes){key.data + 8, key.size - 8}), value};
+    wide_table_prefetch(&c->wides, pending->high, pending->low);
+    return c->wide_queued == WIDE_QUEUE ? collector_flush(slot) : WEFT_OK;
 }
 
 static weft_err fold_long(struct slot *slot, weft_bytes key, int64_t value)

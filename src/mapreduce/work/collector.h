@@ -15,12 +15,21 @@
 
 struct slot;
 
+enum { WIDE_QUEUE = 64 };  // wide keys are folded so many at a time, prefetched meanwhile
+
+struct wide_pending {
+    uint64_t high, low;
+    int64_t value;
+};
+
 struct collector {
     struct pages pages;
     struct buckets buckets;
     struct short_table shorts;
     struct wide_table wides;
     struct long_table longs;
+    struct wide_pending wide_queue[WIDE_QUEUE];
+    uint32_t wide_queued;
     bool is_direct;      // tables are bypassed: keys hardly repeat
     bool has_mixed;      // holds values that are no integers: folding arrays is not enough
     bool is_sealed;
@@ -44,6 +53,9 @@ MUST_CHECK weft_err collector_fold(struct slot *slot, const uint64_t *keys, cons
 
 // Folds one key of any size.
 MUST_CHECK weft_err collector_fold_key(struct slot *slot, weft_bytes key, int64_t value);
+
+// Folds the keys that still wait in the queue of wide ones: at the end of an attempt.
+MUST_CHECK weft_err collector_flush(struct slot *slot);
 
 // Adds a pair as it is.
 MUST_CHECK weft_err collector_add(struct slot *slot, const struct pair *pair);

@@ -7,29 +7,33 @@
 
 // ---- emptying the tables into the buckets; their own reserve makes sure that there is room
 
+static weft_err put_shorts(struct slot *slot, const struct fold_aside *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const weft_bytes key = {(const char *)&entries[i].key,
+                                prefix_size(__builtin_bswap64(entries[i].key))};
+        const weft_err code = collector_put_number(slot, key, entries[i].value);
+        if (code)
+            return code;
+    }
+    return WEFT_OK;
+}
+
 static weft_err drain_shorts(struct slot *slot)
 {
     struct short_table *table = &slot->collector.shorts;
     for (uint64_t i = 0; table->buckets && i >> table->bits == 0; i++) {
         const struct short_bucket *bucket = table->buckets + i;
         for (int j = 0; j < 4 && bucket->keys[j]; j++) {
-            const weft_bytes key = {(const char *)&bucket->keys[j],
-                                    prefix_size(__builtin_bswap64(bucket->keys[j]))};
-            const weft_err code = collector_put_number(slot, key, bucket->values[j]);
+            const struct fold_aside entry = {bucket->keys[j], bucket->values[j]};
+            const weft_err code = put_shorts(slot, &entry, 1);
             if (code)
                 return code;
         }
     }
-    for (size_t i = 0; i < table->aside.count; i++) {
-        const struct fold_aside *aside = &table->aside.items[i];
-        const weft_bytes key = {(const char *)&aside->key,
-                                prefix_size(__builtin_bswap64(aside->key))};
-        const weft_err code = collector_put_number(slot, key, aside->value);
-        if (code)
-            return code;
-    }
+    const weft_err code = put_shorts(slot, table->aside.items, table->aside.count);
     short_table_clear(table);
-    return WEFT_OK;
+    return code;
 }
 
 static weft_err drain_wides(struct slot *slot)
@@ -309,9 +313,32 @@ static bool must_be_merged(const struct slot *slot)
     return area > slot->stage->memory.area_bytes / slot->stage->slot_count;
 }
 
+// The short table is over: its memory, already touched, becomes the pages its entries go to.
+static weft_err squeeze_shorts(struct slot *slot)
+{
+    struct collector *c = &slot->collector;
+    size_t count, bytes;
+    struct fold_aside *entries = short_table_squeeze(&c->shorts, &c->pages, &count, &bytes);
+    const size_t limit = c->pages.bytes_max;
+    c->pages.bytes_max = SIZE_MAX;
+    c->is_draining = true;
+    weft_err code = put_shorts(slot, entries, count);
+    if (!code)
+        code = put_shorts(slot, c->shorts.aside.items, c->shorts.aside.count);
+    c->is_draining = false;
+    c->pages.bytes_max = limit;
+    if (bytes % c->pages.page_bytes == 0)
+        pages_donate(&c->pages, entries, bytes);
+    else
+        mem_put(slot->stage->budget, entries, bytes);
+    return code;
+}
+
 weft_err collector_seal(struct slot *slot)
 {
-    weft_err code = collector_drain_tables(slot);
+    weft_err code = squeeze_shorts(slot);
+    if (!code)
+        code = collector_drain_tables(slot);
     if (code)
         return code;
     short_table_free(&slot->collector.shorts, slot->stage->budget);

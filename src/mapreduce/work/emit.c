@@ -158,6 +158,11 @@ void emit_flush(struct slot *slot)
     if (slot->word_count && !slot->has_failed)
         fold_batch(slot, slot->word_keys, NULL, &slot->word_count, 0);
     slot->word_count = 0;
+    if (slot->mode != SLOT_COLLECT || slot->has_failed)
+        return;
+    const weft_err code = collector_flush(slot);
+    if (code)
+        slot_fail(slot, code, code == WEFT_RESOURCE_EXHAUSTED || code == WEFT_INVALID_ARGUMENT);
 }
 
 static void emit_words_one_by_one(weft_task *task, weft_bytes text)

@@ -74,8 +74,19 @@ static void short_move(struct short_table *to, const struct short_table *from)
     }
 }
 
-static bool short_grow_once(struct short_table *table, struct mem_budget *budget, size_t bytes_max)
+// A table smaller than a page is not worth keeping.
+static void short_give_back(struct short_table *table, struct pages *pages)
 {
+    const size_t size = sizeof *table->buckets << table->bits;
+    if (size >= pages->page_bytes && size % pages->page_bytes == 0)
+        pages_donate(pages, table->buckets, size);
+    else
+        mem_put(pages->budget, table->buckets, size);
+}
+
+static bool short_grow_once(struct short_table *table, struct pages *pages, size_t bytes_max)
+{
+    struct mem_budget *budget = pages->budget;
     struct short_table grown = *table;
     void *memory = NULL;
     const uint32_t bits = grown_bits(table->buckets ? table->bits : 0, SHORT_BITS_MIN,
@@ -86,19 +97,45 @@ static bool short_grow_once(struct short_table *table, struct mem_budget *budget
     grown.bits = bits;
     if (table->buckets) {
         short_move(&grown, table);
-        mem_put(budget, table->buckets, sizeof *table->buckets << table->bits);
+        short_give_back(table, pages);
     }
     *table = grown;
     return true;
 }
 
-bool short_table_grow(struct short_table *table, struct mem_budget *budget, size_t bytes_max,
+bool short_table_grow(struct short_table *table, struct pages *pages, size_t bytes_max,
                       uint64_t room_for)
 {
     while (!short_table_has_room(table, room_for))
-        if (!short_grow_once(table, budget, bytes_max))
+        if (!short_grow_once(table, pages, bytes_max))
             return false;
     return true;
+}
+
+// A bucket takes 64 bytes for at most 4 entries of 16: what is written never passes what is read.
+struct fold_aside *short_table_squeeze(struct short_table *table, struct pages *pages,
+                                       size_t *count, size_t *memory_bytes)
+{
+    struct fold_aside *entries = (struct fold_aside *)table->buckets;
+    const size_t size = table->buckets ? sizeof *table->buckets << table->bits : 0;
+    *count = 0;
+    for (uint64_t i = 0; size && i >> table->bits == 0; i++) {
+        const struct short_bucket bucket = table->buckets[i];
+        for (int j = 0; j < 4 && bucket.keys[j]; j++)
+            entries[(*count)++] = (struct fold_aside){bucket.keys[j], bucket.values[j]};
+    }
+    size_t kept = size;
+    if (size >= 2 * pages->page_bytes) {
+        const size_t page = pages->page_bytes;
+        kept = (*count * sizeof *entries + page - 1) / page * page;
+        if (kept < size)
+            pages_donate(pages, (char *)entries + kept, size - kept);
+    }
+    *memory_bytes = kept;
+    table->buckets = NULL;
+    table->bits = 0;
+    table->used = 0;
+    return entries;
 }
 
 void short_table_free(struct short_table *table, struct mem_budget *budget)

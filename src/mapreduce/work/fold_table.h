@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "mapreduce/work/entry.h"
+#include "mapreduce/work/pages.h"
 #include "sys/mem.h"
 
 enum fold_op { FOLD_NONE, FOLD_SUM, FOLD_MIN, FOLD_MAX };
@@ -40,7 +41,8 @@ struct long_slot {
     struct record *record;  // NULL: free; its value bytes hold the folded number
 };
 
-// A partial sum that would have overflowed, set aside; sums are joined in 128 bits at the end.
+// A key and a number of it: a partial sum that would have overflowed, set aside (sums are joined in 128
+// bits at the end), or an entry of a squeezed table.
 struct fold_aside {
     uint64_t key;
     int64_t value;
@@ -110,9 +112,15 @@ static inline bool short_table_has_room(const struct short_table *table, uint64_
 void short_table_fold(struct short_table *table, const uint64_t *keys, const int64_t *values,
                       size_t count, enum fold_op op);
 
-// The next size up that fits the budget, at most `bytes_max`; false: stays as it is.
-bool short_table_grow(struct short_table *table, struct mem_budget *budget, size_t bytes_max,
+// Makes room for that many more by growing to at most `bytes_max`; false: stays as it is. Memory it grew
+// out of goes to `pages`, touched as it is.
+bool short_table_grow(struct short_table *table, struct pages *pages, size_t bytes_max,
                       uint64_t room_for);
+
+// Moves all keys and values to the front of the table's memory, in table order, and gives the
+// pages behind them to `pages`. The table is over: the caller gives *memory to pages too when it is done.
+struct fold_aside *short_table_squeeze(struct short_table *table, struct pages *pages,
+                                       size_t *count, size_t *memory_bytes);
 void short_table_free(struct short_table *table, struct mem_budget *budget);
 void short_table_clear(struct short_table *table);
 
@@ -127,6 +135,12 @@ static inline bool wide_table_has_room(const struct wide_table *table, uint64_t 
 bool wide_table_fold(struct wide_table *table, uint64_t high, uint64_t low, int64_t value,
                      enum fold_op op, int64_t *old);
 bool wide_table_grow(struct wide_table *table, struct mem_budget *budget, size_t bytes_max);
+
+static inline void wide_table_prefetch(const struct wide_table *table, uint64_t high, uint64_t low)
+{
+    if (table->slots)
+        __builtin_prefetch(table->slots + (wide_hash(high, low) >> (64 - table->bits)));
+}
 void wide_table_free(struct wide_table *table, struct mem_budget *budget);
 void wide_table_clear(struct wide_table *table);
 

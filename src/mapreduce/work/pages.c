@@ -51,6 +51,18 @@ static void give_back(struct pages *pages, struct page page)
     pages->bytes_used -= mem_round(page.size);
 }
 
+void pages_donate(struct pages *pages, void *memory, size_t size)
+{
+    char *at = memory;
+    for (; size >= pages->page_bytes; at += pages->page_bytes, size -= pages->page_bytes) {
+        if (!VEC_PUSH(&pages->spare, ((struct page){at, pages->page_bytes})))
+            break;
+        pages->bytes_used += pages->page_bytes;
+    }
+    if (size)
+        mem_put(pages->budget, at, size);
+}
+
 void pages_reset(struct pages *pages)
 {
     for (size_t i = 0; i < pages->taken.count; i++) {

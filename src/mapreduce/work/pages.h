@@ -27,6 +27,10 @@ void pages_init(struct pages *pages, struct mem_budget *budget, size_t page_byte
 // Memory aligned to 16 bytes, or NULL when the share or the budget is used up.
 void *pages_alloc(struct pages *pages, size_t size);
 
+// Takes over memory that came from mem_get and is used no more: whole pages become spare ones. `size` is
+// what mem_get rounded to; both ends lie on page boundaries.
+void pages_donate(struct pages *pages, void *memory, size_t size);
+
 // Forgets all content; ordinary pages are kept as spare.
 void pages_reset(struct pages *pages);
 void pages_fini(struct pages *pages);
