@@ -108,14 +108,25 @@ weft_err merge_add_run(struct merge *merge, const struct run *run, uint32_t rang
 
 // ---- The tree -----------------------------------------------------------------------------------
 
+// The order of keys whose prefixes are equal. In the order of the bytes they differ only behind the
+// prefix: a key that ends within it is the beginning of the other, so the sizes decide.
+static int order_tied_keys(const struct key_order *order, weft_bytes a, weft_bytes b)
+{
+    if (order->compare)
+        return key_order_keys(order, 0, a, 0, b);
+    if (a.size <= 8 || b.size <= 8)
+        return (a.size > b.size) - (a.size < b.size);
+    return bytes_compare((weft_bytes){a.data + 8, a.size - 8},
+                         (weft_bytes){b.data + 8, b.size - 8});
+}
+
 // Whether the pair of stream a comes before that of b, their prefixes being equal.
 static bool comes_first(const struct merge *merge, uint32_t a, uint32_t b)
 {
     const struct source *left = &merge->sources.items[a], *right = &merge->sources.items[b];
     if (!left->has_pair || !right->has_pair)
         return left->has_pair > right->has_pair || (left->has_pair == right->has_pair && a < b);
-    const int order = key_order_keys(&merge->order, left->pair.prefix, left->pair.key,
-                                     right->pair.prefix, right->pair.key);
+    const int order = order_tied_keys(&merge->order, left->pair.key, right->pair.key);
     if (order)
         return order < 0;
     if (left->pair.task != right->pair.task)
