@@ -23,6 +23,20 @@ for part in counts.d/part-*; do
     check "and its size" grep -qw "$(stat -c %s "$part")" "$manifest"
 done
 
+check "weft verify finds it sound" weft verify counts.d/
+cp -r counts.d copy.d && first=$(find copy.d -name 'part-*' | sort | head -n 1)
+check "a copy too" weft verify copy.d
+printf X | dd of="$first" bs=1 seek=10 conv=notrunc 2>/dev/null
+fails_with "weft verify finds a changed byte, and names the part" 1 "$(basename "$first")" weft verify copy.d
+cp "counts.d/$(basename "$first")" "$first" && truncate -s -1 "$first"
+fails_with "weft verify finds a missing byte" 1 "$(basename "$first")" weft verify copy.d
+rm "$first"
+fails_with "weft verify finds a missing part" '1|4' "$(basename "$first")" weft verify copy.d
+cp "counts.d/$(basename "$first")" copy.d/ && rm copy.d/_SUCCESS
+fails_with "weft verify finds an output that is not finished" '1|4' '_SUCCESS|finished|complete' weft verify copy.d
+fails_with "weft verify of nothing" 4 'nowhere' weft verify nowhere/
+rm -rf copy.d
+
 for reducers in 1 2 3 8 50; do
     rm -rf d
     check "--reducers $reducers" answer wordcount text --reducers $reducers -o d/
