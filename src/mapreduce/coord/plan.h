@@ -24,8 +24,8 @@ enum {
     PLAN_PARTS_DEFAULT_MAX = 256,
     PLAN_PARTS_MAX = 4096,  // --reducers: each part is a file
 
-    // A range is what one reduce task has in memory. At most 2,048, or 4,095 when parts are many: the
-    // smallest multiple of part_count from 2,048 on.
+    // A range is what one reduce task has in memory. Their number is a multiple of part_count: 2,048 at
+    // most, and with many parts less than 2,048 more, or one range for each of up to 4,096 parts.
     PLAN_RANGE_BYTES = 4 << 20,
     PLAN_RANGES_WANTED_MAX = 2048,
     PLAN_RANGES_MAX = 4096,
