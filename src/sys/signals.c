@@ -20,6 +20,12 @@ void signal_describe(int number, char *text, unsigned long text_size)
     snprintf(text, text_size, "%c%s", first, words[0] ? words + 1 : "");
 }
 
+bool signal_is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 int signal_exit_code(int number)
 {
     return 128 + number;

@@ -1,0 +1,398 @@
+// driver: the life of a run. Prepare, run the loop until everything is committed or something ended
+// it, then make the output visible or take it back, and tell.
+
+#include "app/driver_state.h"
+
+#include "sys/clock.h"
+#include "sys/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    TICK_MS = 100,  // of the progress line
+    EXIT_PATIENCE_MS =
+        5000  // for a worker that said BYE and still runs what the user put at its exit
+};
+
+// ---- Reasons to stop ----------------------------------------------------------------------------
+
+// May come at any time, also before there is a scheduler.
+static void cancel(struct driver *driver, weft_err code)
+{
+    const struct sched_event event = {.type = EVENT_CANCEL, .code = code};
+    snprintf(driver->why, sizeof driver->why, "%s", err_text());
+    driver->next[0] = 0;
+    driver_step(driver, &event);
+    if (driver->is_over)
+        return;
+    // The scheduler has nothing to do with it any more: the work is done, only the reader is slow.
+    driver->code = code;
+    snprintf(driver->error, sizeof driver->error, "%s", driver->why);
+    driver->is_over = true;
+    loop_stop(driver->loop);
+}
+
+static void take_timeout(void *owner)
+{
+    struct driver *driver = owner;
+    char limit[32];
+    driver_format_duration(driver->options->timeout_ms, limit, sizeof limit);
+    cancel(driver, err_set(WEFT_DEADLINE_EXCEEDED,
+                           "the job timed out: it ran longer than --timeout %s\n  try: a longer "
+                           "--timeout, or less input",
+                           limit));
+}
+
+static void release_signals(struct driver *driver)
+{
+    for (size_t i = 0; i < sizeof driver->signals / sizeof *driver->signals; i++) {
+        if (driver->signals[i])
+            loop_signal_free(driver->signals[i]);
+        driver->signals[i] = NULL;
+    }
+}
+
+// Once: end cleanly. From then on the signals do what they do by default, so that the second leaves
+// at once, and the kernel takes the worker along.
+static void take_signal(void *owner, int number)
+{
+    struct driver *driver = owner;
+    char words[64];
+    release_signals(driver);
+    signal_describe(number, words, sizeof words);
+    driver->exit_code = signal_exit_code(number);
+    const char *output = driver->options->output;
+    if (output)
+        cancel(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s); %s was not written",
+                               words, output));
+    else
+        cancel(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
+}
+
+static weft_err take_over_signals(struct driver *driver)
+{
+    for (size_t i = 0; driver->owns_process && signals_to_end[i]; i++) {
+        if (signal_is_ignored(signals_to_end[i]))
+            continue;
+        driver->signals[i] = loop_signal_new(driver->loop, signals_to_end[i], take_signal, driver);
+        if (!driver->signals[i])
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    return WEFT_OK;
+}
+
+// Another thread wants something: to cancel, or to tell that the reader of the answer came to a halt.
+static void take_wake(void *owner)
+{
+    struct driver *driver = owner;
+    if (atomic_load(&driver->is_cancelled) && !driver->is_over)
+        cancel(driver, err_set(WEFT_CANCELLED, "the run was cancelled"));
+    if (driver->output && output_reader_left(driver->output) && !driver->is_over) {
+        driver->is_over = driver->has_reader_left = true;
+        loop_stop(driver->loop);
+    }
+    driver_check_end(driver);
+}
+
+static void wake(void *owner)
+{
+    struct driver *driver = owner;
+    loop_wake(driver->loop);
+}
+
+void driver_cancel(struct driver *driver)
+{
+    atomic_store(&driver->is_cancelled, true);
+    loop_wake(driver->loop);
+}
+
+void driver_check_end(struct driver *driver)
+{
+    if (driver->is_done && driver->has_bye && output_is_drained(driver->output))
+        loop_stop(driver->loop);
+}
+
+// ---- Progress -----------------------------------------------------------------------------------
+
+static uint64_t sum_slots(const struct driver *driver, size_t field)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; driver->link.page && i < driver->slot_count; i++) {
+        const char *slot = (const char *)&driver->link.page->slots[i];
+        sum += atomic_load_explicit((const _Atomic uint64_t *)(const void *)(slot + field),
+                                    memory_order_relaxed);
+    }
+    return sum;
+}
+
+// The step of the stage at work: the first kind of task that is not through.
+static enum sched_kind current_kind(const struct driver *driver, uint32_t stage, uint32_t *done)
+{
+    const struct driver_stage *at = &driver->stages[stage];
+    enum sched_kind kind = SCHED_SAMPLE;
+    for (;; kind++) {
+        *done = sched_count(driver->sched, stage, kind, SCHED_COMMITTED) +
+                sched_count(driver->sched, stage, kind, SCHED_HELD);
+        const bool is_last = kind == (at->is_map_only ? SCHED_MAP : SCHED_REDUCE);
+        if (is_last || *done < driver_task_count(at, kind))
+            return kind;
+    }
+}
+
+void driver_show_progress(struct driver *driver)
+{
+    if (driver->progress.mode == PROGRESS_NONE || driver->is_over || !driver->sched)
+        return;
+    const uint32_t stage = sched_stage(driver->sched);
+    struct progress_state state = {.stage = stage, .stage_count = driver->stage_count};
+    const enum sched_kind kind = current_kind(driver, stage, &state.tasks_done);
+    state.step = driver_kind_name(kind);
+    state.task_count = driver_task_count(&driver->stages[stage], kind);
+    const uint64_t bytes =
+        driver->past.bytes_in + sum_slots(driver, offsetof(struct slot_page, bytes_in));
+    if (driver->step != state.step || driver->step_stage != stage)
+        driver->step_bytes = bytes;
+    driver->step = state.step;
+    driver->step_stage = stage;
+    if (stage == 0 && kind == SCHED_MAP) {
+        state.bytes_total = driver->inputs.total_bytes;
+        state.bytes_done = bytes - driver->step_bytes;
+        if (state.bytes_done > state.bytes_total)
+            state.bytes_done = state.bytes_total;
+    }
+    state.records_in =
+        driver->past.records_in + sum_slots(driver, offsetof(struct slot_page, records_in));
+    state.spill_bytes =
+        driver->past.spill_bytes + sum_slots(driver, offsetof(struct slot_page, spill_bytes));
+    if (driver->link.page)
+        state.memory_bytes = atomic_load(&driver->link.page->memory_used);
+    progress_update(&driver->progress, &state, clock_now_ns());
+}
+
+static void take_tick(void *owner)
+{
+    struct driver *driver = owner;
+    if (driver->options->task_timeout_ms && !driver->is_over)
+        driver_check_task_times(driver);
+    driver_show_progress(driver);
+}
+
+static weft_err start_timers(struct driver *driver)
+{
+    const uint64_t limit = driver->options->task_timeout_ms;
+    // A tenth of the limit is near enough to it, and nobody needs more than a hundred looks a second.
+    const uint64_t tenth = limit / 10 > 10 ? limit / 10 : 10;
+    const uint64_t tick = limit && tenth < TICK_MS ? tenth : TICK_MS;
+    if (limit || driver->progress.mode != PROGRESS_NONE) {
+        driver->tick = loop_timer_new(driver->loop, tick, tick, take_tick, driver);
+        if (!driver->tick)
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    if (driver->options->timeout_ms) {
+        const uint64_t past_ms = (clock_now_ns() - driver->begun_ns) / 1000000;
+        const uint64_t all_ms = driver->options->timeout_ms;
+        driver->timeout = loop_timer_new(driver->loop, past_ms < all_ms ? all_ms - past_ms : 0, 0,
+                                         take_timeout, driver);
+        if (!driver->timeout)
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    return WEFT_OK;
+}
+
+// ---- The life of a run --------------------------------------------------------------------------
+
+static weft_err open_output(struct driver *driver)
+{
+    const struct output_options options = {
+        .target = driver->options->output,
+        .force = driver->options->force,
+        .tmp = driver->options->tmp,
+        .job_name = driver->chain.jobs.items[0].name,
+        .halted = wake,
+        .owner = driver,
+    };
+    return output_open(&driver->output, &options);
+}
+
+static weft_err find_inputs(struct driver *driver)
+{
+    const struct run_options *options = driver->options;
+    const struct inputs_request request = {
+        .words = (const char *const *)options->inputs,
+        .word_count = options->input_count,
+        .tmp = options->tmp,
+        .deadline_ns =
+            options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
+        .stdout_is_output = !options->output,
+    };
+    const weft_err code = inputs_expand(&driver->inputs, &request);
+    if (code != WEFT_DEADLINE_EXCEEDED)
+        return code;
+    char limit[32];
+    driver_format_duration(options->timeout_ms, limit, sizeof limit);
+    return err_wrap(code, "the job timed out (--timeout %s)", limit);
+}
+
+// Everything that can be refused before a process is started.
+static weft_err prepare(struct driver *driver)
+{
+    // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
+    weft_err code = open_output(driver);
+    if (code == WEFT_OK)
+        code = find_inputs(driver);
+    if (code == WEFT_OK)
+        code = driver_make_plan(driver);
+    // From here on there are things to take away again, so that a signal may no longer just kill us.
+    if (code == WEFT_OK)
+        code = take_over_signals(driver);
+    if (code == WEFT_OK)
+        code = driver_plan_output(driver);
+    if (code == WEFT_OK)
+        code = start_timers(driver);
+    return code;
+}
+
+static void give_up_waiting(void *owner)
+{
+    struct driver *driver = owner;
+    driver->is_gone = true;
+    loop_stop(driver->loop);
+}
+
+// A worker that said BYE may still be giving its memory back, or run what the user put at its exit.
+static void await_exit(struct driver *driver)
+{
+    struct loop_timer *patience =
+        loop_timer_new(driver->loop, EXIT_PATIENCE_MS, 0, give_up_waiting, driver);
+    while (patience && driver->link.is_open && !driver->is_gone && !driver->is_over)
+        loop_run(driver->loop);
+    loop_timer_free(patience);
+}
+
+static weft_err run(struct driver *driver)
+{
+    const struct progress_begin begin = {
+        .job = driver->chain.jobs.items[0].name,
+        .input_count = driver->inputs.count,
+        .input_bytes = driver->inputs.total_bytes,
+        .slots = driver->slot_count,
+        .memory_bytes = driver->options->memory_bytes,
+    };
+    progress_begin(&driver->progress, &begin);
+    driver_step(driver, &(struct sched_event){.type = EVENT_START});
+    if (atomic_load(&driver->is_cancelled))
+        loop_wake(driver->loop);
+    if (!driver->is_over)
+        loop_run(driver->loop);
+    if (driver->is_over || !driver->is_done)
+        return driver->code;
+    // Renaming and the worker's exit go side by side.
+    const weft_err code = output_commit(driver->output);
+    if (code != WEFT_OK)
+        return code;
+    await_exit(driver);
+    // A signal that came after the commit came too late.
+    driver->exit_code = 0;
+    return WEFT_OK;
+}
+
+static void sum_up(struct driver *driver)
+{
+    struct summary *summary = &driver->summary;
+    struct tally_totals totals = {0}, others = {0};
+    for (uint32_t i = 0; driver->sched && i < driver->stage_count; i++)
+        for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
+            for (uint32_t task = 0; task < driver_task_count(&driver->stages[i], kind); task++)
+                if (sched_task_state(driver->sched, i, kind, task) == SCHED_COMMITTED)
+                    tally_add(&driver->tally, driver->stages[i].first_task[kind] + task,
+                              i == 0 && kind == SCHED_MAP ? &totals : &others);
+    tally_sort(&driver->tally);
+    for (uint32_t i = 0; driver->stages && i < driver->stage_count; i++) {
+        summary->map_count += driver->stages[i].map_count;
+        summary->reduce_count += driver_task_count(&driver->stages[i], SCHED_REDUCE);
+    }
+    summary->job = driver->chain.jobs.items[0].name;
+    summary->output = driver->options->output;
+    summary->input_count = driver->inputs.count;
+    summary->records_in = totals.records_in;
+    summary->bytes_in = totals.bytes_in;
+    summary->records_out = driver->output ? output_records(driver->output) : 0;
+    summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
+    summary->slots = driver->slot_count;
+    summary->memory_limit = driver->options->memory_bytes;
+    summary->stage_count = driver->stage_count;
+    summary->counters = driver->tally.counters.items;
+    summary->counter_count = driver->tally.counters.count;
+    summary->elapsed_ns = clock_now_ns() - driver->begun_ns;
+}
+
+weft_err driver_run(struct driver *driver)
+{
+    driver->begun_ns = clock_now_ns();
+    progress_init(&driver->progress, driver->options, 2, driver->begun_ns);
+    weft_err code = prepare(driver);
+    if (code == WEFT_OK)
+        code = run(driver);
+    if (code != WEFT_OK && driver->error[0] == 0)
+        snprintf(driver->error, sizeof driver->error, "%s", err_text());
+    driver_close_link(driver);
+    sum_up(driver);
+    struct summary *summary = &driver->summary;
+    summary->code = code;
+    summary->error = code == WEFT_OK ? NULL : driver->error;
+    summary->exit_code = driver->exit_code ? driver->exit_code : err_exit_code(code);
+    summary->is_output_cut =
+        code != WEFT_OK && driver->output && output_bytes_out(driver->output) > 0;
+    if (driver->output)
+        output_abort(driver->output);
+    // The reader has seen enough, and said so by leaving: nothing is worth telling.
+    if (!driver->has_reader_left)
+        progress_end(&driver->progress, summary);
+    release_signals(driver);
+    if (code != WEFT_OK)
+        err_set(code, "%s", driver->error);
+    return code;
+}
+
+const struct summary *driver_summary(const struct driver *driver)
+{
+    return &driver->summary;
+}
+
+weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
+{
+    struct driver *made = *driver = calloc(1, sizeof *made);
+    if (!made)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
+    made->options = spec->options;
+    made->owns_process = spec->owns_process;
+    weft_err code = chain_init(&made->chain, spec->job, &spec->options->args);
+    if (code == WEFT_OK)
+        code =
+            options_check_job(spec->options, &made->chain.jobs.items[made->chain.jobs.count - 1]);
+    if (code == WEFT_OK) {
+        made->loop = loop_new(take_wake, made);
+        code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+    }
+    if (code != WEFT_OK) {
+        driver_free(made);
+        *driver = NULL;
+    }
+    return code;
+}
+
+void driver_free(struct driver *driver)
+{
+    if (!driver)
+        return;
+    output_free(driver->output);
+    inputs_fini(&driver->inputs);
+    driver_free_plan(driver);
+    loop_free(driver->loop);
+    progress_fini(&driver->progress);
+    chain_fini(&driver->chain);
+    free(driver->actions);
+    sched_free(driver->sched);
+    free(driver);
+}
