@@ -81,8 +81,8 @@ static inline bool weft_next_line(weft_bytes *block, weft_bytes *line)
 enum { WEFT_WORDS_PER_BATCH = 512 };
 
 typedef struct weft_words {
-    weft_bytes rest;     // not yet split
-    const char *base_;   // starts_ and ends_ count from here
+    weft_bytes rest;    // not yet split
+    const char *base_;  // starts_ and ends_ count from here
     uint32_t next_, count_;
     uint16_t starts_[WEFT_WORDS_PER_BATCH + 64], ends_[WEFT_WORDS_PER_BATCH + 64];
 } weft_words;
@@ -153,7 +153,8 @@ static inline uint64_t weft_load_key_(const char *data, size_t size)
 static inline void weft_emit_int(weft_task *task, weft_bytes key, int64_t value)
 {
     const uint32_t at = task->queue_count_;
-    if (__builtin_expect(key.size - 1 < 8 && at < task->queue_limit_ && key.data[key.size - 1], 1)) {
+    if (__builtin_expect(key.size - 1 < 8 && at < task->queue_limit_ && key.data[key.size - 1],
+                         1)) {
         task->queue_keys_[at] = weft_load_key_(key.data, key.size);
         task->queue_values_[at] = value;
         task->queue_count_ = at + 1;
@@ -207,28 +208,31 @@ typedef void weft_map_fn(weft_task *task, weft_bytes record);
 typedef void weft_reduce_fn(weft_task *task, weft_bytes key, weft_values *values);
 
 // Ready-made reducers, which may also be combiners. The framework knows them and takes a faster way.
-WEFT_API weft_reduce_fn weft_sum;       // int64 (an overflow fails the job) or double (exact, rounded once)
-WEFT_API weft_reduce_fn weft_count;     // how many values; as a combiner use weft_sum of ones
-WEFT_API weft_reduce_fn weft_min;       // the smallest number
-WEFT_API weft_reduce_fn weft_max;       // the largest number
-WEFT_API weft_reduce_fn weft_mean;      // the mean as a double: exact sum, one division, rounded once
-WEFT_API weft_reduce_fn weft_first;     // the first value in input order
+WEFT_API weft_reduce_fn
+    weft_sum;  // int64 (an overflow fails the job) or double (exact, rounded once)
+WEFT_API weft_reduce_fn weft_count;  // how many values; as a combiner use weft_sum of ones
+WEFT_API weft_reduce_fn weft_min;    // the smallest number
+WEFT_API weft_reduce_fn weft_max;    // the largest number
+WEFT_API weft_reduce_fn weft_mean;   // the mean as a double: exact sum, one division, rounded once
+WEFT_API weft_reduce_fn weft_first;  // the first value in input order
 WEFT_API weft_reduce_fn weft_collect;   // all values in input order, TAB between them
 WEFT_API weft_reduce_fn weft_distinct;  // the different values, sorted by bytes, TAB between them
-WEFT_API weft_reduce_fn weft_top;       // the job's top_k largest values, largest first, TAB between them
+WEFT_API weft_reduce_fn
+    weft_top;  // the job's top_k largest values, largest first, TAB between them
 WEFT_API weft_reduce_fn weft_identity;  // every pair as it came, sorted by key
 
 typedef struct weft_job {
     const char *name;
-    weft_map_fn *map;          // per record (a line without its end)
-    weft_map_fn *map_block;    // or per block of whole records, line ends included: faster
-    weft_reduce_fn *reduce;    // NULL: map-only, output in input order
-    weft_reduce_fn *combine;   // NULL: none. May run any number of times on any grouping of values
+    weft_map_fn *map;         // per record (a line without its end)
+    weft_map_fn *map_block;   // or per block of whole records, line ends included: faster
+    weft_reduce_fn *reduce;   // NULL: map-only, output in input order
+    weft_reduce_fn *combine;  // NULL: none. May run any number of times on any grouping of values
     uint32_t (*partition)(weft_bytes key, uint32_t partition_count);  // NULL: ranges of keys
-    int (*compare)(weft_bytes a, weft_bytes b);  // NULL: bytewise. Orders groups; equal bytes are one
-    weft_err (*setup)(weft_task *task);          // per slot, before its first record
-    void (*teardown)(weft_task *task);           // per slot, after its last
-    weft_bytes config;                           // copied to every worker
+    int (*compare)(weft_bytes a,
+                   weft_bytes b);        // NULL: bytewise. Orders groups; equal bytes are one
+    weft_err (*setup)(weft_task *task);  // per slot, before its first record
+    void (*teardown)(weft_task *task);   // per slot, after its last
+    weft_bytes config;                   // copied to every worker
     const struct weft_job *next;  // the stage fed by this one: record = value, weft_key = key
     uint32_t rounds;              // run this stage so often, each fed by the one before; 0 means 1
     uint32_t top_k;               // for weft_top
@@ -248,13 +252,13 @@ WEFT_API int weft_main_sized(int argc, char **argv, const weft_job *job, size_t 
 typedef struct weft_run weft_run;
 
 typedef struct weft_options {
-    const char *const *inputs;     // NULL-terminated: files, directories, globs, @names.txt
-    const char *output;            // a file, a directory with '/' at its end; NULL: standard output
-    bool force;                    // replace an existing output
-    uint32_t slots;                // 0: the cores this process may use
-    uint64_t memory_bytes;         // 0: half of what is free
-    uint32_t reducers;             // 0: from the size of the input
-    const char *tmp;               // NULL: $TMPDIR or /var/tmp
+    const char *const *inputs;  // NULL-terminated: files, directories, globs, @names.txt
+    const char *output;         // a file, a directory with '/' at its end; NULL: standard output
+    bool force;                 // replace an existing output
+    uint32_t slots;             // 0: the cores this process may use
+    uint64_t memory_bytes;      // 0: half of what is free
+    uint32_t reducers;          // 0: from the size of the input
+    const char *tmp;            // NULL: $TMPDIR or /var/tmp
     uint32_t timeout_ms, task_timeout_ms;
     uint32_t max_attempts;         // 0: 4
     bool show_progress;            // on standard error, as `weft run` does

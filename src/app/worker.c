@@ -73,7 +73,7 @@ static void take_configs(struct worker *worker)
     const Weft__JobStart *start = worker->start;
     for (size_t i = 0; i < worker->chain.jobs.count; i++) {
         const bool is_sent = i == 0 || i - 1 < start->n_next_configs;
-        const ProtobufCBinaryData config = i == 0     ? start->config
+        const ProtobufCBinaryData config = i == 0    ? start->config
                                            : is_sent ? start->next_configs[i - 1]
                                                      : (ProtobufCBinaryData){0};
         if (config.len)
@@ -143,8 +143,8 @@ static void piece_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t 
                           uint64_t records)
 {
     struct worker *worker = owner;
-    const Weft__TaskKind kind = worker->stage->is_map_only ? WEFT__TASK_KIND__TASK_MAP
-                                                           : WEFT__TASK_KIND__TASK_REDUCE;
+    const Weft__TaskKind kind =
+        worker->stage->is_map_only ? WEFT__TASK_KIND__TASK_MAP : WEFT__TASK_KIND__TASK_REDUCE;
     worker_send_committed(worker, kind, piece, bytes, crc, records);
 }
 

@@ -6,7 +6,8 @@
 #include "sys/crash.h"
 
 enum {
-    SAMPLE_KEYS_MAX = 256,  // per sample task: 32 tasks x 256 keys cut up to 2048 ranges well enough
+    SAMPLE_KEYS_MAX =
+        256,  // per sample task: 32 tasks x 256 keys cut up to 2048 ranges well enough
 };
 
 // ---- the queue
@@ -67,8 +68,8 @@ static const struct piece *copy_pieces(struct bench *bench, const Weft__TaskRun 
         bench->piece_capacity = bench->pieces ? run->n_pieces : 0;
     }
     for (size_t i = 0; bench->pieces && i < run->n_pieces; i++)
-        bench->pieces[i] = (struct piece){run->pieces[i]->input, run->pieces[i]->begin,
-                                          run->pieces[i]->end};
+        bench->pieces[i] =
+            (struct piece){run->pieces[i]->input, run->pieces[i]->begin, run->pieces[i]->end};
     return bench->pieces;
 }
 

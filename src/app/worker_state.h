@@ -10,7 +10,9 @@
 #include "sys/thread.h"
 #include "wire/messages.h"
 
-enum { WORKER_QUEUE_MAX = 4 };  // the scheduler queues two tasks a slot; a seal or an end may follow
+enum {
+    WORKER_QUEUE_MAX = 4
+};  // the scheduler queues two tasks a slot; a seal or an end may follow
 
 enum command_type { COMMAND_RUN, COMMAND_SEAL, COMMAND_TEAR_DOWN, COMMAND_STOP };
 
@@ -29,7 +31,7 @@ struct bench {
     struct command queue[WORKER_QUEUE_MAX];
     uint32_t queue_first, queue_count;
     bool is_busy;
-    VEC(uint32_t) held;  // map tasks in the collector since it was last sealed
+    VEC(uint32_t) held;    // map tasks in the collector since it was last sealed
     struct piece *pieces;  // of the task at hand; reused
     size_t piece_capacity;
 };

@@ -35,7 +35,8 @@ static void reduce_first(weft_task *task, weft_bytes by_count, weft_values *valu
     struct slot *slot = slot_of_task(task);
     weft_bytes count;
     if (slot->records_out < slot->stage->top && weft_next(values, &count))
-        weft_emit(task, (weft_bytes){by_count.data + COUNT_BYTES, by_count.size - COUNT_BYTES}, count);
+        weft_emit(task, (weft_bytes){by_count.data + COUNT_BYTES, by_count.size - COUNT_BYTES},
+                  count);
 }
 
 const weft_job worker_top_job = {.name = "top", .map = map_by_count, .reduce = reduce_first};

@@ -8,7 +8,8 @@ enum { NUMBER_TEXT_MAX = 32 };  // room every writer below needs
 
 // Write without a terminator and return the end.
 char *number_write_int(char *to, int64_t value);
-char *number_write_double(char *to, double value);  // the shortest text that reads back the same: 0.1, 3, 1e+300
+char *number_write_double(
+    char *to, double value);  // the shortest text that reads back the same: 0.1, 3, 1e+300
 
 // The whole text must be a number; leading and trailing blanks are refused.
 bool number_read_int(weft_bytes text, int64_t *value);

@@ -20,8 +20,7 @@
                                         sizeof *(vec)->items))
 
 // Appends a copy; false when memory is refused.
-#define VEC_PUSH(vec, item)                                                                        \
-    (VEC_NEXT(vec) ? ((vec)->items[(vec)->count++] = (item), true) : false)
+#define VEC_PUSH(vec, item) (VEC_NEXT(vec) ? ((vec)->items[(vec)->count++] = (item), true) : false)
 
 #define VEC_FINI(vec) (free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
 

@@ -26,16 +26,19 @@ enum phase {
 
 // The names of the phases as the summary and --json print them, in the order above.
 #define PHASE_NAMES                                                                                \
-    {"read", "map", "combine", "sort", "spill", "merge", "reduce", "write", "idle"}
+    {                                                                                              \
+        "read", "map", "combine", "sort", "spill", "merge", "reduce", "write", "idle"              \
+    }
 
 struct slot_page {
-    _Alignas(128) _Atomic uint64_t attempt_serial;  // odd while an attempt runs, +1 at begin and end
-    _Atomic uint32_t kind, task, attempt;           // what runs (TaskKind), valid while serial is odd
-    _Atomic int32_t crash_signal;                   // set by the signal handler of a dying slot
-    _Atomic uint32_t input_index;                   // the record it is at
+    _Alignas(128) _Atomic uint64_t
+        attempt_serial;                    // odd while an attempt runs, +1 at begin and end
+    _Atomic uint32_t kind, task, attempt;  // what runs (TaskKind), valid while serial is odd
+    _Atomic int32_t crash_signal;          // set by the signal handler of a dying slot
+    _Atomic uint32_t input_index;          // the record it is at
     _Atomic uint64_t input_offset;
-    _Atomic uint64_t begun_ns;                      // CLOCK_MONOTONIC when the attempt began
-    _Atomic uint64_t bytes_in, records_in;          // running totals, failed attempts included
+    _Atomic uint64_t begun_ns;              // CLOCK_MONOTONIC when the attempt began
+    _Atomic uint64_t bytes_in, records_in;  // running totals, failed attempts included
     _Atomic uint64_t spill_bytes, spill_runs;
     _Atomic uint64_t phase_ns[PHASE_COUNT];
 };
@@ -43,7 +46,7 @@ struct slot_page {
 struct worker_page {
     _Atomic uint64_t memory_used, memory_peak;  // what the worker's budget counts
     _Atomic uint64_t map_count_done, ranges_done;
-    _Atomic uint32_t has_switched_to_sort;      // a slot found mostly distinct keys
+    _Atomic uint32_t has_switched_to_sort;  // a slot found mostly distinct keys
     struct slot_page slots[SLOTS_MAX];
 };
 

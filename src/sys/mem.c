@@ -34,14 +34,16 @@ size_t mem_round(size_t size)
 
 static bool budget_take(struct mem_budget *budget, size_t size)
 {
-    const uint64_t used = atomic_fetch_add_explicit(&budget->used, size, memory_order_relaxed) + size;
+    const uint64_t used =
+        atomic_fetch_add_explicit(&budget->used, size, memory_order_relaxed) + size;
     if (budget->limit && used > budget->limit) {
         atomic_fetch_sub_explicit(&budget->used, size, memory_order_relaxed);
         return false;
     }
     uint64_t peak = atomic_load_explicit(&budget->peak, memory_order_relaxed);
-    while (used > peak && !atomic_compare_exchange_weak_explicit(
-                              &budget->peak, &peak, used, memory_order_relaxed, memory_order_relaxed))
+    while (used > peak &&
+           !atomic_compare_exchange_weak_explicit(&budget->peak, &peak, used, memory_order_relaxed,
+                                                  memory_order_relaxed))
         continue;
     return true;
 }
@@ -114,7 +116,8 @@ static void handle_bus(int number, siginfo_t *info, void *machine)
             continue;
         atomic_store(&mappings[i].is_cut, 1);
         void *page = (void *)(at & ~(uintptr_t)(PAGE - 1));
-        if (mmap(page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+        if (mmap(page, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+            MAP_FAILED)
             return;
     }
     // Not ours: whoever was there before has it.

@@ -187,15 +187,15 @@ static weft_err put_number(struct slot *slot, uint64_t prefix, weft_bytes key, i
     const bool is_wide = key.size - 9 < 8 && key.data[key.size - 1];
     if (is_wide && number == 1 && !slot->stage->order.compare) {
         const uint64_t low = bytes_prefix((weft_bytes){key.data + 8, key.size - 8});
-        while (!buckets_add_wide(&slot->collector.buckets, range, (struct wide_entry){prefix, low})) {
+        while (
+            !buckets_add_wide(&slot->collector.buckets, range, (struct wide_entry){prefix, low})) {
             const weft_err room = collector_make_room(slot);
             if (room)
                 return room;
         }
         return WEFT_OK;
     }
-    const struct pair pair = {
-        .prefix = prefix, .key = key, .number = number, .type = VALUE_INT};
+    const struct pair pair = {.prefix = prefix, .key = key, .number = number, .type = VALUE_INT};
     return put_record(slot, range, &pair);
 }
 
@@ -335,8 +335,8 @@ static weft_err fold_wide(struct slot *slot, weft_bytes key, int64_t value)
 {
     struct collector *c = &slot->collector;
     struct wide_pending *pending = &c->wide_queue[c->wide_queued++];
-    *pending = (struct wide_pending){
-        bytes_prefix(key), bytes_prefix((weft_bytes){key.data + 8, key.size - 8}), value};
+    *pending = (struct wide_pending){bytes_prefix(key),
+                                     bytes_prefix((weft_bytes){key.data + 8, key.size - 8}), value};
     wide_table_prefetch(&c->wides, pending->high, pending->low);
     return c->wide_queued == WIDE_QUEUE ? collector_flush(slot) : WEFT_OK;
 }

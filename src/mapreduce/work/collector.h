@@ -30,10 +30,10 @@ struct collector {
     struct long_table longs;
     struct wide_pending wide_queue[WIDE_QUEUE];
     uint32_t wide_queued;
-    bool is_direct;      // tables are bypassed: keys hardly repeat
-    bool has_mixed;      // holds values that are no integers: folding arrays is not enough
+    bool is_direct;  // tables are bypassed: keys hardly repeat
+    bool has_mixed;  // holds values that are no integers: folding arrays is not enough
     bool is_sealed;
-    bool is_draining;    // tables are being emptied: no room can be made meanwhile
+    bool is_draining;        // tables are being emptied: no room can be made meanwhile
     uint64_t fold_count;     // keys given to the tables since they were last empty
     uint64_t distinct_seen;  // and how many were different
     struct spill spill;      // fd -1 until needed

@@ -44,7 +44,8 @@ void dataset_free(struct dataset *dataset)
 
 static char *take_memory(struct dataset *dataset, size_t size)
 {
-    const uint64_t used = atomic_fetch_add(&dataset->memory_used, mem_round(size)) + mem_round(size);
+    const uint64_t used =
+        atomic_fetch_add(&dataset->memory_used, mem_round(size)) + mem_round(size);
     char *memory = used <= dataset->memory_max ? mem_get(dataset->budget, size) : NULL;
     if (!memory)
         atomic_fetch_sub(&dataset->memory_used, mem_round(size));

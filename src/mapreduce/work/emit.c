@@ -11,7 +11,7 @@
 
 enum {
     WORD_LONGS_MAX = 256,
-    SAMPLE_KEY_BYTES_MAX = 256,       // a longer key cuts as well by its beginning
+    SAMPLE_KEY_BYTES_MAX = 256,  // a longer key cuts as well by its beginning
     SAMPLE_BYTES_MAX = 4 << 20,
     COUNTERS_MAX = 256,
 };
@@ -24,7 +24,8 @@ void slot_fail(struct slot *slot, weft_err code, bool is_final)
     slot->is_final = is_final;
     slot->code = code;
     memcpy(slot->error, err_text(), sizeof slot->error);
-    slot->hot.queue_limit_ = slot->hot.queue_count_ = 0;  // inline emits come to emit_pair, which drops them
+    slot->hot.queue_limit_ = slot->hot.queue_count_ =
+        0;  // inline emits come to emit_pair, which drops them
 }
 
 void weft_fail(weft_task *task, const char *format, ...)
@@ -124,7 +125,8 @@ void weft_emit_double(weft_task *task, weft_bytes key, double value)
 // ---- many keys at once
 
 // Folds all but the last `keep` keys; they are prefetched meanwhile and folded next time.
-static void fold_batch(struct slot *slot, uint64_t *keys, int64_t *values, size_t *count, size_t keep)
+static void fold_batch(struct slot *slot, uint64_t *keys, int64_t *values, size_t *count,
+                       size_t keep)
 {
     const size_t now = *count - keep;
     const bool is_timed = (slot->flush_count++ & 7) == 0 && slot->phase == PHASE_MAP;
@@ -268,5 +270,6 @@ void weft_counter_add(weft_task *task, const char *name, int64_t amount)
     struct counter counter = {.value = amount};
     snprintf(counter.name, sizeof counter.name, "%s", name);
     if (slot->counters.count == COUNTERS_MAX || !VEC_PUSH(&slot->counters, counter))
-        slot_fail(slot, err_set(WEFT_RESOURCE_EXHAUSTED, "more than %d counters", COUNTERS_MAX), true);
+        slot_fail(slot, err_set(WEFT_RESOURCE_EXHAUSTED, "more than %d counters", COUNTERS_MAX),
+                  true);
 }

@@ -63,7 +63,7 @@ static inline size_t prefix_size(uint64_t prefix)
     return 8 - (size_t)(__builtin_ctzll(prefix) >> 3);
 }
 
-// The key of an entry. VALUE keys are written to `room`, the others are borrowed.
+// The key of an entry. VALUE keys are written to `room`, the others are borrowed (room may be NULL).
 static inline weft_bytes entry_key(struct entry entry, char room[8])
 {
     if (entry_tag(entry) == ENTRY_TEXT)

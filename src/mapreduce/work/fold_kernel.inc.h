@@ -47,12 +47,12 @@ void KERNEL_NAME(struct short_table *shared, const uint64_t *keys, const int64_t
     if (!values && op == FOLD_SUM) {
         EACH_KEY(*place = is_new ? 1 : *place + 1;)
     } else if (op == FOLD_SUM) {
-        EACH_KEY(int64_t sum = 0;
-                 if (__builtin_expect(
-                         __builtin_add_overflow(is_new ? 0 : *place, values[i], &sum), 0)) {
-                     put_aside(table, keys[i], *place);
-                     sum = values[i];
-                 } *place = sum;)
+        EACH_KEY(
+            int64_t sum = 0;
+            if (__builtin_expect(__builtin_add_overflow(is_new ? 0 : *place, values[i], &sum), 0)) {
+                put_aside(table, keys[i], *place);
+                sum = values[i];
+            } *place = sum;)
     } else {
         EACH_KEY(const int64_t value = values ? values[i] : 1; if (is_new) *place = value;
                  else fold_number(op, place, value);)

@@ -22,7 +22,7 @@ enum {
     FOLD_BATCH = 1024,  // keys folded at a time
     FOLD_AHEAD = 112,   // how far ahead a probe prefetches; those keys wait for the next batch
     FOLD_QUEUE = FOLD_BATCH + FOLD_AHEAD,
-    FOLD_SLACK = 64,    // room behind a queue for whole vectors
+    FOLD_SLACK = 64,  // room behind a queue for whole vectors
 };
 
 struct short_bucket {

@@ -115,8 +115,8 @@ static bool is_same_key(struct entry a, struct entry b)
     return bytes_equal(entry_key(a, room_a), entry_key(b, room_b));
 }
 
-static weft_err fold_entries(const struct fold_walk *walk, const struct sorted *sorted,
-                             size_t *at, size_t end)
+static weft_err fold_entries(const struct fold_walk *walk, const struct sorted *sorted, size_t *at,
+                             size_t end)
 {
     while (*at < end) {
         const struct entry first = sorted->entries[(*at)++];
@@ -156,8 +156,8 @@ static size_t skip_below(const struct sorted *sorted, size_t at, struct wide_ent
 }
 
 // One wide key with all its copies, and the entries of the same key.
-static weft_err fold_wide(const struct fold_walk *walk, const struct sorted *sorted, size_t *wide_at,
-                          size_t *entry_at, bool has_entries)
+static weft_err fold_wide(const struct fold_walk *walk, const struct sorted *sorted,
+                          size_t *wide_at, size_t *entry_at, bool has_entries)
 {
     const struct wide_entry wide = sorted->wides[*wide_at];
     const size_t begin = *wide_at;

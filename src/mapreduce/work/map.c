@@ -104,7 +104,7 @@ struct reading {
     struct slot *slot;
     const struct input *input;
     int fd;
-    uint64_t base;   // file offset of the buffer's first byte
+    uint64_t base;  // file offset of the buffer's first byte
     size_t filled;
     uint64_t end;    // of the piece
     bool is_at_end;  // the buffer ends where the file does
@@ -116,10 +116,11 @@ static weft_err grow_buffer(struct reading *r)
     const size_t capacity = slot->read_capacity * 2;
     char *grown = mem_get(slot->stage->budget, capacity + WORDS_PAD);
     if (!grown)
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "%s: the line at offset %llu is longer than %zu bytes, which is all the memory "
-                       "budget allows; give more --memory or fewer --slots",
-                       r->input->name, (unsigned long long)r->base, slot->read_capacity);
+        return err_set(
+            WEFT_RESOURCE_EXHAUSTED,
+            "%s: the line at offset %llu is longer than %zu bytes, which is all the memory "
+            "budget allows; give more --memory or fewer --slots",
+            r->input->name, (unsigned long long)r->base, slot->read_capacity);
     memcpy(grown, slot->read_buffer, r->filled);
     mem_put(slot->stage->budget, slot->read_buffer, slot->read_capacity + WORDS_PAD);
     slot->read_buffer = grown;
@@ -242,7 +243,8 @@ static weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
     uint64_t done = 0;
     while (done < bytes_max && !slot->has_failed) {
         size_t got = 0;
-        weft_err code = dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
+        weft_err code =
+            dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
         if (code || got == 0)
             return code;
         size_t at = 0;

@@ -13,8 +13,8 @@ static bool hand_on_part(struct slot *slot)
     if (!slot->stage->sink)
         return false;
     const enum phase phase = slot_enter(slot, PHASE_WRITE);
-    const weft_err code = sink_append(slot->stage->sink, slot->piece,
-                                      (weft_bytes){slot->text.data, slot->text.size});
+    const weft_err code =
+        sink_append(slot->stage->sink, slot->piece, (weft_bytes){slot->text.data, slot->text.size});
     slot_enter(slot, phase);
     slot->has_appended = true;
     slot->text.size = 0;

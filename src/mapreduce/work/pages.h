@@ -15,7 +15,7 @@ struct page {
 struct pages {
     struct mem_budget *budget;
     size_t page_bytes;
-    size_t bytes_max;  // the slot's share; pages_alloc fails beyond it
+    size_t bytes_max;   // the slot's share; pages_alloc fails beyond it
     size_t bytes_used;  // in pages taken
     VEC(struct page) taken, spare;
     char *at, *end;  // what is left of the current page

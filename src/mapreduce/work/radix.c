@@ -55,24 +55,45 @@ static void sort_by_prefix(struct entry *from, struct entry *other, size_t count
 
 // ---- ties
 
-static weft_bytes key_from(struct entry entry, size_t depth, char room[8])
+// What is left of a key behind its first `depth` bytes. A VALUE entry has nothing left: it only ties
+// with others when depth is at least 8, and its prefix may be another's for the moment.
+static weft_bytes key_from(struct entry entry, size_t depth)
 {
-    weft_bytes key = entry_key(entry, room);
+    if (entry_tag(entry) == ENTRY_VALUE)
+        return (weft_bytes){"", 0};
+    weft_bytes key = entry_key(entry, NULL);
     if (depth > key.size)
         depth = key.size;
     return (weft_bytes){key.data + depth, key.size - depth};
 }
 
-// The order of two entries whose keys agree in their first `depth` bytes.
-static int full_order(const struct key_order *order, struct entry a, struct entry b, size_t depth)
+// The size of a key that ties with others in its first `depth` bytes, zero padded.
+static size_t tied_size(struct entry entry, uint64_t prefix)
 {
-    char room_a[8], room_b[8];
+    if (entry_tag(entry) == ENTRY_VALUE)
+        return prefix_size(prefix);
+    return entry_key(entry, NULL).size;
+}
+
+// What entries are compared by once their first `depth` bytes tie.
+struct tie {
+    const struct key_order *order;
+    size_t depth;
+    uint64_t prefix;  // the real one of all of them
+};
+
+// "ab" and "ab" with NULs behind it tie by zero padding: then the shorter is first.
+static int full_order(const struct tie *tie, struct entry a, struct entry b)
+{
     int by_key;
-    if (order->compare) {
-        const weft_bytes key_a = entry_key(a, room_a), key_b = entry_key(b, room_b);
-        by_key = key_order_keys(order, 0, key_a, 0, key_b);
+    if (tie->order->compare) {
+        by_key = key_order_keys(tie->order, 0, key_from(a, 0), 0, key_from(b, 0));
     } else {
-        by_key = bytes_compare(key_from(a, depth, room_a), key_from(b, depth, room_b));
+        by_key = bytes_compare(key_from(a, tie->depth), key_from(b, tie->depth));
+        if (by_key == 0 && tie->depth) {
+            const size_t size_a = tied_size(a, tie->prefix), size_b = tied_size(b, tie->prefix);
+            by_key = (size_a > size_b) - (size_a < size_b);
+        }
     }
     if (by_key)
         return by_key;
@@ -82,55 +103,51 @@ static int full_order(const struct key_order *order, struct entry a, struct entr
 
 // A stable merge sort, for a user's order and for what no radix pass can split.
 static void merge_by_order(struct entry *entries, struct entry *scratch, size_t count,
-                           const struct key_order *order, size_t depth)
+                           const struct tie *tie)
 {
     if (count <= 8) {
         for (size_t i = 1; i < count; i++) {
             const struct entry moving = entries[i];
             size_t at = i;
-            for (; at && full_order(order, entries[at - 1], moving, depth) > 0; at--)
+            for (; at && full_order(tie, entries[at - 1], moving) > 0; at--)
                 entries[at] = entries[at - 1];
             entries[at] = moving;
         }
         return;
     }
     const size_t half = count / 2;
-    merge_by_order(entries, scratch, half, order, depth);
-    merge_by_order(entries + half, scratch, count - half, order, depth);
-    if (full_order(order, entries[half - 1], entries[half], depth) <= 0)
+    merge_by_order(entries, scratch, half, tie);
+    merge_by_order(entries + half, scratch, count - half, tie);
+    if (full_order(tie, entries[half - 1], entries[half]) <= 0)
         return;
     memcpy(scratch, entries, half * sizeof *entries);
     size_t left = 0, right = half, to = 0;
     while (left < half && right < count)
-        entries[to++] = full_order(order, scratch[left], entries[right], depth) <= 0
-                            ? scratch[left++]
-                            : entries[right++];
+        entries[to++] = full_order(tie, scratch[left], entries[right]) <= 0 ? scratch[left++]
+                                                                            : entries[right++];
     memcpy(entries + to, scratch + left, (half - left) * sizeof *entries);
 }
 
-static void sort_ties(struct entry *entries, struct entry *scratch, size_t count, size_t depth,
-                      const struct key_order *order);
+static void sort_ties(struct entry *entries, struct entry *scratch, size_t count,
+                      const struct tie *tie);
 
-// A group whose keys agree in `depth` bytes: the next 8 bytes become the prefix for a while.
-static void sort_deeper(struct entry *entries, struct entry *scratch, size_t count, size_t depth,
-                        const struct key_order *order)
+// A group whose keys tie in tie->depth bytes: the next 8 bytes become the prefix for a while.
+static void sort_deeper(struct entry *entries, struct entry *scratch, size_t count,
+                        const struct tie *tie)
 {
     const uint64_t prefix = entries[0].prefix;
     bool has_more = false;
-    for (size_t i = 0; i < count && !has_more; i++) {
-        char room[8];
-        has_more = key_from(entries[i], depth, room).size > 0;
-    }
-    if (!has_more || count <= 8) {  // only tasks are left to tell them apart, or they are few
-        merge_by_order(entries, scratch, count, order, depth);
+    for (size_t i = 0; i < count && !has_more; i++)
+        has_more = key_from(entries[i], tie->depth).size > 0;
+    if (!has_more ||
+        count <= 8) {  // only sizes and tasks are left to tell them apart, or they are few
+        merge_by_order(entries, scratch, count, tie);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        char room[8];
-        entries[i].prefix = bytes_prefix(key_from(entries[i], depth, room));
-    }
+    for (size_t i = 0; i < count; i++)
+        entries[i].prefix = bytes_prefix(key_from(entries[i], tie->depth));
     sort_by_prefix(entries, scratch, count, false);
-    sort_ties(entries, scratch, count, depth, order);
+    sort_ties(entries, scratch, count, tie);
     for (size_t i = 0; i < count; i++)
         entries[i].prefix = prefix;
 }
@@ -144,15 +161,19 @@ static bool is_all_values(const struct entry *entries, size_t count)
     return true;
 }
 
-static void sort_ties(struct entry *entries, struct entry *scratch, size_t count, size_t depth,
-                      const struct key_order *order)
+// Groups of entries whose prefixes (bytes tie->depth..+8 of their keys) are the same.
+static void sort_ties(struct entry *entries, struct entry *scratch, size_t count,
+                      const struct tie *tie)
 {
     for (size_t begin = 0; begin < count;) {
         size_t end = begin + 1;
         while (end < count && entries[end].prefix == entries[begin].prefix)
             end++;
-        if (end - begin > 1 && !is_all_values(entries + begin, end - begin))
-            sort_deeper(entries + begin, scratch + begin, end - begin, depth + 8, order);
+        if (end - begin > 1 && !is_all_values(entries + begin, end - begin)) {
+            const struct tie deeper = {tie->order, tie->depth + 8,
+                                       tie->depth ? tie->prefix : entries[begin].prefix};
+            sort_deeper(entries + begin, scratch + begin, end - begin, &deeper);
+        }
         begin = end;
     }
 }
@@ -160,14 +181,15 @@ static void sort_ties(struct entry *entries, struct entry *scratch, size_t count
 void entries_sort(struct entry *entries, struct entry *scratch, size_t count,
                   const struct key_order *order)
 {
+    const struct tie none = {.order = order};
     if (count < 2)
         return;
     if (order->compare) {
-        merge_by_order(entries, scratch, count, order, 0);
+        merge_by_order(entries, scratch, count, &none);
         return;
     }
     sort_by_prefix(entries, scratch, count, false);
-    sort_ties(entries, scratch, count, 0, order);
+    sort_ties(entries, scratch, count, &none);
 }
 
 static void swap_words(struct wide_entry *wides, size_t count)

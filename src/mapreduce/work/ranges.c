@@ -125,8 +125,8 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes ke
         return part * (ranges->range_count / ranges->part_count);  // its other ranges stay empty
     }
     uint32_t low = ranges->order.compare ? 0 : ranges->first_cut[prefix >> 48];
-    uint32_t high = ranges->order.compare ? ranges->range_count - 1
-                                          : ranges->first_cut[(prefix >> 48) + 1];
+    uint32_t high =
+        ranges->order.compare ? ranges->range_count - 1 : ranges->first_cut[(prefix >> 48) + 1];
     while (low < high) {
         const uint32_t middle = (low + high) / 2;
         if (is_at_or_above(ranges, middle, prefix, key))
@@ -142,7 +142,8 @@ uint32_t ranges_find_short(const struct ranges *ranges, uint64_t prefix)
     char room[8];
     const uint64_t bytes = __builtin_bswap64(prefix);
     memcpy(room, &bytes, 8);
-    return ranges_find(ranges, prefix, (weft_bytes){room, 8 - (size_t)(__builtin_ctzll(prefix) >> 3)});
+    return ranges_find(ranges, prefix,
+                       (weft_bytes){room, 8 - (size_t)(__builtin_ctzll(prefix) >> 3)});
 }
 
 uint32_t ranges_find_wide(const struct ranges *ranges, uint64_t high, uint64_t low)

@@ -14,7 +14,7 @@ weft_reduce_fn *stage_combiner(const weft_job *job)
 {
     if (job->combine)
         return job->combine;
-    weft_reduce_fn *const may_combine[] = {weft_sum, weft_min,   weft_max,
+    weft_reduce_fn *const may_combine[] = {weft_sum,  weft_min,   weft_max,
                                            weft_mean, weft_first, weft_distinct};
     for (size_t i = 0; i < sizeof may_combine / sizeof *may_combine; i++)
         if (job->reduce == may_combine[i])
@@ -83,8 +83,8 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->word_count = 0;
     slot->text.size = 0;
     slot->has_appended = false;
-    const bool may_queue = mode == SLOT_COLLECT && slot->stage->op != FOLD_NONE &&
-                           !slot->stage->order.compare;
+    const bool may_queue =
+        mode == SLOT_COLLECT && slot->stage->op != FOLD_NONE && !slot->stage->order.compare;
     slot->hot = (weft_task){.queue_keys_ = slot->queue_keys,
                             .queue_values_ = slot->queue_values,
                             .queue_limit_ = may_queue ? FOLD_QUEUE : 0};

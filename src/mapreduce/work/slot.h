@@ -55,12 +55,12 @@ struct slot {
     const char *mapped_begin, *mapped_end;  // mapped input that emitted keys may point into
 
     // what it reuses
-    uint64_t *queue_keys;   // of the public inline emit
+    uint64_t *queue_keys;  // of the public inline emit
     int64_t *queue_values;
-    uint64_t *word_keys;    // of weft_emit_words: all values one
+    uint64_t *word_keys;  // of weft_emit_words: all values one
     size_t word_count;
-    uint32_t flush_count;   // every eighth flush is timed,
-    uint64_t combine_ns;    // and counted eightfold here
+    uint32_t flush_count;                   // every eighth flush is timed,
+    uint64_t combine_ns;                    // and counted eightfold here
     const char *padded_begin, *padded_end;  // text with WORDS_PAD readable bytes behind it
     struct collector collector;
     struct area area;

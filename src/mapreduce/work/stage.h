@@ -19,15 +19,15 @@ struct input {
 
 // How a worker divides its memory; see memory_plan.c for the arithmetic.
 struct memory_plan {
-    size_t page_bytes;      // of a slot's pages
-    size_t collect_bytes;   // pages of one slot, all in all
-    size_t table_bytes;     // its short table at most; wide and long tables a quarter of it each
-    size_t area_bytes;      // sorting one stretch of a range, per slot
-    size_t read_bytes;      // a slot's read buffer to begin with
-    size_t text_bytes;      // a slot's output text before it is handed to the sink in parts
-    size_t held_bytes;      // of all slots' texts that wait in the sink
-    size_t dataset_bytes;   // pairs kept in memory between stages
-    size_t block_bytes;     // blocks of runs
+    size_t page_bytes;     // of a slot's pages
+    size_t collect_bytes;  // pages of one slot, all in all
+    size_t table_bytes;    // its short table at most; wide and long tables a quarter of it each
+    size_t area_bytes;     // sorting one stretch of a range, per slot
+    size_t read_bytes;     // a slot's read buffer to begin with
+    size_t text_bytes;     // a slot's output text before it is handed to the sink in parts
+    size_t held_bytes;     // of all slots' texts that wait in the sink
+    size_t dataset_bytes;  // pairs kept in memory between stages
+    size_t block_bytes;    // blocks of runs
     uint32_t chunk_entries;
 };
 
@@ -41,7 +41,7 @@ struct stage {
     bool is_map_only;
     uint32_t part_count, range_count, map_count, sample_count;
     struct ranges ranges;
-    struct sink *sink;       // NULL: the output is kept for the next stage
+    struct sink *sink;  // NULL: the output is kept for the next stage
     struct dataset *kept;
     struct dataset *source;  // NULL: the stage reads files
     struct input *inputs;

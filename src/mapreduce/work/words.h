@@ -9,19 +9,19 @@
 #include <weft/weft.h>
 
 enum {
-    WORDS_BLOCK = 64,            // bytes per step
-    WORDS_PER_BLOCK_MAX = 32,    // "a b c ...": every second byte
-    WORDS_PAD = 64,              // readable bytes behind a scanned text
+    WORDS_BLOCK = 64,          // bytes per step
+    WORDS_PER_BLOCK_MAX = 32,  // "a b c ...": every second byte
+    WORDS_PAD = 64,            // readable bytes behind a scanned text
 };
 
 // A scan over one text; the caller empties keys and longs between calls.
 struct words_scan {
     const char *text;
-    size_t size;       // WORDS_PAD more bytes are readable
-    size_t at;         // the next block
-    bool has_open;     // a word began before `at` and has not ended
-    size_t open_at;    // where
-    uint64_t *keys;    // words of 1..8 bytes not ending in NUL, little-endian, zero padded
+    size_t size;     // WORDS_PAD more bytes are readable
+    size_t at;       // the next block
+    bool has_open;   // a word began before `at` and has not ended
+    size_t open_at;  // where
+    uint64_t *keys;  // words of 1..8 bytes not ending in NUL, little-endian, zero padded
     size_t key_count, key_capacity;
     weft_bytes *longs;  // all others
     size_t long_count, long_capacity;

@@ -10,7 +10,8 @@ static inline uint32_t blanks_of_32(const char *text)
     const __m256i bytes = _mm256_loadu_si256((const __m256i *)text);
     const __m256i space = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' '));
     const __m256i shifted = _mm256_sub_epi8(bytes, _mm256_set1_epi8(9));
-    const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(shifted, _mm256_set1_epi8(4)), shifted);
+    const __m256i control =
+        _mm256_cmpeq_epi8(_mm256_min_epu8(shifted, _mm256_set1_epi8(4)), shifted);
     return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(space, control));
 }
 

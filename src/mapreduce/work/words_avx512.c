@@ -30,10 +30,10 @@ static inline void store_keys(uint64_t *keys, int group, __m512i starts, __m512i
 {
     const __m512i id = _mm512_load_si512(numbers);
     const __m512i byte_in_key = _mm512_and_si512(id, _mm512_set1_epi8(7));
-    const __m512i key_of_byte = _mm512_add_epi8(
-        _mm512_and_si512(_mm512_srli_epi64(id, 3), _mm512_set1_epi8(7)), _mm512_set1_epi8((char)(8 * group)));
-    const __m512i from =
-        _mm512_add_epi8(_mm512_permutexvar_epi8(key_of_byte, starts), byte_in_key);
+    const __m512i key_of_byte =
+        _mm512_add_epi8(_mm512_and_si512(_mm512_srli_epi64(id, 3), _mm512_set1_epi8(7)),
+                        _mm512_set1_epi8((char)(8 * group)));
+    const __m512i from = _mm512_add_epi8(_mm512_permutexvar_epi8(key_of_byte, starts), byte_in_key);
     const __mmask64 inside =
         _mm512_cmplt_epu8_mask(byte_in_key, _mm512_permutexvar_epi8(key_of_byte, sizes));
     _mm512_storeu_si512(keys + 8 * group, _mm512_maskz_permutex2var_epi8(inside, last, from, here));
@@ -124,8 +124,8 @@ static inline void store_positions(uint16_t *to, uint64_t bits, size_t at)
 {
     const __m512i id = _mm512_load_si512(numbers);
     const __m256i packed = _mm512_castsi512_si256(_mm512_maskz_compress_epi8(bits, id));
-    _mm512_storeu_si512(to, _mm512_add_epi16(_mm512_set1_epi16((short)at),
-                                             _mm512_cvtepu8_epi16(packed)));
+    _mm512_storeu_si512(
+        to, _mm512_add_epi16(_mm512_set1_epi16((short)at), _mm512_cvtepu8_epi16(packed)));
 }
 
 size_t words_split_avx512(weft_bytes text, bool is_last, uint16_t *starts_out, uint16_t *ends_out,

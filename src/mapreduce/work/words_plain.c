@@ -9,8 +9,8 @@ static inline uint64_t blanks_of_8(const char *text)
     uint64_t word;
     memcpy(&word, text, 8);
     const uint64_t low7 = word & lows;
-    const uint64_t not_space = ((word ^ ones * ' ') & lows) + lows;    // high bit: low 7 bits differ
-    const uint64_t at_least_9 = low7 + ones * (128 - 9);               // high bit: low 7 bits >= 9
+    const uint64_t not_space = ((word ^ ones * ' ') & lows) + lows;  // high bit: low 7 bits differ
+    const uint64_t at_least_9 = low7 + ones * (128 - 9);             // high bit: low 7 bits >= 9
     const uint64_t at_least_14 = low7 + ones * (128 - 14);
     const uint64_t blank = (~not_space | (at_least_9 & ~at_least_14)) & ~word & highs;
     return (blank >> 7) * UINT64_C(0x0102040810204080) >> 56;

@@ -49,8 +49,8 @@ size_t SPLIT_NAME(weft_bytes text, bool is_last, uint16_t *starts_out, uint16_t 
     size_t at = 0;
     for (; at < text.size && end_count < words_max; at += WORDS_BLOCK) {
         const size_t left = text.size - at;
-        uint64_t blanks = left < WORDS_BLOCK ? blanks_of_tail(text.data + at, left)
-                                             : BLANKS(text.data + at);
+        uint64_t blanks =
+            left < WORDS_BLOCK ? blanks_of_tail(text.data + at, left) : BLANKS(text.data + at);
         if (left < WORDS_BLOCK && !is_last)
             blanks &= ~(UINT64_MAX << left);
         const uint64_t before = blanks << 1 | carry;
