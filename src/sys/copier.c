@@ -194,7 +194,8 @@ weft_err copier_extend(struct copier *copier, uint64_t size)
         return WEFT_OK;
     const weft_err err = thread_start(&copier->thread, copier_run, copier, STACK_BYTES);
     copier->is_started = !err;
-    copier->is_idle = copier->is_idle || err;
+    if (err)
+        copier->is_idle = true;  // there is no thread to disagree
     return err;
 }
 

@@ -1,0 +1,77 @@
+// Tests of sys/standard: what a descriptor is told to be decides how the answer is written.
+
+#include "sys/standard.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum standard_kind kind_of(int fd)
+{
+    struct standard_out out;
+    assert_int_equal(standard_look(fd, &out), WEFT_OK);
+    return out.kind;
+}
+
+static void every_kind_is_known(void **state)
+{
+    (void)state;
+    int ends[2];
+    char path[] = "/tmp/weft-standard-test-XXXXXX";
+    assert_int_equal(pipe(ends), 0);
+    const int file = mkstemp(path);
+    const int appending = open(path, O_WRONLY | O_APPEND), reading = open(path, O_RDONLY);
+    const int null = open("/dev/null", O_WRONLY), full = open("/dev/full", O_WRONLY);
+    assert_int_equal(kind_of(9999), STANDARD_CLOSED);
+    assert_int_equal(kind_of(reading), STANDARD_CLOSED);
+    assert_int_equal(kind_of(file), STANDARD_FILE);
+    assert_int_equal(kind_of(appending), STANDARD_STREAM);
+    assert_int_equal(kind_of(ends[1]), STANDARD_STREAM);
+    assert_int_equal(kind_of(null), STANDARD_NULL);
+    assert_int_equal(kind_of(full), STANDARD_STREAM);
+    assert_false(standard_is_terminal(file));
+    assert_int_equal(standard_columns(file), 80);
+    const int all[] = {file, appending, reading, null, full, ends[0], ends[1]};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        close(all[i]);
+    unlink(path);
+}
+
+static void position_and_size_are_told_and_can_be_set(void **state)
+{
+    (void)state;
+    struct standard_out out;
+    struct stat status;
+    char path[] = "/tmp/weft-standard-test-XXXXXX";
+    const int file = mkstemp(path);
+    assert_int_equal(write(file, "0123456789", 10), 10);
+    standard_set_position(file, 4);
+    assert_int_equal(standard_look(file, &out), WEFT_OK);
+    assert_int_equal(out.position, 4);
+    assert_int_equal(out.size, 10);
+    standard_cut(file, 6);
+    assert_int_equal(fstat(file, &status), 0);
+    assert_int_equal(status.st_size, 6);
+    const int copy = standard_duplicate(file);
+    assert_true(copy > 2);
+    assert_int_equal(write(copy, "x", 1), 1);
+    assert_int_equal(lseek(file, 0, SEEK_CUR), 5);
+    assert_int_equal(standard_duplicate(9999), -1);
+    close(copy);
+    close(file);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_known),
+        cmocka_unit_test(position_and_size_are_told_and_can_be_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
