@@ -2,7 +2,7 @@
 //
 // A seed draws the job, which kinds of faults it meets and how often, and then every step. Without
 // --seed it runs the seeds that once failed (test/sim/seeds.txt, from the root of the source) and
-// COUNT others, 1,000 by default. Each job must end, and when it is done its output must be what a
+// COUNT others, 10,000 by default. Each job must end, and when it is done its output must be what a
 // sequential program computes. -v shows a line per event.
 #include "sim/sim.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    SEEDS_DEFAULT = 1000,
+    SEEDS_DEFAULT = 10000,
     // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, and all of it again for
     // each of the 6 losses that poison can cause; twice that. A million seeds needed a tenth of it.
     QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 6 * 2,
