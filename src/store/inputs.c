@@ -93,7 +93,7 @@ static weft_err open_stdin(struct inputs *inputs, struct spool **spool)
 
 static weft_err add_stdin(struct inputs *inputs)
 {
-    struct spool *spool;
+    struct spool *spool = NULL;
     const weft_err err = open_stdin(inputs, &spool);
     return err ? err : push_input(inputs, "-", spool->path, spool->size);
 }

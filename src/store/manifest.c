@@ -81,7 +81,7 @@ static bool read_crc(const json_t *object, uint32_t *crc)
 
 static weft_err read_part(struct manifest *manifest, const json_t *object)
 {
-    uint64_t bytes, records;
+    uint64_t bytes = 0, records = 0;
     uint32_t crc;
     weft_err err = read_number(object, "bytes", &bytes);
     if (!err)
@@ -115,7 +115,7 @@ static weft_err read_parts(struct manifest *manifest, const json_t *parts)
 
 static weft_err read_root(struct manifest *manifest, const json_t *root)
 {
-    uint64_t version, bytes, records;
+    uint64_t version = 0, bytes = 0, records = 0;
     weft_err err =
         json_is_object(root) ? read_number(root, "version", &version) : is_wrong("it is no object");
     if (err)
