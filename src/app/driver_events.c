@@ -430,9 +430,8 @@ void driver_close_link(struct driver *driver)
 
 // Charges that the loss brought are told one by one; a loss without any is told as such.
 static void tell_loss(struct driver *driver, uint32_t stage, const struct sched_event *event,
-                      const uint32_t *charges)
+                      const uint32_t *charges, bool is_told)
 {
-    bool is_told = false;
     for (uint32_t i = 0; i < event->inside_count; i++) {
         const struct sched_attempt *at = &event->inside[i];
         if (sched_charges(driver->sched, stage, at->kind, at->task) <= charges[i])
@@ -440,7 +439,7 @@ static void tell_loss(struct driver *driver, uint32_t stage, const struct sched_
         tell_retry(driver, stage, at);
         is_told = true;
     }
-    if (!is_told && !driver->is_over && !driver->is_expected_loss)
+    if (!is_told && !driver->is_over)
         progress_warn(&driver->progress, driver->why);
 }
 
@@ -482,8 +481,9 @@ static void take_loss(void *owner, const struct process_exit *exit, weft_err cod
                  err_text());
     else
         driver_explain_loss(driver, exit, &event);
+    const bool is_told = driver->is_expected_loss;
     driver_step(driver, &event);
-    tell_loss(driver, stage, &event, charges);
+    tell_loss(driver, stage, &event, charges, is_told);
 }
 
 const struct link_calls driver_link_calls = {.frame = take_frame, .lost = take_loss};

@@ -59,8 +59,9 @@ weft_err message_check_hello(const Weft__Hello *hello)
 {
     if (hello->wire_version == WIRE_VERSION)
         return WEFT_OK;
-    return err_set(WEFT_FAILED_PRECONDITION,
-                   "the worker is weft %s and speaks wire version %u, this driver is weft %s and "
-                   "speaks version %d; was the program replaced while it ran? start it again",
-                   hello->version, hello->wire_version, WEFT_VERSION_TEXT, WIRE_VERSION);
+    return err_set(
+        WEFT_FAILED_PRECONDITION,
+        "the worker is weft %s and speaks wire version %u, this driver is weft %s and "
+        "speaks version %d\n  try: start it again; the program was replaced while it ran",
+        hello->version, hello->wire_version, WEFT_VERSION_TEXT, WIRE_VERSION);
 }
