@@ -295,7 +295,7 @@ static weft_err make_wide_room(struct slot *slot)
     if (code || c->is_direct)
         return code;
     while (!wide_table_has_room(&c->wides, WIDE_QUEUE))
-        if (!wide_table_grow(&c->wides, slot->stage->budget, slot->stage->memory.table_bytes / 4))
+        if (!wide_table_grow(&c->wides, &c->pages, slot->stage->memory.table_bytes / 4))
             return empty_tables(slot);
     return WEFT_OK;
 }

@@ -53,6 +53,15 @@ static uint32_t grown_bits(uint32_t bits, uint32_t bits_min, size_t slot_bytes, 
     return 0;
 }
 
+// Memory of a table that has grown is touched already and good as pages; less than one is not.
+static void give_back(struct pages *pages, void *memory, size_t size)
+{
+    if (size >= pages->page_bytes && size % pages->page_bytes == 0)
+        pages_donate(pages, memory, size);
+    else
+        mem_put(pages->budget, memory, size);
+}
+
 // ---- short
 
 static void short_move(struct short_table *to, const struct short_table *from)
@@ -74,16 +83,6 @@ static void short_move(struct short_table *to, const struct short_table *from)
     }
 }
 
-// A table smaller than a page is not worth keeping.
-static void short_give_back(struct short_table *table, struct pages *pages)
-{
-    const size_t size = sizeof *table->buckets << table->bits;
-    if (size >= pages->page_bytes && size % pages->page_bytes == 0)
-        pages_donate(pages, table->buckets, size);
-    else
-        mem_put(pages->budget, table->buckets, size);
-}
-
 static bool short_grow_once(struct short_table *table, struct pages *pages, size_t bytes_max)
 {
     struct mem_budget *budget = pages->budget;
@@ -97,7 +96,7 @@ static bool short_grow_once(struct short_table *table, struct pages *pages, size
     grown.bits = bits;
     if (table->buckets) {
         short_move(&grown, table);
-        short_give_back(table, pages);
+        give_back(pages, table->buckets, sizeof *table->buckets << table->bits);
     }
     *table = grown;
     return true;
@@ -182,11 +181,11 @@ bool wide_table_fold(struct wide_table *table, uint64_t high, uint64_t low, int6
     return false;
 }
 
-bool wide_table_grow(struct wide_table *table, struct mem_budget *budget, size_t bytes_max)
+bool wide_table_grow(struct wide_table *table, struct pages *pages, size_t bytes_max)
 {
     void *memory = NULL;
     const uint32_t bits = grown_bits(table->slots ? table->bits : 0, WIDE_BITS_MIN,
-                                     sizeof *table->slots, bytes_max, budget, &memory);
+                                     sizeof *table->slots, bytes_max, pages->budget, &memory);
     if (!bits)
         return false;
     struct wide_table grown = {.slots = memory, .bits = bits, .used = table->used};
@@ -194,7 +193,7 @@ bool wide_table_grow(struct wide_table *table, struct mem_budget *budget, size_t
         if (table->slots[i].low)
             *wide_find(&grown, table->slots[i].high, table->slots[i].low) = table->slots[i];
     if (table->slots)
-        mem_put(budget, table->slots, sizeof *table->slots << table->bits);
+        give_back(pages, table->slots, sizeof *table->slots << table->bits);
     *table = grown;
     return true;
 }

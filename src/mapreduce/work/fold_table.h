@@ -128,13 +128,13 @@ void short_table_clear(struct short_table *table);
 
 static inline bool wide_table_has_room(const struct wide_table *table, uint64_t more)
 {
-    return table->slots && table->used + more <= (UINT64_C(1) << table->bits) * 6 / 10;
+    return table->slots && table->used + more <= (UINT64_C(1) << table->bits) * 3 / 4;
 }
 
 // False: the sum would overflow; *old has the partial sum that was there, now replaced by value.
 bool wide_table_fold(struct wide_table *table, uint64_t high, uint64_t low, int64_t value,
                      enum fold_op op, int64_t *old);
-bool wide_table_grow(struct wide_table *table, struct mem_budget *budget, size_t bytes_max);
+bool wide_table_grow(struct wide_table *table, struct pages *pages, size_t bytes_max);
 
 static inline void wide_table_prefetch(const struct wide_table *table, uint64_t high, uint64_t low)
 {

@@ -57,11 +57,72 @@ static size_t take_out_longs(struct words_scan *scan, uint64_t slow, __m512i sta
     return count;
 }
 
+// The words that end in one block: where they begin (counted from 64 bytes before it), their sizes,
+// and which of them are no 8-byte keys.
+struct block_words {
+    __m512i starts, sizes;
+    uint64_t slow;
+    size_t count;
+};
+
+// A word longer than a block ends here: it goes the long way.
+static void end_giant(struct words_scan *scan, uint64_t *ends, uint64_t *bad)
+{
+    if (!*ends)
+        return;
+    const size_t end = scan->at + (size_t)__builtin_ctzll(*ends);
+    scan->longs[scan->long_count++] = (weft_bytes){scan->text + scan->open_at, end - scan->open_at};
+    *bad &= ~(*ends & -*ends);
+    *ends &= *ends - 1;
+}
+
+// Finds the words of a block from the bitmap of its blanks; `nul_ends` are ends behind a NUL, which no
+// zero-padded key can hold. Keeps track of the word that stays open.
+static inline struct block_words find_words(struct words_scan *scan, uint64_t blanks,
+                                            uint64_t nul_ends)
+{
+    const __m512i here_id = _mm512_add_epi8(_mm512_load_si512(numbers), _mm512_set1_epi8(64));
+    const uint64_t before = blanks << 1 | !scan->has_open;
+    const uint64_t own_starts = ~blanks & before;
+    uint64_t starts = own_starts, ends = blanks & ~before, bad = nul_ends & ends;
+    uint8_t open_position = 64;
+    if (__builtin_expect(scan->has_open && scan->at - scan->open_at > 64, 0)) {
+        end_giant(scan, &ends, &bad);
+    } else if (scan->has_open) {
+        open_position = (uint8_t)(64 - (scan->at - scan->open_at));
+        starts |= 1;  // bit 0 is free: the byte before it is no blank
+    }
+    struct block_words words = {.count = (size_t)__builtin_popcountll(ends)};
+    words.starts =
+        _mm512_maskz_compress_epi8(starts, _mm512_mask_set1_epi8(here_id, 1, (char)open_position));
+    words.sizes = _mm512_sub_epi8(_mm512_maskz_compress_epi8(ends, here_id), words.starts);
+    const uint64_t large = _mm512_cmpgt_epu8_mask(words.sizes, _mm512_set1_epi8(8));
+    words.slow = _bzhi_u64(large, (unsigned)words.count) | _pext_u64(bad, ends);
+    scan->has_open = !(blanks >> 63);
+    if (scan->has_open && own_starts)
+        scan->open_at = scan->at + (size_t)(63 - __builtin_clzll(own_starts));
+    return words;
+}
+
+static inline void take_words(struct words_scan *scan, struct block_words words, __m512i last,
+                              __m512i here)
+{
+    uint64_t *keys = scan->keys + scan->key_count;
+    store_keys(keys, 0, words.starts, words.sizes, last, here);
+    store_keys(keys, 1, words.starts, words.sizes, last, here);
+    if (__builtin_expect(words.count > 16, 0)) {
+        store_keys(keys, 2, words.starts, words.sizes, last, here);
+        store_keys(keys, 3, words.starts, words.sizes, last, here);
+    }
+    if (words.slow)
+        words.count =
+            take_out_longs(scan, words.slow, words.starts, words.sizes, keys, words.count);
+    scan->key_count += words.count;
+}
+
 bool words_scan_avx512(struct words_scan *scan)
 {
-    const __m512i id = _mm512_load_si512(numbers);
-    const __m512i here_id = _mm512_add_epi8(id, _mm512_set1_epi8(64));
-    struct words_scan s = *scan;
+    struct words_scan s = *scan;  // a copy the compiler can keep in registers
     __m512i last = s.at ? _mm512_loadu_si512(s.text + s.at - 64) : _mm512_setzero_si512();
     uint64_t last_nul = s.at ? !s.text[s.at - 1] : 0;
     for (; s.at < s.size; s.at += WORDS_BLOCK) {
@@ -74,44 +135,9 @@ bool words_scan_avx512(struct words_scan *scan)
         uint64_t blanks = blanks_of(here);
         if (__builtin_expect(left < WORDS_BLOCK, 0))
             blanks |= UINT64_MAX << left;
-        const uint64_t before = blanks << 1 | !s.has_open;
-        uint64_t starts = ~blanks & before, ends = blanks & ~before;
         const uint64_t nuls = _mm512_testn_epi8_mask(here, here);
-        uint64_t bad = (nuls << 1 | last_nul) & ends;  // ends in NUL: no zero-padded key
+        take_words(&s, find_words(&s, blanks, nuls << 1 | last_nul), last, here);
         last_nul = nuls >> 63;
-        uint8_t open_position = 64;
-        if (__builtin_expect(s.has_open && s.at - s.open_at > 64, 0)) {
-            if (ends) {  // longer than a block: ends here, by the long way
-                const size_t end = s.at + (size_t)__builtin_ctzll(ends);
-                s.longs[s.long_count++] = (weft_bytes){s.text + s.open_at, end - s.open_at};
-                bad &= ~(ends & -ends);
-                ends &= ends - 1;
-            }
-        } else if (s.has_open) {
-            open_position = (uint8_t)(64 - (s.at - s.open_at));
-            starts |= 1;  // bit 0 is free: the byte before it is no blank
-        }
-        const __m512i start_at = _mm512_maskz_compress_epi8(
-            starts, _mm512_mask_set1_epi8(here_id, 1, (char)open_position));
-        const __m512i size_of =
-            _mm512_sub_epi8(_mm512_maskz_compress_epi8(ends, here_id), start_at);
-        size_t count = (size_t)__builtin_popcountll(ends);
-        uint64_t *keys = s.keys + s.key_count;
-        store_keys(keys, 0, start_at, size_of, last, here);
-        store_keys(keys, 1, start_at, size_of, last, here);
-        if (__builtin_expect(count > 16, 0)) {
-            store_keys(keys, 2, start_at, size_of, last, here);
-            store_keys(keys, 3, start_at, size_of, last, here);
-        }
-        uint64_t slow = _mm512_cmpgt_epu8_mask(size_of, _mm512_set1_epi8(8));
-        slow = _bzhi_u64(slow, (unsigned)count) | _pext_u64(bad, ends);
-        if (slow)
-            count = take_out_longs(&s, slow, start_at, size_of, keys, count);
-        s.key_count += count;
-        const bool stays_open = !(blanks >> 63);
-        if (stays_open && starts > (open_position < 64))  // a start of its own, not the open word's
-            s.open_at = s.at + (size_t)(63 - __builtin_clzll(starts));
-        s.has_open = stays_open;
         last = here;
     }
     *scan = s;
