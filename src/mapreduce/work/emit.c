@@ -35,7 +35,13 @@ void weft_fail(weft_task *task, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    slot_fail(slot_of_task(task), err_set(WEFT_ABORTED, "%s", text), false);
+    struct slot *slot = slot_of_task(task);
+    if (slot->input_name)
+        err_set(WEFT_ABORTED, "%s, at %s near offset %llu", text, slot->input_name,
+                (unsigned long long)slot->input_offset);
+    else
+        err_set(WEFT_ABORTED, "%s", text);
+    slot_fail(slot, WEFT_ABORTED, false);
 }
 
 void task_fail_job(weft_task *task, weft_err code)

@@ -80,6 +80,8 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->records_in = slot->bytes_in = slot->records_out = 0;
     slot->counters.count = 0;
     slot->sample.size = 0;
+    slot->input_name = NULL;  // set by who reads a file
+    slot->input_offset = 0;
     slot->word_count = 0;
     slot->text.size = 0;
     slot->has_appended = false;
