@@ -239,7 +239,7 @@ static void fill_stage(struct worker *worker, struct stage *stage, const Weft__S
         .tmp = worker->start->tmp,
         .slots = worker->slots,
         .slot_count = worker->slot_count,
-        .top = worker->start->top,
+        .top = open->stage + 1 >= worker->chain.stage_count ? worker->start->top : 0,
     };
     stage->order.compare = stage->job.compare;
     stage->combine = stage->is_map_only ? NULL : stage_combiner(&stage->job);

@@ -296,6 +296,7 @@ static void draw_memory(struct memory_plan *plan)
     plan->page_bytes = is_tight ? 4096 : 65536;
     plan->table_bytes = is_tight ? 1 << 18 : 1 << 22;
     plan->collect_bytes = plan->table_bytes * 5 / 2 + (is_tight ? 16384 + draw(65536) : 1 << 24);
+    plan->combine_bytes = 4096 + draw(65536);
     plan->area_bytes = is_tight ? 4096 + draw(16384) : 1 << 22;
     plan->read_bytes = 256 + draw(8192);
     plan->text_bytes = 128 + draw(65536);

@@ -32,6 +32,7 @@ weft_err collector_begin(struct collector *collector, struct slot *slot)
     const struct stage *stage = slot->stage;
     pages_init(&collector->pages, stage->budget, stage->memory.page_bytes, 0);
     set_pages_limit(collector, slot);
+    collector->combine_above = stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
     if (!buckets_init(&collector->buckets, &collector->pages, stage->range_count,
                       stage->memory.chunk_entries))
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u ranges", stage->range_count);
@@ -78,6 +79,7 @@ void collector_reset(struct collector *collector, struct slot *slot)
     collector->wide_queued = 0;
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
     collector->fold_count = collector->distinct_seen = 0;
+    collector->combine_above = slot->stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
     set_pages_limit(collector, slot);
 }
 
@@ -93,12 +95,11 @@ static weft_err put_entry(struct slot *slot, uint32_t range, struct entry entry)
     return WEFT_OK;
 }
 
-static struct record *new_record(struct slot *slot, const struct pair *pair)
+struct record *collector_new_record(struct pages *pages, const struct pair *pair)
 {
     const bool is_number = pair->type == VALUE_INT || pair->type == VALUE_DOUBLE;
     const size_t value_size = is_number ? 8 : pair->bytes.size;
-    struct record *record =
-        pages_alloc(&slot->collector.pages, sizeof *record + pair->key.size + value_size);
+    struct record *record = pages_alloc(pages, sizeof *record + pair->key.size + value_size);
     if (!record)
         return NULL;
     *record = (struct record){.task = pair->task,
@@ -123,14 +124,20 @@ static weft_err refuse_pair(const struct pair *pair)
 
 static weft_err put_record(struct slot *slot, uint32_t range, const struct pair *pair)
 {
+    struct pages *pages = &slot->collector.pages;
     if (pair->key.size > UINT32_MAX || pair->bytes.size > UINT32_MAX)
         return refuse_pair(pair);
-    struct record *record = new_record(slot, pair);
+    if (pages->bytes_used > slot->collector.combine_above) {
+        const weft_err code = collector_combine(slot);
+        if (code)
+            return code;
+    }
+    struct record *record = collector_new_record(pages, pair);
     if (!record) {
         const weft_err code = collector_make_room(slot);
         if (code)
             return code;
-        record = new_record(slot, pair);
+        record = collector_new_record(pages, pair);
         if (!record)
             return refuse_pair(pair);
     }
@@ -141,7 +148,7 @@ static weft_err put_record(struct slot *slot, uint32_t range, const struct pair 
     const weft_err code = collector_make_room(slot);
     if (code)
         return code;
-    record = new_record(slot, pair);
+    record = collector_new_record(pages, pair);
     if (record && buckets_add(&slot->collector.buckets, range,
                               (struct entry){pair->prefix, ENTRY_RECORD | (uintptr_t)record}))
         return WEFT_OK;
@@ -368,7 +375,7 @@ static weft_err fold_long(struct slot *slot, weft_bytes key, int64_t value)
         return fits ? WEFT_OK : put_number(slot, prefix, key, before);
     }
     const struct pair pair = {.prefix = prefix, .key = key, .number = value, .type = VALUE_INT};
-    struct record *record = key.size <= UINT32_MAX ? new_record(slot, &pair) : NULL;
+    struct record *record = key.size <= UINT32_MAX ? collector_new_record(&c->pages, &pair) : NULL;
     if (!record)
         return put_number(slot, prefix, key, value);
     *place = (struct long_slot){hash, record};

@@ -36,6 +36,7 @@ struct collector {
     bool is_draining;        // tables are being emptied: no room can be made meanwhile
     uint64_t fold_count;     // keys given to the tables since they were last empty
     uint64_t distinct_seen;  // and how many were different
+    size_t combine_above;    // bytes in pages at which the job's combiner is tried
     struct spill spill;      // fd -1 until needed
     VEC(struct run) runs;
 };
@@ -65,6 +66,12 @@ MUST_CHECK weft_err collector_seal(struct slot *slot);
 
 // Adds a folded number to the buckets, past the tables.
 MUST_CHECK weft_err collector_put_number(struct slot *slot, weft_bytes key, int64_t number);
+
+// A record of the pair in the pages; NULL: no room.
+struct record *collector_new_record(struct pages *pages, const struct pair *pair);
+
+// (collector_combine.c) Runs the job's combiner over what is in memory, when that may pay.
+MUST_CHECK weft_err collector_combine(struct slot *slot);
 
 // (collector_spill.c) Makes room: compacts or spills. Tables are emptied too.
 MUST_CHECK weft_err collector_make_room(struct slot *slot);

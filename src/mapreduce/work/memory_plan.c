@@ -42,6 +42,7 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
                           plan->area_bytes + plan->table_bytes / 4;
     plan->collect_bytes = (size_t)share - others;
     plan->page_bytes = clamp(power_of_two_below(plan->collect_bytes / 16), 64 * KIB, 2 * MIB);
+    plan->combine_bytes = clamp(plan->collect_bytes / 8, 4 * plan->page_bytes, 16 * MIB);
     plan->dataset_bytes = (size_t)(bytes / 8);
     plan->block_bytes = clamp(share / 64, 16 * KIB, 256 * KIB);
     // A chunk per range should be a small part of what the slot may collect.

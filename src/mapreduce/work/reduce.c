@@ -190,6 +190,8 @@ weft_err reduce_run(struct slot *slot, uint32_t range)
     if (!code)
         code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
                                : reduce_sorted(slot, &sorted, is_folded);
+    if (!code && stage->top && stage->kept)
+        code = top_keep_largest(slot);
     if (!code)
         return WEFT_OK;
     slot_fail(slot, code, code != WEFT_ABORTED);

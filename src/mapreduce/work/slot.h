@@ -134,6 +134,9 @@ MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_
 // Reduces one range into the slot's text.
 MUST_CHECK weft_err reduce_run(struct slot *slot, uint32_t range);
 
+// Of the pairs kept in the slot's text only the stage's top largest, for --top.
+MUST_CHECK weft_err top_keep_largest(struct slot *slot);
+
 // The keys the sample attempt keeps, at most `max`, as {u32 size, bytes} in *keys.
 MUST_CHECK weft_err sample_finish(struct slot *slot, size_t max, struct buf *keys);
 

@@ -21,6 +21,7 @@ struct input {
 struct memory_plan {
     size_t page_bytes;     // of a slot's pages
     size_t collect_bytes;  // pages of one slot, all in all
+    size_t combine_bytes;  // pages of one slot before its combiner is tried on them
     size_t table_bytes;    // its short table at most; wide and long tables a quarter of it each
     size_t area_bytes;     // sorting one stretch of a range, per slot
     size_t read_bytes;     // a slot's read buffer to begin with
@@ -51,7 +52,7 @@ struct stage {
     const char *tmp;
     struct slot *slots;
     uint32_t slot_count;
-    uint32_t top;  // keep the N largest only; 0: all
+    uint32_t top;  // of the last stage before --top and of its own: keep the N largest; 0: all
 };
 
 // Divides `bytes` among that many slots; false when it is too little to work in.

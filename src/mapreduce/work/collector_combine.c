@@ -1,0 +1,100 @@
+// The job's combiner over what a slot holds in memory, for pairs that no table can fold.
+//
+// All pairs are sorted range by range and the combiner's results written to fresh pages; then the old
+// ones are given back. That takes room for both, so it is tried early, and again only once what is
+// held has grown several times: the cost per pair stays the same however many there are. A combiner
+// that makes nothing smaller is not tried again before the pairs are spilled.
+
+#include "mapreduce/work/gather.h"
+#include "mapreduce/work/slot.h"
+
+enum { TRY_AGAIN_AT = 4 };  // times of what was left
+
+struct fresh {
+    struct pages pages;
+    struct buckets buckets;
+    uint32_t range;
+};
+
+static weft_err put_fresh(void *owner, const struct pair *pair)
+{
+    struct fresh *fresh = owner;
+    struct record *record = collector_new_record(&fresh->pages, pair);
+    const struct entry entry = {pair->prefix, ENTRY_RECORD | (uintptr_t)record};
+    if (record && buckets_add(&fresh->buckets, fresh->range, entry))
+        return WEFT_OK;
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to combine");
+}
+
+static weft_err combine_range(struct slot *slot, struct fresh *fresh, uint32_t range)
+{
+    const struct buckets *const only = &slot->collector.buckets;
+    struct sorted sorted;
+    slot_enter(slot, PHASE_SORT);
+    const weft_err code =
+        gather_sorted(&slot->area, &only, 1, range, 0, UINT64_MAX, &slot->stage->order, &sorted);
+    if (code)
+        return code;
+    struct pair_stream *stream = gather_stream(&sorted);
+    if (!stream)
+        return WEFT_RESOURCE_EXHAUSTED;
+    fresh->range = range;
+    slot_enter(slot, PHASE_COMBINE);
+    return groups_run(slot, stream, slot->stage->combine);
+}
+
+static weft_err combine_all(struct slot *slot, struct fresh *fresh)
+{
+    const enum slot_mode mode = slot->mode;
+    const enum phase phase = slot->phase;
+    slot->mode = SLOT_COMBINE;
+    slot->combined = put_fresh;
+    slot->combined_owner = fresh;
+    weft_err code = WEFT_OK;
+    for (uint32_t range = 0; range < slot->stage->range_count && !code; range++)
+        code = combine_range(slot, fresh, range);
+    slot->mode = mode;
+    slot_enter(slot, phase);
+    return code;
+}
+
+static void take_fresh(struct collector *c, struct fresh *fresh)
+{
+    buckets_fini(&c->buckets);
+    pages_fini(&c->pages);
+    c->pages = fresh->pages;
+    c->buckets = fresh->buckets;
+    c->buckets.pages = &c->pages;
+}
+
+static bool has_room_for_both(const struct slot *slot)
+{
+    const struct pages *pages = &slot->collector.pages;
+    return pages->bytes_used <= pages->bytes_max / 2 &&
+           mem_would_fit(slot->stage->budget, pages->bytes_used);
+}
+
+weft_err collector_combine(struct slot *slot)
+{
+    struct collector *c = &slot->collector;
+    const size_t before = c->pages.bytes_used;
+    c->combine_above = SIZE_MAX;
+    if (c->is_draining || slot->stage->op != FOLD_NONE || !has_room_for_both(slot))
+        return WEFT_OK;
+    struct fresh fresh = {0};
+    pages_init(&fresh.pages, slot->stage->budget, c->pages.page_bytes, c->pages.bytes_max);
+    if (!buckets_init(&fresh.buckets, &fresh.pages, slot->stage->range_count,
+                      c->buckets.chunk_entries))
+        return WEFT_OK;
+    const weft_err code = combine_all(slot, &fresh);
+    if (code) {
+        buckets_fini(&fresh.buckets);
+        pages_fini(&fresh.pages);
+        return code;
+    }
+    take_fresh(c, &fresh);
+    const size_t after = c->pages.bytes_used;
+    if (after < before / 2)
+        c->combine_above = after * TRY_AGAIN_AT > before ? after * TRY_AGAIN_AT : before;
+    return WEFT_OK;
+}
