@@ -464,13 +464,14 @@ void options_fini(struct run_options *options)
 
 void options_format_job_help(struct buf *buf, const char *program, const weft_job *job)
 {
-    buf_format(buf, "%s: ", job->name ? job->name : program);
-    buf_append_text(buf, job->usage ? job->usage : "a job");
-    if (buf->size && buf->data[buf->size - 1] != '\n')
+    const char *usage = job->usage ? job->usage : "A job.";
+    buf_format(buf, "Usage: %s [options]%s", program,
+               job->options && *job->options ? " [job options]" : "");
+    for (uint32_t i = 0; i < job->arguments; i++)
+        buf_append_text(buf, " ARGUMENT");
+    buf_format(buf, " INPUT...\n\n%s", usage);
+    if (usage[0] && usage[strlen(usage) - 1] != '\n')
         buf_append_text(buf, "\n");
-    buf_format(buf, "\nUsage: %s [options]%s%s INPUT...\n", program,
-               job->options && *job->options ? " [job options]" : "",
-               job->arguments ? " ARGUMENT..." : "");
     buf_append_text(buf, "\nINPUT is a file, a directory, a quoted pattern, @names.txt or -\n"
                          "\nOptions of every job (a letter that the job defines is the job's):\n");
     args_format_help(buf, options_table);

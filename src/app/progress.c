@@ -165,10 +165,11 @@ static void append_line(struct buf *line, const struct progress_state *state, ui
         buf_format(line, "  %" PRIu32 " of %" PRIu32 " tasks", state->tasks_done,
                    state->task_count);
     }
-    const double speed = seconds > 0 ? (double)state->bytes_done / 1e6 / seconds : 0;
-    buf_format(line, "  %.*f MB/s", speed < 10 ? 1 : 0, speed);
+    if (state->bytes_total) {
+        const double speed = seconds > 0 ? (double)state->bytes_done / 1e6 / seconds : 0;
+        buf_format(line, "  %.*f MB/s", speed < 10 ? 1 : 0, speed);
+    }
     if (share > 0 && seconds > 0.2) {
-        // Whole seconds from half a minute on would be noise in tenths.
         const double left = seconds / share * (1 - share);
         if (left < 100)
             buf_format(line, "  %.0f s left", left);
