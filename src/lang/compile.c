@@ -157,14 +157,15 @@ static char *find_below(const char *base, const char *const *candidates)
     return found;
 }
 
-// In a build tree header and library are beside the program, once installed in include/ and lib/.
+// In a build tree header and library are beside the program (or above a test), once installed in
+// include/ and lib/.
 static weft_err find_library(struct compile *compile)
 {
     static const char *const headers[] = {"include/weft/weft.h", "../include/weft/weft.h",
                                           "../../include/weft/weft.h", NULL};
-    static const char *const libraries[] = {"libweft.so", "../lib/libweft.so",
-                                            "../lib/*-linux-*/libweft.so", "../lib64/libweft.so",
-                                            NULL};
+    static const char *const libraries[] = {"libweft.so",          "../libweft.so",
+                                            "../lib/libweft.so",   "../lib/*-linux-*/libweft.so",
+                                            "../lib64/libweft.so", NULL};
     char *own, *folder = NULL;
     weft_err err = command_own_path(&own);
     if (!err)

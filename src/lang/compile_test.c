@@ -1,0 +1,218 @@
+// Tests of lang/compile with a compiler that is a shell script: it notes that it was called and makes
+// a program of what it was given. The real compiler builds jobs in test/e2e/50-c-job.sh.
+
+#include "lang/compile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/file.h"
+
+static char root[] = "/tmp/weft-compile-test-XXXXXX";
+
+// Lists every *.h beside the source as included, as cc -MMD would; "error" in the source is one.
+static const char compiler[] =
+    "#!/bin/sh\n"
+    "echo called >>\"$CALLS\"\n"
+    "for word; do\n"
+    "    case $last in -o) out=$word ;; -MF) list=$word ;; esac\n"
+    "    case $word in *.c) source=$word ;; esac\n"
+    "    last=$word\n"
+    "done\n"
+    "if grep -q error \"$source\"; then echo \"$source:1: error\"; exit 1; fi\n"
+    "dir=$(printf %s \"$source\" | sed 's|[^/]*$||')\n"
+    "printf 'job: %s' \"$source\" >\"$list\"\n"
+    "for header in \"$dir\"*.h; do [ -f \"$header\" ] && printf ' %s' \"$header\" >>\"$list\"; done\n"
+    "echo >>\"$list\"\n"
+    "cat \"$source\" \"$dir\"*.h >\"$out\" 2>/dev/null\n"
+    "chmod +x \"$out\"\n";
+
+static void put(const char *path, const char *text)
+{
+    int fd;
+    assert_int_equal(file_create(path, &fd), WEFT_OK);
+    assert_int_equal(file_write(fd, path, text, strlen(text)), WEFT_OK);
+    file_close(fd);
+}
+
+static void set_path(const char *name, const char *below)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", root, below);
+    setenv(name, path, 1);
+}
+
+static int enter(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof root, "/tmp/weft-compile-test-XXXXXX");
+    if (!mkdtemp(root) || chdir(root) != 0)
+        return -1;
+    put("cc.sh", compiler);
+    chmod("cc.sh", 0755);
+    set_path("CC", "cc.sh");
+    set_path("CALLS", "calls");
+    set_path("XDG_CACHE_HOME", "cache");
+    unsetenv("CFLAGS");
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
+}
+
+static int count_calls(void)
+{
+    struct stat status;
+    return stat("calls", &status) == 0 ? (int)(status.st_size / 7) : 0;
+}
+
+// Compiles and compares what the "program" holds. False where there is no libweft.so beside us.
+static bool compile(const char *source, const char *expected)
+{
+    char *program, text[64] = "";
+    int fd;
+    size_t got;
+    const weft_err err =
+        compile_source(&(struct compile_spec){.source = source, .messages = -1}, &program);
+    if (err == WEFT_UNIMPLEMENTED && strstr(err_text(), "beside"))
+        return false;
+    assert_int_equal(err, WEFT_OK);
+    assert_int_equal(file_open(program, &fd), WEFT_OK);
+    assert_int_equal(file_read_at(fd, program, text, sizeof text - 1, 0, &got), WEFT_OK);
+    assert_string_equal(text, expected);
+    file_close(fd);
+    free(program);
+    return true;
+}
+
+static void the_same_content_is_built_once(void **state)
+{
+    (void)state;
+    mkdir("d", 0777);
+    put("a.c", "one"), put("d/b c.c", "one");
+    if (!compile("a.c", "one"))
+        skip();
+    assert_int_equal(count_calls(), 1);
+    compile("a.c", "one");
+    compile("./a.c", "one");
+    compile("d/b c.c", "one");
+    assert_int_equal(count_calls(), 1);
+    put("a.c", "two");
+    compile("a.c", "two");
+    assert_int_equal(count_calls(), 2);
+    put("a.c", "one");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 2);
+}
+
+static void a_changed_header_is_noticed(void **state)
+{
+    (void)state;
+    mkdir("d", 0777);
+    put("a.c", "one"), put("x.h", "-first"), put("d/a.c", "one"), put("d/x.h", "-other");
+    if (!compile("a.c", "one-first"))
+        skip();
+    put("x.h", "-second");
+    compile("a.c", "one-second");
+    assert_int_equal(count_calls(), 2);
+    compile("d/a.c", "one-other");
+    assert_int_equal(count_calls(), 3);
+    compile("a.c", "one-second");
+    put("x.h", "-first");
+    compile("a.c", "one-first");
+    assert_int_equal(count_calls(), 3);
+    unlink("x.h");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 4);
+}
+
+static void other_flags_make_another_program(void **state)
+{
+    (void)state;
+    put("a.c", "one");
+    if (!compile("a.c", "one"))
+        skip();
+    setenv("CFLAGS", "-O3 -DX=1", 1);
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 2);
+    unsetenv("CFLAGS");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 2);
+}
+
+static void a_source_that_does_not_compile_is_tried_again(void **state)
+{
+    (void)state;
+    char *program, text[64] = "";
+    int fd;
+    size_t got;
+    put("a.c", "error");
+    assert_int_equal(file_create_nameless(root, &fd), WEFT_OK);
+    const struct compile_spec spec = {.source = "a.c", .messages = fd};
+    weft_err err = compile_source(&spec, &program);
+    if (err == WEFT_UNIMPLEMENTED)
+        skip();
+    assert_int_equal(err, WEFT_FAILED_PRECONDITION);
+    assert_null(program);
+    assert_int_equal(file_read_at(fd, "messages", text, sizeof text - 1, 0, &got), WEFT_OK);
+    assert_string_equal(text, "a.c:1: error\n");
+    err = compile_source(&spec, &program);
+    assert_int_equal(err, WEFT_FAILED_PRECONDITION);
+    assert_int_equal(count_calls(), 2);
+    file_close(fd);
+    put("a.c", "fixed");
+    compile("a.c", "fixed");
+}
+
+static void a_missing_source_or_compiler_is_told(void **state)
+{
+    (void)state;
+    char *program;
+    const struct compile_spec spec = {.source = "a.c", .messages = -1};
+    assert_int_equal(compile_source(&spec, &program), WEFT_NOT_FOUND);
+    put("a.c", "one");
+    setenv("CC", "no-such-compiler -x", 1);
+    assert_int_equal(compile_source(&spec, &program), WEFT_UNIMPLEMENTED);
+    assert_non_null(strstr(err_text(), "no-such-compiler"));
+    assert_non_null(strstr(err_text(), "apt-get install"));
+}
+
+static void only_a_program_that_calls_weft_main_is_a_job(void **state)
+{
+    (void)state;
+    put("yes", "\177ELF...weft_main_sized...");
+    put("no", "#!/bin/sh\nexit 0\n");
+    assert_int_equal(compile_check_program("yes"), WEFT_OK);
+    assert_int_equal(compile_check_program("no"), WEFT_INVALID_ARGUMENT);
+    assert_int_equal(compile_check_program("none"), WEFT_NOT_FOUND);
+    // The name may lie across the blocks in which the file is read.
+    char *large = calloc(1, (256 << 10) + 16);
+    memset(large, '.', (256 << 10) + 15);
+    memcpy(large + (256 << 10) - 7, "weft_main_sized", 15);
+    put("large", large);
+    free(large);
+    assert_int_equal(compile_check_program("large"), WEFT_OK);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+    const struct CMUnitTest tests[] = {
+        TEST(the_same_content_is_built_once),
+        TEST(a_changed_header_is_noticed),
+        TEST(other_flags_make_another_program),
+        TEST(a_source_that_does_not_compile_is_tried_again),
+        TEST(a_missing_source_or_compiler_is_told),
+        TEST(only_a_program_that_calls_weft_main_is_a_job),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
