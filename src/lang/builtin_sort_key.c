@@ -222,6 +222,8 @@ void sort_order_encode(const struct sort_order *order, weft_bytes line, struct b
 weft_bytes sort_order_decode(const struct sort_order *order, weft_bytes key, size_t line_offset,
                              struct buf *room)
 {
+    if (key.size == 0)
+        return key;
     weft_bytes line = {key.data + line_offset, key.size - line_offset};
     if (!order->is_reversed)
         return line;

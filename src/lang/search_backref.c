@@ -1,0 +1,106 @@
+// glibc's matcher behind an interface of ours. It is slow and takes what memory it likes, but nobody else
+// knows which patterns with back-references match.
+
+#include "lang/search_backref.h"
+
+#include <limits.h>
+#include <regex.h>
+#include <stdlib.h>
+
+struct backref {
+    struct re_pattern_buffer *patterns;  // one per line
+    size_t count;
+    struct re_registers registers;  // allocated by the matcher, used again
+};
+
+static size_t count_lines(weft_bytes text)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < text.size; i++)
+        count += text.data[i] == '\n';
+    return count;
+}
+
+weft_err backref_new(struct backref **backref, weft_bytes text, bool folds_case)
+{
+    *backref = NULL;
+    struct backref *made = calloc(1, sizeof *made);
+    const size_t count = count_lines(text);
+    struct re_pattern_buffer *patterns = calloc(count, sizeof *patterns);
+    if (!made || !patterns) {
+        free(made);
+        free(patterns);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+    }
+    made->patterns = patterns;
+    re_set_syntax(RE_SYNTAX_EGREP | (folds_case ? RE_ICASE : 0));
+    const char *why = NULL;
+    for (size_t i = 0; i < count && !why; i++) {
+        const char *end = text.size ? memchr(text.data, '\n', text.size) : NULL;
+        const size_t size = end ? (size_t)(end - text.data) : text.size;
+        made->count = i + 1;
+        why = re_compile_pattern(size ? text.data : "", size, &patterns[i]);
+        text.data += end ? size + 1 : size;
+        text.size -= end ? size + 1 : size;
+    }
+    if (why) {
+        backref_free(made);
+        return err_set(WEFT_INVALID_ARGUMENT, "the pattern is not valid: %s", why);
+    }
+    *backref = made;
+    return WEFT_OK;
+}
+
+void backref_free(struct backref *backref)
+{
+    if (!backref)
+        return;
+    for (size_t i = 0; i < backref->count; i++)
+        regfree(&backref->patterns[i]);
+    free(backref->registers.start);
+    free(backref->registers.end);
+    free(backref->patterns);
+    free(backref);
+}
+
+// One pattern: the length of the match at *start, which is moved; -1: none, -2: failed.
+static long match_one(struct backref *backref, size_t index, weft_bytes line, size_t *start)
+{
+    struct re_pattern_buffer *pattern = &backref->patterns[index];
+    re_set_registers(pattern, &backref->registers, backref->registers.num_regs,
+                     backref->registers.start, backref->registers.end);
+    pattern->regs_allocated = backref->registers.start ? REGS_REALLOCATE : REGS_UNALLOCATED;
+    const regoff_t size = (regoff_t)line.size, from = (regoff_t)*start;
+    const regoff_t found =
+        re_search(pattern, line.data, size, from, size - from, &backref->registers);
+    if (found < 0)
+        return found;
+    *start = (size_t)found;
+    return backref->registers.end[0] - found;
+}
+
+bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size_t *end,
+                   bool *has_failed)
+{
+    const size_t from = *start;
+    bool has_match = false;
+    if (line.size > INT_MAX) {
+        *has_failed = true;  // its offsets are ints
+        return false;
+    }
+    if (!line.data)
+        line.data = "";
+    for (size_t i = 0; i < backref->count; i++) {
+        size_t at = from;
+        const long length = match_one(backref, i, line, &at);
+        *has_failed |= length < -1;
+        if (length < 0)
+            continue;
+        if (!has_match || at < *start || (at == *start && at + (size_t)length > *end)) {
+            *start = at;
+            *end = at + (size_t)length;
+        }
+        has_match = true;
+    }
+    return has_match && !*has_failed;
+}

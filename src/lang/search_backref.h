@@ -1,0 +1,20 @@
+// glibc's matcher, for patterns with back-references, and as the judge of what is a pattern at all.
+// Thread: one owner.
+#ifndef LANG_SEARCH_BACKREF_H
+#define LANG_SEARCH_BACKREF_H
+
+#include "base/err.h"
+
+struct backref;
+
+// Compiles each line of the text by glibc, with the syntax of `grep -E`. INVALID_ARGUMENT with glibc's
+// own words. *backref is NULL on failure.
+MUST_CHECK weft_err backref_new(struct backref **backref, weft_bytes text, bool folds_case);
+void backref_free(struct backref *backref);
+
+// The leftmost, longest match in the line from *start on, which may be empty; sets *start and *end.
+// *has_failed is set when memory was refused.
+bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size_t *end,
+                   bool *has_failed);
+
+#endif
