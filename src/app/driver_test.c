@@ -361,7 +361,7 @@ static void a_budget_too_small_for_the_slots_means_fewer_slots(void **state)
     scene.options.memory_bytes = 16 << 20;
     run(&scene, &plain_job, "nothing");
     expect_success(&scene, 1);
-    assert_int_equal(driver_summary(scene.driver)->slots, 2);
+    assert_int_equal(driver_summary(scene.driver)->slots, 1);
     tear_down(&scene);
 }
 

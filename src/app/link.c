@@ -148,6 +148,7 @@ bool link_find_in_environment(int *socket_fd, int *page_fd)
     if (!text || sscanf(text, "%d:%d%c", socket_fd, page_fd, &rest) != 2)
         return false;
     unsetenv(LINK_VARIABLE);
+    process_set_name("weft-worker");  // it was executed under the name "exe"
     // Programs that user code starts must not hold the worker's end of the connection open.
     process_close_on_exec(*socket_fd);
     process_close_on_exec(*page_fd);

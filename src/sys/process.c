@@ -236,6 +236,11 @@ void process_open_standard_descriptors(void)
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+void process_set_name(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+}
+
 void process_close_on_exec(int fd)
 {
     const int flags = fcntl(fd, F_GETFD);

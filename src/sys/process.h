@@ -61,6 +61,9 @@ void process_unmap_shared(void *memory, size_t size);
 // reading 0 and writing 1 or 2 still fail as if it were closed.
 void process_open_standard_descriptors(void);
 
+// What ps and top call this process; at most 15 bytes are kept.
+void process_set_name(const char *name);
+
 // Marks a descriptor to be closed on exec, so that programs started by user code do not hold it.
 void process_close_on_exec(int fd);
 
