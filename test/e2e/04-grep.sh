@@ -152,6 +152,15 @@ cat second <(echo) first <(echo) >expected
 gives "and not in the order of their names" expected answer grep '' second first
 gives "nor in the order of completion" big answer -n 3 grep '' big
 
+grep -ahcE a first nothing second first >expected
+gives "-c counts file by file, an empty one too" expected answer grep -c a first nothing second first
+mkdir dir && cp first second dir && cp nothing dir/between
+grep -ahcE a dir/between dir/first dir/second >expected
+gives "-c counts the files of a directory one by one" expected answer grep -c a dir
+generate words 20000000 43 >split
+grep -ahcE 'b' split first >expected
+gives "-c adds up the splits of a large file" expected answer -n 3 grep -c b split first
+
 fails_with "a pattern that cannot be read is wrong usage" 2 'pattern|\(|unmatched' weft run grep '(' text
 fails_with "an open bracket is wrong usage" 2 'pattern|\[|unmatched' weft run grep '[a' text
 fails_with "a wrong repetition is wrong usage" 2 'pattern|\{|content' weft run grep 'a{2,1}' text

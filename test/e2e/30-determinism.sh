@@ -3,9 +3,10 @@
 . "$(dirname "$0")/lib.sh"
 
 mkdir in
-generate words 5000000 301 >in/words
-generate spots 150000 302 >in/spots
-generate bytes 2000000 303 >in/bytes
+generate words 4000000 301 >in/words
+generate spots 100000 302 >in/spots
+# GNU sort 9.1 takes the byte 0x80 for a thousands separator in numbers, in the C locale too.
+generate bytes 1500000 303 | tr '\200' '\201' >in/bytes
 printf 'no end' >in/end
 generate lines 60000 304 >in/lines
 
@@ -36,11 +37,10 @@ run_job() {
 
 for job in wordcount count sort sortkey grep grepo index top; do
     gives "$job with the defaults" $job.expected run_job $job
-    for slots in 1 2 3 7; do
-        for memory in 16M 32M 256M; do
-            gives "$job with $slots slots and $memory" $job.expected \
-                run_job $job --slots $slots --memory $memory
-        done
+    for limits in "1 16M" "1 256M" "2 16M" "2 32M" "3 16M" "3 256M" "7 16M" "7 32M" "7 256M"; do
+        read -r slots memory <<<"$limits"
+        gives "$job with $slots slots and $memory" $job.expected \
+            run_job $job --slots "$slots" --memory "$memory"
     done
     gives "$job with 3 slots, 16M and 9 reducers" $job.expected \
         run_job $job --slots 3 --memory 16M --reducers 9

@@ -63,12 +63,12 @@ exec 9>&-
 
 # With --force the old output stays until the new one is complete.
 echo old >precious && cp precious old && touch "$dir/start"
-corral -s 15 -a 200 -l "$left" -- "$WEFT" run -q ./slow -u 10000 lines -o precious --force
+corral -s 15 -a 200 -l "$left" -- "$WEFT" run -q ./slow -u 10000 lines -o precious --force 2>"$err"
 same "an interrupted run with --force leaves the old output" old precious
 
 # A reader that is not reading: the run waits in a write when the signal comes.
 mkfifo slowly && exec 8<>slowly
-corral -s 2 -g -a 400 -l "$left" -- "$WEFT" run -q sort distinct >slowly
+corral -s 2 -g -a 400 -l "$left" -- "$WEFT" run -q sort distinct >slowly 2>"$err"
 check "Ctrl-C while nobody reads the answer" [ $? = 130 ]
 exec 8>&-
 

@@ -7,7 +7,7 @@ sort distinct >sorted
 mkdir spill disk
 echo old >disk/old
 
-no_space='space|full|ENOSPC|too large'
+no_space='no room|no space|disk is full|too large'
 nospace() { # DIR BYTES ARGUMENT...
     local where=$1 bytes=$2
     shift 2
