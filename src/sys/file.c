@@ -153,6 +153,11 @@ weft_err file_stat_fd(int fd, const char *path, struct file_stat *status)
     return WEFT_OK;
 }
 
+void file_forget(int fd, uint64_t offset, uint64_t size)
+{
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+}
+
 weft_err file_rename(const char *from, const char *to)
 {
     return rename(from, to) == 0 ? WEFT_OK : err_errno("cannot rename %s to %s", from, to);

@@ -41,6 +41,9 @@ struct file_stat {
 MUST_CHECK weft_err file_stat(const char *path, struct file_stat *stat);
 MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *stat);
 
+// Gives the disk space of a stretch back: it reads as zeros. A file system that cannot keeps it.
+void file_forget(int fd, uint64_t offset, uint64_t size);
+
 MUST_CHECK weft_err file_rename(const char *from, const char *to);
 MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine
 MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine

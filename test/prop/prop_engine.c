@@ -303,6 +303,7 @@ static void draw_memory(struct memory_plan *plan)
     plan->held_bytes = draw(65536);
     plan->dataset_bytes = 1 << 16;
     plan->block_bytes = 256 + draw(8192);
+    plan->runs_per_merge = 2 + draw(8);
     plan->chunk_entries = 1 + draw(64);
 }
 

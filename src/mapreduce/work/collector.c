@@ -127,7 +127,7 @@ static weft_err put_record(struct slot *slot, uint32_t range, const struct pair 
     struct pages *pages = &slot->collector.pages;
     if (pair->key.size > UINT32_MAX || pair->bytes.size > UINT32_MAX)
         return refuse_pair(pair);
-    if (pages->bytes_used > slot->collector.combine_above) {
+    if (pages_live_bytes(pages) > slot->collector.combine_above) {
         const weft_err code = collector_combine(slot);
         if (code)
             return code;
@@ -236,7 +236,7 @@ static weft_err empty_tables(struct slot *slot)
     struct collector *c = &slot->collector;
     c->distinct_seen += c->shorts.used + c->wides.used + c->longs.used;
     const weft_err code = collector_drain_tables(slot);
-    if (code || c->pages.bytes_used <= c->pages.bytes_max)
+    if (code || pages_live_bytes(&c->pages) <= c->pages.bytes_max)
         return code;
     return collector_make_room(slot);
 }

@@ -67,6 +67,20 @@ MUST_CHECK weft_err collector_seal(struct slot *slot);
 // Adds a folded number to the buckets, past the tables.
 MUST_CHECK weft_err collector_put_number(struct slot *slot, weft_bytes key, int64_t number);
 
+struct pair_stream;
+
+// Where pairs go when they are spilled.
+struct spilling {
+    struct run_writer *writer;
+};
+
+// Writes a sorted stream, combined if the job combines; closes the stream.
+MUST_CHECK weft_err collector_write_stream(struct slot *slot, struct spilling *spilling,
+                                           struct pair_stream *stream);
+
+// (collector_merge.c) Makes one run of several when there are too many to be read at once.
+MUST_CHECK weft_err collector_merge_runs(struct slot *slot);
+
 // A record of the pair in the pages; NULL: no room.
 struct record *collector_new_record(struct pages *pages, const struct pair *pair);
 

@@ -70,14 +70,14 @@ static void take_fresh(struct collector *c, struct fresh *fresh)
 static bool has_room_for_both(const struct slot *slot)
 {
     const struct pages *pages = &slot->collector.pages;
-    return pages->bytes_used <= pages->bytes_max / 2 &&
-           mem_would_fit(slot->stage->budget, pages->bytes_used);
+    const size_t live = pages_live_bytes(pages);
+    return live <= pages->bytes_max / 2 && mem_would_fit(slot->stage->budget, live);
 }
 
 weft_err collector_combine(struct slot *slot)
 {
     struct collector *c = &slot->collector;
-    const size_t before = c->pages.bytes_used;
+    const size_t before = pages_live_bytes(&c->pages);
     c->combine_above = SIZE_MAX;
     if (c->is_draining || slot->stage->op != FOLD_NONE || !has_room_for_both(slot))
         return WEFT_OK;
@@ -93,7 +93,7 @@ weft_err collector_combine(struct slot *slot)
         return code;
     }
     take_fresh(c, &fresh);
-    const size_t after = c->pages.bytes_used;
+    const size_t after = pages_live_bytes(&c->pages);
     if (after < before / 2)
         c->combine_above = after * TRY_AGAIN_AT > before ? after * TRY_AGAIN_AT : before;
     return WEFT_OK;

@@ -163,14 +163,10 @@ static bool may_compact(const struct slot *slot)
     const uint64_t live = (c->buckets.entry_count + c->buckets.wide_count) * sizeof(struct entry);
     const size_t area = gather_bytes(largest_bucket(&c->buckets), 0);
     return slot->stage->op != FOLD_NONE && !c->has_mixed && !slot->stage->order.compare &&
-           live > c->pages.bytes_used / 2 && area <= slot->stage->memory.area_bytes;
+           live > pages_live_bytes(&c->pages) / 2 && area <= slot->stage->memory.area_bytes;
 }
 
 // ---- spilling
-
-struct spilling {
-    struct run_writer *writer;
-};
 
 static weft_err write_pair(void *owner, const struct pair *pair)
 {
@@ -183,7 +179,7 @@ static weft_err write_total(void *owner, uint64_t prefix, weft_bytes key, int64_
     return run_writer_add(((struct spilling *)owner)->writer, &pair);
 }
 
-static weft_err write_stream(struct spilling *spilling, struct pair_stream *stream)
+static weft_err write_plainly(struct spilling *spilling, struct pair_stream *stream)
 {
     struct pair pair;
     bool has_pair = false;
@@ -191,13 +187,16 @@ static weft_err write_stream(struct spilling *spilling, struct pair_stream *stre
     while (!(code = stream->next(stream, &pair, &has_pair)) && has_pair)
         if ((code = run_writer_add(spilling->writer, &pair)))
             break;
-    stream->close(stream);
+    if (stream->close)
+        stream->close(stream);
     return code;
 }
 
-static weft_err write_combined(struct slot *slot, struct spilling *spilling,
-                               struct pair_stream *stream)
+weft_err collector_write_stream(struct slot *slot, struct spilling *spilling,
+                                struct pair_stream *stream)
 {
+    if (!slot->stage->combine)
+        return write_plainly(spilling, stream);
     const enum slot_mode mode = slot->mode;
     slot->mode = SLOT_COMBINE;
     slot->combined = write_pair;
@@ -213,10 +212,7 @@ static weft_err write_sorted(struct slot *slot, struct spilling *spilling,
     if (slot->stage->op != FOLD_NONE && !slot->collector.has_mixed)
         return gather_fold(sorted, slot->stage->op, false, write_total, spilling);
     struct pair_stream *stream = gather_stream(sorted);
-    if (!stream)
-        return WEFT_RESOURCE_EXHAUSTED;
-    return slot->stage->combine ? write_combined(slot, spilling, stream)
-                                : write_stream(spilling, stream);
+    return stream ? collector_write_stream(slot, spilling, stream) : WEFT_RESOURCE_EXHAUSTED;
 }
 
 // Writes stretch number `pass` of every range as one run. A range larger than the sorting area has
@@ -276,8 +272,9 @@ weft_err collector_spill(struct slot *slot)
     }
     buckets_reset(&c->buckets);
     pages_reset(&c->pages);
+    const weft_err code = collector_merge_runs(slot);
     slot_enter(slot, phase);
-    return WEFT_OK;
+    return code;
 }
 
 weft_err collector_make_room(struct slot *slot)
@@ -344,7 +341,7 @@ weft_err collector_seal(struct slot *slot)
     short_table_free(&slot->collector.shorts, slot->stage->budget);
     wide_table_free(&slot->collector.wides, slot->stage->budget);
     long_table_free(&slot->collector.longs, slot->stage->budget);
-    if (must_be_merged(slot))
+    if (slot->collector.runs.count || must_be_merged(slot))
         code = collector_spill(slot);
     slot->collector.is_sealed = code == WEFT_OK;
     return code;

@@ -106,8 +106,9 @@ struct reading {
     int fd;
     uint64_t base;  // file offset of the buffer's first byte
     size_t filled;
-    uint64_t end;    // of the piece
-    bool is_at_end;  // the buffer ends where the file does
+    uint64_t end;        // of the piece
+    bool is_at_end;      // the buffer ends where the file does
+    bool begins_inside;  // the piece does not begin where the file does
 };
 
 static weft_err grow_buffer(struct reading *r)
@@ -204,7 +205,7 @@ static weft_err skip_begun_line(struct reading *r)
 static weft_err read_lines(struct reading *r)
 {
     weft_err code = WEFT_OK;
-    if (r->base && (code = skip_begun_line(r)))
+    if (r->begins_inside && (code = skip_begun_line(r)))
         return code;
     while (r->base < r->end && !r->slot->has_failed) {
         bool is_last;
@@ -228,7 +229,8 @@ static weft_err map_read(struct slot *slot, const struct input *input, const str
     weft_err code = file_open(input->path, &r.fd);
     if (code)
         return code;
-    r.base = piece->begin ? piece->begin - 1 : 0;
+    r.begins_inside = piece->begin > 0;
+    r.base = piece->begin ? piece->begin - 1 : 0;  // a line that begins at `begin` is ours
     code = read_lines(&r);
     file_close(r.fd);
     return code;

@@ -72,6 +72,8 @@ void pages_reset(struct pages *pages)
     }
     pages->taken.count = 0;
     pages->at = pages->end = NULL;
+    while (pages->spare.count && pages->bytes_used > pages->bytes_max)
+        give_back(pages, pages->spare.items[--pages->spare.count]);
 }
 
 void pages_fini(struct pages *pages)

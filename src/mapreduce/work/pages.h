@@ -35,4 +35,10 @@ void pages_donate(struct pages *pages, void *memory, size_t size);
 void pages_reset(struct pages *pages);
 void pages_fini(struct pages *pages);
 
+// Bytes of pages that hold something; the spare ones hold nothing.
+static inline size_t pages_live_bytes(const struct pages *pages)
+{
+    return pages->bytes_used - pages->spare.count * mem_round(pages->page_bytes);
+}
+
 #endif

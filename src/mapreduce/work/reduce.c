@@ -187,6 +187,8 @@ weft_err reduce_run(struct slot *slot, uint32_t range)
     weft_err code = gather_sorted(&slot->area, buckets, stage->slot_count, range, 0, UINT64_MAX,
                                   &stage->order, &sorted);
     const bool is_folded = holds_only_integers(stage);
+    if (!code && sorted.entry_count + sorted.wide_count == 0)
+        area_fini(&slot->area);  // its share is what the blocks of runs take
     if (!code)
         code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
                                : reduce_sorted(slot, &sorted, is_folded);

@@ -138,6 +138,16 @@ void run_fini(struct run *run)
     *run = (struct run){0};
 }
 
+void run_release(struct run *run)
+{
+    for (uint32_t range = 0; range < run->range_count; range++)
+        if (run->segments[range].size) {
+            file_forget(run->spill->fd, run->segments[range].offset, run->size);
+            break;  // a run is one stretch, from its first segment on
+        }
+    run_fini(run);
+}
+
 static struct block_header describe_block(const struct run_writer *writer, uint64_t payload_bytes,
                                           uint32_t pair_count)
 {

@@ -27,6 +27,7 @@ struct run {
     struct run_segment *segments;  // range_count of them, owned by the run
     uint32_t range_count;
     uint64_t size, pair_count;
+    uint32_t level;  // 0: spilled; else how often its pairs were merged into a larger run
     size_t block_bytes;  // what a reader's buffer will need, unless a pair is larger
 };
 
@@ -55,6 +56,9 @@ MUST_CHECK weft_err run_writer_finish(struct run_writer *writer, struct run *run
 // Frees the writer; what it wrote is overwritten by the next run. NULL is fine.
 void run_writer_cancel(struct run_writer *writer);
 void run_fini(struct run *run);
+
+// Gives the disk space of a run back; it is not read again. Then frees it.
+void run_release(struct run *run);
 
 struct run_reader;
 

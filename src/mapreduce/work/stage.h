@@ -30,6 +30,7 @@ struct memory_plan {
     size_t dataset_bytes;  // pairs kept in memory between stages
     size_t block_bytes;    // blocks of runs
     uint32_t chunk_entries;
+    uint32_t runs_per_merge;  // a slot's runs of one level before they become one of the next
 };
 
 struct stage {
