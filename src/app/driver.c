@@ -347,7 +347,7 @@ weft_err driver_run(struct driver *driver)
     if (driver->output)
         output_abort(driver->output);
     // The reader has seen enough, and said so by leaving: nothing is worth telling.
-    if (!driver->has_reader_left)
+    if (!driver->has_reader_left && !driver->is_silent)
         progress_end(&driver->progress, summary);
     release_signals(driver);
     if (code != WEFT_OK)
@@ -367,6 +367,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
     made->options = spec->options;
     made->owns_process = spec->owns_process;
+    made->is_silent = !spec->owns_process && spec->options->quiet;
     weft_err code = chain_init(&made->chain, spec->job, &spec->options->args);
     if (code == WEFT_OK)
         code =

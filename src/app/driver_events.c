@@ -138,13 +138,19 @@ void driver_step(struct driver *driver, const struct sched_event *event)
     } while (driver->has_deferred && !driver->is_over);
 }
 
+void driver_warn(struct driver *driver, const char *text)
+{
+    if (!driver->is_silent)
+        progress_warn(&driver->progress, text);
+}
+
 // ---- Frames -------------------------------------------------------------------------------------
 
 // The worker broke the rules: its end is all that can still be expected of it.
 static void give_up_worker(struct driver *driver, const char *what)
 {
     snprintf(driver->error, sizeof driver->error, "the worker sent %s", what);
-    progress_warn(&driver->progress, driver->error);
+    driver_warn(driver, driver->error);
     driver->error[0] = 0;
     driver->is_expected_loss = true;
     link_kill(&driver->link);
@@ -440,7 +446,7 @@ static void tell_loss(struct driver *driver, uint32_t stage, const struct sched_
         is_told = true;
     }
     if (!is_told && !driver->is_over)
-        progress_warn(&driver->progress, driver->why);
+        driver_warn(driver, driver->why);
 }
 
 // All work is done: a worker that ends badly now cannot harm it, but the user should know.
@@ -450,7 +456,7 @@ static void take_last_end(struct driver *driver, const struct process_exit *exit
     process_describe_exit(exit, how, sizeof how);
     snprintf(text, sizeof text, "the worker did not end well (%s); the output is complete", how);
     if (!driver->has_bye && !driver->is_over)
-        progress_warn(&driver->progress, text);
+        driver_warn(driver, text);
     driver->has_bye = driver->is_gone = true;
     driver_check_end(driver);
 }

@@ -39,6 +39,7 @@ struct driver_piece {
 struct driver {
     const struct run_options *options;
     bool owns_process;
+    bool is_silent;  // inside a program that did not ask to be told on standard error
     struct chain chain;
     struct inputs inputs;
     struct plan plan;
@@ -117,6 +118,7 @@ void driver_close_link(struct driver *driver);
 // Looks at the page for attempts beyond --task-timeout.
 void driver_check_task_times(struct driver *driver);
 void driver_show_progress(struct driver *driver);
+void driver_warn(struct driver *driver, const char *text);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
 

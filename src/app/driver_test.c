@@ -308,19 +308,35 @@ static void another_thread_cancels_a_run(void **state)
     tear_down(&scene);
 }
 
+static const weft_job last_job = {.name = "last", .map = map, .reduce = weft_identity};
+static const weft_job staged_job = {
+    .name = "first", .map = map, .reduce = weft_identity, .rounds = 2, .next = &last_job};
+
 static void stages_feed_each_other_and_only_the_last_writes(void **state)
 {
     (void)state;
-    static const weft_job last = {.name = "last", .map = map, .reduce = weft_identity};
-    static const weft_job first = {
-        .name = "first", .map = map, .reduce = weft_identity, .rounds = 2, .next = &last};
     struct scene scene;
     set_up(&scene);
-    run(&scene, &first, "nothing");
+    run(&scene, &staged_job, "nothing");
     assert_int_equal(scene.code, WEFT_OK);
     assert_string_equal(scene.log, "open 0 job 0 parts 1 maps 3 samples 0 output 0 done 0\n"
                                    "open 1 job 0 parts 1 maps 1 samples 0 output 0 done 0\n"
                                    "open 2 job 1 parts 1 maps 1 samples 0 output 1 done 0\n");
+    tear_down(&scene);
+}
+
+// What a stage keeps for the next dies with its worker.
+static void a_worker_lost_in_a_later_stage_means_starting_over(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene);
+    run(&scene, &staged_job, "die in stage 1");
+    assert_int_equal(scene.code, WEFT_OK);
+    const char *again = strstr(scene.log, "open 1");
+    expect_text(again, "open 0");
+    expect_text(strstr(again, "open 0"), "open 1");
+    assert_int_equal(counter(&scene, "maps"), 3 + 1 + 1);
     tear_down(&scene);
 }
 
@@ -409,6 +425,7 @@ int main(void)
         cmocka_unit_test(signals_end_the_run_and_leave_nothing),
         cmocka_unit_test(another_thread_cancels_a_run),
         cmocka_unit_test(stages_feed_each_other_and_only_the_last_writes),
+        cmocka_unit_test(a_worker_lost_in_a_later_stage_means_starting_over),
         cmocka_unit_test(top_is_one_more_stage_behind_the_job),
         cmocka_unit_test(a_job_without_reduce_writes_what_its_map_tasks_make),
         cmocka_unit_test(a_budget_too_small_for_the_slots_means_fewer_slots),

@@ -113,6 +113,8 @@ static void misbehave_in_map(struct fake *fake, const Weft__TaskRun *run)
         begin_in_page(fake, run, SIGSEGV);
         raise(SIGKILL);
     }
+    if (is_told(fake, "die in stage 1") && is_first_life && fake->open->stage == 1)
+        raise(SIGKILL);
     if (is_told(fake, "exit always") && is_first_task) {
         begin_in_page(fake, run, 0);
         _exit(7);

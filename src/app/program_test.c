@@ -1,0 +1,238 @@
+// Tests of running jobs from inside a program: this one, which is its own worker.
+
+#include <weft/weft.h>
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/var/tmp/weft-program-XXXXXX";
+
+static void count_lines(weft_task *task, weft_bytes line)
+{
+    weft_counter_add(task, "lines", 1);
+    weft_emit_int(task, line, 1);
+}
+
+static void emit_config(weft_task *task, weft_bytes line)
+{
+    (void)line;
+    const char *option = weft_option(weft_task_args(task), 'x', 0);
+    weft_emit(task, weft_config(task), weft_text(option ? option : "none"));
+}
+
+static void append_config(weft_task *task, weft_bytes value)
+{
+    (void)value;
+    weft_emit(task, weft_config(task), weft_key(task));
+}
+
+static void fail_on_line(weft_task *task, weft_bytes line)
+{
+    weft_fail(task, "no good: %.*s", (int)line.size, line.data);
+}
+
+static void sleep_long(weft_task *task, weft_bytes line)
+{
+    (void)task;
+    (void)line;
+    sleep(600);
+}
+
+static const weft_job counting = {
+    .name = "counting", .map = count_lines, .combine = weft_sum, .reduce = weft_sum};
+static const weft_job configured_next = {.name = "next", .map = append_config};
+static const weft_job configured = {
+    .name = "configured", .map = emit_config, .options = "x:", .next = &configured_next};
+static const weft_job failing = {.name = "failing", .map = fail_on_line};
+static const weft_job sleeping = {.name = "sleeping", .map = sleep_long};
+static const weft_job unknown = {.name = "unknown", .map = count_lines};
+static const weft_job *const jobs[] = {&counting, &configured, &failing, &sleeping, NULL};
+
+static const char *path_of(const char *name)
+{
+    static char paths[4][128];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static weft_run *submit(const weft_job *job, const char *output)
+{
+    const char *const inputs[] = {path_of("input"), NULL};
+    const weft_options options = {
+        .inputs = inputs, .output = path_of(output), .max_attempts = 1, .force = true};
+    return weft_submit(job, &options);
+}
+
+static void expect_file(const char *name, const char *content)
+{
+    char text[256] = "";
+    FILE *file = fopen(path_of(name), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    assert_string_equal(text, content);
+}
+
+static void a_submitted_job_runs_and_counts(void **state)
+{
+    (void)state;
+    weft_run *run = submit(&counting, "output");
+    assert_non_null(run);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_wait(run), WEFT_OK);  // again is fine
+    expect_file("output", "a\t2\nb\t1\n");
+    assert_int_equal(weft_run_counter(run, "lines"), 3);
+    assert_int_equal(weft_run_counter(run, "weft.records_in"), 3);
+    assert_int_equal(weft_run_counter(run, "weft.bytes_in"), 6);
+    assert_int_equal(weft_run_counter(run, "weft.records_out"), 2);
+    assert_int_equal(weft_run_counter(run, "weft.bytes_out"), 8);
+    assert_int_equal(weft_run_counter(run, "nobody"), 0);
+    weft_run_free(run);
+}
+
+static void several_jobs_run_side_by_side(void **state)
+{
+    (void)state;
+    weft_run *runs[4];
+    char names[4][16];
+    for (int i = 0; i < 4; i++) {
+        snprintf(names[i], sizeof names[i], "output%d", i);
+        runs[i] = submit(&counting, names[i]);
+        assert_non_null(runs[i]);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(weft_wait(runs[i]), WEFT_OK);
+        expect_file(names[i], "a\t2\nb\t1\n");
+        unlink(path_of(names[i]));
+        weft_run_free(runs[i]);
+    }
+}
+
+// What was made up at run time travels to the worker, for every stage.
+static void configs_and_options_of_the_moment_reach_the_worker(void **state)
+{
+    (void)state;
+    weft_job next = configured_next, job = configured;
+    char first_bytes[] = "first", next_bytes[] = "next";
+    next.config = weft_text(next_bytes);
+    job.config = weft_text(first_bytes);
+    job.next = &next;
+    const char *const inputs[] = {path_of("input"), NULL}, *const arguments[] = {"-x", "7", NULL};
+    const weft_options options = {
+        .inputs = inputs, .output = path_of("output"), .force = true, .arguments = arguments};
+    weft_run *run = weft_submit(&job, &options);
+    assert_non_null(run);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    expect_file("output", "next\tfirst\nnext\tfirst\nnext\tfirst\n");
+    weft_run_free(run);
+}
+
+static void a_failure_is_told_to_whoever_waits(void **state)
+{
+    (void)state;
+    weft_run *run = submit(&failing, "failed");
+    assert_non_null(run);
+    assert_int_equal(weft_wait(run), WEFT_ABORTED);
+    assert_non_null(strstr(weft_error(), "no good: a"));
+    assert_int_equal(access(path_of("failed"), F_OK), -1);
+    weft_run_free(run);
+}
+
+static void what_cannot_start_is_refused_at_once(void **state)
+{
+    (void)state;
+    assert_null(submit(&unknown, "output"));
+    assert_non_null(strstr(weft_error(), "unknown is not among those given to weft_start"));
+    const char *const arguments[] = {"-q", NULL};
+    const weft_options options = {.arguments = arguments};
+    assert_null(weft_submit(&configured, &options));
+    assert_true(weft_error()[0] != 0);
+}
+
+static void options_of_an_older_size_mean_the_defaults(void **state)
+{
+    (void)state;
+    const char *const inputs[] = {path_of("input"), NULL};
+    weft_options options;
+    memset(&options, 0xff, sizeof options);  // what lies behind the older struct is not ours
+    options.inputs = inputs;
+    options.output = path_of("output");
+    options.force = true;
+    weft_run *run = weft_submit_sized(&counting, &options, offsetof(weft_options, slots));
+    assert_non_null(run);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    weft_run_free(run);
+}
+
+static void freeing_a_run_cancels_it(void **state)
+{
+    (void)state;
+    weft_run *run = submit(&sleeping, "cancelled");
+    assert_non_null(run);
+    weft_run_free(run);
+    run = submit(&sleeping, "cancelled");
+    assert_non_null(run);
+    usleep(50000);
+    weft_run_free(run);
+    assert_int_equal(access(path_of("cancelled"), F_OK), -1);
+    weft_run_free(NULL);
+}
+
+static void the_signals_of_the_program_are_left_alone(void **state)
+{
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);  // children are not even to be waited for
+    weft_run *run = submit(&counting, "output");
+    assert_non_null(run);
+    struct sigaction on_int, on_child;
+    sigaction(SIGINT, NULL, &on_int);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    sigaction(SIGCHLD, NULL, &on_child);
+    assert_ptr_equal(on_int.sa_handler, SIG_DFL);
+    assert_ptr_equal(on_child.sa_handler, SIG_IGN);
+    expect_file("output", "a\t2\nb\t1\n");
+    weft_run_free(run);
+    signal(SIGCHLD, SIG_DFL);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    FILE *file = mkdtemp(folder) ? fopen(path_of("input"), "w") : NULL;
+    return file && fputs("a\nb\na\n", file) > 0 && fclose(file) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path_of("input"));
+    unlink(path_of("output"));
+    const int left = waitpid(-1, NULL, WNOHANG) == -1 ? 0 : -1;  // no child, not even a dead one
+    return rmdir(folder) == 0 ? left : -1;
+}
+
+int main(int argc, char **argv)
+{
+    weft_start(argc, argv, jobs);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_submitted_job_runs_and_counts),
+        cmocka_unit_test(several_jobs_run_side_by_side),
+        cmocka_unit_test(configs_and_options_of_the_moment_reach_the_worker),
+        cmocka_unit_test(a_failure_is_told_to_whoever_waits),
+        cmocka_unit_test(what_cannot_start_is_refused_at_once),
+        cmocka_unit_test(options_of_an_older_size_mean_the_defaults),
+        cmocka_unit_test(freeing_a_run_cancels_it),
+        cmocka_unit_test(the_signals_of_the_program_are_left_alone),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
