@@ -18,8 +18,10 @@ static int verify_directory(const char *directory)
     struct buf text = {0};
     const weft_err err = manifest_verify(directory, &manifest);
     if (!err)
-        buf_format(&text, "%s: %zu parts, %" PRIu64 " records, %" PRIu64 " bytes, all as written\n",
-                   directory, manifest.part_count, manifest.records, manifest.bytes);
+        buf_format(&text,
+                   "%s: %zu part%s, %" PRIu64 " records, %" PRIu64 " bytes, all as written\n",
+                   directory, manifest.part_count, manifest.part_count == 1 ? "" : "s",
+                   manifest.records, manifest.bytes);
     manifest_fini(&manifest);
     return err ? cli_fail(err, false) : cli_print(&text);
 }
