@@ -224,6 +224,8 @@ static uint32_t parse_repeated(struct syntax_parser *parser)
             break;
         if (!read_repeat(parser, &repeat)) {
             parser->brace = parser->at;
+            parser->syntax->has_odd_repeats |=
+                is_assert && parser->at < parser->end && *parser->at == '{';
             break;
         }
         parser->syntax->has_odd_repeats |= is_assert;
