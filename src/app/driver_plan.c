@@ -211,7 +211,9 @@ static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
     for (size_t i = 0; i < count; i++) {
         weft__input__init(&inputs[i]);
         inputs[i].name = (char *)driver->inputs.items[i].name;
-        inputs[i].path = (char *)driver->inputs.items[i].path;
+        // A million of them must fit a frame: nothing is said twice.
+        if (driver->inputs.items[i].path != driver->inputs.items[i].name)
+            inputs[i].path = (char *)driver->inputs.items[i].path;
         inputs[i].size = driver->inputs.items[i].size;
         start->inputs[i] = &inputs[i];
     }

@@ -90,7 +90,10 @@ static weft_err take_inputs(struct worker *worker)
     for (size_t i = 0; i < start->n_inputs; i++) {
         const Weft__Input *input = start->inputs[i];
         worker->inputs[i] = (struct input){
-            .name = input->name, .path = input->path, .size = input->size, .map.registered = -1};
+            .name = input->name,
+            .path = input->path[0] ? input->path : input->name,
+            .size = input->size,
+            .map.registered = -1};
     }
     return WEFT_OK;
 }

@@ -129,7 +129,7 @@ struct  Weft__Input
    */
   char *name;
   /*
-   * what to open; may differ from the name (a spooled standard input)
+   * what to open where that is not the name (a spooled standard input)
    */
   char *path;
   uint64_t size;
