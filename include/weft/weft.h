@@ -223,8 +223,9 @@ WEFT_API weft_reduce_fn weft_identity;  // every pair as it came, sorted by key
 
 typedef struct weft_job {
     const char *name;
-    weft_map_fn *map;         // per record (a line without its end)
-    weft_map_fn *map_block;   // or per block of whole records, line ends included: faster
+    weft_map_fn *map;  // per record (a line without its end)
+    // Or per block of whole records, line ends included: faster. An empty file is one empty block.
+    weft_map_fn *map_block;
     weft_reduce_fn *reduce;   // NULL: map-only, output in input order
     weft_reduce_fn *combine;  // NULL: none. May run any number of times on any grouping of values
     uint32_t (*partition)(weft_bytes key, uint32_t partition_count);  // NULL: ranges of keys

@@ -341,6 +341,9 @@ weft_err driver_run(struct driver *driver)
     struct summary *summary = &driver->summary;
     summary->code = code;
     summary->error = code == WEFT_OK ? NULL : driver->error;
+    // 7 is the end of a queue; here a number left its range, which is the job's failure.
+    if (code == WEFT_OUT_OF_RANGE)
+        driver->exit_code = err_exit_code(WEFT_ABORTED);
     summary->exit_code = driver->exit_code ? driver->exit_code : err_exit_code(code);
     summary->is_output_cut =
         code != WEFT_OK && driver->output && output_bytes_out(driver->output) > 0;

@@ -1,5 +1,6 @@
 // The slot threads of a worker: each takes its commands in order and answers with frames.
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/worker_state.h"
@@ -175,6 +176,17 @@ static void submit_output(struct bench *bench, const Weft__TaskRun *run)
         worker_send_committed(bench->worker, run->kind, run->task, bytes, 0, records);
 }
 
+// A failure in map says at which record it happened, unless its sentence names the file already.
+static void add_place(struct slot *slot)
+{
+    if (!slot->input_name || strstr(slot->error, slot->input_name))
+        return;
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%.800s (at byte %llu of %.160s)", slot->error,
+             (unsigned long long)slot->input_offset, slot->input_name);
+    memcpy(slot->error, text, sizeof slot->error);
+}
+
 static void run_task(struct bench *bench, const Weft__TaskRun *run)
 {
     struct slot *slot = bench->slot;
@@ -187,6 +199,8 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
             slot_fail(slot, code, false);
     }
     page_end(slot->page);
+    if (slot->has_failed && run->kind != WEFT__TASK_KIND__TASK_REDUCE)
+        add_place(slot);
     const bool is_output = slot->mode == SLOT_OUTPUT;
     if (slot->mode == SLOT_COLLECT) {
         if (slot->has_failed) {

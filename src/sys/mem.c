@@ -3,7 +3,8 @@
 // A mapped file that shrinks raises SIGBUS where the data was. The handler puts zeros there and marks
 // the mapping, the attempt that reads it finds the mark at its end and fails with a sentence: nobody
 // dies of another program's truncate(). The table of mappings is fixed and lock-free because a signal
-// handler reads it.
+// handler reads it. What is cut from a page that keeps some of its bytes raises nothing and reads as
+// zeros: that is seen by the file's last byte, which must not have been zero before.
 
 #include "sys/mem.h"
 
@@ -19,7 +20,7 @@
 
 enum {
     PAGE = 4096,
-    HUGE_ABOVE = 1 << 20,
+    ROUND_HUGE_ABOVE = 16 << 20,  // from here on the rest of a huge page does not matter
     MAPS_MAX = 16384,  // more files than that are not mapped: the caller reads them instead
     MAP_TAIL = 64,     // readable zero bytes behind the data, for vector loads
 };
@@ -28,7 +29,7 @@ enum {
 
 size_t mem_round(size_t size)
 {
-    const size_t unit = size > HUGE_ABOVE ? (size_t)MEM_HUGE_PAGE : (size_t)PAGE;
+    const size_t unit = size > ROUND_HUGE_ABOVE ? (size_t)MEM_HUGE_PAGE : (size_t)PAGE;
     return (size + unit - 1) & ~(unit - 1);
 }
 
@@ -71,7 +72,7 @@ void *mem_get(struct mem_budget *budget, size_t size)
     if (rounded < size || !budget_take(budget, rounded))
         return NULL;
     void *memory;
-    if (rounded > HUGE_ABOVE) {
+    if (rounded >= MEM_HUGE_PAGE) {
         memory = map_huge(rounded);
     } else {
         memory = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -112,7 +113,8 @@ static void handle_bus(int number, siginfo_t *info, void *machine)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
     for (int i = 0; i < atomic_load(&mappings_used); i++) {
-        if (at < atomic_load(&mappings[i].begin) || at >= atomic_load(&mappings[i].end))
+        const uintptr_t begin = atomic_load(&mappings[i].begin);
+        if (begin == 0 || at < begin || at >= atomic_load(&mappings[i].end))
             continue;
         atomic_store(&mappings[i].is_cut, 1);
         void *page = (void *)(at & ~(uintptr_t)(PAGE - 1));
@@ -170,12 +172,16 @@ static weft_err map_over_zeros(struct mem_map *map, int fd, const char *path)
         munmap(room, map->mapped_size);
         return code;
     }
-    map->data = room;
     map->registered = register_mapping(room, map->size);
-    if (map->registered >= 0)
+    if (map->registered < 0) {
+        munmap(room, map->mapped_size);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "map %s: too many mapped files", path);
+    }
+    map->data = room;
+    if (!mem_map_is_cut(map))
         return WEFT_OK;
-    munmap(room, map->mapped_size);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "map %s: too many mapped files", path);
+    mem_map_close(map);
+    return err_set(WEFT_FAILED_PRECONDITION, "map %s: it ends in a zero byte", path);
 }
 
 weft_err mem_map_open(struct mem_map *map, const char *path)
@@ -208,7 +214,10 @@ void mem_map_close(struct mem_map *map)
 
 bool mem_map_is_cut(const struct mem_map *map)
 {
-    return map->registered >= 0 && atomic_load(&mappings[map->registered].is_cut) != 0;
+    if (!map->data || map->size == 0)
+        return false;
+    const char last = *(const volatile char *)(map->data + map->size - 1);  // may raise SIGBUS
+    return last == 0 || atomic_load(&mappings[map->registered].is_cut) != 0;
 }
 
 void mem_map_populate(const struct mem_map *map, size_t begin, size_t end)

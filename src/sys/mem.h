@@ -22,7 +22,8 @@ struct mem_budget {
     uint64_t limit;  // 0: none
 };
 
-// Rounds a size to what mem_get really takes: whole huge pages above 1 MiB, whole pages below.
+// Rounds a size to what mem_get really takes: whole huge pages above 16 MiB, whole pages below. From
+// 2 MiB on memory begins at a huge page and has them where it fills them.
 size_t mem_round(size_t size);
 
 // Zeroed memory of mem_round(size) bytes, or NULL when the budget or the machine has no more.
@@ -35,7 +36,8 @@ void mem_put(struct mem_budget *budget, void *memory, size_t size);
 bool mem_would_fit(const struct mem_budget *budget, size_t size);
 
 // A file mapped whole for reading, with at least 64 readable zero bytes behind its end. A file that
-// shrinks under us reads as zeros from there on and is told by mem_map_is_cut. `path` for the error.
+// shrinks under us reads as zeros from there on and is told by mem_map_is_cut. A file whose last byte is
+// zero is refused (FAILED_PRECONDITION), because of it that could not be told.
 struct mem_map {
     const char *data;
     size_t size;

@@ -2,17 +2,23 @@
 // in a nameless file beyond.
 //
 // A segment is a sequence of {u32 key size, u32 value size, key, value}; values are text, as they would
-// have been printed. Written once per range by the slot that reduced it, read by map tasks of the next
-// stage. Thread: any slot; one writer per segment.
+// have been printed. It comes in any number of stretches, cut anywhere, from the slot that reduces the
+// range, and is read by map tasks of the next stage. Thread: any slot; one writer per segment.
 #ifndef MAPREDUCE_WORK_DATASET_H
 #define MAPREDUCE_WORK_DATASET_H
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "sys/mem.h"
 
-struct dataset_segment {
+struct dataset_stretch {
     char *memory;  // NULL: on disk
-    uint64_t size, offset, pair_count;
+    uint64_t size, offset;
+};
+
+struct dataset_segment {
+    VEC(struct dataset_stretch) stretches;
+    uint64_t size;
     bool is_done;
 };
 
@@ -22,7 +28,7 @@ struct dataset {
     uint32_t range_count;
     size_t memory_max;
     _Atomic uint64_t memory_used;
-    int fd;  // -1 until needed
+    int fd;
     _Atomic uint64_t file_size;
     const char *tmp;
 };
@@ -31,9 +37,12 @@ struct dataset *dataset_new(struct mem_budget *budget, uint32_t range_count, siz
                             const char *tmp);
 void dataset_free(struct dataset *dataset);
 
-// Stores a segment, copied. The same range again replaces nothing: the first one counts.
-MUST_CHECK weft_err dataset_put(struct dataset *dataset, uint32_t range, weft_bytes pairs,
-                                uint64_t pair_count);
+// Appends a stretch of an attempt's output, copied. A range that is done stays as it is.
+MUST_CHECK weft_err dataset_append(struct dataset *dataset, uint32_t range, weft_bytes pairs);
+
+// The attempt ended well: the segment is complete. Or it failed: another begins again.
+void dataset_finish(struct dataset *dataset, uint32_t range);
+void dataset_discard(struct dataset *dataset, uint32_t range);
 
 // Reads up to size bytes of a segment from `at`; *got tells how many.
 MUST_CHECK weft_err dataset_read(const struct dataset *dataset, uint32_t range, uint64_t at,

@@ -75,7 +75,7 @@ struct fold_walk {
 
 weft_err gather_overflow(weft_bytes key)
 {
-    return err_set(WEFT_OUT_OF_RANGE, "the sum of key '%.*s' does not fit 64 bits",
+    return err_set(WEFT_OUT_OF_RANGE, "the sum of key '%.*s' overflows: it does not fit 64 bits",
                    (int)(key.size < 64 ? key.size : 64), key.data);
 }
 

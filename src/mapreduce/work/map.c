@@ -229,6 +229,8 @@ static weft_err map_read(struct slot *slot, const struct input *input, const str
     weft_err code = file_open(input->path, &r.fd);
     if (code)
         return code;
+    if (input->size == 0 && slot->stage->job.map_block)
+        feed_block(slot, (weft_bytes){slot->read_buffer, 0}, 0);  // so that every file is seen
     r.begins_inside = piece->begin > 0;
     r.base = piece->begin ? piece->begin - 1 : 0;  // a line that begins at `begin` is ours
     code = read_lines(&r);

@@ -50,11 +50,11 @@ char *text_reserve(struct slot *slot, size_t more)
     if (__builtin_expect(text->capacity - text->size >= more, 1))
         return text->data + text->size;
     const bool is_large = text->size && text->size + more > slot->stage->memory.text_bytes;
-    if (is_large && slot->stage->sink && !hand_on_part(slot))
+    if (is_large && !hand_on_part(slot))
         return NULL;
     if (text->capacity - text->size >= more || grow(slot, text->size + more))
         return text->data + text->size;
-    if (text->size && slot->stage->sink && hand_on_part(slot) && grow(slot, more))
+    if (text->size && hand_on_part(slot) && grow(slot, more))
         return text->data;
     slot_fail(slot,
               err_set(WEFT_RESOURCE_EXHAUSTED,
@@ -124,13 +124,21 @@ void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, in
     slot->text.size = (size_t)(to - slot->text.data);
 }
 
+static weft_err keep(struct slot *slot, weft_bytes text)
+{
+    const weft_err code = dataset_append(slot->stage->kept, slot->piece, text);
+    if (!code)
+        dataset_finish(slot->stage->kept, slot->piece);
+    return code;
+}
+
 weft_err text_submit(struct slot *slot)
 {
     const weft_bytes text = {slot->text.data, slot->text.size};
     const enum phase phase = slot_enter(slot, PHASE_WRITE);
-    const weft_err code =
-        slot->stage->sink ? sink_submit(slot->stage->sink, slot->piece, text, slot->records_out)
-                          : dataset_put(slot->stage->kept, slot->piece, text, slot->records_out);
+    const weft_err code = slot->stage->sink
+                              ? sink_submit(slot->stage->sink, slot->piece, text, slot->records_out)
+                              : keep(slot, text);
     slot_enter(slot, phase);
     slot->text.size = 0;
     slot->has_appended = false;
@@ -139,8 +147,10 @@ weft_err text_submit(struct slot *slot)
 
 void text_discard(struct slot *slot)
 {
-    if (slot->has_appended)
+    if (slot->has_appended && slot->stage->sink)
         sink_discard(slot->stage->sink, slot->piece);
+    else if (slot->has_appended)
+        dataset_discard(slot->stage->kept, slot->piece);
     slot->has_appended = false;
     slot->text.size = 0;
 }

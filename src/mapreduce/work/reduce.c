@@ -175,6 +175,16 @@ static bool holds_only_integers(const struct stage *stage)
     return true;
 }
 
+// Keys may point into mapped input until they are written.
+static weft_err check_mapped_inputs(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->input_count; i++)
+        if (mem_map_is_cut(&stage->inputs[i].map))
+            return err_set(WEFT_DATA_LOSS, "%s became shorter while it was read",
+                           stage->inputs[i].name);
+    return WEFT_OK;
+}
+
 weft_err reduce_run(struct slot *slot, uint32_t range)
 {
     const struct stage *stage = slot->stage;
@@ -192,6 +202,8 @@ weft_err reduce_run(struct slot *slot, uint32_t range)
     if (!code)
         code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
                                : reduce_sorted(slot, &sorted, is_folded);
+    if (!code)
+        code = check_mapped_inputs(stage);
     if (!code && stage->top && stage->kept)
         code = top_keep_largest(slot);
     if (!code)

@@ -49,12 +49,13 @@ static size_t list_kept(const struct text *text, struct kept *list)
 weft_err top_keep_largest(struct slot *slot)
 {
     const size_t total = (size_t)slot->records_out, top = slot->stage->top;
-    if (total <= top)
+    if (total <= top ||
+        slot->has_appended)  // partly handed on already: the last stage sorts it out
         return WEFT_OK;
     // The sorting area is free again: the range's pairs are all in the text.
     const size_t list_bytes = total * sizeof(struct kept);
     if (!area_reserve(&slot->area, list_bytes))
-        return WEFT_OK;  // the last stage sorts them all out
+        return WEFT_OK;
     struct kept *list = slot->area.memory;
     ASSERT(list_kept(&slot->text, list) == total);
     qsort(list, total, sizeof *list, larger_first);
