@@ -35,7 +35,7 @@ done
 
 echo "some words" >words.txt
 fails_with "an unknown verb is wrong usage, with a guess" 2 'did you mean.*run' weft rnu
-fails_with "an unknown job is refused, with a guess" '2|4' 'did you mean.*wordcount' \
+fails_with "an unknown job is not found, with a guess" 4 'did you mean.*wordcount' \
     weft run wordcont words.txt
 fails_with "an unknown option is wrong usage, with a guess" 2 'did you mean.*--memory' \
     weft run --memmory 64M wordcount words.txt

@@ -37,9 +37,9 @@ gives "a pipe of 148 MB in 32M" sorted piped
 is_sanitized || check "stays inside too" [ "$(cat "$dir/peak")" -le $((32 * 1024 * 11 / 10)) ]
 nothing_left "what was spilled is gone"
 
-fails_with "15M is refused, and the least is named" '2|5' '16 ?M' weft run --memory 15M wordcount text
-fails_with "1 byte is refused" '2|5' '16 ?M' weft run --memory 1 wordcount text
-fails_with "0 is refused" '2|5' 'memory' weft run --memory 0 wordcount text
+fails_with "15M is refused, and the least is named" 2 '16 ?M' weft run --memory 15M wordcount text
+fails_with "1 byte is refused" 2 '16 ?M' weft run --memory 1 wordcount text
+fails_with "0 is refused" 2 'memory' weft run --memory 0 wordcount text
 printf 'a\n' >small && printf 'a\t1\n' >expected
 gives "16M is enough for something small" expected answer --memory 16M wordcount small
 gives "16777216 is 16M" expected answer --memory 16777216 wordcount small

@@ -4,24 +4,20 @@
 
 echo words >words
 noinput() { weft run wordcount </dev/null; }
-try noinput
-check "no input is wrong usage, or stdin" eval '[ "$code" = 2 ] && grep -qi input "$err" || [ "$code" = 0 ]'
+fails_with "no input is wrong usage" 2 'no input' noinput
 mkdir hollow
-try weft run wordcount hollow
-check "a directory without files gives nothing or says so" eval '[ "$code" = 0 ] && [ ! -s "$out" ] || grep -q hollow "$err"'
 : >names.txt
-try weft run wordcount @names.txt
-check "an empty @names.txt gives nothing or says so" eval '[ "$code" = 0 ] && [ ! -s "$out" ] || grep -q names.txt "$err"'
+gives "a directory without files gives nothing" names.txt weft run wordcount hollow
+says "and the summary says that there was none" '0 files'
+gives "an empty @names.txt gives nothing" names.txt weft run wordcount @names.txt
 
 fails_with "a missing file: what" 4 'no-such-file' weft run wordcount words no-such-file
 says "and why" 'no such file'
 fails_with "a name that is too long" '2|4|5' 'too long' weft run wordcount "$(head -c 300 /dev/zero | tr '\0' n)"
 ln -s dangling broken && fails_with "a dangling link" 4 'broken' weft run wordcount broken
-ln -s circle circle && fails_with "a link to itself" '1|2|4|5' 'circle' weft run wordcount circle
+ln -s circle circle && fails_with "a link to itself" '1|4' 'circle' weft run wordcount circle
 mkdir deep && cp words deep/ && ln -s dangling deep/broken
-try weft run wordcount deep
-check "a dangling link in a directory is named or left out" eval '
-    [ "$code" = 0 ] && [ "$(cat "$out")" = "words	1" ] || grep -q deep/broken "$err"'
+fails_with "a dangling link in a directory is named" 4 'deep/broken' weft run wordcount deep
 
 if can_be_nobody; then
     mkdir locked && cp words locked/secret && echo mine >secret && chmod 000 secret && chmod 000 locked

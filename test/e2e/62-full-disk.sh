@@ -18,16 +18,16 @@ if is_sanitized || ! ldd "$WEFT" >/dev/null 2>&1; then
     skip "a disk that looks full" "the command takes no preloaded library"
 else
     for bytes in 0 1000 100000 5000000 20000000; do
-        fails_with "the spill directory is full after $bytes bytes" '1|5' "$no_space" \
+        fails_with "the spill directory is full after $bytes bytes" 5 "$no_space" \
             nospace spill $bytes --memory 16M --tmp "$PWD/spill" sort distinct
         says "the message names the directory" 'spill'
         check "nothing stays in it" [ -z "$(ls -A spill)" ]
-        fails_with "the output disk is full after $bytes bytes" '1|5' "$no_space" \
+        fails_with "the output disk is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/new
         says "the message names the output" 'disk'
-        fails_with "the disk of a directory of parts is full after $bytes bytes" '1|5' "$no_space" \
+        fails_with "the disk of a directory of parts is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/parts/ --reducers 4
-        fails_with "with --force it is full after $bytes bytes" '1|5' "$no_space" \
+        fails_with "with --force it is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/old --force
         check "no half output stays, and the old one does" [ "$(ls -A disk):$(cat disk/old)" = old:old ]
     done
@@ -35,8 +35,8 @@ fi
 
 # A limit on the size of any file is the other way a write falls short: SIGXFSZ or EFBIG.
 limited() { (ulimit -f 1000 && weft run "$@"); }
-fails_with "a limit on file size stops the output" '1|5' "$no_space|limit" limited sort distinct -o disk/new
-fails_with "a limit on file size stops the spill" '1|5' "$no_space|limit" \
+fails_with "a limit on file size stops the output" 5 "$no_space|limit" limited sort distinct -o disk/new
+fails_with "a limit on file size stops the spill" 5 "$no_space|limit" \
     limited --memory 16M --tmp spill sort distinct -o disk/new
 check "no half output stays, and the old one does" [ "$(ls -A disk):$(cat disk/old):$(ls -A spill)" = old:old: ]
 
@@ -55,7 +55,7 @@ INSIDE
     printf 'old\nold\n' >expected
     for target in disk/new disk/parts/ "disk/old --force"; do
         # shellcheck disable=SC2086
-        fails_with "a really full disk: -o $target" '1|5' "$no_space" \
+        fails_with "a really full disk: -o $target" 5 "$no_space" \
             corral -l "$left" -- unshare -rm sh inside $target
         same "leaves what was there, and nothing else" expected listing
     done
@@ -71,7 +71,7 @@ code=$?
 ls -A disk >listing
 exit $code
 INSIDE
-    fails_with "a really full spill disk" '1|5' "$no_space" corral -l "$left" -- unshare -m sh inside
+    fails_with "a really full spill disk" 5 "$no_space" corral -l "$left" -- unshare -m sh inside
     check "nothing stays on it" [ ! -s listing ]
     check "and there is no output" [ ! -e sorted.new ]
 else
