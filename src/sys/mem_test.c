@@ -21,29 +21,35 @@ enum { PAGE = 4096, MIB = 1 << 20, EXIT_OF_EARLIER_HANDLER = 44 };
 
 // ---- budgets
 
-static void sizes_are_rounded_to_pages_and_large_ones_to_huge_pages(void **state)
+static void sizes_are_rounded_up_to_whole_pages_once(void **state)
 {
     (void)state;
     assert_int_equal(mem_round(0), 0);
     assert_int_equal(mem_round(1), PAGE);
     assert_int_equal(mem_round(PAGE), PAGE);
     assert_int_equal(mem_round(PAGE + 1), 2 * PAGE);
-    assert_int_equal(mem_round(MIB), MIB);
-    assert_int_equal(mem_round(MIB + 1), 2 * MIB);
-    assert_int_equal(mem_round(2 * MIB + 1), 4 * MIB);
-    for (size_t size = 1; size < 5 * MIB; size += 77777)
-        assert_int_equal(mem_round(mem_round(size)), mem_round(size));
+    for (size_t size = 1; size < 100 * MIB; size += 77777) {
+        const size_t rounded = mem_round(size);
+        assert_true(rounded >= size && rounded - size < MEM_HUGE_PAGE);
+        assert_int_equal(rounded % PAGE, 0);
+        assert_int_equal(mem_round(rounded), rounded);
+        assert_true(mem_round(size + 1) >= rounded);
+    }
 }
 
 static void memory_is_zero_counted_and_comes_back(void **state)
 {
     (void)state;
     struct mem_budget budget = {0};
-    const size_t sizes[] = {1, 100, PAGE, PAGE + 1, MIB, MIB + 1, 3 * MIB};
+    const size_t sizes[] = {1,           100,         PAGE,         PAGE + 1,     MIB,
+                            MIB + 1,     2 * MIB - 1, 2 * MIB,      2 * MIB + 1,  3 * MIB,
+                            4 * MIB + 1, 7 * MIB,     16 * MIB + 1, 17 * MIB + 5, 1};
+    uint64_t largest = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         unsigned char *memory = mem_get(&budget, sizes[i]);
         assert_non_null(memory);
         assert_int_equal(budget.used, mem_round(sizes[i]));
+        largest = budget.used > largest ? budget.used : largest;
         for (size_t at = 0; at < mem_round(sizes[i]); at += 511)
             assert_int_equal(memory[at], 0);
         memset(memory, 0xff, mem_round(sizes[i]));  // all of what it was rounded to is ours
@@ -52,20 +58,32 @@ static void memory_is_zero_counted_and_comes_back(void **state)
     }
     mem_put(&budget, NULL, 12345);
     assert_int_equal(budget.used, 0);
-    assert_int_equal(budget.peak, 4 * MIB);
+    assert_int_equal(budget.peak, largest);
 }
 
 static void large_memory_begins_at_a_huge_page(void **state)
 {
     (void)state;
     struct mem_budget budget = {0};
-    for (size_t size = MIB + 1; size < 9 * MIB; size += MIB) {
+    for (size_t size = 2 * MIB; size < 9 * MIB; size += MIB + PAGE) {
         char *memory = mem_get(&budget, size);
         assert_non_null(memory);
         assert_int_equal((uintptr_t)memory % MEM_HUGE_PAGE, 0);
         memory[size - 1] = 1;
         mem_put(&budget, memory, size);
+        assert_int_equal(budget.used, 0);
     }
+}
+
+// Tables that have grown are given on in pieces.
+static void memory_may_come_back_in_pieces_of_whole_pages(void **state)
+{
+    (void)state;
+    struct mem_budget budget = {0};
+    char *memory = mem_get(&budget, 4 * MIB);
+    assert_non_null(memory);
+    for (size_t at = 0; at < 4 * MIB; at += 64 << 10)
+        mem_put(&budget, memory + at, 64 << 10);
     assert_int_equal(budget.used, 0);
 }
 
@@ -306,9 +324,10 @@ int main(void)
     mem_map_close(&map);
     sigaction(SIGBUS, NULL, &our_handler);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_rounded_to_pages_and_large_ones_to_huge_pages),
+        cmocka_unit_test(sizes_are_rounded_up_to_whole_pages_once),
         cmocka_unit_test(memory_is_zero_counted_and_comes_back),
         cmocka_unit_test(large_memory_begins_at_a_huge_page),
+        cmocka_unit_test(memory_may_come_back_in_pieces_of_whole_pages),
         cmocka_unit_test(a_budget_refuses_what_would_go_beyond_it),
         cmocka_unit_test(sizes_no_machine_has_are_refused_and_not_counted),
         cmocka_unit_test(threads_that_share_a_budget_never_pass_it),

@@ -34,7 +34,7 @@ static void see_block(weft_task *task, weft_bytes block)
     const char *begin = block.data;
     const uint64_t offset = weft_input_offset(task);
     block_count++;
-    assert_true(block.size > 0);
+    assert_true(block.size > 0 || slot_of_task(task)->stage->inputs->size == 0);
     for (weft_bytes line; weft_next_line(&block, &line);) {
         struct seen *now = &seen[seen_count++];
         *now = (struct seen){.offset = offset + (uint64_t)(line.data - begin), .size = line.size};
@@ -224,6 +224,21 @@ static void records_and_bytes_in_are_counted(void **state)
     }
 }
 
+static void an_empty_file_is_one_empty_block_and_no_line(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    for (int is_line = 0; is_line < 2; is_line++) {
+        open_for_reading(&rig, is_line ? &line_job : &block_job, weft_text(""), false, 4096);
+        forget_lines();
+        rig_map_all(&rig);
+        assert_int_equal(block_count, is_line ? 0 : 1);
+        assert_int_equal(seen_count, 0);
+        assert_int_equal(rig.slots[0].records_in, 0);
+        rig_fini(&rig);
+    }
+}
+
 static void several_pieces_are_one_attempt(void **state)
 {
     (void)state;
@@ -396,6 +411,7 @@ int main(void)
         cmocka_unit_test(lines_longer_than_the_buffer_come_whole),
         cmocka_unit_test(mapped_blocks_end_at_line_ends),
         cmocka_unit_test(records_and_bytes_in_are_counted),
+        cmocka_unit_test(an_empty_file_is_one_empty_block_and_no_line),
         cmocka_unit_test(several_pieces_are_one_attempt),
         cmocka_unit_test(a_file_that_shrinks_while_read_is_data_loss_with_its_name),
         cmocka_unit_test(a_file_that_shrinks_while_mapped_is_data_loss_with_its_name),

@@ -40,20 +40,13 @@ static inline void rig_expect(weft_err code)
     assert_int_equal(code, WEFT_OK);
 }
 
-// Room enough that nothing is spilled.
+// Room enough that nothing is spilled, pages small enough that there are some.
 static inline struct memory_plan rig_plan(void)
 {
-    return (struct memory_plan){.page_bytes = 64 << 10,
-                                .collect_bytes = 32 << 20,
-                                .combine_bytes = 1 << 20,
-                                .table_bytes = 1 << 20,
-                                .area_bytes = 16 << 20,
-                                .read_bytes = 64 << 10,
-                                .text_bytes = 1 << 20,
-                                .held_bytes = 1 << 20,
-                                .dataset_bytes = 1 << 20,
-                                .block_bytes = 16 << 10,
-                                .chunk_entries = 31};
+    struct memory_plan plan;
+    assert_true(memory_plan_make(&plan, 256 << 20, RIG_SLOTS, RIG_RANGES_MAX));
+    plan.page_bytes = 64 << 10;
+    return plan;
 }
 
 static inline void rig_init(struct rig *rig, const weft_job *job, weft_bytes text)
