@@ -246,7 +246,7 @@ bool pattern_next_match(struct pattern *pattern, weft_bytes line, size_t *start,
         return false;
     if (pattern->backref)
         return next_match_by_backref(pattern, line, start, end);
-    if (pattern->is_complete && pattern->search_count == 1) {
+    if (pattern->is_complete && pattern->search_count == 1 && !pattern->syntax.has_odd_repeats) {
         const char *place =
             search_next(&pattern->searches[0], line.data + *start, line.size - *start);
         if (!place)

@@ -112,6 +112,8 @@ static void matches_are_leftmost_and_longest(void **unused)
         {"ab\nb+", "abbb", "[ab][bb]"},
         {"", "abc", ""},
         {"^*b", "ab", ""},  // a line that matches, and no match: grep has two minds about it
+        {"{", "a{b", ""},
+        {"a{", "a{b", "[a{]"},
         {"aXb|Xb", "aaXb", "[aXb]"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
