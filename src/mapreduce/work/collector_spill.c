@@ -322,6 +322,7 @@ static weft_err squeeze_shorts(struct slot *slot)
     weft_err code = put_shorts(slot, entries, count);
     if (!code)
         code = put_shorts(slot, c->shorts.aside.items, c->shorts.aside.count);
+    c->shorts.aside.count = 0;  // else emptying what is left of the tables would add them again
     c->is_draining = false;
     c->pages.bytes_max = limit;
     if (bytes % c->pages.page_bytes == 0)
