@@ -7,7 +7,13 @@ void pages_init(struct pages *pages, struct mem_budget *budget, size_t page_byte
     *pages = (struct pages){.budget = budget, .page_bytes = page_bytes, .bytes_max = bytes_max};
 }
 
-// Takes a page of `size` bytes on the list of taken ones.
+static void give_back(struct pages *pages, struct page page)
+{
+    mem_put(pages->budget, page.memory, page.size);
+    pages->bytes_used -= mem_round(page.size);
+}
+
+// Takes a page of `size` bytes on the list of taken ones. Spare pages make way for one of another size.
 static char *take_page(struct pages *pages, size_t size)
 {
     struct page *page = VEC_NEXT(&pages->taken);
@@ -16,12 +22,16 @@ static char *take_page(struct pages *pages, size_t size)
     if (size == pages->page_bytes && pages->spare.count) {
         *page = pages->spare.items[--pages->spare.count];
     } else {
-        if (pages->bytes_used + mem_round(size) > pages->bytes_max)
+        const size_t bytes = mem_round(size);
+        while (pages->spare.count && (pages->bytes_used + bytes > pages->bytes_max ||
+                                      !mem_would_fit(pages->budget, bytes)))
+            give_back(pages, pages->spare.items[--pages->spare.count]);
+        if (pages->bytes_used + bytes > pages->bytes_max)
             return NULL;
         *page = (struct page){mem_get(pages->budget, size), size};
         if (!page->memory)
             return NULL;
-        pages->bytes_used += mem_round(size);
+        pages->bytes_used += bytes;
     }
     pages->taken.count++;
     return page->memory;
@@ -43,12 +53,6 @@ void *pages_alloc(struct pages *pages, size_t size)
     pages->at = memory + size;
     pages->end = memory + pages->page_bytes;
     return memory;
-}
-
-static void give_back(struct pages *pages, struct page page)
-{
-    mem_put(pages->budget, page.memory, page.size);
-    pages->bytes_used -= mem_round(page.size);
 }
 
 void pages_donate(struct pages *pages, void *memory, size_t size)
