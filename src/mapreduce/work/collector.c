@@ -6,6 +6,7 @@
 
 enum {
     JUDGE_AFTER = 1 << 17,  // distinct keys seen before the tables are judged
+    MAKE_ROOM_TRIES = 3,
 };
 
 void collector_init(struct collector *collector)
@@ -85,10 +86,31 @@ void collector_reset(struct collector *collector, struct slot *slot)
 
 // ---- buckets, with room made when there is none
 
+// Compacting may not free a chunk, spilling then does. When it does not either, others have the memory.
+static weft_err make_room_again(struct slot *slot, int *tries)
+{
+    if (++*tries <= MAKE_ROOM_TRIES)
+        return collector_make_room(slot);
+    return err_set(WEFT_RESOURCE_EXHAUSTED,
+                   "no memory for one more pair; give more --memory or fewer --slots");
+}
+
 static weft_err put_entry(struct slot *slot, uint32_t range, struct entry entry)
 {
+    int tries = 0;
     while (!buckets_add(&slot->collector.buckets, range, entry)) {
-        const weft_err code = collector_make_room(slot);
+        const weft_err code = make_room_again(slot, &tries);
+        if (code)
+            return code;
+    }
+    return WEFT_OK;
+}
+
+static weft_err put_wide_entry(struct slot *slot, uint32_t range, struct wide_entry wide)
+{
+    int tries = 0;
+    while (!buckets_add_wide(&slot->collector.buckets, range, wide)) {
+        const weft_err code = make_room_again(slot, &tries);
         if (code)
             return code;
     }
@@ -194,13 +216,7 @@ static weft_err put_number(struct slot *slot, uint64_t prefix, weft_bytes key, i
     const bool is_wide = key.size - 9 < 8 && key.data[key.size - 1];
     if (is_wide && number == 1 && !slot->stage->order.compare) {
         const uint64_t low = bytes_prefix((weft_bytes){key.data + 8, key.size - 8});
-        while (
-            !buckets_add_wide(&slot->collector.buckets, range, (struct wide_entry){prefix, low})) {
-            const weft_err room = collector_make_room(slot);
-            if (room)
-                return room;
-        }
-        return WEFT_OK;
+        return put_wide_entry(slot, range, (struct wide_entry){prefix, low});
     }
     const struct pair pair = {.prefix = prefix, .key = key, .number = number, .type = VALUE_INT};
     return put_record(slot, range, &pair);

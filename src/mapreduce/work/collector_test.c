@@ -1,0 +1,117 @@
+// Tests of the collector: what is emitted comes out folded, whatever way it takes through tables, buckets
+// and runs, in any budget that is enough; and it gives its memory back.
+
+#include "mapreduce/work/slot_testing.h"
+
+static void map_nothing(weft_task *task, weft_bytes line)
+{
+    (void)task, (void)line;
+}
+
+static const weft_job sum_job = {.name = "sum", .map = map_nothing, .reduce = weft_sum};
+static const weft_job sort_job = {.name = "sort", .map = map_nothing, .reduce = weft_identity};
+
+static void begin(struct rig *rig)
+{
+    rig_open(rig);
+    slot_begin_attempt(&rig->slots[0], SLOT_COLLECT, 0);
+}
+
+static void emit(struct rig *rig, const char *key, int64_t value)
+{
+    weft_emit_int(&rig->slots[0].hot, weft_text(key), value);
+}
+
+static void finish(struct rig *rig)
+{
+    emit_flush(&rig->slots[0]);
+    if (rig->slots[0].has_failed)
+        print_error("%s\n", rig->slots[0].error);
+    assert_false(rig->slots[0].has_failed);
+    rig_seal(rig);
+    rig_reduce_all(rig);
+}
+
+// ---- sums
+
+static void a_sum_that_leaves_64_bits_on_the_way_comes_back(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const char *const keys[] = {"short", "wider than 8", "longer than sixteen bytes"};
+    rig_init(&rig, &sum_job, weft_text(""));
+    begin(&rig);
+    for (size_t i = 0; i < 3; i++) {
+        emit(&rig, keys[i], INT64_MAX);
+        emit(&rig, keys[i], INT64_MAX);
+        emit(&rig, keys[i], 5);
+        emit(&rig, keys[i], -INT64_MAX);
+        emit(&rig, keys[i], -INT64_MAX);
+        emit(&rig, keys[i], INT64_MIN);
+        emit(&rig, keys[i], INT64_MIN);
+        emit(&rig, keys[i], INT64_MAX);
+        emit(&rig, keys[i], INT64_MAX);
+    }
+    finish(&rig);
+    rig_check_output(&rig, "longer than sixteen bytes\t3\nshort\t3\nwider than 8\t3\n");
+    rig_fini(&rig);
+}
+
+// ---- in little memory
+
+// Small pairs until something is spilled; what they took is free for a large one.
+static void a_large_pair_fits_where_small_ones_were_spilled(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    static char value[200 << 10];
+    memset(value, 'v', sizeof value);
+    rig_init(&rig, &sort_job, weft_text(""));
+    rig.stage.memory.collect_bytes = 1 << 20;
+    begin(&rig);
+    weft_task *task = &rig.slots[0].hot;
+    uint32_t count = 0;
+    for (; rig.slots[0].collector.runs.count == 0; count++) {
+        char key[16];
+        weft_emit(task, (weft_bytes){key, (size_t)snprintf(key, 16, "%08u", count)},
+                  (weft_bytes){value, 20});
+    }
+    for (int i = 0; i < 20; i++)
+        weft_emit(task, weft_text("large"), (weft_bytes){value, sizeof value});
+    finish(&rig);
+    size_t size;
+    char *text = rig_output(&rig, &size);
+    assert_int_equal(size, count * (8 + 1 + 20 + 1) + 20 * (5 + 1 + sizeof value + 1));
+    free(text);
+    rig_fini(&rig);
+}
+
+// The budget may be used up by others while this slot holds nothing that could be spilled.
+static void a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const weft_job *const jobs[] = {&sum_job, &sort_job};
+    const char *const keys[] = {"short", "wider than 8", "longer than sixteen bytes"};
+    for (size_t i = 0; i < 6; i++) {
+        rig_init(&rig, jobs[i % 2], weft_text(""));
+        begin(&rig);
+        rig.budget.limit = rig.budget.used;
+        emit(&rig, keys[i / 2], 1);
+        emit_flush(&rig.slots[0]);
+        assert_true(rig.slots[0].has_failed && rig.slots[0].is_final);
+        assert_int_equal(rig.slots[0].code, WEFT_RESOURCE_EXHAUSTED);
+        assert_non_null(strstr(rig.slots[0].error, "--memory"));
+        rig_fini(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_that_leaves_64_bits_on_the_way_comes_back),
+        cmocka_unit_test(a_large_pair_fits_where_small_ones_were_spilled),
+        cmocka_unit_test(a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
