@@ -131,23 +131,32 @@ static void merge_by_order(struct entry *entries, struct entry *scratch, size_t 
 static void sort_ties(struct entry *entries, struct entry *scratch, size_t count,
                       const struct tie *tie);
 
-// A group whose keys tie in tie->depth bytes: the next 8 bytes become the prefix for a while.
-static void sort_deeper(struct entry *entries, struct entry *scratch, size_t count,
-                        const struct tie *tie)
+static bool has_more(const struct entry *entries, size_t count, size_t depth)
+{
+    for (size_t i = 0; i < count; i++)
+        if (key_from(entries[i], depth).size > 0)
+            return true;
+    return false;
+}
+
+// A group whose keys tie in tie->depth bytes: the next 8 bytes become the prefix for a while. What all of
+// them share is passed by in a loop, not by a call for every 8 bytes: keys may have megabytes.
+static void sort_deeper(struct entry *entries, struct entry *scratch, size_t count, struct tie tie)
 {
     const uint64_t prefix = entries[0].prefix;
-    bool has_more = false;
-    for (size_t i = 0; i < count && !has_more; i++)
-        has_more = key_from(entries[i], tie->depth).size > 0;
-    if (!has_more ||
-        count <= 8) {  // only sizes and tasks are left to tell them apart, or they are few
-        merge_by_order(entries, scratch, count, tie);
-        return;
+    bool is_told_apart = false;
+    while (!is_told_apart && count > 8 && has_more(entries, count, tie.depth)) {
+        for (size_t i = 0; i < count; i++)
+            entries[i].prefix = bytes_prefix(key_from(entries[i], tie.depth));
+        is_told_apart = differing_bits(entries, count) != 0;
+        tie.depth += is_told_apart ? 0 : 8;
     }
-    for (size_t i = 0; i < count; i++)
-        entries[i].prefix = bytes_prefix(key_from(entries[i], tie->depth));
-    sort_by_prefix(entries, scratch, count, false);
-    sort_ties(entries, scratch, count, tie);
+    if (is_told_apart) {
+        sort_by_prefix(entries, scratch, count, false);
+        sort_ties(entries, scratch, count, &tie);
+    } else {  // they are few, or only sizes and tasks are left
+        merge_by_order(entries, scratch, count, &tie);
+    }
     for (size_t i = 0; i < count; i++)
         entries[i].prefix = prefix;
 }
@@ -172,7 +181,7 @@ static void sort_ties(struct entry *entries, struct entry *scratch, size_t count
         if (end - begin > 1 && !is_all_values(entries + begin, end - begin)) {
             const struct tie deeper = {tie->order, tie->depth + 8,
                                        tie->depth ? tie->prefix : entries[begin].prefix};
-            sort_deeper(entries + begin, scratch + begin, end - begin, &deeper);
+            sort_deeper(entries + begin, scratch + begin, end - begin, deeper);
         }
         begin = end;
     }
