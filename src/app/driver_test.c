@@ -2,9 +2,20 @@
 // program with a job is.
 
 #include "app/driver.h"
-#include "app/driver_testing.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "app/driver_testing.h"
 
 static size_t read_file(const char *name, char *text, size_t text_size)
 {
