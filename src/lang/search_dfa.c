@@ -20,6 +20,8 @@ enum {
     STATE_FIRST = 2,
     STATES_AT_FIRST = 16,
     LINE_END = '\n',
+    SKIP_WORTH = 16,  // bytes skipped at once that make up for the try
+    SKIP_PAUSE = 16,  // bytes before the next try, when they were fewer
 };
 
 // What is beside a place.
@@ -127,10 +129,17 @@ static uint32_t find_state(struct dfa *dfa, struct state wanted, const uint32_t 
     return dfa->buckets[bucket] = (uint32_t)dfa->states.count - 1;
 }
 
+// What no assert asks about is not told apart: fewer states, and longer stays in each.
+static enum neighbour as_far_as_it_matters(const struct dfa *dfa, enum neighbour before)
+{
+    const bool matters =
+        before == BESIDE_WORD ? dfa->program->has_word_assert : dfa->program->has_line_assert;
+    return matters ? before : BESIDE_OTHER;
+}
+
 static uint32_t start_state(struct dfa *dfa, enum neighbour before)
 {
-    if (!dfa->program->has_assert)
-        before = BESIDE_OTHER;
+    before = as_far_as_it_matters(dfa, before);
     const uint32_t first = 0;
     if (!dfa->starts[before]) {
         const uint32_t state =
@@ -238,7 +247,7 @@ static uint32_t make_transition(struct dfa *dfa, uint32_t from, unsigned char by
         return start_state(dfa, BESIDE_LINE_EDGE);
     const struct state wanted = {
         .count = byte == LINE_END ? 0 : take(dfa, reached_count, byte),
-        .before = dfa->program->has_assert ? neighbour_of(byte) : BESIDE_OTHER,
+        .before = as_far_as_it_matters(dfa, neighbour_of(byte)),
         .has_match = has_match,
     };
     return find_state(dfa, wanted, dfa->next);
@@ -257,24 +266,55 @@ static uint32_t step_slowly(struct dfa *dfa, uint32_t from, unsigned char byte)
     return next;
 }
 
+// Behind the bytes that lead nowhere else, four at a time: that the state stays the same is guessed by the
+// processor, so that no step waits for the one before it.
+static const unsigned char *skip_loop(const uint32_t *row, uint32_t state, const unsigned char *at,
+                                      const unsigned char *end)
+{
+    while (end - at >= 4 && row[at[0]] == state && row[at[1]] == state && row[at[2]] == state &&
+           row[at[3]] == state)
+        at += 4;
+    return at;
+}
+
+// Steps until `end`, or until it is known that the line matches (*state is STATE_MATCHED then).
+static const unsigned char *run(struct dfa *dfa, uint32_t *state, const unsigned char *at,
+                                const unsigned char *end)
+{
+    uint32_t now = 256 * *state;
+    for (; at < end; at++) {
+        uint32_t next = dfa->table[now + *at];
+        if (next <= 256) {
+            if (next == 0)
+                next = 256 * step_slowly(dfa, now / 256, *at);
+            if (next <= 256) {
+                *state = next / 256;
+                return at;
+            }
+        }
+        now = next;
+    }
+    *state = now / 256;
+    return at;
+}
+
 const char *dfa_search(struct dfa *dfa, const char *text, size_t size)
 {
     const unsigned char *at = (const unsigned char *)text, *const end = at + size;
-    uint32_t state = 256 * start_state(dfa, BESIDE_LINE_EDGE);
+    uint32_t state = start_state(dfa, BESIDE_LINE_EDGE);
+    // Skipping where every second byte leads elsewhere would make the processor guess wrong, so it is
+    // tried now and then, and more often while it helps.
     while (at < end && !dfa->has_failed) {
-        uint32_t next = dfa->table[state + *at];
-        if (next <= 256) {
-            if (next == 0)
-                next = 256 * step_slowly(dfa, state / 256, *at);
-            if (next == 256 * STATE_MATCHED)
-                return (const char *)at;
-        }
-        state = next;
-        at++;
+        const unsigned char *start = at;
+        at = skip_loop(dfa->table + 256 * state, 256 * state, at, end);
+        const size_t stride = at - start >= SKIP_WORTH ? 1 : SKIP_PAUSE;
+        at = run(dfa, &state, at, (size_t)(end - at) > stride ? at + stride : end);
+        if (state == STATE_MATCHED)
+            return (const char *)at;
     }
     if (dfa->has_failed || size == 0 || end[-1] == LINE_END)
         return NULL;
-    return step_slowly(dfa, state / 256, LINE_END) == STATE_MATCHED ? (const char *)end : NULL;
+    return step_slowly(dfa, state, LINE_END) == STATE_MATCHED ? (const char *)end : NULL;
 }
 
 ptrdiff_t dfa_match(struct dfa *dfa, weft_bytes line, size_t start)

@@ -99,7 +99,10 @@ static bool build_node(struct program *program, uint32_t index)
     case NODE_REPEAT:
         return build_repeat(program, node);
     case NODE_ASSERT:
-        program->has_assert = true;
+        if (node->assert == ASSERT_LINE_START || node->assert == ASSERT_LINE_END)
+            program->has_line_assert = true;
+        else
+            program->has_word_assert = true;
         return add_step(program, (struct step){.kind = STEP_ASSERT, .assert = node->assert});
     case NODE_BACKREF:
         return build_any_text(program);

@@ -25,7 +25,7 @@ struct step {
 struct program {
     const struct syntax *syntax;  // borrowed, for its sets
     VEC(struct step) steps;       // begins with the first
-    bool has_assert;
+    bool has_line_assert, has_word_assert;
 };
 
 // INVALID_ARGUMENT when the pattern is too large. program_fini in every case.
