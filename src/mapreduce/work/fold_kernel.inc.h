@@ -1,7 +1,8 @@
 // The body of a folding kernel, included once per instruction set with
 //   KERNEL_NAME      the function's name
 //   MATCH(keys, key) a mask of the places in the 4 keys that hold `key`
-// Three loops, so that the common ones carry no choice: ones, sums, anything.
+// Several loops, so that the common ones carry no choice: ones and sums that cannot leave 64 bits, sums
+// that may, anything.
 
 static void put_aside(struct short_table *table, uint64_t key, int64_t value)
 {
@@ -30,6 +31,15 @@ static inline int64_t *find_place(struct short_table *table, uint64_t key, uint6
     }
 }
 
+// No sum grows by more when these values are added.
+static inline uint64_t growth_of(const int64_t *values, size_t count)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= (uint64_t)values[i] ^ (uint64_t)values[i] << 1;  // at least the value without sign
+    return bits < FOLD_SAFE_SUM / (count + 1) ? bits * count : FOLD_SAFE_SUM;
+}
+
 #define EACH_KEY(body)                                                                             \
     for (size_t i = 0; i < count; i++) {                                                           \
         __builtin_prefetch(table->buckets + (short_hash(keys[i + FOLD_AHEAD]) >> shift), 0, 1);    \
@@ -44,14 +54,19 @@ void KERNEL_NAME(struct short_table *shared, const uint64_t *keys, const int64_t
     struct short_table copy = *shared, *table = &copy;  // a copy the compiler can keep in registers
     const uint32_t shift = 64 - table->bits;
     const uint64_t mask = (UINT64_C(1) << table->bits) - 1;
-    if (!values && op == FOLD_SUM) {
+    if (values && op == FOLD_SUM && table->sum_max < FOLD_SAFE_SUM)
+        table->sum_max += growth_of(values, count);
+    const bool is_safe = op == FOLD_SUM && table->sum_max < FOLD_SAFE_SUM;
+    if (is_safe && !values) {
         EACH_KEY(*place = is_new ? 1 : *place + 1;)
+    } else if (is_safe) {
+        EACH_KEY(*place = is_new ? values[i] : *place + values[i];)
     } else if (op == FOLD_SUM) {
         EACH_KEY(
-            int64_t sum = 0;
-            if (__builtin_expect(__builtin_add_overflow(is_new ? 0 : *place, values[i], &sum), 0)) {
+            const int64_t value = values ? values[i] : 1; int64_t sum = 0;
+            if (__builtin_expect(__builtin_add_overflow(is_new ? 0 : *place, value, &sum), 0)) {
                 put_aside(table, keys[i], *place);
-                sum = values[i];
+                sum = value;
             } *place = sum;)
     } else {
         EACH_KEY(const int64_t value = values ? values[i] : 1; if (is_new) *place = value;

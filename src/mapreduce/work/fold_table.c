@@ -133,7 +133,7 @@ struct fold_aside *short_table_squeeze(struct short_table *table, struct pages *
     *memory_bytes = kept;
     table->buckets = NULL;
     table->bits = 0;
-    table->used = 0;
+    table->used = table->sum_max = 0;
     return entries;
 }
 
@@ -149,7 +149,7 @@ void short_table_clear(struct short_table *table)
 {
     if (table->buckets)
         memset(table->buckets, 0, sizeof *table->buckets << table->bits);
-    table->used = 0;
+    table->used = table->sum_max = 0;
     table->aside.count = 0;
 }
 

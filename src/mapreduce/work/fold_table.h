@@ -52,6 +52,7 @@ struct short_table {
     struct short_bucket *buckets;
     uint32_t bits;  // 2^bits buckets
     uint64_t used;
+    uint64_t sum_max;  // no sum of it is larger, ones not counted
     VEC(struct fold_aside) aside;
 };
 
@@ -85,6 +86,9 @@ static inline bool fold_number(enum fold_op op, int64_t *total, int64_t value)
         return true;
     }
 }
+
+// From here on sums may leave 64 bits; nobody counts ones long enough to get from here to there.
+#define FOLD_SAFE_SUM (UINT64_C(1) << 62)
 
 #define FOLD_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
 
