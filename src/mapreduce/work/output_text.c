@@ -7,14 +7,13 @@
 
 enum { TEXT_BYTES_MIN = 64 << 10 };
 
-// Hands what there is to the sink, or fails: pairs kept for the next stage have to be in one piece.
+// Hands on what there is; false: the attempt has failed.
 static bool hand_on_part(struct slot *slot)
 {
-    if (!slot->stage->sink)
-        return false;
     const enum phase phase = slot_enter(slot, PHASE_WRITE);
-    const weft_err code =
-        sink_append(slot->stage->sink, slot->piece, (weft_bytes){slot->text.data, slot->text.size});
+    const weft_bytes text = {slot->text.data, slot->text.size};
+    const weft_err code = slot->stage->sink ? sink_append(slot->stage->sink, slot->piece, text)
+                                            : dataset_append(slot->stage->kept, slot->piece, text);
     slot_enter(slot, phase);
     slot->has_appended = true;
     slot->text.size = 0;
