@@ -89,11 +89,10 @@ static weft_err take_inputs(struct worker *worker)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %zu inputs", start->n_inputs);
     for (size_t i = 0; i < start->n_inputs; i++) {
         const Weft__Input *input = start->inputs[i];
-        worker->inputs[i] = (struct input){
-            .name = input->name,
-            .path = input->path[0] ? input->path : input->name,
-            .size = input->size,
-            .map.registered = -1};
+        worker->inputs[i] = (struct input){.name = input->name,
+                                           .path = input->path[0] ? input->path : input->name,
+                                           .size = input->size,
+                                           .map.registered = -1};
     }
     return WEFT_OK;
 }
@@ -293,6 +292,20 @@ static weft_err begin_stage(struct worker *worker, struct stage *stage, struct s
     return WEFT_OK;
 }
 
+// Between stages pairs are kept twice: those read and those written, an eighth of the memory each.
+static weft_err plan_memory(struct worker *worker, struct stage *stage)
+{
+    const bool has_kept = worker->chain.stage_count > 1 || worker->start->top;
+    const uint64_t all = worker->budget.limit, kept = has_kept ? all / 4 : 0;
+    if (!memory_plan_make(&stage->memory, all - kept, worker->slot_count, stage->range_count))
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "the memory budget is too small for %u slots; "
+                       "give more --memory or fewer --slots",
+                       worker->slot_count);
+    stage->memory.dataset_bytes = (size_t)(kept / 2);
+    return WEFT_OK;
+}
+
 static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
 {
     struct stage *stage = malloc(sizeof *stage), *before = worker->stage;
@@ -305,15 +318,12 @@ static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
         stage->source = before->kept;
         before->kept = NULL;
     }
-    if (!memory_plan_make(&stage->memory, worker->budget.limit, worker->slot_count,
-                          stage->range_count))
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "the memory budget is too small for %u slots; "
-                       "give more --memory or fewer --slots",
-                       worker->slot_count);
+    weft_err code = plan_memory(worker, stage);
+    if (code)
+        return code;
     map_inputs(worker, stage);
     worker->stage = stage;
-    weft_err code = open_output(worker, stage, open);
+    code = open_output(worker, stage, open);
     if (!code)
         code = begin_stage(worker, stage, before);
     for (uint32_t i = 0; i < worker->slot_count && !code; i++)

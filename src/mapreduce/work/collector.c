@@ -21,7 +21,7 @@ static size_t table_share(const struct memory_plan *plan)
     return plan->table_bytes * 5 / 2;
 }
 
-static void set_pages_limit(struct collector *collector, const struct slot *slot)
+void collector_limit_pages(struct collector *collector, const struct slot *slot)
 {
     const struct memory_plan *plan = &slot->stage->memory;
     const bool uses_tables = slot->stage->op != FOLD_NONE && !collector->is_direct;
@@ -32,7 +32,7 @@ weft_err collector_begin(struct collector *collector, struct slot *slot)
 {
     const struct stage *stage = slot->stage;
     pages_init(&collector->pages, stage->budget, stage->memory.page_bytes, 0);
-    set_pages_limit(collector, slot);
+    collector_limit_pages(collector, slot);
     collector->combine_above = stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
     if (!buckets_init(&collector->buckets, &collector->pages, stage->range_count,
                       stage->memory.chunk_entries))
@@ -81,7 +81,7 @@ void collector_reset(struct collector *collector, struct slot *slot)
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
     collector->fold_count = collector->distinct_seen = 0;
     collector->combine_above = slot->stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
-    set_pages_limit(collector, slot);
+    collector_limit_pages(collector, slot);
 }
 
 // ---- buckets, with room made when there is none
@@ -242,7 +242,7 @@ static weft_err judge_tables(struct slot *slot)
         return code;
     c->is_direct = true;
     free_tables(c, slot->stage->budget);
-    set_pages_limit(c, slot);
+    collector_limit_pages(c, slot);
     return WEFT_OK;
 }
 
@@ -270,7 +270,7 @@ static weft_err make_short_room(struct slot *slot, size_t count)
     if (code || short_table_has_room(&c->shorts, count))
         return code;
     c->is_direct = true;  // no memory for even the smallest table
-    set_pages_limit(c, slot);
+    collector_limit_pages(c, slot);
     return WEFT_OK;
 }
 

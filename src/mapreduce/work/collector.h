@@ -84,6 +84,9 @@ MUST_CHECK weft_err collector_merge_runs(struct slot *slot);
 // A record of the pair in the pages; NULL: no room.
 struct record *collector_new_record(struct pages *pages, const struct pair *pair);
 
+// What the pages may take: the slot's share, less the tables' while those are in use.
+void collector_limit_pages(struct collector *collector, const struct slot *slot);
+
 // (collector_combine.c) Runs the job's combiner over what is in memory, when that may pay.
 MUST_CHECK weft_err collector_combine(struct slot *slot);
 

@@ -296,6 +296,7 @@ weft_err collector_make_room(struct slot *slot)
         if (after < before / 2) {
             c->is_direct = false;  // keys repeat after all: the tables are worth it again
             c->fold_count = c->distinct_seen = 0;
+            collector_limit_pages(c, slot);
             return WEFT_OK;
         }
     }

@@ -106,11 +106,80 @@ static void a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill(void 
     }
 }
 
+// Counts as the output says them, and how many lines it has.
+static uint64_t sum_of_output(struct rig *rig, uint64_t *lines)
+{
+    size_t size;
+    char *text = rig_output(rig, &size);
+    uint64_t sum = 0;
+    *lines = 0;
+    for (weft_bytes rest = {text, size}, line; weft_next_line(&rest, &line); ++*lines)
+        sum += strtoull((const char *)memchr(line.data, '\t', line.size) + 1, NULL, 10);
+    free(text);
+    return sum;
+}
+
+// Keys that never come again, then few that often do, then many that come twice: to the buckets, back
+// to the tables, and the tables emptied again and again while the buckets fill up.
+static uint32_t key_number(uint32_t i)
+{
+    if (i < 200000)
+        return i;
+    return i < 1200000 ? i % 3000 : 10000000 + i / 2;
+}
+
+// Tables in use leave the pages that much less.
+static void check_shares(struct rig *rig)
+{
+    const struct collector *c = &rig->slots[0].collector;
+    assert_false(c->is_direct);
+    size_t tables = 0;
+    tables += c->shorts.buckets ? sizeof *c->shorts.buckets << c->shorts.bits : 0;
+    tables += c->wides.slots ? sizeof *c->wides.slots << c->wides.bits : 0;
+    assert_true(tables > 0);
+    assert_true(c->pages.bytes_max + tables <= rig->stage.memory.collect_bytes);
+}
+
+static void run_changing_keys(struct rig *rig, const char *tail, uint64_t bytes)
+{
+    enum { EMITS = 2600000 };
+    char cuts[RIG_RANGES_MAX][3];
+    rig_init(rig, &sum_job, weft_text(""));
+    rig->stage.range_count = RIG_RANGES_MAX;
+    rig->budget.limit = bytes;
+    assert_true(memory_plan_make(&rig->stage.memory, bytes, 1, RIG_RANGES_MAX));
+    for (uint32_t i = 0; i < RIG_RANGES_MAX; i++, rig->cut_count++) {
+        snprintf(cuts[i], 3, "%02u", i * 100 / RIG_RANGES_MAX);
+        rig->cuts[i] = weft_text(cuts[i]);
+    }
+    begin(rig);
+    for (uint32_t i = 0; i < EMITS; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%08u%s", key_number(i) * 2654435761u % 99999989, tail);
+        emit(rig, key, 1);
+    }
+    check_shares(rig);
+    finish(rig);
+    uint64_t lines;
+    assert_int_equal(sum_of_output(rig, &lines), EMITS);
+    assert_true(lines > 890000);
+    rig_fini(rig);
+}
+
+static void keys_that_change_their_ways_stay_inside_the_budget(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    run_changing_keys(&rig, "", 10 << 20);
+    run_changing_keys(&rig, "wider", 10 << 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sum_that_leaves_64_bits_on_the_way_comes_back),
         cmocka_unit_test(a_large_pair_fits_where_small_ones_were_spilled),
+        cmocka_unit_test(keys_that_change_their_ways_stay_inside_the_budget),
         cmocka_unit_test(a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

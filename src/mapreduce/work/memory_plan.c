@@ -43,7 +43,6 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
     plan->collect_bytes = (size_t)share - others;
     plan->page_bytes = clamp(power_of_two_below(plan->collect_bytes / 16), 64 * KIB, 2 * MIB);
     plan->combine_bytes = clamp(plan->collect_bytes / 8, 4 * plan->page_bytes, 16 * MIB);
-    plan->dataset_bytes = (size_t)(bytes / 8);
     plan->block_bytes = clamp(share / 256, 8 * KIB, 256 * KIB);
     // A reducing slot reads every run of every slot, a block each: up to three levels of them.
     plan->runs_per_merge =

@@ -28,6 +28,9 @@ static bool grow(struct slot *slot, size_t needed)
     size_t capacity = text->capacity ? text->capacity : TEXT_BYTES_MIN;
     while (capacity < needed)
         capacity *= 2;
+    const size_t share = slot->stage->memory.text_bytes;
+    if (capacity > share)
+        capacity = needed > share ? needed : share;
     char *data = mem_get(slot->stage->budget, capacity);
     if (!data && capacity != needed) {
         capacity = needed;
