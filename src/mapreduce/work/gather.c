@@ -44,6 +44,9 @@ weft_err gather_sorted(struct area *area, const struct buckets *const *slots, si
         if (slots[i]->wides)
             wide_count += stretch(bucket_count(slots[i], &slots[i]->wides[range]), first, max);
     }
+    *sorted = (struct sorted){0};
+    if (entry_count + wide_count == 0)
+        return WEFT_OK;
     if (!area_reserve(area, gather_bytes(entry_count, wide_count)))
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "no memory to sort %llu pairs; give more --memory or fewer --slots",
