@@ -101,7 +101,12 @@ static struct run_writer *writer_new(struct spill *spill)
 static void check_segment(struct spill *spill, uint32_t pair_count, const struct key_order *order)
 {
     struct run_segment segment = {0, spill->size, pair_count};
-    const struct run run = {spill, &segment, 1, spill->size, pair_count, 512};
+    const struct run run = {.spill = spill,
+                            .segments = &segment,
+                            .range_count = 1,
+                            .size = spill->size,
+                            .pair_count = pair_count,
+                            .block_bytes = 512};
     struct spill again_spill = spill_new();
     struct run_writer *writer = writer_new(&again_spill);
     uint32_t digest, again_digest;
