@@ -43,7 +43,7 @@ static inline void rig_expect(weft_err code)
 // Room enough that nothing is spilled, pages small enough that there are some.
 static inline struct memory_plan rig_plan(void)
 {
-    struct memory_plan plan;
+    struct memory_plan plan = {.dataset_bytes = 1 << 20};
     assert_true(memory_plan_make(&plan, 256 << 20, RIG_SLOTS, RIG_RANGES_MAX));
     plan.page_bytes = 64 << 10;
     return plan;
