@@ -1,6 +1,9 @@
-// index: for every word the files it is in. A word occurs in a file again and again, so each slot
-// remembers for the most recent words that they were emitted for the block at hand. Not for longer: an
-// attempt that fails is forgotten by the engine, and what it had emitted must be emitted again.
+// index: for every word the files it is in. A word occurs in a file again and again, so each slot remembers the
+// most recent words and does not emit them again.
+//
+// That is right though attempts fail and what they emitted is forgotten: a word is left out only where
+// it was seen before, in the same file at a smaller offset. Its first place in the file is never left
+// out, whichever attempt at that place counts in the end.
 
 #include "lang/builtin.h"
 
@@ -9,19 +12,22 @@
 #include <stdlib.h>
 
 enum {
-    SEEN_BITS = 14,
+    SEEN_BITS = 15,
     SEEN_WORD_BYTES_MAX = 27,  // longer words are rare, and simply emitted
 };
 
-// 32 bytes, half a line of the cache; all of them half a megabyte.
+// 32 bytes, half a line of the cache; all of them a megabyte.
 struct seen {
-    uint32_t block;  // the number of the block it was seen in
+    uint32_t block;  // the block it was seen in, as index counts them
     uint8_t size;
     char word[SEEN_WORD_BYTES_MAX];
 };
 
 struct index {
-    uint32_t block;  // counts calls; 0 is none
+    uint32_t block;        // counts calls from 1
+    uint32_t first_block;  // since then the blocks were of one file, each behind the one before
+    uint32_t file;
+    uint64_t offset;
     struct seen seen[1 << SEEN_BITS];
 };
 
@@ -36,13 +42,13 @@ static size_t place_of(weft_bytes word)
     return mixed >> (64 - SEEN_BITS);
 }
 
-// Whether the word was seen in this block; now it is.
+// Whether the word was seen before in this file; now it is.
 static bool see(struct index *index, weft_bytes word)
 {
     if (word.size > SEEN_WORD_BYTES_MAX)
         return false;
     struct seen *seen = &index->seen[place_of(word)];
-    if (seen->block == index->block && seen->size == word.size &&
+    if (seen->block >= index->first_block && seen->size == word.size &&
         memcmp(seen->word, word.data, word.size) == 0)
         return true;
     seen->block = index->block;
@@ -51,14 +57,23 @@ static bool see(struct index *index, weft_bytes word)
     return false;
 }
 
+static void begin_block(struct index *index, uint32_t file, uint64_t offset)
+{
+    if (++index->block == 0) {  // after four thousand million blocks
+        memset(index->seen, 0, sizeof index->seen);
+        index->block = index->first_block = 1;
+    }
+    if (index->block == 1 || file != index->file || offset <= index->offset)
+        index->first_block = index->block;
+    index->file = file;
+    index->offset = offset;
+}
+
 static void emit_words(weft_task *task, weft_bytes block)
 {
     struct index *index = weft_state(task);
     const weft_bytes file = weft_text(weft_input_name(task));
-    if (++index->block == 0) {
-        memset(index->seen, 0, sizeof index->seen);
-        index->block = 1;
-    }
+    begin_block(index, weft_input_index(task), weft_input_offset(task));
     weft_words words;
     weft_words_init(&words, block);
     for (weft_bytes word; weft_next_word(&words, &word);)

@@ -232,10 +232,14 @@ weft_bytes sort_order_decode(const struct sort_order *order, weft_bytes key, siz
     if (!to)
         return (weft_bytes){"", 0};
     line.size -= 2;  // the end, FF FF
-    for (size_t i = 0; i < line.size; i++) {
-        const char byte = (char)~line.data[i];
-        *to++ = byte;
-        i += byte == 0;  // the mark behind a NUL
+    for (size_t i = 0; i < line.size; i++)
+        to[i] = (char)~line.data[i];
+    // NUL is rare, and only behind it is there a mark to drop.
+    const char *from = memchr(to, 0, line.size), *const end = to + line.size;
+    to = from ? room->data + (from - room->data) : to + line.size;
+    while (from && from < end) {
+        *to++ = *from;
+        from += *from == 0 ? 2 : 1;
     }
     room->size = (size_t)(to - room->data);
     return buf_bytes(room);
