@@ -1,7 +1,8 @@
 // The ready-made reducers. Each gives the same bytes whatever was combined before: integers are added up
 // in 128 bits and doubles exactly, so that a partial result never rounds or overflows; least, largest,
-// distinct and top are by a total order. weft_first and weft_collect depend on the order of the values,
-// weft_count on their number: called to combine, they hand the values on.
+// distinct and top are by a total order; the first of a part stands for the part, since parts are told
+// apart by their tasks. weft_collect needs all values, weft_count their number: called to combine, they
+// hand the values on.
 
 #include "base/exact_sum.h"
 #include "base/number.h"
@@ -268,9 +269,7 @@ void weft_count(weft_task *task, weft_bytes key, weft_values *values)
 void weft_first(weft_task *task, weft_bytes key, weft_values *values)
 {
     struct pair pair;
-    if (task_is_combining(task))
-        weft_identity(task, key, values);
-    else if (values_next(values, &pair))
+    if (values_next(values, &pair))
         emit_as_it_came(task, key, &pair);
 }
 

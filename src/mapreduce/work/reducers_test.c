@@ -337,7 +337,9 @@ static void first_and_collect_keep_the_order_of_values(void **unused)
     feed_back();
     assert_string_equal(reduced(weft_collect), "b\t-7\t\t0.5");
     reduce(weft_first, true);
+    assert_int_equal(play.emitted_count, 1);
     feed_back();
+    play_add(pair_of_text("later"));
     assert_string_equal(reduced(weft_first), "b");
 }
 
