@@ -8,6 +8,7 @@
 
 struct kept {
     int64_t count;
+    bool is_number;
     const char *record;  // {u32 key size, u32 value size, key, value}
 };
 
@@ -18,9 +19,12 @@ static weft_bytes key_of(const struct kept *kept)
     return (weft_bytes){kept->record + 8, size};
 }
 
+// What is no number comes before all: the last stage is to see and refuse it.
 static int larger_first(const void *left, const void *right)
 {
     const struct kept *a = left, *b = right;
+    if (a->is_number != b->is_number)
+        return a->is_number ? 1 : -1;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
     return bytes_compare(key_of(a), key_of(b));
@@ -40,7 +44,8 @@ static size_t list_kept(const struct text *text, struct kept *list)
         struct kept kept = {.record = text->data + at};
         uint32_t sizes[2];
         memcpy(sizes, kept.record, sizeof sizes);
-        number_read_int((weft_bytes){kept.record + 8 + sizes[0], sizes[1]}, &kept.count);
+        const weft_bytes value = {kept.record + 8 + sizes[0], sizes[1]};
+        kept.is_number = number_read_int(value, &kept.count);
         list[count++] = kept;
     }
     return count;
