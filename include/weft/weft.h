@@ -242,6 +242,7 @@ typedef struct weft_job {
     const char *usage;            // for -h: a line on what it does, then its options
     // Called in driver and worker before anything runs: may change the job to suit its options.
     weft_err (*configure)(struct weft_job *job, const weft_args *args);
+    const char *argument_names;  // for -h and errors, such as "PATTERN"; NULL: ARGUMENT
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.

@@ -271,6 +271,28 @@ static weft_err take_item(struct parse *parse, const struct options_request *req
     return err || parse->options->job ? err : note_option(parse, item);
 }
 
+// The job's arguments as help and errors name them: "PATTERN".
+static void append_argument_names(struct buf *buf, const weft_job *job)
+{
+    if (job->argument_names && job->arguments)
+        buf_append_text(buf, job->argument_names);
+    for (uint32_t i = 0; !job->argument_names && i < job->arguments; i++)
+        buf_append_text(buf, i ? " ARGUMENT" : "ARGUMENT");
+}
+
+static weft_err missing_argument(const weft_job *job, size_t given)
+{
+    struct buf names = {0};
+    append_argument_names(&names, job);
+    const weft_err err = err_set(WEFT_INVALID_ARGUMENT,
+                                 "%s needs %s before the inputs%s\n  try: -h behind the job shows "
+                                 "how to use it",
+                                 job->name ? job->name : "the job", buf_text(&names),
+                                 given ? ", and not all of it was given" : "");
+    buf_fini(&names);
+    return err;
+}
+
 static weft_err check_complete(const struct run_options *options)
 {
     if (!options->job)
@@ -278,11 +300,7 @@ static weft_err check_complete(const struct run_options *options)
                        "no job is named\n  try: weft run wordcount FILE..., or weft run -h");
     if (options->args.argument_count == options->job->arguments)
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s needs %u argument%s before the inputs, %zu given\n  try: -h behind the job "
-                   "shows how to use it",
-                   options->job->name ? options->job->name : "the job", options->job->arguments,
-                   options->job->arguments == 1 ? "" : "s", options->args.argument_count);
+    return missing_argument(options->job, options->args.argument_count);
 }
 
 static bool has_json(char *const *words, size_t count)
@@ -467,8 +485,9 @@ void options_format_job_help(struct buf *buf, const char *program, const weft_jo
     const char *usage = job->usage ? job->usage : "A job.";
     buf_format(buf, "Usage: %s [options]%s", program,
                job->options && *job->options ? " [job options]" : "");
-    for (uint32_t i = 0; i < job->arguments; i++)
-        buf_append_text(buf, " ARGUMENT");
+    if (job->arguments)
+        buf_append_text(buf, " ");
+    append_argument_names(buf, job);
     buf_format(buf, " INPUT...\n\n%s", usage);
     if (usage[0] && usage[strlen(usage) - 1] != '\n')
         buf_append_text(buf, "\n");

@@ -14,7 +14,8 @@
 #include "sys/file.h"
 
 static const weft_job sort_job = {.name = "sort", .options = "nrk:"};
-static const weft_job grep_job = {.name = "grep", .options = "ivo", .arguments = 1};
+static const weft_job grep_job = {
+    .name = "grep", .options = "ivo", .arguments = 1, .argument_names = "PATTERN"};
 static const weft_job count_job = {.name = "count", .reduce = weft_sum};
 
 static weft_err resolve(void *owner, const char *word, const weft_job **job)
@@ -124,9 +125,28 @@ static void the_jobs_arguments_come_before_the_inputs(void **state)
     assert_int_equal(options.input_count, 2);
     assert_string_equal(options.inputs[0], "f1");
     options_fini(&options);
-    REFUSED("grep needs 1 argument before the inputs, 0 given\n"
+    REFUSED("grep needs PATTERN before the inputs\n"
             "  try: -h behind the job shows how to use it",
             "grep", "-v");
+}
+
+static void arguments_are_called_by_their_names(void **state)
+{
+    (void)state;
+    struct run_options options;
+    struct buf help = {0};
+    weft_job job = {.name = "ship", .arguments = 2};
+    char *const words[] = {"here", NULL};
+    assert_int_equal(parse(&options, &job, words), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "ship needs ARGUMENT ARGUMENT before the inputs, and not"));
+    options_fini(&options);
+    job.argument_names = "FROM TO";
+    assert_int_equal(parse(&options, &job, words), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "ship needs FROM TO before the inputs, and not all of"));
+    options_fini(&options);
+    options_format_job_help(&help, "ship", &job);
+    assert_non_null(strstr(buf_text(&help), "Usage: ship [options] FROM TO INPUT..."));
+    buf_fini(&help);
 }
 
 static void the_worker_reads_the_same_from_the_jobs_words(void **state)
@@ -324,6 +344,7 @@ int main(void)
         cmocka_unit_test(what_is_left_open_is_zero),
         cmocka_unit_test(behind_the_job_its_letters_are_its_own),
         cmocka_unit_test(the_jobs_arguments_come_before_the_inputs),
+        cmocka_unit_test(arguments_are_called_by_their_names),
         cmocka_unit_test(the_worker_reads_the_same_from_the_jobs_words),
         cmocka_unit_test(a_program_parses_its_own_line_by_the_same_rules),
         cmocka_unit_test(a_program_named_as_job_gets_the_rest_untouched),

@@ -169,8 +169,9 @@ const weft_job builtin_grep = {
     .teardown = teardown,
     .options = "civoF",
     .arguments = 1,
+    .argument_names = "PATTERN",
     .usage = "Prints the lines that match PATTERN, in input order, as LC_ALL=C grep -ahE does.\n"
-             "The first argument is the pattern; no match is no error.\n"
+             "No match is no error.\n"
              "  -c    only how many, a line per file    -v  the lines that do not match\n"
              "  -i    upper and lower case ASCII letters are the same\n"
              "  -o    only what matches, each match on a line of its own\n"
