@@ -100,7 +100,7 @@ static weft_err run_program(const struct run_options *options)
         err = err_set(WEFT_INVALID_ARGUMENT, "%s is not a program that can be run\n  try: chmod +x",
                       options->job_word);
     if (!err)
-        err = compile_check_program(program);
+        err = compile_check_program(program, options->job_word);
     while (options->program_words[count])
         count++;
     char **arguments = err ? NULL : calloc(count + 2, sizeof *arguments);

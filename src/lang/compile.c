@@ -422,7 +422,7 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
 
 // ---- Programs ----------------------------------------------------------------------------------------------
 
-weft_err compile_check_program(const char *path)
+weft_err compile_check_program(const char *path, const char *name)
 {
     // The name that the macro weft_main calls stands in every program that does, unless it is linked
     // statically and stripped.
@@ -443,5 +443,5 @@ weft_err compile_check_program(const char *path)
         return err;
     return err_set(WEFT_INVALID_ARGUMENT,
                    "%s is not a job\n  a program that is one calls weft_main(argc, argv, &job)",
-                   path);
+                   name);
 }

@@ -191,16 +191,17 @@ static void only_a_program_that_calls_weft_main_is_a_job(void **state)
     (void)state;
     put("yes", "\177ELF...weft_main_sized...");
     put("no", "#!/bin/sh\nexit 0\n");
-    assert_int_equal(compile_check_program("yes"), WEFT_OK);
-    assert_int_equal(compile_check_program("no"), WEFT_INVALID_ARGUMENT);
-    assert_int_equal(compile_check_program("none"), WEFT_NOT_FOUND);
+    assert_int_equal(compile_check_program("yes", "yes.c"), WEFT_OK);
+    assert_int_equal(compile_check_program("no", "no.c"), WEFT_INVALID_ARGUMENT);
+    assert_memory_equal(err_text(), "no.c is not a job\n", 18);
+    assert_int_equal(compile_check_program("none", "none"), WEFT_NOT_FOUND);
     // The name may lie across the blocks in which the file is read.
     char *large = calloc(1, (256 << 10) + 16);
     memset(large, '.', (256 << 10) + 15);
     memcpy(large + (256 << 10) - 7, "weft_main_sized", 15);
     put("large", large);
     free(large);
-    assert_int_equal(compile_check_program("large"), WEFT_OK);
+    assert_int_equal(compile_check_program("large", "large"), WEFT_OK);
 }
 
 int main(void)
