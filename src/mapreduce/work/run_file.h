@@ -27,7 +27,7 @@ struct run {
     struct run_segment *segments;  // range_count of them, owned by the run
     uint32_t range_count;
     uint64_t size, pair_count;
-    uint32_t level;  // 0: spilled; else how often its pairs were merged into a larger run
+    uint32_t level;      // 0: spilled; else how often its pairs were merged into a larger run
     size_t block_bytes;  // what a reader's buffer will need, unless a pair is larger
 };
 
