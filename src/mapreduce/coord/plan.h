@@ -30,9 +30,9 @@ enum {
     PLAN_RANGES_WANTED_MAX = 2048,
     PLAN_RANGES_MAX = 4096,
 
-    // 32 x 64 KiB is 2 MiB at most, enough for some thousand keys, read in a few milliseconds.
+    // 32 x 16 KiB is 512 KiB at most, enough for some thousand keys, read in a millisecond or two.
     PLAN_SAMPLES_MAX = 32,
-    PLAN_SAMPLE_BYTES = 64 << 10,
+    PLAN_SAMPLE_BYTES = 16 << 10,
 
     PLAN_MAPS_MAX = 1 << 22,  // 4 Mi tasks of 64 MiB: 256 TiB
 };

@@ -215,7 +215,7 @@ static weft_err put_number(struct slot *slot, uint64_t prefix, weft_bytes key, i
         return put_entry(slot, range, (struct entry){prefix, (uint64_t)number});
     const bool is_wide = key.size - 9 < 8 && key.data[key.size - 1];
     if (is_wide && number == 1 && !slot->stage->order.compare) {
-        const uint64_t low = bytes_prefix((weft_bytes){key.data + 8, key.size - 8});
+        const uint64_t low = bytes_second_prefix(key);
         return put_wide_entry(slot, range, (struct wide_entry){prefix, low});
     }
     const struct pair pair = {.prefix = prefix, .key = key, .number = number, .type = VALUE_INT};
@@ -274,20 +274,24 @@ static weft_err make_short_room(struct slot *slot, size_t count)
     return WEFT_OK;
 }
 
-static weft_err fold_directly(struct slot *slot, const uint64_t *keys, const int64_t *values,
-                              size_t count)
+// Short keys to their buckets, past any table.
+weft_err collector_put_shorts(struct slot *slot, const uint64_t *keys, const int64_t *values,
+                              size_t count, size_t stride)
 {
-    for (size_t i = 0; i < count; i++) {
-        const uint64_t prefix = __builtin_bswap64(keys[i]);
-        const int64_t number = values ? values[i] : 1;
-        weft_err code;
-        if (number >= 0 && number <= ENTRY_VALUE_MAX && !slot->stage->ranges.partition) {
-            const uint32_t range = ranges_find_short(&slot->stage->ranges, prefix);
-            code = put_entry(slot, range, (struct entry){prefix, (uint64_t)number});
-        } else {
-            const weft_bytes key = {(const char *)&keys[i], prefix_size(prefix)};
-            code = put_number(slot, prefix, key, number);
+    const struct ranges *ranges = &slot->stage->ranges;
+    for (size_t i = 0; i < count; i++, keys += stride, values += values ? stride : 0) {
+        const uint64_t prefix = __builtin_bswap64(*keys);
+        const int64_t number = values ? *values : 1;
+        bool is_tied = true;
+        if (!ranges->partition && !ranges->order.compare && number >= 0 &&
+            number <= ENTRY_VALUE_MAX) {
+            const uint32_t range = ranges_find_prefix(ranges, prefix, &is_tied);
+            const struct entry entry = {prefix, (uint64_t)number};
+            if (!is_tied && buckets_add(&slot->collector.buckets, range, entry))
+                continue;
         }
+        const weft_bytes key = {(const char *)keys, prefix_size(prefix)};
+        const weft_err code = put_number(slot, prefix, key, number);
         if (code)
             return code;
     }
@@ -304,7 +308,7 @@ weft_err collector_fold(struct slot *slot, const uint64_t *keys, const int64_t *
             return code;
     }
     if (c->is_direct)
-        return fold_directly(slot, keys, values, count);
+        return collector_put_shorts(slot, keys, values, count, 1);
     c->fold_count += count;
     short_table_fold(&c->shorts, keys, values, count, slot->stage->op);
     return WEFT_OK;
@@ -358,8 +362,7 @@ static weft_err fold_wide(struct slot *slot, weft_bytes key, int64_t value)
 {
     struct collector *c = &slot->collector;
     struct wide_pending *pending = &c->wide_queue[c->wide_queued++];
-    *pending = (struct wide_pending){bytes_prefix(key),
-                                     bytes_prefix((weft_bytes){key.data + 8, key.size - 8}), value};
+    *pending = (struct wide_pending){bytes_prefix(key), bytes_second_prefix(key), value};
     wide_table_prefetch(&c->wides, pending->high, pending->low);
     return c->wide_queued == WIDE_QUEUE ? collector_flush(slot) : WEFT_OK;
 }

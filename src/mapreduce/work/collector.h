@@ -64,6 +64,10 @@ MUST_CHECK weft_err collector_add(struct slot *slot, const struct pair *pair);
 // Empties the tables into the buckets and, when something was spilled before, spills the rest.
 MUST_CHECK weft_err collector_seal(struct slot *slot);
 
+// Short keys and their numbers (NULL: ones), each `stride` words behind the one before, to the buckets.
+MUST_CHECK weft_err collector_put_shorts(struct slot *slot, const uint64_t *keys,
+                                         const int64_t *values, size_t count, size_t stride);
+
 // Adds a folded number to the buckets, past the tables.
 MUST_CHECK weft_err collector_put_number(struct slot *slot, weft_bytes key, int64_t number);
 

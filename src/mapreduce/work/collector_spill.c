@@ -9,14 +9,8 @@
 
 static weft_err put_shorts(struct slot *slot, const struct fold_aside *entries, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const weft_bytes key = {(const char *)&entries[i].key,
-                                prefix_size(__builtin_bswap64(entries[i].key))};
-        const weft_err code = collector_put_number(slot, key, entries[i].value);
-        if (code)
-            return code;
-    }
-    return WEFT_OK;
+    return collector_put_shorts(slot, &entries->key, &entries->value, count,
+                                sizeof *entries / sizeof entries->key);
 }
 
 static weft_err drain_shorts(struct slot *slot)
@@ -24,12 +18,12 @@ static weft_err drain_shorts(struct slot *slot)
     struct short_table *table = &slot->collector.shorts;
     for (uint64_t i = 0; table->buckets && i >> table->bits == 0; i++) {
         const struct short_bucket *bucket = table->buckets + i;
-        for (int j = 0; j < 4 && bucket->keys[j]; j++) {
-            const struct fold_aside entry = {bucket->keys[j], bucket->values[j]};
-            const weft_err code = put_shorts(slot, &entry, 1);
-            if (code)
-                return code;
-        }
+        size_t count = 0;
+        while (count < 4 && bucket->keys[count])
+            count++;
+        const weft_err code = collector_put_shorts(slot, bucket->keys, bucket->values, count, 1);
+        if (code)
+            return code;
     }
     const weft_err code = put_shorts(slot, table->aside.items, table->aside.count);
     short_table_clear(table);
@@ -107,7 +101,7 @@ static weft_err readd_total(void *owner, uint64_t prefix, weft_bytes key, int64_
     const bool is_wide = key.size - 9 < 8 && key.data[key.size - 1];
     if (!is_wide || total < 1 || total > 4 || slot->stage->op != FOLD_SUM)
         return collector_put_number(slot, key, total);
-    const uint64_t low = bytes_prefix((weft_bytes){key.data + 8, key.size - 8});
+    const uint64_t low = bytes_second_prefix(key);
     for (int64_t i = 0; i < total; i++)
         if (!buckets_add_wide(&slot->collector.buckets, ((struct readd *)owner)->range,
                               (struct wide_entry){prefix, low}))

@@ -58,7 +58,7 @@ void KERNEL_NAME(struct short_table *shared, const uint64_t *keys, const int64_t
         table->sum_max += growth_of(values, count);
     const bool is_safe = op == FOLD_SUM && table->sum_max < FOLD_SAFE_SUM;
     if (is_safe && !values) {
-        EACH_KEY(*place = is_new ? 1 : *place + 1;)
+        EACH_KEY(++*place;)  // a free place holds 0
     } else if (is_safe) {
         EACH_KEY(*place = is_new ? values[i] : *place + values[i];)
     } else if (op == FOLD_SUM) {

@@ -33,7 +33,7 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
     const uint64_t share = bytes / slot_count;
     if (share < SLOT_BYTES_MIN)
         return false;
-    plan->read_bytes = clamp(share / 16, 64 * KIB, 512 * KIB);
+    plan->read_bytes = clamp(share / 16, 64 * KIB, 256 * KIB);
     plan->text_bytes = clamp(share / 16, 128 * KIB, 16 * MIB);
     plan->held_bytes = (size_t)(bytes / 32);
     plan->area_bytes = (size_t)(share / 8);

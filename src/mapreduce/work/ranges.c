@@ -124,6 +124,12 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes ke
             return UINT32_MAX;
         return part * (ranges->range_count / ranges->part_count);  // its other ranges stay empty
     }
+    bool is_tied;
+    if (!ranges->order.compare) {
+        const uint32_t range = ranges_find_prefix(ranges, prefix, &is_tied);
+        if (!is_tied)
+            return range;
+    }
     uint32_t low = ranges->order.compare ? 0 : ranges->first_cut[prefix >> 48];
     uint32_t high =
         ranges->order.compare ? ranges->range_count - 1 : ranges->first_cut[(prefix >> 48) + 1];
@@ -135,21 +141,4 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes ke
             high = middle;
     }
     return low;
-}
-
-uint32_t ranges_find_short(const struct ranges *ranges, uint64_t prefix)
-{
-    char room[8];
-    const uint64_t bytes = __builtin_bswap64(prefix);
-    memcpy(room, &bytes, 8);
-    return ranges_find(ranges, prefix,
-                       (weft_bytes){room, 8 - (size_t)(__builtin_ctzll(prefix) >> 3)});
-}
-
-uint32_t ranges_find_wide(const struct ranges *ranges, uint64_t high, uint64_t low)
-{
-    char room[16];
-    const uint64_t words[2] = {__builtin_bswap64(high), __builtin_bswap64(low)};
-    memcpy(room, words, 16);
-    return ranges_find(ranges, high, (weft_bytes){room, 16 - (size_t)(__builtin_ctzll(low) >> 3)});
 }

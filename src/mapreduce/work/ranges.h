@@ -27,13 +27,26 @@ bool ranges_init(struct ranges *ranges, uint32_t range_count, uint32_t part_coun
                  const weft_bytes *sample, size_t sample_count);
 void ranges_fini(struct ranges *ranges);
 
-// The range of a key whose bytes are not at hand: they are all in the prefix (1..8 bytes).
-uint32_t ranges_find_short(const struct ranges *ranges, uint64_t prefix);
-
+// The range of any key; UINT32_MAX: the job's partition function gave a part that is not there.
 uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes key);
 
-// The range of a key of 9..16 bytes given as two words.
-uint32_t ranges_find_wide(const struct ranges *ranges, uint64_t high, uint64_t low);
+// The same where no partition or compare function of the job's has a say, told by the prefix alone as
+// nearly always it can be. *is_tied: it cannot, as the prefix is that of a cut.
+static inline uint32_t ranges_find_prefix(const struct ranges *ranges, uint64_t prefix,
+                                          bool *is_tied)
+{
+    uint32_t low = ranges->first_cut[prefix >> 48], high = ranges->first_cut[(prefix >> 48) + 1];
+    *is_tied = false;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (ranges->cut_prefixes[middle] < prefix)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *is_tied = low + 1 < ranges->range_count && ranges->cut_prefixes[low] == prefix;
+    return low;
+}
 
 static inline uint32_t ranges_part(const struct ranges *ranges, uint32_t range)
 {
