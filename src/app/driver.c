@@ -126,6 +126,20 @@ static uint64_t sum_slots(const struct driver *driver, size_t field)
     return sum;
 }
 
+// What slots have read of the block they are at: a slow job may stay in one for long.
+static uint64_t sum_blocks(const struct driver *driver)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; driver->link.page && i < driver->slot_count; i++) {
+        const struct slot_page *slot = &driver->link.page->slots[i];
+        const uint64_t from = atomic_load_explicit(&slot->counted_offset, memory_order_relaxed);
+        const uint64_t to = atomic_load_explicit(&slot->input_offset, memory_order_relaxed);
+        if (atomic_load_explicit(&slot->kind, memory_order_relaxed) == SCHED_MAP && to > from)
+            sum += to - from;
+    }
+    return sum;
+}
+
 // The step of the stage at work: the first kind of task that is not through.
 static enum sched_kind current_kind(const struct driver *driver, uint32_t stage, uint32_t *done)
 {
@@ -157,7 +171,7 @@ void driver_show_progress(struct driver *driver)
     driver->step_stage = stage;
     if (stage == 0 && kind == SCHED_MAP) {
         state.bytes_total = driver->inputs.total_bytes;
-        state.bytes_done = bytes - driver->step_bytes;
+        state.bytes_done = bytes - driver->step_bytes + sum_blocks(driver);
         if (state.bytes_done > state.bytes_total)
             state.bytes_done = state.bytes_total;
     }

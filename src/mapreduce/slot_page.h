@@ -37,7 +37,9 @@ struct slot_page {
     _Atomic int32_t crash_signal;          // set by the signal handler of a dying slot
     _Atomic uint32_t input_index;          // the record it is at
     _Atomic uint64_t input_offset;
-    _Atomic uint64_t begun_ns;              // CLOCK_MONOTONIC when the attempt began
+    _Atomic uint64_t
+        counted_offset;         // of the record's block: from here on it is not in bytes_in yet
+    _Atomic uint64_t begun_ns;  // CLOCK_MONOTONIC when the attempt began
     _Atomic uint64_t bytes_in, records_in;  // running totals, failed attempts included
     _Atomic uint64_t spill_bytes, spill_runs;
     _Atomic uint64_t phase_ns[PHASE_COUNT];

@@ -39,4 +39,9 @@ progress=$(tr '\r' '\n' <screen | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g' | grep '^map
 check "a narrow terminal gets a line" [ "$progress" -gt 0 ]
 check "no wider than it" [ "$progress" -le 40 ]
 
+# One task in one block: what counts is where in it the job is.
+seq 1 100 >short
+on_terminal "TERM=xterm '$WEFT' run ./slow -u 15000 short >actual"
+check "a job of one task shows how far it is" eval 'tr "\r" "\n" <screen | grep -qE "^map +[1-9][0-9]?%"'
+
 finish

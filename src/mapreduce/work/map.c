@@ -39,9 +39,10 @@ static void note_progress(struct slot *slot, uint64_t records, uint64_t bytes)
 {
     slot->records_in += records;
     slot->bytes_in += bytes;
+    struct slot_page *page = slot->page;
+    atomic_store_explicit(&page->counted_offset, slot->input_offset, memory_order_relaxed);
     if (slot->mode == SLOT_SAMPLE)
         return;
-    struct slot_page *page = slot->page;
     atomic_store_explicit(&page->records_in, page->records_in + records, memory_order_relaxed);
     atomic_store_explicit(&page->bytes_in, page->bytes_in + bytes, memory_order_relaxed);
 }
@@ -52,6 +53,7 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset)
     const weft_job *job = &slot->stage->job;
     slot->padded_begin = block.data;
     slot->padded_end = block.data + block.size;
+    atomic_store_explicit(&slot->page->counted_offset, offset, memory_order_relaxed);
     note_position(slot, offset);
     if (job->map_block) {
         uint64_t lines = count_lines(block.data, block.size);

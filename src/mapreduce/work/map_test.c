@@ -224,6 +224,30 @@ static void records_and_bytes_in_are_counted(void **state)
     }
 }
 
+static uint64_t ahead_at_last;
+
+static void note_how_far(weft_task *task, weft_bytes line)
+{
+    (void)line;
+    const struct slot_page *page = slot_of_task(task)->page;
+    ahead_at_last = page->bytes_in + page->input_offset - page->counted_offset;
+}
+
+static void the_page_tells_how_far_a_slot_is_inside_a_block(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const weft_job job = {.name = "far", .map = note_how_far};
+    for (int is_mapped = 0; is_mapped < 2; is_mapped++) {
+        open_for_reading(&rig, &job, weft_text("a\n\nbc\nd"), is_mapped, 4096);
+        rig_map_all(&rig);
+        assert_int_equal(ahead_at_last, 6);
+        const struct slot_page *page = &rig.page->slots[0];
+        assert_int_equal(page->input_offset, page->counted_offset);
+        rig_fini(&rig);
+    }
+}
+
 static void an_empty_file_is_one_empty_block_and_no_line(void **state)
 {
     (void)state;
@@ -411,6 +435,7 @@ int main(void)
         cmocka_unit_test(lines_longer_than_the_buffer_come_whole),
         cmocka_unit_test(mapped_blocks_end_at_line_ends),
         cmocka_unit_test(records_and_bytes_in_are_counted),
+        cmocka_unit_test(the_page_tells_how_far_a_slot_is_inside_a_block),
         cmocka_unit_test(an_empty_file_is_one_empty_block_and_no_line),
         cmocka_unit_test(several_pieces_are_one_attempt),
         cmocka_unit_test(a_file_that_shrinks_while_read_is_data_loss_with_its_name),
