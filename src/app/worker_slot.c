@@ -61,6 +61,14 @@ static void page_end(struct slot_page *page)
     page->attempt_serial++;
 }
 
+// For the progress line and the summary; between two of these the peak is kept by the budget.
+static void note_memory(struct worker *worker)
+{
+    struct worker_page *page = worker->page;
+    atomic_store_explicit(&page->memory_used, worker->budget.used, memory_order_relaxed);
+    atomic_store_explicit(&page->memory_peak, worker->budget.peak, memory_order_relaxed);
+}
+
 static const struct piece *copy_pieces(struct bench *bench, const Weft__TaskRun *run)
 {
     if (run->n_pieces > bench->piece_capacity) {
@@ -211,6 +219,7 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
         }
     }
     slot_enter(slot, PHASE_IDLE);
+    note_memory(bench->worker);
     send_end(bench, run, &sample);
     if (is_output && !slot->has_failed)
         submit_output(bench, run);
@@ -226,6 +235,7 @@ static void seal(struct bench *bench)
     slot_enter(slot, PHASE_COMBINE);
     const weft_err code = collector_seal(slot);
     slot_enter(slot, PHASE_IDLE);
+    note_memory(bench->worker);
     if (code) {
         worker_send_failed(bench->worker, code);
         return;

@@ -39,6 +39,7 @@ check "the summary counts the records read" grep -qw "$records" last.fields
 check "the summary counts the bytes read" grep -qw "$(wc -c <text)" last.fields
 check "the summary counts the records written" grep -qw "$(wc -l <expected)" last.fields
 check "the summary counts the bytes written" grep -qw "$(wc -c <expected)" last.fields
+check "the summary tells how much memory was used" grep -q '"memory_peak_bytes":[1-9]' last
 jsonlines -s <"$err" | sed 's/ .*//; s/.*\.//; s/\[.*//' | sort -u | grep . >fields
 check "every field is documented" eval '
     while read -r field; do grep -q "\`$field\`" "$root/docs/json.md" || { echo "$field"; exit 1; }; done <fields'
