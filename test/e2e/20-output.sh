@@ -1,5 +1,6 @@
 #!/bin/bash
 # Output: stdout or -o FILE, committed by rename, an existing one refused without --force.
+# also: asan
 . "$(dirname "$0")/lib.sh"
 
 generate words 300000 201 >text

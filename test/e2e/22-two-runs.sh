@@ -1,5 +1,6 @@
 #!/bin/bash
 # Two runs with one output: one wins, the output is one of the two answers, whole.
+# also: asan tsan
 . "$(dirname "$0")/lib.sh"
 
 generate spots 150000 221 >text

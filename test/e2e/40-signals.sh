@@ -1,5 +1,6 @@
 #!/bin/bash
 # Ctrl-C and SIGTERM at any moment: no process, no temporary file, no half output.
+# also: tsan
 . "$(dirname "$0")/lib.sh"
 
 generate lines 700000 401 >distinct # 23 MB

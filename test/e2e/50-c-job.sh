@@ -26,11 +26,11 @@ check "the current directory stays clean" [ -z "$(find . -name '*.o' -o -name 'a
 # Which calls of the compiler happen? A wrapper in front of the real one tells.
 mkdir bin
 for name in cc gcc clang c99; do
-    real=$(command -v $name) || continue
+    real=${CC:-$(command -v $name)} || continue
     printf '#!/bin/sh\necho "%s $*" >>"%s"\nexec %s "$@"\n' $name "$PWD/calls" "$real" >bin/$name
     chmod +x bin/$name
 done
-watched() { PATH=$PWD/bin:$PATH weft run -q "$@"; }
+watched() { (unset CC && PATH=$PWD/bin:$PATH weft run -q "$@"); }
 built() { grep -c '\.c' calls 2>/dev/null; }
 sed 's/"words"/"words2"/' words.c >changed.c
 gives "a changed source is built" expected watched changed.c text
@@ -65,7 +65,7 @@ fails_with "a missing source is an error" 4 'nosuch\.c' weft run nosuch.c text
 : >empty.c
 fails_with "an empty source fails the job" 1 'main' weft run empty.c text
 sed 's/"words"/"words3"/' words.c >fresh.c
-try env PATH="$PWD/none:$E2E_TOOLS" "$WEFT" run fresh.c text
+try env -u CC PATH="$PWD/none:$E2E_TOOLS" "$WEFT" run fresh.c text
 check "without a compiler it says what to install" eval '[ "$code" != 0 ] && grep -qiE "compiler|gcc|cc" "$err"'
 
 # Two first runs at once must not trip over each other's half-built program.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What the C interface promises, seen from outside: order of values, ready-made reducers, stages,
 # places, partitioners and orders of the job's own.
+# also: asan
 . "$(dirname "$0")/lib.sh"
 
 for job in order fold stages places arrange; do

@@ -54,6 +54,24 @@ PATH=$E2E_TOOLS:$PATH # oracle, generate, corral, jsonlines
 mkdir "$dir/home" "$dir/tmp" "$dir/work"
 cd "$dir/work" || exit 1
 export HOME=$dir/home TMPDIR=$dir/tmp XDG_CACHE_HOME=$dir/home/.cache XDG_CONFIG_HOME=$dir/home/.config
+
+is_sanitized() { grep -aqE '__(asan|tsan)_init' "$WEFT"; }
+
+# A job that is linked with a sanitized library must be sanitized as well. Its crashes are for weft
+# to see, not for the sanitizer.
+if is_sanitized; then
+    sanitizer=address,undefined
+    grep -aq __tsan_init "$WEFT" && sanitizer=thread
+    mkdir "$dir/bin"
+    printf '#!/bin/sh\nexec %s -fsanitize=%s "$@"\n' "$(command -v clang-14 || command -v clang)" \
+        $sanitizer >"$dir/bin/cc"
+    chmod +x "$dir/bin/cc"
+    export CC=$dir/bin/cc
+    quiet=handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:allocator_may_return_null=1
+    quiet=$quiet:log_path=$dir/report # stderr is weft's
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}$quiet TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}$quiet
+    export UBSAN_OPTIONS=${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$dir/report
+fi
 left=$dir/left
 out=$dir/stdout err=$dir/stderr
 : >"$left"
@@ -82,7 +100,6 @@ compile() {
 
 is_root() { [ "$(id -u)" = 0 ]; }
 is_long() { [ "${WEFT_LONG:-0}" = 1 ]; }
-is_sanitized() { grep -aqE '__(asan|tsan|msan)_init' "$WEFT"; }
 
 # Runs a command as an ordinary user, also when the test is root's.
 as_nobody() {
@@ -129,7 +146,7 @@ check_not() {
     shift
     if "$@" >"$dir/check" 2>&1; then
         not_ok "$sentence"
-        { echo "unexpected success of: $*" && cat "$dir/check"; } | note
+        { echo "unexpected success of: $*" && cat "$dir/check"; } | note 40
     else
         ok "$sentence"
     fi
@@ -206,8 +223,15 @@ nothing_left() {
     fi
 }
 
+# Prints the beginning of a file; fails when it is empty.
+cat_first() { [ -s "$1" ] && grep -v '^$' "$1" | head -n 40; }
+
 finish() {
     nothing_left "no process and no temporary file is left over"
+    if is_sanitized; then
+        cat "$dir"/report* >"$dir/reports" 2>/dev/null
+        check_not "the sanitizer has nothing to say" cat_first "$dir/reports"
+    fi
     echo "1..$count"
     [ "$bad" = 0 ]
     exit $?
