@@ -225,6 +225,7 @@ typedef struct weft_job {
     const char *name;
     weft_map_fn *map;  // per record (a line without its end)
     // Or per block of whole records, line ends included: faster. An empty file is one empty block.
+    // Only in the first stage: behind it there are pairs and no lines.
     weft_map_fn *map_block;
     weft_reduce_fn *reduce;   // NULL: map-only, output in input order
     weft_reduce_fn *combine;  // NULL: none. May run any number of times on any grouping of values

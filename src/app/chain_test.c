@@ -86,6 +86,8 @@ static void a_job_that_cannot_run_is_refused(void **state)
         {.name = "no map"},
         {.name = "two maps", .map = map, .map_block = map},
         {.name = "combiner alone", .map = map, .combine = reduce},
+        {.name = "blocks of pairs", .map = map, .next = &(weft_job){.name = "b", .map_block = map}},
+        {.name = "blocks of its own pairs", .map_block = map, .rounds = 2},
         endless,
         circle,
     };
@@ -94,6 +96,15 @@ static void a_job_that_cannot_run_is_refused(void **state)
         assert_int_equal(chain_init(&chain, &broken[i], &no_args), WEFT_INVALID_ARGUMENT);
         chain_fini(&chain);
     }
+}
+
+static void blocks_may_come_first(void **state)
+{
+    (void)state;
+    const weft_job job = {.name = "blocks", .map_block = map, .rounds = 1, .next = &last};
+    struct chain chain;
+    assert_int_equal(chain_init(&chain, &job, &no_args), WEFT_OK);
+    chain_fini(&chain);
 }
 
 static void an_older_smaller_job_is_extended_by_zeros(void **state)
@@ -115,6 +126,7 @@ int main(void)
         cmocka_unit_test(configure_changes_a_copy_and_may_choose_what_follows),
         cmocka_unit_test(a_configure_that_refuses_without_words_gets_a_sentence),
         cmocka_unit_test(a_job_that_cannot_run_is_refused),
+        cmocka_unit_test(blocks_may_come_first),
         cmocka_unit_test(an_older_smaller_job_is_extended_by_zeros),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
