@@ -62,9 +62,12 @@ static void page_end(struct slot_page *page)
 }
 
 // For the progress line and the summary; between two of these the peak is kept by the budget.
-static void note_memory(struct worker *worker)
+static void note_state(struct bench *bench)
 {
+    const struct worker *worker = bench->worker;
     struct worker_page *page = worker->page;
+    if (bench->slot->collector.is_direct)
+        atomic_store_explicit(&page->has_switched_to_sort, 1, memory_order_relaxed);
     atomic_store_explicit(&page->memory_used, worker->budget.used, memory_order_relaxed);
     atomic_store_explicit(&page->memory_peak, worker->budget.peak, memory_order_relaxed);
 }
@@ -219,7 +222,7 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
         }
     }
     slot_enter(slot, PHASE_IDLE);
-    note_memory(bench->worker);
+    note_state(bench);
     send_end(bench, run, &sample);
     if (is_output && !slot->has_failed)
         submit_output(bench, run);
@@ -235,7 +238,7 @@ static void seal(struct bench *bench)
     slot_enter(slot, PHASE_COMBINE);
     const weft_err code = collector_seal(slot);
     slot_enter(slot, PHASE_IDLE);
-    note_memory(bench->worker);
+    note_state(bench);
     if (code) {
         worker_send_failed(bench->worker, code);
         return;

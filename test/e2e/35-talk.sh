@@ -67,4 +67,10 @@ says "and the summary says that there were no records" '\b0 records|no records|e
 try weft run --json wordcount nothing
 check "also in JSON, without a number that is none" jsonlines <"$err"
 
+seq 1 3000000 >distinct
+try weft run --json wordcount distinct
+check "the summary tells that keys were sorted, not hashed" grep -q '"switched_to_sort":true' "$err"
+try weft run --json wordcount text
+check "and that they were not" grep -q '"switched_to_sort":false' "$err"
+
 finish
