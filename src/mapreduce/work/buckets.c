@@ -62,19 +62,10 @@ bool buckets_extend(struct buckets *buckets, struct bucket *bucket)
     return true;
 }
 
-bool buckets_add_wide(struct buckets *buckets, uint32_t range, struct wide_entry wide)
+bool buckets_make_wides(struct buckets *buckets)
 {
-    if (!buckets->wides) {
-        buckets->wides = calloc(buckets->range_count, sizeof *buckets->wides);
-        if (!buckets->wides)
-            return false;
-    }
-    struct bucket *bucket = &buckets->wides[range];
-    if (__builtin_expect(bucket->at == bucket->end, 0) && !buckets_extend(buckets, bucket))
-        return false;
-    *bucket->at++ = (struct entry){wide.high, wide.low};
-    buckets->wide_count++;
-    return true;
+    buckets->wides = calloc(buckets->range_count, sizeof *buckets->wides);
+    return buckets->wides != NULL;
 }
 
 uint64_t bucket_count(const struct buckets *buckets, const struct bucket *bucket)

@@ -8,6 +8,8 @@
 #include "mapreduce/work/entry.h"
 #include "mapreduce/work/pages.h"
 
+enum { BUCKET_AHEAD = 8 };  // two cache lines
+
 // A chunk holds chunk_entries of struct entry or struct wide_entry behind its header.
 struct chunk {
     struct chunk *next;
@@ -46,11 +48,27 @@ static inline bool buckets_add(struct buckets *buckets, uint32_t range, struct e
     if (__builtin_expect(bucket->at == bucket->end, 0) && !buckets_extend(buckets, bucket))
         return false;
     *bucket->at++ = entry;
+    __builtin_prefetch(bucket->at + BUCKET_AHEAD,
+                       1);  // the line after this one, before it is written
     buckets->entry_count++;
     return true;
 }
 
-bool buckets_add_wide(struct buckets *buckets, uint32_t range, struct wide_entry wide);
+// Makes the buckets of wide entries; false: no memory.
+bool buckets_make_wides(struct buckets *buckets);
+
+static inline bool buckets_add_wide(struct buckets *buckets, uint32_t range, struct wide_entry wide)
+{
+    if (__builtin_expect(!buckets->wides, 0) && !buckets_make_wides(buckets))
+        return false;
+    struct bucket *bucket = &buckets->wides[range];
+    if (__builtin_expect(bucket->at == bucket->end, 0) && !buckets_extend(buckets, bucket))
+        return false;
+    *bucket->at++ = (struct entry){wide.high, wide.low};
+    __builtin_prefetch(bucket->at + BUCKET_AHEAD, 1);
+    buckets->wide_count++;
+    return true;
+}
 
 uint64_t bucket_count(const struct buckets *buckets, const struct bucket *bucket);
 

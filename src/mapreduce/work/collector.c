@@ -415,3 +415,28 @@ weft_err collector_fold_key(struct slot *slot, weft_bytes key, int64_t value)
     batch[0] = weft_load_key_(key.data, key.size);
     return collector_fold(slot, batch, &value, 1);
 }
+
+// The way of nearly all long words when keys hardly repeat: straight to its bucket.
+static bool put_wide_word(struct slot *slot, weft_bytes word)
+{
+    const struct ranges *ranges = &slot->stage->ranges;
+    if (word.size - 9 >= 8 || !word.data[word.size - 1] || ranges->partition ||
+        ranges->order.compare)
+        return false;
+    const struct wide_entry wide = {bytes_prefix(word), bytes_second_prefix(word)};
+    bool is_tied;
+    const uint32_t range = ranges_find_prefix(ranges, wide.high, &is_tied);
+    return !is_tied && buckets_add_wide(&slot->collector.buckets, range, wide);
+}
+
+weft_err collector_fold_words(struct slot *slot, const weft_bytes *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slot->collector.is_direct && put_wide_word(slot, words[i]))
+            continue;
+        const weft_err code = collector_fold_key(slot, words[i], 1);
+        if (code)
+            return code;
+    }
+    return WEFT_OK;
+}

@@ -55,6 +55,9 @@ MUST_CHECK weft_err collector_fold(struct slot *slot, const uint64_t *keys, cons
 // Folds one key of any size.
 MUST_CHECK weft_err collector_fold_key(struct slot *slot, weft_bytes key, int64_t value);
 
+// Folds words that did not fit a short key, each standing for 1.
+MUST_CHECK weft_err collector_fold_words(struct slot *slot, const weft_bytes *words, size_t count);
+
 // Folds the keys that still wait in the queue of wide ones: at the end of an attempt.
 MUST_CHECK weft_err collector_flush(struct slot *slot);
 

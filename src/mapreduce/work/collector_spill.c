@@ -9,6 +9,8 @@
 
 static weft_err put_shorts(struct slot *slot, const struct fold_aside *entries, size_t count)
 {
+    if (count == 0)
+        return WEFT_OK;
     return collector_put_shorts(slot, &entries->key, &entries->value, count,
                                 sizeof *entries / sizeof entries->key);
 }

@@ -202,8 +202,10 @@ void weft_emit_words(weft_task *task, weft_bytes text)
         has_more = words_scan_keys(&scan);
         if (scan.key_count + WORDS_PER_BLOCK_MAX > FOLD_QUEUE)
             fold_batch(slot, slot->word_keys, NULL, &scan.key_count, FOLD_AHEAD);
-        for (size_t i = 0; i < scan.long_count; i++)
-            task_emit_pair(task, longs[i], VALUE_INT, 1, weft_none());
+        const weft_err code = collector_fold_words(slot, longs, scan.long_count);
+        if (code)
+            slot_fail(slot, code, code == WEFT_RESOURCE_EXHAUSTED || code == WEFT_INVALID_ARGUMENT);
+        slot->records_out += scan.long_count;
         scan.long_count = 0;
     }
     slot->word_count = scan.key_count;

@@ -118,9 +118,10 @@ static double partial_as_double(const struct pair *pair)
         memcpy(&count, bytes.data, 8);
         bytes = (weft_bytes){bytes.data + 8, bytes.size - 8};
     }
-    if (!exact_sum_read(&sum, bytes.data, bytes.size))
+    const bool is_mean = pair->type == VALUE_MEAN;
+    if ((is_mean && count == 0) || !exact_sum_read(&sum, bytes.data, bytes.size))
         return 0;
-    return pair->type == VALUE_MEAN ? exact_sum_mean(&sum, count) : exact_sum_round(&sum);
+    return is_mean ? exact_sum_mean(&sum, count) : exact_sum_round(&sum);
 }
 
 bool weft_next(weft_values *values, weft_bytes *value)

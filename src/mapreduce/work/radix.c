@@ -2,7 +2,13 @@
 
 #include "mapreduce/work/radix.h"
 
-enum { INSERTION_MAX = 28 };  // measured: groups up to here are faster by insertion
+#include "sys/cpu.h"
+
+enum {
+    SMALL_MAX = 32,  // groups up to here are sorted without counting
+    TWO_BYTES_ABOVE =
+        50000,  // from here on two bytes at a time: fewer passes over what no cache holds
+};
 
 static void insertion_by_prefix(struct entry *entries, size_t count)
 {
@@ -15,6 +21,18 @@ static void insertion_by_prefix(struct entry *entries, size_t count)
     }
 }
 
+// Small groups: with vectors every entry's place is counted, else they are inserted one by one.
+static void sort_small(struct entry *entries, size_t count)
+{
+#if defined(__x86_64__)
+    if (count > 4 && cpu_isa() == CPU_AVX512) {
+        radix_small_avx512(entries, count);
+        return;
+    }
+#endif
+    insertion_by_prefix(entries, count);
+}
+
 // The bits in which any two prefixes differ.
 static uint64_t differing_bits(const struct entry *entries, size_t count)
 {
@@ -25,32 +43,76 @@ static uint64_t differing_bits(const struct entry *entries, size_t count)
     return bits;
 }
 
+static void sort_by_prefix(struct entry *from, struct entry *other, size_t count, bool into_other);
+
+// More entries than counters can count (64 GiB of them) are sorted in halves and merged.
+static void merge_halves(struct entry *from, struct entry *other, size_t count, bool into_other)
+{
+    const size_t half = count / 2;
+    sort_by_prefix(from, other, half, !into_other);
+    sort_by_prefix(from + half, other + half, count - half, !into_other);
+    const struct entry *source = into_other ? from : other;
+    struct entry *to = into_other ? other : from;
+    for (size_t left = 0, right = half; left < half || right < count;) {
+        const bool is_left =
+            right == count || (left < half && source[left].prefix <= source[right].prefix);
+        *to++ = source[is_left ? left++ : right++];
+    }
+}
+
+// Scatters `from` by the digit at `shift` into `other` and sorts each group there on. `begin` has a
+// zeroed counter for every digit and two more.
+static void scatter(struct entry *from, struct entry *other, size_t count, bool into_other,
+                    int shift, uint32_t digits, uint32_t *begin)
+{
+    const uint64_t mask = digits - 1;
+    for (size_t i = 0; i < count; i++)
+        begin[(from[i].prefix >> shift & mask) + 2]++;
+    for (uint32_t digit = 1; digit < digits; digit++)
+        begin[digit + 1] += begin[digit];
+    for (size_t i = 0; i < count; i++)  // counts up from each group's begin to the next one's
+        other[begin[(from[i].prefix >> shift & mask) + 1]++] = from[i];
+    for (uint32_t digit = 0; digit < digits; digit++) {
+        const size_t first = begin[digit], size = begin[digit + 1] - first;
+        if (size)
+            sort_by_prefix(other + first, from + first, size, !into_other);
+    }
+}
+
+static void scatter_by_byte(struct entry *from, struct entry *other, size_t count, bool into_other,
+                            int shift)
+{
+    uint32_t begin[256 + 2] = {0};
+    scatter(from, other, count, into_other, shift, 256, begin);
+}
+
+// Two bytes at once, where there are enough entries to pay for the counters.
+static void scatter_by_two(struct entry *from, struct entry *other, size_t count, bool into_other,
+                           int shift)
+{
+    uint32_t begin[65536 + 2];
+    memset(begin, 0, sizeof begin);
+    scatter(from, other, count, into_other, shift, 65536, begin);
+}
+
 // Sorts `from` by prefix; the result ends in `from` or, when into_other, in `other`.
 static void sort_by_prefix(struct entry *from, struct entry *other, size_t count, bool into_other)
 {
-    const uint64_t bits = count > INSERTION_MAX ? differing_bits(from, count) : 0;
+    const uint64_t bits = count > SMALL_MAX ? differing_bits(from, count) : 0;
     if (!bits) {
-        if (count <= INSERTION_MAX)
-            insertion_by_prefix(from, count);
+        if (count <= SMALL_MAX)
+            sort_small(from, count);
         if (into_other)
             memcpy(other, from, count * sizeof *from);
         return;
     }
     const int shift = (63 - __builtin_clzll(bits)) & ~7;
-    size_t begin[257] = {0}, at[256];
-    for (size_t i = 0; i < count; i++)
-        begin[(from[i].prefix >> shift & 255) + 1]++;
-    for (int byte = 0; byte < 256; byte++) {
-        begin[byte + 1] += begin[byte];
-        at[byte] = begin[byte];
-    }
-    for (size_t i = 0; i < count; i++)
-        other[at[from[i].prefix >> shift & 255]++] = from[i];
-    for (int byte = 0; byte < 256; byte++) {
-        const size_t size = begin[byte + 1] - begin[byte];
-        if (size)
-            sort_by_prefix(other + begin[byte], from + begin[byte], size, !into_other);
-    }
+    if (count >= TWO_BYTES_ABOVE && count <= UINT32_MAX && shift >= 8)
+        scatter_by_two(from, other, count, into_other, shift - 8);
+    else if (count <= UINT32_MAX)
+        scatter_by_byte(from, other, count, into_other, shift);
+    else
+        merge_halves(from, other, count, into_other);
 }
 
 // ---- ties

@@ -16,4 +16,7 @@ void entries_sort(struct entry *entries, struct entry *scratch, size_t count,
 // The same for folded numbers only (no task order): ties of VALUE entries need no look at keys.
 void wide_sort(struct wide_entry *wides, struct wide_entry *scratch, size_t count);
 
+// Sorts up to 32 entries by prefix, stable: the kernel for small groups.
+void radix_small_avx512(struct entry *entries, size_t count);
+
 #endif

@@ -29,12 +29,15 @@ static weft_err reduce_total(void *owner, uint64_t prefix, weft_bytes key, int64
 // Every pair as it came: the way of a sort.
 static weft_err write_all(struct slot *slot, const struct sorted *sorted)
 {
-    enum { AHEAD = 16 };
+    enum { AHEAD = 32, LINE = 64 };
     for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
         if (i + AHEAD < sorted->entry_count) {
+            // Lines lie anywhere in the input: fetch the ones written soon, up to three cache lines.
             const uint64_t later = sorted->entries[i + AHEAD].payload & ((UINT64_C(1) << 47) - 1);
-            __builtin_prefetch((const void *)(uintptr_t)later);
-            __builtin_prefetch((const char *)(uintptr_t)later + 64);
+            const char *text = (const char *)(uintptr_t)later;
+            __builtin_prefetch(text);
+            __builtin_prefetch(text + LINE);
+            __builtin_prefetch(text + LINE + LINE / 2);
         }
         char room[8];
         struct pair pair;

@@ -10,16 +10,27 @@ enum {
     QUEUE_BYTES = QUEUE_ITEMS * 8,
 };
 
+static bool is_one_of(weft_reduce_fn *function, weft_reduce_fn *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (function == list[i])
+            return true;
+    return false;
+}
+
+// Some reducers combine without being asked. Others only hand values on when they combine: named as a
+// combiner they are left out, as they would cost time and the order of values.
 weft_reduce_fn *stage_combiner(const weft_job *job)
 {
-    if (job->combine)
-        return job->combine;
     weft_reduce_fn *const may_combine[] = {weft_sum,  weft_min,   weft_max,
                                            weft_mean, weft_first, weft_distinct};
-    for (size_t i = 0; i < sizeof may_combine / sizeof *may_combine; i++)
-        if (job->reduce == may_combine[i])
-            return job->reduce;
-    return NULL;
+    weft_reduce_fn *const hand_on[] = {weft_count, weft_collect, weft_identity};
+    if (job->combine)
+        return is_one_of(job->combine, hand_on, sizeof hand_on / sizeof *hand_on) ? NULL
+                                                                                  : job->combine;
+    return is_one_of(job->reduce, may_combine, sizeof may_combine / sizeof *may_combine)
+               ? job->reduce
+               : NULL;
 }
 
 enum fold_op stage_fold_op(weft_reduce_fn *combine)
