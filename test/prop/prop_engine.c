@@ -1,282 +1,38 @@
 // Random jobs over random input in random memory: what the engine writes is what a plain sequential
 // program writes, byte for byte.
 //
-//   prop_engine [--seed N] [--seeds COUNT]
+//   prop_engine [--seed N] [--seeds COUNT] [--turns] [--limits] [--threads]
 //
 // One seed draws everything: the kind of job, keys and values, cuts of the input, slots, which slot runs
-// which task in which order, and a memory plan small enough that tables overflow, buckets are compacted
-// and runs are spilled and merged. Slots take turns in one thread, so a failing seed fails again.
+// which task in which order, attempts that fail, one stage or two, and a memory plan small enough that
+// tables overflow, buckets are compacted and runs are spilled and merged. Three modes, all by default:
+//   --turns    slots take turns in one thread, so a failing seed fails again
+//   --limits   the same with less and less memory: the right bytes, or RESOURCE_EXHAUSTED and a sentence
+//   --threads  slots in threads
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/number.h"
 #include "mapreduce/work/slot.h"
+#include "prop/job.h"
 #include "sys/file.h"
+#include "sys/thread.h"
 
-enum { SLOTS = 4, LINES_MAX = 6000, TASKS_MAX = 64, RANGES_MAX = 24 };
+enum { SLOTS = 4, TASKS_MAX = 96, RANGES_MAX = 24, SAMPLE_MAX = 2000 };
 
-static uint64_t random_state;
+#define TMP "/var/tmp"
 
-static uint32_t draw(uint32_t limit)
-{
-    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(random_state >> 33) % limit;
-}
-
-// ---- the jobs: each line is KEY SPACE VALUE, a key may hold any byte but space and newline
-
-enum kind { SUM, MIN, MAX, COLLECT, FIRST, DISTINCT, IDENTITY, MEAN, OWN, COUNT, KINDS };
-
-static bool split_line(weft_bytes line, weft_bytes *key, int64_t *value)
-{
-    const char *space = memchr(line.data, ' ', line.size);
-    *key = (weft_bytes){line.data, (size_t)(space - line.data)};
-    return number_read_int((weft_bytes){space + 1, line.size - key->size - 1}, value);
-}
-
-static void map_number(weft_task *task, weft_bytes line)
-{
-    weft_bytes key;
-    int64_t value;
-    if (!split_line(line, &key, &value))
-        weft_fail(task, "bad line");
-    weft_emit_int(task, key, value);
-}
-
-static void map_double(weft_task *task, weft_bytes line)
-{
-    weft_bytes key;
-    int64_t value;
-    if (!split_line(line, &key, &value))
-        weft_fail(task, "bad line");
-    weft_emit_double(task, key, (double)value / 8);
-}
-
-static void map_bytes(weft_task *task, weft_bytes line)
-{
-    const char *space = memchr(line.data, ' ', line.size);
-    const size_t key_size = (size_t)(space - line.data);
-    weft_emit(task, (weft_bytes){line.data, key_size},
-              (weft_bytes){space + 1, line.size - key_size - 1});
-}
-
-static void map_line(weft_task *task, weft_bytes line)
-{
-    weft_emit(task, line, weft_none());
-}
-
-static void own_sum(weft_task *task, weft_bytes key, weft_values *values)
-{
-    int64_t total = 0;
-    for (int64_t value; weft_next_int(values, &value);)
-        total += value;
-    weft_emit_int(task, key, total);
-}
-
-static int backwards(weft_bytes a, weft_bytes b)
-{
-    return -bytes_compare(a, b);
-}
-
-static uint32_t by_size(weft_bytes key, uint32_t part_count)
-{
-    return (uint32_t)(key.size % part_count);
-}
-
-static weft_job job_of_kind(enum kind kind)
-{
-    weft_job job = {.name = "prop", .map = map_bytes};
-    weft_reduce_fn *const reducers[KINDS] = {weft_sum,   weft_min,      weft_max,      weft_collect,
-                                             weft_first, weft_distinct, weft_identity, weft_mean,
-                                             own_sum,    weft_count};
-    job.reduce = reducers[kind];
-    if (kind <= MAX || kind == OWN)
-        job.map = map_number;
-    if (kind == MEAN)
-        job.map = map_double;
-    if (kind == IDENTITY && draw(2))
-        job.map = map_line;
-    if (kind == OWN)
-        job.combine = draw(2) ? own_sum : NULL;
-    return job;
-}
-
-// ---- input
-
-static char text[1 << 20];
-static size_t text_size;
-
-static void draw_key(char *key, uint32_t style)
-{
-    size_t size = 0;
-    uint32_t number = draw(style == 0 ? 40 : style == 1 ? 4000 : 100000000);
-    if (style == 3)
-        size = (size_t)sprintf(key, "https://www.example.org/");
-    const uint32_t longest = draw(12) == 0 ? 40 : draw(3) ? 8 : 17;
-    do
-        key[size++] = (char)(33 + number % 90);
-    while ((number /= 90) || (size < longest && draw(3) == 0));
-    if (draw(40) == 0)
-        key[size++] = 0;  // keys that end in NUL take another way
-    if (draw(300) == 0)
-        size = 0;
-    key[size] = ' ';
-}
-
-static void draw_text(enum kind kind, bool has_large_values)
-{
-    const uint32_t lines = draw(LINES_MAX), style = draw(4);
-    text_size = 0;
-    for (uint32_t i = 0; i < lines; i++) {
-        char *key = text + text_size;
-        memset(key, 1, 128);
-        draw_key(key, style);
-        text_size = (size_t)((char *)memchr(key, ' ', 128) - text) + 1;
-        int64_t value = (int64_t)draw(1000) - (draw(4) ? 0 : 500);
-        if (has_large_values && draw(10) == 0)
-            value = draw(2) ? INT64_MAX / 3 * 2 : INT64_MIN / 3 * 2;
-        if (kind == COUNT || (kind == SUM && draw(2)))
-            value = 1;
-        text_size = (size_t)(number_write_int(text + text_size, value) - text);
-        text[text_size++] = '\n';
-    }
-    if (text_size && draw(4) == 0)
-        text_size--;  // a last line without an end
-}
-
-// ---- the sequential twin
-
-struct line {
-    weft_bytes whole, key;
-    int64_t value;
-    size_t number;
-};
-
-static struct line lines[LINES_MAX];
-static int (*twin_compare)(weft_bytes a, weft_bytes b);
-static uint32_t (*twin_partition)(weft_bytes key, uint32_t part_count);
-static uint32_t twin_parts;
-
-static int compare_lines(const void *left, const void *right)
-{
-    const struct line *a = left, *b = right;
-    if (twin_partition) {
-        const uint32_t part_a = twin_partition(a->key, twin_parts);
-        const uint32_t part_b = twin_partition(b->key, twin_parts);
-        if (part_a != part_b)
-            return part_a < part_b ? -1 : 1;
-    }
-    const int order = twin_compare ? twin_compare(a->key, b->key) : bytes_compare(a->key, b->key);
-    return order ? order : (a->number > b->number) - (a->number < b->number);
-}
-
-static int compare_values(const void *left, const void *right)
-{
-    return bytes_compare(*(const weft_bytes *)left, *(const weft_bytes *)right);
-}
-
-static weft_bytes value_text(const struct line *line)
-{
-    return (weft_bytes){line->whole.data + line->key.size + 1,
-                        line->whole.size - line->key.size - 1};
-}
-
-static void write_joined(struct buf *out, const struct line *group, size_t count, bool is_distinct)
-{
-    static weft_bytes values[LINES_MAX];
-    for (size_t i = 0; i < count; i++)
-        values[i] = value_text(&group[i]);
-    if (is_distinct)
-        qsort(values, count, sizeof *values, compare_values);
-    for (size_t i = 0; i < count; i++) {
-        if (is_distinct && i && bytes_equal(values[i], values[i - 1]))
-            continue;
-        buf_append(out, "\t", 1);
-        buf_append(out, values[i].data, values[i].size);
-    }
-}
-
-// False: the sum does not fit 64 bits, so the job has to fail.
-static bool write_number(struct buf *out, enum kind kind, const struct line *group, size_t count)
-{
-    __int128 total = group[0].value;
-    for (size_t i = 1; i < count; i++) {
-        const int64_t value = group[i].value;
-        if (kind == SUM || kind == OWN || kind == MEAN)
-            total += value;
-        else if (kind == MIN ? value < total : value > total)
-            total = value;
-    }
-    char number[NUMBER_TEXT_MAX], *end = number;
-    if (kind == MEAN)  // small whole numbers: the division by 8 is exact
-        end = number_write_double(number, (double)total / 8 / (double)count);
-    else if (total > INT64_MAX || total < INT64_MIN)
-        return false;
-    else
-        end = number_write_int(number, kind == COUNT ? (int64_t)count : (int64_t)total);
-    buf_append(out, "\t", 1);
-    buf_append(out, number, (size_t)(end - number));
-    return true;
-}
-
-static bool write_group(struct buf *out, enum kind kind, bool is_line, const struct line *group,
-                        size_t count)
-{
-    if (kind == IDENTITY) {
-        for (size_t i = 0; i < count; i++) {
-            buf_append(out, group[i].key.data, group[i].key.size);
-            if (!is_line) {
-                buf_append(out, "\t", 1);
-                buf_append(out, value_text(&group[i]).data, value_text(&group[i]).size);
-            }
-            buf_append(out, "\n", 1);
-        }
-        return true;
-    }
-    bool fits = true;
-    buf_append(out, group[0].key.data, group[0].key.size);
-    if (kind == COLLECT || kind == DISTINCT)
-        write_joined(out, group, count, kind == DISTINCT);
-    else if (kind == FIRST)
-        write_joined(out, group, 1, false);
-    else
-        fits = write_number(out, kind, group, count);
-    buf_append(out, "\n", 1);
-    return fits;
-}
-
-static bool run_twin(enum kind kind, bool is_line, struct buf *out)
-{
-    size_t count = 0;
-    for (weft_bytes rest = {text, text_size}, line; weft_next_line(&rest, &line); count++) {
-        lines[count] = (struct line){.whole = line, .number = count};
-        split_line(line, &lines[count].key, &lines[count].value);
-        if (is_line)
-            lines[count].key = line;
-    }
-    qsort(lines, count, sizeof *lines, compare_lines);
-    bool fits = true;
-    for (size_t begin = 0; begin < count;) {
-        size_t end = begin + 1;
-        while (end < count && bytes_equal(lines[end].key, lines[begin].key))
-            end++;
-        fits = write_group(out, kind, is_line, lines + begin, end - begin) && fits;
-        begin = end;
-    }
-    return fits;
-}
-
-// ---- the engine, one thread
-
-static struct stage stage;
+static struct prop prop;
+static struct stage stages[2], *stage;
 static struct slot slots[SLOTS];
 static struct worker_page page;
 static struct mem_budget budget;
 static struct input input;
+static struct piece pieces[TASKS_MAX];
+static bool has_second, is_threaded;
 static uint64_t spilled_runs;
 
+// For what must not fail whatever the memory.
 static void check(weft_err code, const char *what)
 {
     if (!code)
@@ -285,10 +41,7 @@ static void check(weft_err code, const char *what)
     abort();
 }
 
-static void ignore_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc, uint64_t n)
-{
-    (void)owner, (void)piece, (void)bytes, (void)crc, (void)n;
-}
+// ---- what is drawn beside the job
 
 static void draw_memory(struct memory_plan *plan)
 {
@@ -301,137 +54,323 @@ static void draw_memory(struct memory_plan *plan)
     plan->read_bytes = 256 + draw(8192);
     plan->text_bytes = 128 + draw(65536);
     plan->held_bytes = draw(65536);
-    plan->dataset_bytes = 1 << 16;
+    plan->dataset_bytes = draw(3) ? draw(65536) : 1 << 20;
     plan->block_bytes = 256 + draw(8192);
     plan->runs_per_merge = 2 + draw(8);
     plan->chunk_entries = 1 + draw(64);
 }
 
-static void draw_stage(enum kind kind)
+static void fill_stage(struct stage *now, const weft_job *job, uint32_t part_count)
 {
-    stage = (struct stage){.job = job_of_kind(kind),
-                           .part_count = 1 + draw(4),
-                           .sample_count = 1,
-                           .inputs = &input,
-                           .input_count = 1,
-                           .budget = &budget,
-                           .tmp = "/var/tmp",
-                           .slots = slots,
-                           .slot_count = 1 + draw(SLOTS)};
-    stage.range_count = stage.part_count * (1 + draw(RANGES_MAX / 4));
-    if (draw(5) == 0)
-        stage.job.compare = backwards;
-    if (draw(5) == 0)
-        stage.job.partition = by_size;
-    stage.order.compare = stage.job.compare;
-    stage.combine = stage_combiner(&stage.job);
-    stage.op = stage_fold_op(stage.combine);
-    draw_memory(&stage.memory);
+    *now = (struct stage){.job = *job,
+                          .part_count = part_count,
+                          .range_count = part_count * (1 + draw(RANGES_MAX / 4)),
+                          .sample_count = 1 + draw(4),
+                          .inputs = &input,
+                          .input_count = 1,
+                          .budget = &budget,
+                          .tmp = TMP,
+                          .slots = slots};
+    now->order.compare = now->job.compare;
+    now->combine = stage_combiner(&now->job);
+    now->op = stage_fold_op(now->combine);
+    draw_memory(&now->memory);
 }
 
-static void sample_all(struct slot *slot, const struct piece *whole)
+static void draw_pieces(uint32_t count)
 {
-    struct buf keys = {0};
-    slot_begin_attempt(slot, SLOT_SAMPLE, 0);
-    check(map_run(slot, whole, 1), "sample");
-    check(sample_finish(slot, 1 + draw(500), &keys), "sample");
-    static weft_bytes list[1000];
-    size_t count = 0;
-    for (size_t at = 0; at < keys.size; count++) {
-        uint32_t size;
-        memcpy(&size, keys.data + at, sizeof size);
-        list[count] = (weft_bytes){keys.data + at + sizeof size, size};
-        at += sizeof size + size;
-    }
-    ASSERT(ranges_init(&stage.ranges, stage.range_count, stage.part_count, &stage.order,
-                       stage.job.partition, list, count));
-    buf_fini(&keys);
-}
-
-// Cuts anywhere, tasks in any order in any slot, now and then a failed attempt that loses what its slot
-// holds.
-static void map_all(void)
-{
-    struct piece pieces[TASKS_MAX];
-    int slot_of_task[TASKS_MAX];
-    const uint32_t tasks = 1 + draw(TASKS_MAX - 1);
     uint64_t at = 0;
-    for (uint32_t i = 0; i < tasks; i++) {
-        const uint64_t end = i + 1 == tasks ? text_size : text_size * (i + 1) / tasks;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t end = prop.text.size * (i + 1) / count;
         pieces[i] = (struct piece){0, at, end};
         at = end;
-        slot_of_task[i] = -1;
-    }
-    for (uint32_t left = tasks; left;) {
-        uint32_t task = draw(tasks);
-        while (slot_of_task[task] >= 0)
-            task = (task + 1) % tasks;
-        const uint32_t index = draw(stage.slot_count);
-        struct slot *slot = &slots[index];
-        slot_begin_attempt(slot, SLOT_COLLECT, task);
-        check(map_run(slot, &pieces[task], 1), "map");
-        slot_of_task[task] = (int)index;
-        left--;
-        if (draw(30) == 0) {
-            collector_reset(&slot->collector, slot);
-            for (uint32_t i = 0; i < tasks; i++)
-                if (slot_of_task[i] == (int)index) {
-                    slot_of_task[i] = -1;
-                    left++;
-                }
-        }
     }
 }
 
-static weft_err reduce_all(void)
+static void draw_stages(void)
 {
-    for (uint32_t range = 0; range < stage.range_count; range++) {
-        struct slot *slot = &slots[draw(stage.slot_count)];
+    fill_stage(&stages[0], &prop.job, prop.part_count);
+    fill_stage(&stages[1], &prop_second_job, 1 + draw(3));
+    has_second = draw(4) == 0;
+    stages[0].slot_count = stages[1].slot_count = 1 + draw(SLOTS);
+    stages[0].map_count = 1 + draw(64);
+    stages[0].sample_count = 1;
+    stages[1].map_count = stages[0].range_count;
+    stages[1].number = 1;
+    draw_pieces(stages[0].map_count);
+}
+
+// ---- tasks: which are to be done, and who holds what
+
+static struct {
+    struct mutex lock;
+    struct condition changed;
+    uint32_t order[TASKS_MAX];  // tasks waiting, the last one is next
+    uint32_t waiting, held_count;
+    int slot_of_task[TASKS_MAX];
+    bool fails_once[TASKS_MAX];
+    uint32_t next_range;
+    weft_err code;
+    char error[ERR_TEXT_BYTES_MAX];
+} work;
+
+static void draw_work(void)
+{
+    work.waiting = stage->map_count;
+    work.held_count = work.next_range = 0;
+    work.code = WEFT_OK;
+    for (uint32_t i = 0; i < stage->map_count; i++) {
+        const uint32_t at = draw(i + 1);
+        work.order[i] = work.order[at];
+        work.order[at] = i;
+        work.slot_of_task[i] = -1;
+        work.fails_once[i] = draw(30) == 0;
+    }
+}
+
+static void note_failure(weft_err code)
+{
+    mutex_lock(&work.lock);
+    if (!work.code) {
+        work.code = code;
+        snprintf(work.error, sizeof work.error, "%s", err_text());
+    }
+    condition_broadcast(&work.changed);
+    mutex_unlock(&work.lock);
+}
+
+// Waits while others may still fail and give their tasks back; false: there is nothing to do any more.
+static bool take_task(uint32_t *task)
+{
+    mutex_lock(&work.lock);
+    while (is_threaded && !work.code && !work.waiting && work.held_count < stage->map_count)
+        condition_wait(&work.changed, &work.lock);
+    const bool has_task = !work.code && work.waiting;
+    if (has_task)
+        *task = work.order[--work.waiting];
+    mutex_unlock(&work.lock);
+    return has_task;
+}
+
+static void hold_task(const struct slot *slot, uint32_t task)
+{
+    mutex_lock(&work.lock);
+    work.slot_of_task[task] = (int)slot->index;
+    work.held_count++;
+    condition_broadcast(&work.changed);
+    mutex_unlock(&work.lock);
+}
+
+// A failed attempt loses what its slot holds.
+static void lose_tasks(struct slot *slot, uint32_t task)
+{
+    collector_reset(&slot->collector, slot);
+    mutex_lock(&work.lock);
+    work.fails_once[task] = false;
+    work.order[work.waiting++] = task;
+    for (uint32_t i = 0; i < stage->map_count; i++) {
+        if (work.slot_of_task[i] != (int)slot->index)
+            continue;
+        work.slot_of_task[i] = -1;
+        work.order[work.waiting++] = i;
+        work.held_count--;
+    }
+    condition_broadcast(&work.changed);
+    mutex_unlock(&work.lock);
+}
+
+static bool map_one(struct slot *slot)
+{
+    uint32_t task;
+    if (!take_task(&task))
+        return false;
+    slot_begin_attempt(slot, SLOT_COLLECT, task);
+    const weft_err code = map_run(slot, &pieces[task], stage->source ? 0 : 1);
+    if (code)
+        note_failure(code);
+    else if (work.fails_once[task])
+        lose_tasks(slot, task);
+    else
+        hold_task(slot, task);
+    return !code;
+}
+
+// Now and then the text of a good attempt is lost on its way.
+static bool reduce_one(struct slot *slot, bool is_lost)
+{
+    mutex_lock(&work.lock);
+    const uint32_t range = work.code ? UINT32_MAX : work.next_range++;
+    mutex_unlock(&work.lock);
+    if (range >= stage->range_count)
+        return false;
+    weft_err code = WEFT_OK;
+    for (int attempt = 0; attempt <= is_lost && !code; attempt++) {
         slot_begin_attempt(slot, SLOT_OUTPUT, range);
-        const weft_err code = reduce_run(slot, range);
-        if (code) {
+        code = reduce_run(slot, range);
+        if (code || attempt < is_lost)
             text_discard(slot);
-            return code;
-        }
-        check(text_submit(slot), "write");
+        else
+            code = text_submit(slot);
     }
-    return WEFT_OK;
+    if (code)
+        note_failure(code);
+    return !code;
 }
 
-static weft_err run_engine(int text_fd, int output_fd, char *path)
+// ---- phases: by turns in one thread, or a thread per slot
+
+static void map_in_thread(void *slot)
 {
-    snprintf(path, 64, "/proc/self/fd/%d", text_fd);
-    input = (struct input){.name = "text", .path = path, .size = text_size, .map.registered = -1};
-    if (stage.job.map == map_line && draw(2))
-        check(mem_map_open(&input.map, path), "map");
-    for (uint32_t i = 0; i < stage.slot_count; i++) {
-        check(slot_init(&slots[i], &stage, i, &page.slots[i]), "slot");
-        check(slot_begin_stage(&slots[i], &stage), "slot");
+    while (map_one(slot))
+        continue;
+}
+
+static void seal_in_thread(void *slot)
+{
+    const weft_err code = collector_seal(slot);
+    if (code)
+        note_failure(code);
+}
+
+static void reduce_in_thread(void *slot)
+{
+    while (reduce_one(slot, false))
+        continue;
+}
+
+static weft_err run_phase(void (*phase)(void *slot))
+{
+    struct thread threads[SLOTS];
+    for (uint32_t i = 0; is_threaded && i < stage->slot_count; i++)
+        check(thread_start(&threads[i], phase, &slots[i], 0), "thread");
+    for (uint32_t i = 0; is_threaded && i < stage->slot_count; i++)
+        thread_join(&threads[i]);
+    if (!is_threaded && phase == seal_in_thread)
+        for (uint32_t i = 0; i < stage->slot_count && !work.code; i++)
+            phase(&slots[i]);
+    if (!is_threaded && phase == map_in_thread)
+        while (map_one(&slots[draw(stage->slot_count)]))
+            continue;
+    if (!is_threaded && phase == reduce_in_thread)
+        while (reduce_one(&slots[draw(stage->slot_count)], draw(20) == 0))
+            continue;
+    return work.code ? err_set(work.code, "%s", work.error) : WEFT_OK;
+}
+
+// ---- a stage
+
+static size_t list_keys(const struct buf *keys, weft_bytes *list)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < keys->size; count++) {
+        uint32_t size;
+        memcpy(&size, keys->data + at, sizeof size);
+        list[count] = (weft_bytes){keys->data + at + sizeof size, size};
+        at += sizeof size + size;
     }
-    sample_all(&slots[0], &(struct piece){0, 0, text_size});
-    const uint32_t parts[RANGES_MAX * 4] = {0};
-    stage.sink = sink_new(&(struct sink_options){.kind = SINK_FD,
-                                                 .path = "output",
-                                                 .fd = output_fd,
-                                                 .piece_count = stage.range_count,
-                                                 .part_count = 1,
-                                                 .part_of_piece = parts,
-                                                 .tmp = "/var/tmp",
-                                                 .held_bytes_max = stage.memory.held_bytes,
-                                                 .written = ignore_written});
-    check(stage.sink ? WEFT_OK : WEFT_UNKNOWN, "sink");
-    map_all();
-    for (uint32_t i = 0; i < stage.slot_count; i++)
-        check(collector_seal(&slots[i]), "seal");
-    for (uint32_t i = 0; i < stage.slot_count; i++)
-        spilled_runs += slots[i].collector.runs.count;
-    const weft_err code = reduce_all();
-    sink_free(stage.sink);
-    for (uint32_t i = 0; i < stage.slot_count; i++)
-        slot_fini(&slots[i]);
-    ranges_fini(&stage.ranges);
-    mem_map_close(&input.map);
+    return count;
+}
+
+static weft_err sample(void)
+{
+    static weft_bytes list[SAMPLE_MAX];
+    struct buf keys = {0};
+    weft_err code = WEFT_OK;
+    const struct piece whole = {0, 0, prop.text.size};
+    for (uint32_t i = 0; i < stage->sample_count && !code; i++) {
+        slot_begin_attempt(&slots[0], SLOT_SAMPLE, i);
+        code = map_run(&slots[0], &whole, stage->source ? 0 : 1);
+        if (!code)
+            code = sample_finish(&slots[0], 1 + draw(SAMPLE_MAX / 4), &keys);
+    }
+    if (!code)
+        ASSERT(ranges_init(&stage->ranges, stage->range_count, stage->part_count, &stage->order,
+                           stage->job.partition, list, list_keys(&keys, list)));
+    buf_fini(&keys);
     return code;
+}
+
+static void ignore_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc, uint64_t n)
+{
+    (void)owner, (void)piece, (void)bytes, (void)crc, (void)n;
+}
+
+static void open_output(int fd)
+{
+    static const uint32_t parts[RANGES_MAX * 4];
+    if (stage == stages && has_second) {
+        stage->kept = dataset_new(&budget, stage->range_count, stage->memory.dataset_bytes, TMP);
+        check(stage->kept ? WEFT_OK : WEFT_UNKNOWN, "dataset");
+        return;
+    }
+    stage->sink = sink_new(&(struct sink_options){.kind = SINK_FD,
+                                                  .path = "output",
+                                                  .fd = fd,
+                                                  .piece_count = stage->range_count,
+                                                  .part_count = 1,
+                                                  .part_of_piece = parts,
+                                                  .tmp = TMP,
+                                                  .held_bytes_max = stage->memory.held_bytes,
+                                                  .written = ignore_written});
+    check(stage->sink ? WEFT_OK : WEFT_UNKNOWN, "sink");
+}
+
+static weft_err run_stage(int output_fd)
+{
+    weft_err code = WEFT_OK;
+    for (uint32_t i = 0; i < stage->slot_count && !code; i++)
+        code = slot_begin_stage(&slots[i], stage);
+    if (code || (code = sample()))
+        return code;
+    open_output(output_fd);
+    draw_work();
+    if ((code = run_phase(map_in_thread)) || (code = run_phase(seal_in_thread)))
+        return code;
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        spilled_runs += slots[i].collector.runs.count;
+    return run_phase(reduce_in_thread);
+}
+
+static void close_stage(struct stage *now)
+{
+    if (now->sink)
+        sink_free(now->sink);
+    dataset_free(now->kept);
+    dataset_free(now->source);
+    ranges_fini(&now->ranges);
+}
+
+// ---- a run
+
+static weft_err run_engine(int text_fd, int output_fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", text_fd);
+    input =
+        (struct input){.name = "text", .path = path, .size = prop.text.size, .map.registered = -1};
+    if (prop.is_line && draw(2) && mem_map_open(&input.map, path))
+        err_clear();
+    weft_err code = WEFT_OK;
+    uint32_t begun = 0;
+    stage = &stages[0];
+    for (; begun < stage->slot_count && !code; begun++)
+        code = slot_init(&slots[begun], stage, begun, &page.slots[begun]);
+    if (!code)
+        code = run_stage(output_fd);
+    if (!code && has_second) {
+        stage = &stages[1];
+        stage->source = stages[0].kept;
+        stages[0].kept = NULL;
+        code = run_stage(output_fd);
+    }
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%s", err_text());
+    for (uint32_t i = 0; i < begun; i++)
+        slot_fini(&slots[i]);
+    close_stage(&stages[0]);
+    close_stage(&stages[1]);
+    mem_map_close(&input.map);
+    return code ? err_set(code, "%s", text) : WEFT_OK;
 }
 
 static bool is_same(const struct buf *expected, int output_fd)
@@ -439,70 +378,158 @@ static bool is_same(const struct buf *expected, int output_fd)
     struct file_stat stat;
     check(file_stat_fd(output_fd, "output", &stat), "output");
     char *got = malloc(stat.size + 1);
-    size_t size = 0;
+    size_t size = 0, at = 0;
     check(file_read_at(output_fd, "output", got, stat.size, 0, &size), "output");
-    const bool same =
-        size == expected->size && (size == 0 || memcmp(got, expected->data, size) == 0);
-    if (!same) {
-        size_t at = 0;
-        while (at < size && at < expected->size && got[at] == expected->data[at])
-            at++;
-        fprintf(stderr, "differs at byte %zu of %zu, expected %zu\n", at, size, expected->size);
-    }
+    while (at < size && at < expected->size && got[at] == expected->data[at])
+        at++;
     free(got);
-    return same;
+    if (at == size && at == expected->size)
+        return true;
+    fprintf(stderr, "differs at byte %zu of %zu, expected %zu\n", at, size, expected->size);
+    return false;
 }
 
-static bool run_seed(uint64_t seed)
-{
-    random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    const enum kind kind = (enum kind)draw(KINDS);
-    const bool has_large_values = draw(6) == 0 && (kind == SUM || kind == MIN || kind == MAX);
-    char path[64];
-    int text_fd, output_fd;
-    draw_text(kind, has_large_values);
-    draw_stage(kind);
-    check(file_create_nameless("/var/tmp", &text_fd), "text");
-    check(file_create_nameless("/var/tmp", &output_fd), "output");
-    check(file_write_at(text_fd, "text", text, text_size, 0), "text");
-    const weft_err code = run_engine(text_fd, output_fd, path);
+// What the run should come to.
+struct expected {
+    struct buf output;
+    bool fits;
+};
 
-    struct buf expected = {0};
-    twin_compare = stage.job.compare;
-    twin_partition = stage.job.partition;
-    twin_parts = stage.part_count;
-    const bool fits = run_twin(kind, stage.job.map == map_line, &expected);
-    bool is_good =
-        fits ? code == WEFT_OK && is_same(&expected, output_fd) : code == WEFT_OUT_OF_RANGE;
-    if (is_good && budget.used) {
-        fprintf(stderr, "%llu bytes of memory not given back\n", (unsigned long long)budget.used);
+static struct expected run_twins(void)
+{
+    struct expected expected = {0};
+    expected.fits = prop_twin(&prop, &expected.output);
+    if (has_second) {
+        struct buf second = {0};
+        prop_second_twin(&expected.output, &second);
+        buf_fini(&expected.output);
+        expected.output = second;
+    }
+    return expected;
+}
+
+static bool complain(uint64_t limit, weft_err code)
+{
+    fprintf(stderr,
+            "SEED=%llu kind %d%s%s%s slots %u limit %llu code %s: %s\n"
+            "  repeat: prop_engine --seed %llu %s\n",
+            (unsigned long long)prop.seed, (int)prop.kind, prop.job.compare ? " compare" : "",
+            prop.job.partition ? " partition" : "", has_second ? " two stages" : "",
+            stages[0].slot_count, (unsigned long long)limit, weft_err_name(code), err_text(),
+            (unsigned long long)prop.seed,
+            is_threaded ? "--threads"
+            : limit     ? "--limits"
+                        : "--turns");
+    return false;
+}
+
+// Runs a seed with `limit` bytes (0: any); *code tells how it ended. False: not as it should have.
+static bool run_seed(uint64_t seed, uint64_t limit, weft_err *code)
+{
+    int text_fd, output_fd;
+    prop_draw(&prop, seed);
+    draw_stages();
+    budget = (struct mem_budget){.limit = limit};
+    err_clear();
+    check(file_create_nameless(TMP, &text_fd), "text");
+    check(file_create_nameless(TMP, &output_fd), "output");
+    check(file_write_at(text_fd, "text", prop.text.data, prop.text.size, 0), "text");
+    *code = run_engine(text_fd, output_fd);
+    struct expected expected = run_twins();
+    bool is_good = *code == WEFT_OK ? expected.fits && is_same(&expected.output, output_fd)
+                   : *code == WEFT_OUT_OF_RANGE
+                       ? !expected.fits
+                       : *code == WEFT_RESOURCE_EXHAUSTED && limit && err_text()[0];
+    if (budget.used || (limit && budget.peak > limit)) {
+        fprintf(stderr, "%llu bytes of memory not given back, at most %llu were used\n",
+                (unsigned long long)budget.used, (unsigned long long)budget.peak);
         is_good = false;
     }
     if (!is_good)
-        fprintf(stderr,
-                "SEED=%llu kind %d%s%s slots %u code %s %s\n  repeat: prop_engine --seed %llu\n",
-                (unsigned long long)seed, (int)kind, stage.job.compare ? " compare" : "",
-                stage.job.partition ? " partition" : "", stage.slot_count, weft_err_name(code),
-                err_text(), (unsigned long long)seed);
-    buf_fini(&expected);
+        complain(limit, *code);
+    buf_fini(&expected.output);
     file_close(text_fd);
     file_close(output_fd);
     return is_good;
 }
 
+// ---- modes
+
+struct outcome {
+    uint64_t runs, failed, refused;
+};
+
+static void run_turns(uint64_t first, uint64_t count, struct outcome *outcome)
+{
+    weft_err code;
+    for (uint64_t seed = first; seed < first + count; seed++, outcome->runs++)
+        outcome->failed += !run_seed(seed, 0, &code);
+}
+
+static void run_threads(uint64_t first, uint64_t count, struct outcome *outcome)
+{
+    is_threaded = true;
+    run_turns(first, count, outcome);
+    is_threaded = false;
+}
+
+// From nothing to all it takes: each limit refuses another request first.
+static void run_limits(uint64_t first, uint64_t count, struct outcome *outcome)
+{
+    enum { STEPS = 48 };
+    weft_err code;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        run_turns(seed, 1, outcome);
+        const uint64_t peak = budget.peak;
+        for (uint64_t step = 1; step <= STEPS; step++, outcome->runs++) {
+            const uint64_t limit = step == STEPS ? peak : peak * step / STEPS + seed * 977 % 8192;
+            bool is_good = run_seed(seed, limit, &code);
+            if (is_good && limit >= peak && code == WEFT_RESOURCE_EXHAUSTED)
+                is_good = complain(limit, code);  // that much was enough before
+            outcome->failed += !is_good;
+            outcome->refused += code == WEFT_RESOURCE_EXHAUSTED;
+        }
+    }
+}
+
+static bool run_mode(const char *name, uint64_t first, uint64_t count,
+                     void (*mode)(uint64_t, uint64_t, struct outcome *))
+{
+    struct outcome outcome = {0};
+    spilled_runs = 0;
+    mode(first, count, &outcome);
+    printf("%s: %llu seeds, %llu runs, %llu failed, %llu refused, %llu runs spilled\n", name,
+           (unsigned long long)count, (unsigned long long)outcome.runs,
+           (unsigned long long)outcome.failed, (unsigned long long)outcome.refused,
+           (unsigned long long)spilled_runs);
+    // A mode in which nothing is spilled or refused tests nothing.
+    return outcome.failed == 0 && (count < 20 || spilled_runs) &&
+           (count < 5 || mode != run_limits || outcome.refused);
+}
+
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 2000;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (strcmp(argv[i], "--seed") == 0)
+    const uint64_t deeper = getenv("WEFT_LONG") ? 20 : 1;
+    uint64_t first = 1, count = 0;
+    bool turns = false, limits = false, threads = false;
+    for (int i = 1; i < argc; i++) {
+        turns = turns || strcmp(argv[i], "--turns") == 0;
+        limits = limits || strcmp(argv[i], "--limits") == 0;
+        threads = threads || strcmp(argv[i], "--threads") == 0;
+        if (i + 1 < argc && strcmp(argv[i], "--seed") == 0)
             first = strtoull(argv[i + 1], NULL, 10), count = 1;
-        else if (strcmp(argv[i], "--seeds") == 0)
+        else if (i + 1 < argc && strcmp(argv[i], "--seeds") == 0)
             count = strtoull(argv[i + 1], NULL, 10);
     }
-    uint64_t failed = 0;
-    for (uint64_t seed = first; seed < first + count; seed++)
-        failed += !run_seed(seed);
-    printf("%llu seeds, %llu failed, %llu runs spilled\n", (unsigned long long)count,
-           (unsigned long long)failed, (unsigned long long)spilled_runs);
-    return failed != 0 || (count > 100 && spilled_runs == 0);
+    const bool all = !turns && !limits && !threads;
+    mutex_init(&work.lock);
+    condition_init(&work.changed);
+    bool is_good = true;
+    if (all || turns)
+        is_good &= run_mode("turns", first, count ? count : 1500 * deeper, run_turns);
+    if (all || limits)
+        is_good &= run_mode("limits", first, count ? count : 20 * deeper, run_limits);
+    if (all || threads)
+        is_good &= run_mode("threads", first, count ? count : 150 * deeper, run_threads);
+    return !is_good;
 }
