@@ -11,11 +11,12 @@
 
 #include "base/args.h"
 #include "base/err.h"
+#include "mapreduce/coord/plan.h"
 
 enum {
     OPTIONS_ATTEMPTS = 4,  // default of --max-attempts
     OPTIONS_ATTEMPTS_MAX = 100,
-    OPTIONS_REDUCERS_MAX = 65536,
+    OPTIONS_REDUCERS_MAX = PLAN_PARTS_MAX,
 };
 #define OPTIONS_MEMORY_MIN (UINT64_C(16) << 20)  // less cannot hold the buffers of one slot
 

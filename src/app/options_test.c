@@ -216,6 +216,8 @@ static void values_that_make_no_sense_are_refused(void **state)
     REFUSED("--slots 0 makes no sense\n  it is a whole number from 1 to 256", "--slots", "0");
     REFUSED("--slots -2 makes no sense\n  it is a whole number from 1 to 256", "-n", "-2");
     REFUSED("--slots 257 makes no sense\n  it is a whole number from 1 to 256", "-n257");
+    REFUSED("--reducers 4097 makes no sense\n  it is a whole number from 1 to 4096", "--reducers",
+            "4097");
     REFUSED("--top x makes no sense\n  it is a whole number from 1 to 4294967295", "--top", "x");
     REFUSED("--memory lots is not a size\n  write it like 64M, 512M or 4G", "--memory", "lots");
     REFUSED("--memory 15M is too little to work in\n"
