@@ -2,39 +2,56 @@
 
 #include "mapreduce/work/words.h"
 
+#include <stdatomic.h>
+
 #include "sys/cpu.h"
 
 enum { SPLIT_BYTES_MAX = 32768 };  // positions are 16-bit; also bounds the walk back of a cut word
 
-bool words_scan_keys(struct words_scan *scan)
+// The kernels of this machine. Chosen by the first call, which may be in several threads at once: all of
+// them find the same.
+static words_scan_kernel choose_scan;
+static words_split_kernel choose_split;
+static words_scan_kernel *_Atomic scan_kernel = choose_scan;
+static words_split_kernel *_Atomic split_kernel = choose_split;
+
+static bool choose_scan(struct words_scan *scan)
 {
+    words_scan_kernel *chosen = words_scan_plain;
 #if defined(__x86_64__)
-    switch (cpu_isa()) {
-    case CPU_AVX512:
-        return words_scan_avx512(scan);
-    case CPU_AVX2:
-        return words_scan_avx2(scan);
-    case CPU_PLAIN:
-        break;
-    }
+    if (cpu_isa() == CPU_AVX512)
+        chosen = words_scan_avx512;
+    else if (cpu_isa() == CPU_AVX2)
+        chosen = words_scan_avx2;
 #endif
-    return words_scan_plain(scan);
+    atomic_store_explicit(&scan_kernel, chosen, memory_order_relaxed);
+    return chosen(scan);
 }
 
-size_t words_split(weft_bytes text, bool is_last, uint16_t *starts, uint16_t *ends,
-                   uint32_t words_max, uint32_t *count)
+static size_t choose_split(weft_bytes text, bool is_last, uint16_t *starts, uint16_t *ends,
+                           uint32_t words_max, uint32_t *count)
 {
+    words_split_kernel *chosen = words_split_plain;
 #if defined(__x86_64__)
-    switch (cpu_isa()) {
-    case CPU_AVX512:
-        return words_split_avx512(text, is_last, starts, ends, words_max, count);
-    case CPU_AVX2:
-        return words_split_avx2(text, is_last, starts, ends, words_max, count);
-    case CPU_PLAIN:
-        break;
-    }
+    if (cpu_isa() == CPU_AVX512)
+        chosen = words_split_avx512;
+    else if (cpu_isa() == CPU_AVX2)
+        chosen = words_split_avx2;
 #endif
-    return words_split_plain(text, is_last, starts, ends, words_max, count);
+    atomic_store_explicit(&split_kernel, chosen, memory_order_relaxed);
+    return chosen(text, is_last, starts, ends, words_max, count);
+}
+
+bool words_scan_keys(struct words_scan *scan)
+{
+    return atomic_load_explicit(&scan_kernel, memory_order_relaxed)(scan);
+}
+
+static inline size_t words_split(weft_bytes text, bool is_last, uint16_t *starts, uint16_t *ends,
+                                 uint32_t words_max, uint32_t *count)
+{
+    return atomic_load_explicit(&split_kernel, memory_order_relaxed)(text, is_last, starts, ends,
+                                                                     words_max, count);
 }
 
 void words_scan_finish(struct words_scan *scan)

@@ -2,7 +2,7 @@
 //
 // A word is a maximal run of bytes that are not ASCII white space (space and 9..13). Two products:
 // 8-byte keys of the short words straight into a folding queue (words_scan_keys), and positions for
-// anybody (words_split, behind the public weft_words). Each has a kernel per instruction set.
+// anybody (behind the public weft_words). Each has a kernel per instruction set.
 #ifndef MAPREDUCE_WORK_WORDS_H
 #define MAPREDUCE_WORK_WORDS_H
 
@@ -36,16 +36,13 @@ static inline bool words_is_blank(char byte)
 // WORDS_PER_BLOCK_MAX more behind its capacity.
 bool words_scan_keys(struct words_scan *scan);
 
+// ---- kernels
+
+typedef bool words_scan_kernel(struct words_scan *scan);
 // Splits up to 65535 bytes of text, any memory: starts and ends of its words. Both arrays have room for
 // words_max + 64. Stops at a block boundary once words_max are found; returns how many bytes are done.
 // A word that reaches the end of the text is ended there only when `is_last`; else it is left for the
 // next call (the returned size is where it begins).
-size_t words_split(weft_bytes text, bool is_last, uint16_t *starts, uint16_t *ends,
-                   uint32_t words_max, uint32_t *count);
-
-// ---- kernels
-
-typedef bool words_scan_kernel(struct words_scan *scan);
 typedef size_t words_split_kernel(weft_bytes text, bool is_last, uint16_t *starts, uint16_t *ends,
                                   uint32_t words_max, uint32_t *count);
 words_scan_kernel words_scan_plain, words_scan_avx2, words_scan_avx512;
