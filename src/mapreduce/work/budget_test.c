@@ -26,6 +26,15 @@ static void repeat_all(weft_task *task, weft_bytes key, weft_values *values)
         weft_emit(task, key, value);
 }
 
+// Makes everything larger.
+static void pad_all(weft_task *task, weft_bytes key, weft_values *values)
+{
+    char padded[VALUE_MAX];
+    memset(padded, ' ', sizeof padded);
+    for (weft_bytes value; weft_next(values, &value);)
+        weft_emit(task, key, (weft_bytes){padded, sizeof padded});
+}
+
 static int backwards(weft_bytes a, weft_bytes b)
 {
     return -bytes_compare(a, b);
@@ -159,6 +168,15 @@ static void a_combiner_that_makes_nothing_smaller_is_enough(void **state)
     check_run(&job, &mixture, pairs_of(&mixture), 0);
 }
 
+static void a_combiner_that_makes_everything_larger_is_enough(void **state)
+{
+    (void)state;
+    const weft_job job = {
+        .name = "pad", .map = map_nothing, .reduce = weft_count, .combine = pad_all};
+    const struct mixture mixture = {20000, 0, 10, 10};
+    check_counts(&job, &mixture);
+}
+
 static void sorting_values_of_any_size_is_enough(void **state)
 {
     (void)state;
@@ -183,6 +201,7 @@ int main(void)
         cmocka_unit_test(counting_is_enough),
         cmocka_unit_test(a_jobs_own_combiner_is_enough),
         cmocka_unit_test(a_combiner_that_makes_nothing_smaller_is_enough),
+        cmocka_unit_test(a_combiner_that_makes_everything_larger_is_enough),
         cmocka_unit_test(sorting_values_of_any_size_is_enough),
         cmocka_unit_test(different_values_of_few_keys_are_enough),
     };
