@@ -238,6 +238,7 @@ static void fill_stage(struct worker *worker, struct stage *stage, const Weft__S
         .inputs = worker->inputs,
         .input_count = (uint32_t)worker->start->n_inputs,
         .budget = &worker->budget,
+        .process_bytes_max = worker->start->memory_bytes,
         .tmp = worker->start->tmp,
         .slots = worker->slots,
         .slot_count = worker->slot_count,

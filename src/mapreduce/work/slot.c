@@ -8,6 +8,7 @@
 enum {
     QUEUE_ITEMS = FOLD_QUEUE + FOLD_AHEAD + FOLD_SLACK,
     QUEUE_BYTES = QUEUE_ITEMS * 8,
+    WATCH_EVERY_NS = 50 * 1000 * 1000,
 };
 
 static bool is_one_of(weft_reduce_fn *function, weft_reduce_fn *const *list, size_t count)
@@ -102,4 +103,24 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->hot = (weft_task){.queue_keys_ = slot->queue_keys,
                             .queue_values_ = slot->queue_values,
                             .queue_limit_ = may_queue ? FOLD_QUEUE : 0};
+}
+
+void slot_watch_memory(struct slot *slot)
+{
+    const struct stage *stage = slot->stage;
+    const uint64_t now = clock_now_ns();
+    if (!stage->process_bytes_max || now - slot->memory_watched_ns < WATCH_EVERY_NS)
+        return;
+    slot->memory_watched_ns = now;
+    const uint64_t resident = mem_resident_bytes();
+    if (resident <= stage->process_bytes_max)
+        return;
+    const uint64_t ours = atomic_load_explicit(&stage->budget->used, memory_order_relaxed);
+    const uint64_t theirs = resident > ours ? resident - ours : 0;
+    slot_fail(slot,
+              err_set(WEFT_RESOURCE_EXHAUSTED,
+                      "the job's own code uses %llu MiB of memory beside the engine's %llu MiB; "
+                      "give more --memory or fewer --slots, or let it use less",
+                      (unsigned long long)theirs >> 20, (unsigned long long)ours >> 20),
+              true);
 }

@@ -72,6 +72,7 @@ struct slot {
     bool has_appended;  // part of it went to the sink already
     void *user_state;
     bool is_set_up;
+    uint64_t memory_watched_ns;
 
     // combining: where the combiner's pairs go
     weft_err (*combined)(void *owner, const struct pair *pair);
@@ -109,6 +110,10 @@ static inline enum phase slot_enter(struct slot *slot, enum phase phase)
     slot->phase_since_ns = now;
     return before;
 }
+
+// Looks now and then at the memory of the whole process: what user code takes for itself counts too, and
+// the attempt that finds the promise broken fails instead of breaking it further.
+void slot_watch_memory(struct slot *slot);
 
 // Ends the attempt with this thread's sentence. is_final: trying again cannot help.
 void slot_fail(struct slot *slot, weft_err code, bool is_final);

@@ -49,6 +49,7 @@ struct stage {
     struct input *inputs;
     uint32_t input_count;
     struct mem_budget *budget;
+    uint64_t process_bytes_max;  // what the whole worker may use, user code included; 0: no limit
     struct memory_plan memory;
     const char *tmp;
     struct slot *slots;
