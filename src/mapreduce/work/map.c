@@ -242,6 +242,7 @@ static weft_err map_read(struct slot *slot, const struct input *input, const str
 
 // ---- pairs kept by the stage before
 
+// Pairs that begin before bytes_max, however many are read at a time.
 static weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
 {
     const struct dataset *source = slot->stage->source;
@@ -255,7 +256,7 @@ static weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
             return code;
         size_t at = 0;
         slot_enter(slot, PHASE_MAP);
-        while (got - at >= 8 && !slot->has_failed) {
+        while (got - at >= 8 && done + at < bytes_max && !slot->has_failed) {
             uint32_t sizes[2];
             memcpy(sizes, slot->read_buffer + at, sizeof sizes);
             if (got - at - 8 < (uint64_t)sizes[0] + sizes[1])

@@ -161,6 +161,64 @@ static void a_job_that_emits_without_end_is_sampled_to_a_limit(void **state)
     buf_fini(&keys);
 }
 
+// ---- the sample of a later stage, from what the one before has kept
+
+static void emit_key(weft_task *task, weft_bytes value)
+{
+    weft_emit(task, weft_key(task), value);
+}
+
+static struct dataset *kept_numbers(struct mem_budget *budget)
+{
+    struct dataset *dataset = dataset_new(budget, 2, 16 << 20, RIG_TMP);
+    for (uint32_t range = 0; range < 2; range++) {
+        struct buf pairs = {0};
+        for (uint32_t i = 0; i < 20000; i++) {
+            const uint32_t sizes[2] = {8, 3};
+            buf_append(&pairs, sizes, sizeof sizes);
+            buf_format(&pairs, "%u%07u100", range, i);
+        }
+        rig_expect(dataset_append(dataset, range, buf_bytes(&pairs)));
+        dataset_finish(dataset, range);
+        buf_fini(&pairs);
+    }
+    return dataset;
+}
+
+static struct buf sample_of_kept(size_t read_bytes)
+{
+    static struct rig rig;
+    struct buf keys = {0};
+    const weft_job job = {.name = "second", .map = emit_key, .reduce = weft_identity};
+    rig_init(&rig, &job, weft_text(""));
+    rig.stage.memory.read_bytes = read_bytes;
+    rig.stage.source = kept_numbers(&rig.budget);
+    rig.stage.sample_count = 2;
+    rig_open(&rig);
+    for (uint32_t task = 0; task < 2; task++) {
+        slot_begin_attempt(&rig.slots[0], SLOT_SAMPLE, task);
+        rig_expect(map_run(&rig.slots[0], NULL, 0));
+        rig_expect(sample_finish(&rig.slots[0], 300, &keys));
+    }
+    rig_fini(&rig);
+    return keys;
+}
+
+// The budget decides how much is read at a time; where the parts are cut must not hang on it.
+static void a_sample_of_kept_pairs_depends_on_them_only(void **state)
+{
+    (void)state;
+    struct buf first = sample_of_kept(100);
+    assert_int_equal(first.size, 2 * 300 * (4 + 8));
+    for (size_t read_bytes = 1000; read_bytes < 2 << 20; read_bytes *= 4) {
+        struct buf again = sample_of_kept(read_bytes);
+        assert_int_equal(again.size, first.size);
+        assert_memory_equal(again.data, first.data, first.size);
+        buf_fini(&again);
+    }
+    buf_fini(&first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +227,7 @@ int main(void)
         cmocka_unit_test(keys_weigh_once_when_they_are_folded_and_each_time_otherwise),
         cmocka_unit_test(an_empty_input_has_an_empty_sample),
         cmocka_unit_test(long_keys_are_cut_unless_the_job_compares_them),
+        cmocka_unit_test(a_sample_of_kept_pairs_depends_on_them_only),
         cmocka_unit_test(a_job_that_emits_without_end_is_sampled_to_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
