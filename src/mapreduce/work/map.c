@@ -43,6 +43,7 @@ static void note_progress(struct slot *slot, uint64_t records, uint64_t bytes)
     atomic_store_explicit(&page->counted_offset, slot->input_offset, memory_order_relaxed);
     if (slot->mode == SLOT_SAMPLE)
         return;
+    slot_watch_memory(slot);
     atomic_store_explicit(&page->records_in, page->records_in + records, memory_order_relaxed);
     atomic_store_explicit(&page->bytes_in, page->bytes_in + bytes, memory_order_relaxed);
 }
