@@ -3,6 +3,7 @@
 // What is in memory is gathered and sorted; what was spilled is merged with it. Jobs that fold
 // integers, and the one that only sorts, are walked without a call per pair.
 
+#include "base/number.h"
 #include "mapreduce/work/merge.h"
 #include "mapreduce/work/slot.h"
 
@@ -12,13 +13,56 @@ struct folding {
     bool is_plain;  // the reducer only says the total
 };
 
+// Copies a key of 1..16 bytes without a call: two loads and stores that may overlap.
+static inline void copy_short_key(char *to, weft_bytes key)
+{
+    uint64_t front, back;
+    uint32_t small_front, small_back;
+    if (key.size >= 8) {
+        memcpy(&front, key.data, 8);
+        memcpy(&back, key.data + key.size - 8, 8);
+        memcpy(to, &front, 8);
+        memcpy(to + key.size - 8, &back, 8);
+    } else if (key.size >= 4) {
+        memcpy(&small_front, key.data, 4);
+        memcpy(&small_back, key.data + key.size - 4, 4);
+        memcpy(to, &small_front, 4);
+        memcpy(to + key.size - 4, &small_back, 4);
+    } else {
+        to[0] = key.data[0];
+        to[key.size / 2] = key.data[key.size / 2];
+        to[key.size - 1] = key.data[key.size - 1];
+    }
+}
+
+// A line "key TAB total": what most output is made of.
+static void write_total(struct slot *slot, weft_bytes key, int64_t total)
+{
+    if (!slot->stage->sink || key.size - 1 >= 16) {
+        text_write_pair(slot, key, VALUE_INT, total, weft_none());
+        return;
+    }
+    char *to = text_reserve(slot, key.size + 2 + NUMBER_TEXT_MAX);
+    if (!to)
+        return;
+    copy_short_key(to, key);
+    to += key.size;
+    *to++ = '\t';
+    if (total >= 0 && total < 10)
+        *to++ = (char)('0' + total);
+    else
+        to = number_write_int(to, total);
+    *to++ = '\n';
+    slot->text.size = (size_t)(to - slot->text.data);
+}
+
 static weft_err reduce_total(void *owner, uint64_t prefix, weft_bytes key, int64_t total)
 {
     const struct folding *folding = owner;
     struct slot *slot = folding->slot;
     (void)prefix;
     if (folding->is_plain) {
-        text_write_pair(slot, key, VALUE_INT, total, weft_none());
+        write_total(slot, key, total);
         slot->records_out++;
     } else {
         groups_run_one(slot, key, total, folding->reduce);
