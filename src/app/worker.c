@@ -441,6 +441,10 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
             worker_send(&worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
             _exit(0);  // the kernel takes memory back faster than we could give it
         }
+        // What a slot did before it sent a frame happened before what the driver answers to it. That
+        // order goes through another process; the lock says it to the language and its checkers.
+        mutex_lock(&worker.send_lock);
+        mutex_unlock(&worker.send_lock);
         const weft_err code = take_frame(&worker, &frame, jobs);
         if (code)
             worker_send_failed(&worker, code);

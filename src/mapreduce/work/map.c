@@ -109,6 +109,7 @@ struct reading {
     int fd;
     uint64_t base;  // file offset of the buffer's first byte
     size_t filled;
+    size_t seen;         // so many of them are known to hold no line end
     uint64_t end;        // of the piece
     bool is_at_end;      // the buffer ends where the file does
     bool begins_inside;  // the piece does not begin where the file does
@@ -142,7 +143,7 @@ static weft_err fill(struct reading *r)
             return code;
     }
     const uint64_t from = r->base + r->filled;
-    uint64_t wanted = r->end > from ? r->end - from + LOOKAHEAD : LOOKAHEAD;
+    uint64_t wanted = r->end > from ? r->end - from + LOOKAHEAD : LOOKAHEAD + r->filled;
     if (wanted > slot->read_capacity - r->filled)
         wanted = slot->read_capacity - r->filled;
     if (wanted > r->input->size - from)
@@ -164,16 +165,20 @@ static weft_err fill(struct reading *r)
 }
 
 // How many bytes at the buffer's front are whole lines that begin before the piece's end; 0: more has to
-// be read. *is_last: nothing of the piece is behind them.
-static size_t whole_lines(const struct reading *r, bool *is_last)
+// be read. *is_last: nothing of the piece is behind them. Bytes once found to hold no line end are not
+// looked at again, or a line of gigabytes would take forever.
+static size_t whole_lines(struct reading *r, bool *is_last)
 {
     const char *text = r->slot->read_buffer;
+    const size_t seen = r->seen;
     *is_last = false;
+    r->seen = r->filled;
     if (r->base + r->filled < r->end) {
-        const char *newline = memrchr(text, '\n', r->filled);
+        const char *newline = memrchr(text + seen, '\n', r->filled - seen);
         return newline ? (size_t)(newline - text) + 1 : 0;
     }
-    const size_t from = r->end > r->base + 1 ? (size_t)(r->end - r->base) - 1 : 0;
+    const size_t first = r->end > r->base + 1 ? (size_t)(r->end - r->base) - 1 : 0;
+    const size_t from = first > seen ? first : seen;
     const char *newline = from < r->filled ? memchr(text + from, '\n', r->filled - from) : NULL;
     *is_last = newline || r->is_at_end;
     return newline ? (size_t)(newline - text) + 1 : r->is_at_end ? r->filled : 0;
@@ -185,6 +190,7 @@ static void drop(struct reading *r, size_t size)
     memmove(r->slot->read_buffer, r->slot->read_buffer + size, r->filled - size);
     r->filled -= size;
     r->base += size;
+    r->seen = 0;
 }
 
 // A piece that does not begin at the start of its file: the line before is another's.
