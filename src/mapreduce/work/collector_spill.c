@@ -107,7 +107,8 @@ static weft_err readd_total(void *owner, uint64_t prefix, weft_bytes key, int64_
     for (int64_t i = 0; i < total; i++)
         if (!buckets_add_wide(&slot->collector.buckets, ((struct readd *)owner)->range,
                               (struct wide_entry){prefix, low}))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compact");
+            return err_set(WEFT_RESOURCE_EXHAUSTED,
+                           "no memory to compact; give more --memory or fewer --slots");
     return WEFT_OK;
 }
 
