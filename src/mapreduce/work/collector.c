@@ -279,9 +279,9 @@ weft_err collector_put_shorts(struct slot *slot, const uint64_t *keys, const int
                               size_t count, size_t stride)
 {
     const struct ranges *ranges = &slot->stage->ranges;
-    for (size_t i = 0; i < count; i++, keys += stride, values += values ? stride : 0) {
+    for (size_t i = 0; i < count; i++, keys += stride) {
         const uint64_t prefix = __builtin_bswap64(*keys);
-        const int64_t number = values ? *values : 1;
+        const int64_t number = values ? values[i * stride] : 1;
         bool is_tied = true;
         if (!ranges->partition && !ranges->order.compare && number >= 0 &&
             number <= ENTRY_VALUE_MAX) {
