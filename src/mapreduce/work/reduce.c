@@ -70,22 +70,44 @@ static weft_err reduce_total(void *owner, uint64_t prefix, weft_bytes key, int64
     return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
 }
 
+// Lines of sorted input lie anywhere in it: fetches the ones that are written soon.
+static inline void prefetch_text(struct entry entry)
+{
+    enum { LINE = 64 };
+    const char *text = (const char *)(uintptr_t)(entry.payload & ((UINT64_C(1) << 47) - 1));
+    __builtin_prefetch(text);
+    __builtin_prefetch(text + LINE);
+}
+
+static inline void write_text(struct slot *slot, weft_bytes line)
+{
+    struct text *text = &slot->text;
+    char *to = text->data + text->size;
+    if (__builtin_expect(text->capacity - text->size <= line.size, 0))
+        to = text_reserve(slot, line.size + 1);
+    if (!to)
+        return;
+    memcpy(to, line.data, line.size);
+    to[line.size] = '\n';
+    text->size = (size_t)(to - text->data) + line.size + 1;
+}
+
 // Every pair as it came: the way of a sort.
 static weft_err write_all(struct slot *slot, const struct sorted *sorted)
 {
-    enum { AHEAD = 32, LINE = 64 };
+    enum { AHEAD = 20 };
+    const bool is_text_output = slot->stage->sink != NULL;
     for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
-        if (i + AHEAD < sorted->entry_count) {
-            // Lines lie anywhere in the input: fetch the ones written soon, up to three cache lines.
-            const uint64_t later = sorted->entries[i + AHEAD].payload & ((UINT64_C(1) << 47) - 1);
-            const char *text = (const char *)(uintptr_t)later;
-            __builtin_prefetch(text);
-            __builtin_prefetch(text + LINE);
-            __builtin_prefetch(text + LINE + LINE / 2);
+        const struct entry entry = sorted->entries[i];
+        if (i + AHEAD < sorted->entry_count)
+            prefetch_text(sorted->entries[i + AHEAD]);
+        if (is_text_output && entry_tag(entry) == ENTRY_TEXT) {
+            write_text(slot, entry_text(entry));
+            continue;
         }
         char room[8];
         struct pair pair;
-        entry_pair(sorted->entries[i], room, &pair);
+        entry_pair(entry, room, &pair);
         text_write_pair(slot, pair.key, pair.type, pair.number, pair.bytes);
     }
     slot->records_out += sorted->entry_count;
