@@ -143,6 +143,7 @@ static inline uint64_t weft_load_key_(const char *data, size_t size)
         memcpy(&key, data, size);
         return key;
     }
+    __asm__("" : "+r"(data));  // else compilers see the end of a short constant and warn
     memcpy(&key, data, 8);
     return key & (UINT64_MAX >> (64 - 8 * size));
 #endif
