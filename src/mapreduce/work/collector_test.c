@@ -57,6 +57,155 @@ static void a_sum_that_leaves_64_bits_on_the_way_comes_back(void **state)
     rig_fini(&rig);
 }
 
+// Every key has integers, doubles and text; ways through tables, buckets and runs mix them differently.
+static void emit_mixed(weft_task *task, uint32_t number)
+{
+    char key[32];
+    const size_t size = (size_t)snprintf(key, sizeof key, "%.*s%03u", (int)(number % 3 * 9),
+                                         "a key of many bytes", number % 500);
+    const weft_bytes bytes = {key, size};
+    if (number % 7 == 0)
+        weft_emit_double(task, bytes, 0.5);
+    else if (number % 5 == 0)
+        weft_emit(task, bytes, weft_text("0.25"));
+    else if (number % 3 == 0)
+        weft_emit(task, bytes, weft_text("1"));
+    else
+        weft_emit_int(task, bytes, 1);
+}
+
+static char *run_mixed(weft_reduce_fn *reduce, size_t pages_bytes)
+{
+    static struct rig rig;
+    const weft_job job = {.name = "mixed", .map = map_nothing, .reduce = reduce};
+    size_t size;
+    rig_init(&rig, &job, weft_text(""));
+    struct memory_plan *plan = &rig.stage.memory;
+    plan->collect_bytes = plan->table_bytes * 5 / 2 + pages_bytes;
+    begin(&rig);
+    for (uint32_t i = 0; i < 60000; i++)
+        emit_mixed(&rig.slots[0].hot, i);
+    finish(&rig);
+    char *text = rig_output(&rig, &size);
+    rig_fini(&rig);
+    return text;
+}
+
+static void integers_doubles_and_text_fold_to_the_same_in_any_memory(void **state)
+{
+    (void)state;
+    weft_reduce_fn *const reducers[] = {weft_sum, weft_min, weft_max};
+    // 1500 different keys with 40 numbers each: of 105, 15 are doubles, 18 text, 72 ones.
+    const char *const lines[] = {"\n000\t", "\na key of 000\t", "\na key of many byte000\t"};
+    for (size_t i = 0; i < 3; i++) {
+        char *first = run_mixed(reducers[i], 32 << 20);
+        for (size_t pages_bytes = 64 << 10; pages_bytes < 2 << 20; pages_bytes *= 4) {
+            char *again = run_mixed(reducers[i], pages_bytes);
+            assert_string_equal(again, first);
+            free(again);
+        }
+        assert_non_null(strstr(first, lines[1]));
+        assert_non_null(strstr(first, lines[2]));
+        free(first);
+    }
+}
+
+static void keys_that_end_in_zeros_are_different_keys(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    static const char keys[20];
+    rig_init(&rig, &sum_job, weft_text(""));
+    begin(&rig);
+    for (int64_t i = 1; i <= 3; i++)
+        for (size_t size = 0; size <= 18; size++)
+            weft_emit_int(&rig.slots[0].hot, (weft_bytes){keys, size}, i);
+    finish(&rig);
+    size_t size, at = 0;
+    char *text = rig_output(&rig, &size);
+    for (size_t zeros = 0; zeros <= 18; zeros++) {
+        assert_memory_equal(text + at, keys, zeros);
+        assert_memory_equal(text + at + zeros, "\t6\n", 3);
+        at += zeros + 3;
+    }
+    assert_int_equal(at, size);
+    free(text);
+    rig_fini(&rig);
+}
+
+// ---- failures
+
+static uint32_t beyond_all_parts(weft_bytes key, uint32_t part_count)
+{
+    return key.size == 3 ? part_count : 0;
+}
+
+static void a_part_that_does_not_exist_is_the_jobs_failure(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    weft_job jobs[] = {sum_job, sort_job};
+    for (size_t i = 0; i < 2; i++) {
+        jobs[i].partition = beyond_all_parts;
+        rig_init(&rig, &jobs[i], weft_text(""));
+        begin(&rig);
+        emit(&rig, "good", 1);
+        emit(&rig, "bad", 1);
+        emit_flush(&rig.slots[0]);
+        const weft_err code =
+            rig.slots[0].has_failed ? rig.slots[0].code : collector_seal(&rig.slots[0]);
+        assert_int_equal(code, WEFT_INVALID_ARGUMENT);
+        rig_fini(&rig);
+    }
+}
+
+static void emit_other_key(weft_task *task, weft_bytes key, weft_values *values)
+{
+    (void)key, (void)values;
+    weft_emit_int(task, weft_text("another"), 1);
+}
+
+static void a_combiner_may_emit_its_own_key_only(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const weft_job job = {
+        .name = "other", .map = map_nothing, .reduce = weft_identity, .combine = emit_other_key};
+    rig_init(&rig, &job, weft_text(""));
+    rig.stage.memory.combine_bytes = 100 << 10;
+    begin(&rig);
+    for (int i = 0; i < 10000 && !rig.slots[0].has_failed; i++)
+        emit(&rig, "key", i);
+    assert_int_equal(rig.slots[0].code, WEFT_INVALID_ARGUMENT);
+    assert_true(rig.slots[0].is_final);
+    assert_non_null(strstr(rig.slots[0].error, "combiner"));
+    rig_fini(&rig);
+}
+
+// What a failed attempt left in tables, queues, buckets and runs is gone.
+static void a_reset_collector_is_as_new(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const weft_job *const jobs[] = {&sum_job, &sort_job};
+    for (size_t i = 0; i < 2; i++) {
+        rig_init(&rig, jobs[i], weft_text(""));
+        rig.stage.memory.collect_bytes = rig.stage.memory.table_bytes * 5 / 2 + (256 << 10);
+        begin(&rig);
+        for (int round = 0; round < 3; round++) {
+            for (uint32_t number = 0; number < 60000; number++)
+                emit_mixed(&rig.slots[0].hot, number);
+            emit(&rig, "waits in a queue", 1);
+            collector_reset(&rig.slots[0].collector, &rig.slots[0]);
+            slot_begin_attempt(&rig.slots[0], SLOT_COLLECT, 0);
+        }
+        emit(&rig, "only", 1);
+        finish(&rig);
+        rig_check_output(&rig, "only\t1\n");
+        rig_fini(&rig);
+    }
+}
+
 // ---- in little memory
 
 // Small pairs until something is spilled; what they took is free for a large one.
@@ -181,6 +330,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sum_that_leaves_64_bits_on_the_way_comes_back),
+        cmocka_unit_test(integers_doubles_and_text_fold_to_the_same_in_any_memory),
+        cmocka_unit_test(keys_that_end_in_zeros_are_different_keys),
+        cmocka_unit_test(a_part_that_does_not_exist_is_the_jobs_failure),
+        cmocka_unit_test(a_combiner_may_emit_its_own_key_only),
+        cmocka_unit_test(a_reset_collector_is_as_new),
         cmocka_unit_test(a_large_pair_fits_where_small_ones_were_spilled),
         cmocka_unit_test(keys_that_change_their_ways_stay_inside_the_budget),
         cmocka_unit_test(a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill),
