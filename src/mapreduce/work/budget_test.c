@@ -4,6 +4,8 @@
 
 #include "mapreduce/work/slot_testing.h"
 
+#include "sys/thread.h"
+
 enum { SLOTS = 3, PER_ROUND = 2000, SLOT_BYTES = 2 << 20, VALUE_MAX = 600 };
 
 static void map_nothing(weft_task *task, weft_bytes line)
@@ -88,25 +90,78 @@ static void open_divided(struct rig *rig, const weft_job *job)
 
 static void collect_round(struct slot *slot, const struct mixture *mixture, uint32_t round)
 {
+    if (slot->has_failed)
+        return;
     slot_begin_attempt(slot, SLOT_COLLECT, slot->index + SLOTS * round);
     for (uint32_t i = 0; i < PER_ROUND; i++)
         emit_pair(&slot->hot, mixture, (round * SLOTS + slot->index) * PER_ROUND + i);
     emit_flush(slot);
-    if (slot->has_failed)
-        print_error("round %u of slot %u: %s\n", round, slot->index, slot->error);
-    assert_false(slot->has_failed);
 }
+
+static struct rig rig;
+static const struct mixture *current;
+
+static void collect_in_turns(void)
+{
+    for (uint32_t round = 0; round < current->rounds; round++)
+        for (uint32_t i = 0; i < SLOTS; i++)
+            collect_round(&rig.slots[i], current, round);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (!rig.slots[i].has_failed && collector_seal(&rig.slots[i]))
+            slot_fail(&rig.slots[i], WEFT_RESOURCE_EXHAUSTED, true);
+}
+
+static void collect_in_thread(void *slot)
+{
+    for (uint32_t round = 0; round < current->rounds; round++)
+        collect_round(slot, current, round);
+    if (!((struct slot *)slot)->has_failed && collector_seal(slot))
+        slot_fail(slot, WEFT_RESOURCE_EXHAUSTED, true);
+}
+
+static void reduce_in_thread(void *argument)
+{
+    struct slot *slot = argument;
+    for (uint32_t range = slot->index; range < 16 && !slot->has_failed; range += SLOTS)
+        if (rig_reduce_range(&rig, slot->index, range))
+            slot_fail(slot, WEFT_RESOURCE_EXHAUSTED, true);
+}
+
+static void run_in_threads(void (*body)(void *slot))
+{
+    struct thread threads[SLOTS];
+    for (uint32_t i = 0; i < SLOTS; i++)
+        rig_expect(thread_start(&threads[i], body, &rig.slots[i], 0));
+    for (uint32_t i = 0; i < SLOTS; i++)
+        thread_join(&threads[i]);
+}
+
+static void check_slots(void)
+{
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if (rig.slots[i].has_failed)
+            print_error("slot %u: %s\n", i, rig.slots[i].error);
+        assert_false(rig.slots[i].has_failed);
+    }
+}
+
+static bool is_threaded;
 
 static struct buf run(const weft_job *job, const struct mixture *mixture)
 {
-    static struct rig rig;
     struct buf output = {0};
+    current = mixture;
     open_divided(&rig, job);
-    for (uint32_t round = 0; round < mixture->rounds; round++)
-        for (uint32_t i = 0; i < SLOTS; i++)
-            collect_round(&rig.slots[i], mixture, round);
-    rig_seal(&rig);
-    rig_reduce_all(&rig);
+    if (is_threaded)
+        run_in_threads(collect_in_thread);
+    else
+        collect_in_turns();
+    check_slots();
+    if (is_threaded)
+        run_in_threads(reduce_in_thread);
+    else
+        rig_reduce_all(&rig);
+    check_slots();
     assert_true(rig.budget.peak <= rig.budget.limit);
     assert_true(mixture->distinct < 10000 || rig.budget.peak > rig.budget.limit / 3);
     output.data = rig_output(&rig, &output.size);
@@ -195,6 +250,15 @@ static void different_values_of_few_keys_are_enough(void **state)
     check_run(&job, &mixture, 5000, 0);
 }
 
+static void all_of_it_is_enough_for_slots_in_threads(void **state)
+{
+    is_threaded = true;
+    counting_is_enough(state);
+    a_combiner_that_makes_everything_larger_is_enough(state);
+    sorting_values_of_any_size_is_enough(state);
+    is_threaded = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_combiner_that_makes_everything_larger_is_enough),
         cmocka_unit_test(sorting_values_of_any_size_is_enough),
         cmocka_unit_test(different_values_of_few_keys_are_enough),
+        cmocka_unit_test(all_of_it_is_enough_for_slots_in_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
