@@ -233,8 +233,22 @@ void mem_map_populate(const struct mem_map *map, size_t begin, size_t end)
         (void)madvise((void *)((uintptr_t)map->data + begin), end - begin, MADV_POPULATE_READ);
 }
 
+// A sanitizer's own memory is many times ours: then nothing can be said about it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define MEM_IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEM_IS_SANITIZED 1
+#endif
+
 uint64_t mem_resident_bytes(void)
 {
+#if defined(MEM_IS_SANITIZED)
+    return 0;
+#endif
     FILE *status = fopen("/proc/self/status", "re");
     if (!status)
         return 0;

@@ -217,7 +217,7 @@ static void samples_are_spread_evenly_over_all_bytes(void **unused)
         const struct plan_piece *piece = &plan.samples[i];
         assert_int_equal(piece->input, i < 24 ? 0 : 1);
         assert_int_equal(piece->begin, (2 * i + 1) * MIB - (i < 24 ? 0 : 48 * MIB));
-        assert_int_equal(piece->end - piece->begin, 64 * KIB);
+        assert_int_equal(piece->end - piece->begin, PLAN_SAMPLE_BYTES);
     }
 }
 

@@ -79,16 +79,17 @@ static void scatter(struct entry *from, struct entry *other, size_t count, bool 
     }
 }
 
-static void scatter_by_byte(struct entry *from, struct entry *other, size_t count, bool into_other,
-                            int shift)
+// Apart from sort_by_prefix, whose calls of itself would else have these counters on the stack each.
+static __attribute__((noinline)) void scatter_by_byte(struct entry *from, struct entry *other,
+                                                      size_t count, bool into_other, int shift)
 {
     uint32_t begin[256 + 2] = {0};
     scatter(from, other, count, into_other, shift, 256, begin);
 }
 
 // Two bytes at once, where there are enough entries to pay for the counters.
-static void scatter_by_two(struct entry *from, struct entry *other, size_t count, bool into_other,
-                           int shift)
+static __attribute__((noinline)) void scatter_by_two(struct entry *from, struct entry *other,
+                                                     size_t count, bool into_other, int shift)
 {
     uint32_t begin[65536 + 2];
     memset(begin, 0, sizeof begin);

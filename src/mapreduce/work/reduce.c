@@ -82,9 +82,9 @@ static inline void prefetch_text(struct entry entry)
 static inline void write_text(struct slot *slot, weft_bytes line)
 {
     struct text *text = &slot->text;
-    char *to = text->data + text->size;
-    if (__builtin_expect(text->capacity - text->size <= line.size, 0))
-        to = text_reserve(slot, line.size + 1);
+    char *to = __builtin_expect(text->capacity - text->size > line.size, 1)
+                   ? text->data + text->size
+                   : text_reserve(slot, line.size + 1);
     if (!to)
         return;
     memcpy(to, line.data, line.size);
