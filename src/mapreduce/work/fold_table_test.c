@@ -187,7 +187,17 @@ static void the_chosen_kernel_folds_as_a_list_does(void **state)
     fold_all(short_table_fold);
 }
 
-// All keys hash to the last bucket: probes run over the end of the table.
+// A key with that hash: the multiplier's inverse, by Newton's steps.
+static uint64_t key_of_hash(uint64_t hash)
+{
+    uint64_t inverse = FOLD_MULTIPLIER;
+    for (int i = 0; i < 6; i++)
+        inverse *= 2 - FOLD_MULTIPLIER * inverse;
+    assert_int_equal(short_hash(hash * inverse), hash);
+    return hash * inverse;
+}
+
+// All keys hash to the last bucket, also of a larger table: probes run over the end.
 static void full_buckets_run_over_into_the_first(void **state)
 {
     (void)state;
@@ -195,20 +205,43 @@ static void full_buckets_run_over_into_the_first(void **state)
     pages_init(&pages, &budget, 64 << 10, 1 << 30);
     for (size_t i = 0; i < 2; i++) {
         struct short_table table = {0};
-        assert_true(short_table_grow(&table, &pages, 1 << 18, 1));
-        uint64_t keys[11 + FOLD_AHEAD] = {0}, candidate = 1;
-        for (size_t found = 0; found < 11; candidate++)
-            if (short_hash(candidate) >> (64 - table.bits) == (UINT64_C(1) << table.bits) - 1)
-                keys[found++] = candidate;
-        kernels[i](&table, keys, NULL, 11, FOLD_SUM);
-        kernels[i](&table, keys, NULL, 11, FOLD_SUM);
-        assert_int_equal(table.used, 11);
-        assert_int_equal(table.buckets[0].values[0], 2);
-        assert_int_equal(table.buckets[1].values[2], 2);
-        assert_int_equal(table.buckets[1].keys[3], 0);
-        assert_true(short_table_grow(&table, &pages, 1 << 22, 12000));  // moved, nothing lost
-        kernels[i](&table, keys, NULL, 11, FOLD_SUM);
-        assert_int_equal(table.used, 11);
+        uint64_t keys[11 + FOLD_AHEAD] = {0};
+        for (size_t j = 0; j < 11; j++)
+            keys[j] = key_of_hash(UINT64_MAX - j);
+        for (uint64_t room = 1; room < 200000; room *= 20) {
+            assert_true(short_table_grow(&table, &pages, 1 << 24, room));
+            kernels[i](&table, keys, NULL, 11, FOLD_SUM);
+            assert_int_equal(table.used, 11);
+            assert_int_equal(table.buckets[1].keys[3], 0);
+        }
+        for (int j = 0; j < 7; j++)
+            assert_int_equal(table.buckets[j / 4].values[j % 4], 5);
+        short_table_free(&table, &budget);
+    }
+    pages_fini(&pages);
+    assert_int_equal(budget.used, 0);
+}
+
+// None of them is large, but together they are.
+static void many_middling_values_leave_64_bits_too(void **state)
+{
+    (void)state;
+    static uint64_t keys[FOLD_BATCH + FOLD_AHEAD];
+    static int64_t values[FOLD_BATCH];
+    pages_init(&pages, &budget, 64 << 10, 1 << 30);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct short_table table = {0};
+        assert_true(short_table_grow(&table, &pages, 1 << 20, FOLD_BATCH));
+        for (size_t i = 0; i < FOLD_BATCH; i++) {
+            keys[i] = 17;
+            values[i] = sign * (INT64_C(1) << 50);
+        }
+        for (int batch = 0; batch < 20; batch++)
+            short_table_fold(&table, keys, values, FOLD_BATCH, FOLD_SUM);
+        const __int128 sum = (__int128)values[0] * FOLD_BATCH * 20;
+        totals[0] = (struct total){.low = 17, .total = sum, .is_seen = true};
+        check_short(&table, 1);
+        assert_true(table.aside.count > 0);
         short_table_free(&table, &budget);
     }
     pages_fini(&pages);
@@ -428,6 +461,7 @@ int main(void)
         cmocka_unit_test(avx512_kernel_folds_as_a_list_does),
         cmocka_unit_test(the_chosen_kernel_folds_as_a_list_does),
         cmocka_unit_test(full_buckets_run_over_into_the_first),
+        cmocka_unit_test(many_middling_values_leave_64_bits_too),
         cmocka_unit_test(a_short_table_grows_no_further_than_it_may),
         cmocka_unit_test(a_squeezed_table_hands_out_every_key_once),
         cmocka_unit_test(a_cleared_table_is_as_new),
