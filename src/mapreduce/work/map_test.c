@@ -278,7 +278,70 @@ static void several_pieces_are_one_attempt(void **state)
     rig_fini(&rig);
 }
 
+// ---- pairs that the stage before has kept
+
+static char kept_seen[4096];
+
+static void see_kept(weft_task *task, weft_bytes value)
+{
+    const weft_bytes key = weft_key(task);
+    const size_t used = strlen(kept_seen);
+    snprintf(kept_seen + used, sizeof kept_seen - used, "%.*s=%.*s ", (int)key.size, key.data,
+             (int)value.size, value.data);
+    assert_string_equal(weft_input_name(task), "");
+}
+
+static void keep(struct dataset *dataset, uint32_t range, const char *key, const char *value)
+{
+    const uint32_t sizes[2] = {(uint32_t)strlen(key), (uint32_t)strlen(value)};
+    rig_expect(dataset_append(dataset, range, (weft_bytes){(const char *)sizes, sizeof sizes}));
+    rig_expect(dataset_append(dataset, range, weft_text(key)));
+    rig_expect(dataset_append(dataset, range, weft_text(value)));
+}
+
+static void kept_pairs_come_with_their_keys_whatever_the_buffer(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    const weft_job job = {.name = "second", .map = see_kept, .reduce = weft_identity};
+    for (size_t read_bytes = 1; read_bytes <= 1000; read_bytes *= 3) {
+        rig_init(&rig, &job, weft_text(""));
+        rig.stage.memory.read_bytes = read_bytes;
+        rig.stage.source = dataset_new(&rig.budget, 3, read_bytes % 2 ? 1 << 20 : 0, RIG_TMP);
+        keep(rig.stage.source, 1, "a", "1");
+        keep(rig.stage.source, 1, "", "");
+        keep(rig.stage.source, 1, "a long key that fills a buffer", "and a longer value yet");
+        keep(rig.stage.source, 2, "b", "2");
+        rig_open(&rig);
+        kept_seen[0] = 0;
+        for (uint32_t task = 0; task < 3; task++) {
+            slot_begin_attempt(&rig.slots[0], SLOT_COLLECT, task);
+            rig_expect(map_run(&rig.slots[0], NULL, 0));
+            assert_int_equal(rig.slots[0].records_in, task == 0 ? 0 : task == 1 ? 3 : 1);
+        }
+        assert_string_equal(kept_seen,
+                            "a=1 = a long key that fills a buffer=and a longer value yet "
+                            "b=2 ");
+        rig_fini(&rig);
+    }
+}
+
 // ---- what may go wrong
+
+static void a_process_beyond_its_memory_fails_the_attempt(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    if (mem_resident_bytes() == 0)
+        skip();  // unknown, as under a sanitizer
+    open_for_reading(&rig, &line_job, weft_text("a\nb\n"), false, 64);
+    rig.stage.process_bytes_max = 1;
+    assert_int_equal(rig_map_piece(&rig, 0, 0, 0, 4), WEFT_RESOURCE_EXHAUSTED);
+    assert_true(rig.slots[0].is_final);
+    assert_non_null(strstr(err_text(), "the job's own code"));
+    assert_non_null(strstr(err_text(), "--memory"));
+    rig_fini(&rig);
+}
 
 static struct sigaction our_handler;  // cmocka puts its own in place before every test
 static struct rig *shrunk_rig;
@@ -438,6 +501,8 @@ int main(void)
         cmocka_unit_test(the_page_tells_how_far_a_slot_is_inside_a_block),
         cmocka_unit_test(an_empty_file_is_one_empty_block_and_no_line),
         cmocka_unit_test(several_pieces_are_one_attempt),
+        cmocka_unit_test(kept_pairs_come_with_their_keys_whatever_the_buffer),
+        cmocka_unit_test(a_process_beyond_its_memory_fails_the_attempt),
         cmocka_unit_test(a_file_that_shrinks_while_read_is_data_loss_with_its_name),
         cmocka_unit_test(a_file_that_shrinks_while_mapped_is_data_loss_with_its_name),
         cmocka_unit_test(a_mapped_file_that_loses_part_of_its_last_page_is_data_loss),
