@@ -278,10 +278,10 @@ static weft_err start_slots(struct worker *worker, struct stage *stage)
 
 static void wait_for_slots(struct worker *worker)
 {
-    for (uint32_t i = 0; i < worker->slot_count; i++) {
+    for (uint32_t i = 0; i < worker->slot_count; i++)
         bench_push(&worker->benches[i], (struct command){.type = COMMAND_TEAR_DOWN});
+    for (uint32_t i = 0; i < worker->slot_count; i++)
         bench_wait_idle(&worker->benches[i]);
-    }
 }
 
 static weft_err begin_stage(struct worker *worker, struct stage *stage, struct stage *before)

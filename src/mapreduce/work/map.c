@@ -14,21 +14,6 @@ enum {
     LOOKAHEAD = 64 << 10,  // read beyond a piece's end at a time, for its last line
 };
 
-static uint64_t count_lines(const char *text, size_t size)
-{
-    uint64_t lines = 0;
-    while (size) {  // short stretches, so that the compiler may count in bytes
-        const size_t stretch = size < 255 ? size : 255;
-        uint8_t here = 0;
-        for (size_t i = 0; i < stretch; i++)
-            here = (uint8_t)(here + (text[i] == '\n'));
-        lines += here;
-        text += stretch;
-        size -= stretch;
-    }
-    return lines;
-}
-
 static void note_position(struct slot *slot, uint64_t offset)
 {
     slot->input_offset = offset;
@@ -57,7 +42,7 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset)
     atomic_store_explicit(&slot->page->counted_offset, offset, memory_order_relaxed);
     note_position(slot, offset);
     if (job->map_block) {
-        uint64_t lines = count_lines(block.data, block.size);
+        uint64_t lines = words_count_lines(block.data, block.size);
         if (block.size && block.data[block.size - 1] != '\n')
             lines++;
         job->map_block(&slot->hot, block);

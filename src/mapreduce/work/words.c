@@ -42,6 +42,17 @@ static size_t choose_split(weft_bytes text, bool is_last, uint16_t *starts, uint
     return chosen(text, is_last, starts, ends, words_max, count);
 }
 
+uint64_t words_count_lines(const char *text, size_t size)
+{
+#if defined(__x86_64__)
+    if (cpu_isa() == CPU_AVX512)
+        return words_count_avx512(text, size);
+    if (cpu_isa() == CPU_AVX2)
+        return words_count_avx2(text, size);
+#endif
+    return words_count_plain(text, size);
+}
+
 bool words_scan_keys(struct words_scan *scan)
 {
     return atomic_load_explicit(&scan_kernel, memory_order_relaxed)(scan);

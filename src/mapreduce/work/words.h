@@ -36,6 +36,9 @@ static inline bool words_is_blank(char byte)
 // WORDS_PER_BLOCK_MAX more behind its capacity.
 bool words_scan_keys(struct words_scan *scan);
 
+// How many line ends a text holds.
+uint64_t words_count_lines(const char *text, size_t size);
+
 // ---- kernels
 
 typedef bool words_scan_kernel(struct words_scan *scan);
@@ -47,6 +50,9 @@ typedef size_t words_split_kernel(weft_bytes text, bool is_last, uint16_t *start
                                   uint32_t words_max, uint32_t *count);
 words_scan_kernel words_scan_plain, words_scan_avx2, words_scan_avx512;
 words_split_kernel words_split_plain, words_split_avx2, words_split_avx512;
+
+typedef uint64_t words_count_kernel(const char *text, size_t size);
+words_count_kernel words_count_plain, words_count_avx2, words_count_avx512;
 
 // The word open at the end of the text, by hand: every kernel ends with it.
 void words_scan_finish(struct words_scan *scan);

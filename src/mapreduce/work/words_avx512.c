@@ -145,6 +145,19 @@ bool words_scan_avx512(struct words_scan *scan)
     return false;
 }
 
+uint64_t words_count_avx512(const char *text, size_t size)
+{
+    const __m512i newline = _mm512_set1_epi8('\n');
+    uint64_t lines = 0;
+    for (size_t at = 0; at < size; at += WORDS_BLOCK) {
+        const size_t left = size - at;
+        const uint64_t inside = left < WORDS_BLOCK ? ~(UINT64_MAX << left) : UINT64_MAX;
+        const __m512i here = _mm512_maskz_loadu_epi8(inside, text + at);
+        lines += (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(here, newline));
+    }
+    return lines;
+}
+
 // Positions of the set bits of `bits`, as 16-bit numbers from `at`.
 static inline void store_positions(uint16_t *to, uint64_t bits, size_t at)
 {

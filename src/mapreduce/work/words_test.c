@@ -189,6 +189,31 @@ static void avx512_split_finds_the_words_of_a_walk(void **state)
     check_split(words_split_avx512);
 }
 
+static void check_count(words_count_kernel *kernel)
+{
+    static char text[TEXT_MAX + WORDS_PAD];
+    for (seed = 1; seed < 500; seed++) {
+        const uint64_t this_seed = seed;
+        const size_t size = draw_text(text), from = size ? draw(70) % size : 0;
+        memset(text + size, '\n', WORDS_PAD);  // not part of the text
+        uint64_t expected = 0;
+        for (size_t i = from; i < size; i++)
+            expected += text[i] == '\n';
+        assert_int_equal(kernel(text + from, size - from), expected);
+        seed = this_seed;
+    }
+}
+
+static void every_kernel_counts_the_line_ends_of_a_text(void **state)
+{
+    (void)state;
+    check_count(words_count_plain);
+    if (cpu_isa() >= CPU_AVX2)
+        check_count(words_count_avx2);
+    if (cpu_isa() >= CPU_AVX512)
+        check_count(words_count_avx512);
+}
+
 static void public_splitter_hands_out_words_longer_than_a_batch(void **state)
 {
     (void)state;
@@ -219,6 +244,7 @@ int main(void)
         cmocka_unit_test(plain_split_finds_the_words_of_a_walk),
         cmocka_unit_test(avx2_split_finds_the_words_of_a_walk),
         cmocka_unit_test(avx512_split_finds_the_words_of_a_walk),
+        cmocka_unit_test(every_kernel_counts_the_line_ends_of_a_text),
         cmocka_unit_test(public_splitter_hands_out_words_longer_than_a_batch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
