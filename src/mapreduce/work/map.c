@@ -108,7 +108,7 @@ static weft_err grow_buffer(struct reading *r)
     if (!grown)
         return err_set(
             WEFT_RESOURCE_EXHAUSTED,
-            "%s: the line at offset %llu is longer than %zu bytes, which is all the memory "
+            "%s: the record at offset %llu is longer than %zu bytes, which is all the memory "
             "budget allows; give more --memory or fewer --slots",
             r->input->name, (unsigned long long)r->base, slot->read_capacity);
     memcpy(grown, slot->read_buffer, r->filled);
@@ -262,6 +262,7 @@ static weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
         }
         done += at;
         r.filled = got;
+        r.base = done;
         if (at == 0 && !slot->has_failed && (code = grow_buffer(&r)))
             return code;
     }

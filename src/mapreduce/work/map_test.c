@@ -454,7 +454,7 @@ static void a_line_larger_than_the_budget_is_told_with_file_and_offset(void **st
     rig.budget.limit = rig.budget.used + (200 << 10);
     forget_lines();
     assert_int_equal(rig_map_piece(&rig, 0, 0, 0, size), WEFT_RESOURCE_EXHAUSTED);
-    assert_non_null(strstr(err_text(), "text: the line at offset 6 is longer"));
+    assert_non_null(strstr(err_text(), "text: the record at offset 6 is longer"));
     assert_non_null(strstr(err_text(), "--memory"));
     assert_int_equal(seen_count, 1);
     rig_fini(&rig);

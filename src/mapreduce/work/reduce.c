@@ -200,6 +200,10 @@ static weft_err fold_merge(struct slot *slot, struct merge *merge)
                 return code;
             key->size = 0;
             buf_append(key, pair.key.data, pair.key.size);
+            if (key->has_failed)
+                return err_set(WEFT_RESOURCE_EXHAUSTED,
+                               "no memory for a key of %zu bytes; give more --memory",
+                               pair.key.size);
         }
         fold_one(stage, &total, pair.number, !is_same);
         is_first = false;
