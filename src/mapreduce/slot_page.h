@@ -47,7 +47,7 @@ struct slot_page {
 
 struct worker_page {
     _Atomic uint64_t memory_used, memory_peak;  // what the worker's budget counts
-    _Atomic uint32_t has_switched_to_sort;  // a slot found mostly distinct keys
+    _Atomic uint32_t has_switched_to_sort;      // a slot found mostly distinct keys
     struct slot_page slots[SLOTS_MAX];
 };
 
