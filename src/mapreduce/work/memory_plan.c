@@ -1,6 +1,6 @@
 // How a worker divides its memory. One slot's share of B bytes:
 //
-//   B/16  read buffer (64 KiB .. 256 KiB)
+//   B/16  read buffer (64 KiB .. 128 KiB: what is copied there stays in the second-level cache)
 //   B/16  output text (128 KiB .. 16 MiB), and B/32 for what waits in the sink
 //   B/8   sorting one stretch of a range, or blocks of runs that are merged
 //   B/5   short table; the wide and long ones a quarter of that each. While one grows, old and new are
@@ -33,7 +33,7 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
     const uint64_t share = bytes / slot_count;
     if (share < SLOT_BYTES_MIN)
         return false;
-    plan->read_bytes = clamp(share / 16, 64 * KIB, 256 * KIB);
+    plan->read_bytes = clamp(share / 16, 64 * KIB, 128 * KIB);
     plan->text_bytes = clamp(share / 16, 128 * KIB, 16 * MIB);
     plan->held_bytes = (size_t)(bytes / 32);
     plan->area_bytes = (size_t)(share / 8);

@@ -50,7 +50,7 @@ weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index, struc
     slot->area.budget = stage->budget;
     collector_init(&slot->collector);
     slot->read_capacity = stage->memory.read_bytes;
-    slot->read_buffer = mem_get(stage->budget, slot->read_capacity + WORDS_PAD);
+    slot->read_buffer = mem_get(stage->budget, slot->read_capacity + SLOT_READ_SLACK);
     slot->queue_keys = mem_get(stage->budget, QUEUE_BYTES);
     slot->queue_values = mem_get(stage->budget, QUEUE_BYTES);
     slot->word_keys = mem_get(stage->budget, QUEUE_BYTES);
@@ -67,7 +67,7 @@ void slot_fini(struct slot *slot)
     collector_fini(&slot->collector, slot);
     area_fini(&slot->area);
     mem_put(budget, slot->text.data, slot->text.capacity);
-    mem_put(budget, slot->read_buffer, slot->read_capacity + WORDS_PAD);
+    mem_put(budget, slot->read_buffer, slot->read_capacity + SLOT_READ_SLACK);
     mem_put(budget, slot->queue_keys, QUEUE_BYTES);
     mem_put(budget, slot->queue_values, QUEUE_BYTES);
     mem_put(budget, slot->word_keys, QUEUE_BYTES);

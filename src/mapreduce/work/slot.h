@@ -12,6 +12,10 @@
 #include "mapreduce/work/stage.h"
 #include "sys/clock.h"
 
+// Behind its capacity a read buffer has room for the offset in a page at which it begins (map.c) and
+// for the vector loads behind its end.
+enum { SLOT_PAGE = 4096, SLOT_READ_SLACK = SLOT_PAGE + 64 };
+
 enum slot_mode {
     SLOT_SAMPLE,   // emitted keys are sampled
     SLOT_COLLECT,  // emitted pairs go to the collector

@@ -145,17 +145,21 @@ bool words_scan_avx512(struct words_scan *scan)
     return false;
 }
 
+static inline uint64_t count_block(const char *text, __m512i newline)
+{
+    const __m512i here = _mm512_loadu_si512(text);
+    return (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(here, newline));
+}
+
 uint64_t words_count_avx512(const char *text, size_t size)
 {
     const __m512i newline = _mm512_set1_epi8('\n');
     uint64_t lines = 0;
-    for (size_t at = 0; at < size; at += WORDS_BLOCK) {
-        const size_t left = size - at;
-        const uint64_t inside = left < WORDS_BLOCK ? ~(UINT64_MAX << left) : UINT64_MAX;
-        const __m512i here = _mm512_maskz_loadu_epi8(inside, text + at);
-        lines += (uint64_t)__builtin_popcountll(_mm512_cmpeq_epi8_mask(here, newline));
-    }
-    return lines;
+    size_t at = 0;
+    for (; size - at >= 4 * WORDS_BLOCK; at += 4 * WORDS_BLOCK)
+        lines += count_block(text + at, newline) + count_block(text + at + 64, newline) +
+                 count_block(text + at + 128, newline) + count_block(text + at + 192, newline);
+    return lines + words_count_plain(text + at, size - at);
 }
 
 // Positions of the set bits of `bits`, as 16-bit numbers from `at`.
