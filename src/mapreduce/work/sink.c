@@ -19,7 +19,14 @@
 #include "sys/file.h"
 #include "sys/thread.h"
 
-enum { COPY_BYTES = 256 << 10, BYTES_PER_MB = 1000000 };
+enum {
+    COPY_BYTES = 256 << 10,
+    BYTES_PER_MB = 1000000,
+    // Pieces that one submit writes at most. A slot that wrote all that others have left would fall
+    // behind with its own piece, for which the others' next ones wait, and so on: one slot would
+    // compute, the other one write. More than one, so that what was left gets less.
+    PIECES_PER_SUBMIT = 3,
+};
 
 // Text that waits: in memory, or in the spool when memory is NULL.
 struct chunk {
@@ -44,6 +51,7 @@ struct piece {
 
 struct part {
     uint32_t next_piece, end_piece;
+    uint32_t unready_count;  // pieces that are still to come
     uint64_t next_offset;
 };
 
@@ -104,6 +112,7 @@ static void deal_pieces(struct sink *sink, const struct sink_options *options)
         if (sink->parts[part].end_piece == 0)
             sink->parts[part].next_piece = i;
         sink->parts[part].end_piece = i + 1;
+        sink->parts[part].unready_count++;
         sink->pieces[i].part = part;
     }
     if (sink->part_count && options->kind != SINK_PARTS)
@@ -362,13 +371,17 @@ static weft_err write_stretch(struct sink *sink, const struct stretch *stretch, 
 
 // ---- Handing over -------------------------------------------------------------------------------
 
-// Walks the chain as far as pieces are ready and gives them their places. Under the lock.
+// Walks the chain as far as pieces are ready, but not too far, and gives them their places. Under the
+// lock.
 static struct stretch place_pieces(struct sink *sink, uint32_t part_index)
 {
     struct part *part = &sink->parts[part_index];
     struct stretch stretch = {.part = part_index, .begin = part->next_piece};
-    while (part->next_piece < part->end_piece && sink->pieces[part->next_piece].is_ready) {
+    uint32_t count = 0;
+    while (part->next_piece < part->end_piece && sink->pieces[part->next_piece].is_ready &&
+           count < PIECES_PER_SUBMIT) {
         struct piece *piece = &sink->pieces[part->next_piece++];
+        count += !piece->is_adopted;
         piece->offset = part->next_offset;
         part->next_offset += piece->size;
     }
@@ -425,6 +438,28 @@ static void forget_piece(struct sink *sink, struct piece *piece)
     mutex_unlock(&sink->mutex);
 }
 
+// Makes a piece ready, and writes some of those that are; all of them when no other submit will come
+// for the part. A piece that need not be held has its text here only: it is made ready and placed
+// under one lock, so that nobody else writes it without.
+static weft_err write_some(struct sink *sink, uint32_t own, weft_bytes text)
+{
+    struct piece *piece = &sink->pieces[own];
+    struct part *part = &sink->parts[piece->part];
+    for (bool is_first = true;; is_first = false) {
+        mutex_lock(&sink->mutex);
+        if (is_first) {
+            piece->is_ready = true;
+            part->unready_count--;
+        }
+        const struct stretch stretch = place_pieces(sink, piece->part);
+        const bool is_last = part->unready_count == 0 && part->next_piece < part->end_piece;
+        mutex_unlock(&sink->mutex);
+        const weft_err err = write_stretch(sink, &stretch, own, text);
+        if (err || !is_last)
+            return err;
+    }
+}
+
 weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_t records)
 {
     ASSERT(index < sink->piece_count);
@@ -446,11 +481,7 @@ weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_
     }
     piece->text = *draft;
     *draft = (struct held){0};
-    mutex_lock(&sink->mutex);
-    piece->is_ready = true;
-    const struct stretch stretch = place_pieces(sink, piece->part);
-    mutex_unlock(&sink->mutex);
-    return write_stretch(sink, &stretch, index, text);
+    return write_some(sink, index, text);
 }
 
 void sink_adopt(struct sink *sink, uint32_t piece, uint64_t bytes, uint32_t crc)
@@ -461,5 +492,6 @@ void sink_adopt(struct sink *sink, uint32_t piece, uint64_t bytes, uint32_t crc)
     sink->pieces[piece].crc = crc;
     sink->pieces[piece].is_known = sink->pieces[piece].is_ready = true;
     sink->pieces[piece].is_adopted = true;
+    sink->parts[sink->pieces[piece].part].unready_count--;
     mutex_unlock(&sink->mutex);
 }
