@@ -20,7 +20,7 @@ interrupt() {
     corral "${options[@]}" -l "$left" -- "$WEFT" run "$@" >"$out" 2>"$err"
     code=$?
     local files
-    files=$(find "$dir/tmp" . -mindepth 1 -newer "$dir/start" ! -name output ! -path './output.d*' 2>/dev/null)
+    files=$(find "$dir/tmp" . -mindepth 1 -newer "$dir/start" ! -name 'tsan.rodata.*' ! -name output ! -path './output.d*' 2>/dev/null)
     if [ -s "$left" ] || [ -n "$files" ]; then
         not_ok "$sentence: nothing is left"
         { cat "$left" && echo "$files" && cat "$err"; } | note
