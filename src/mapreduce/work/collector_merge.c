@@ -7,16 +7,6 @@
 #include "mapreduce/work/merge.h"
 #include "mapreduce/work/slot.h"
 
-struct merged_stream {
-    struct pair_stream stream;
-    struct merge *merge;
-};
-
-static weft_err merged_next(struct pair_stream *stream, struct pair *pair, bool *has_pair)
-{
-    return merge_next(((struct merged_stream *)stream)->merge, pair, has_pair);
-}
-
 static weft_err merge_range(struct slot *slot, struct spilling *spilling, const struct run *runs,
                             size_t count, uint32_t range)
 {
@@ -26,7 +16,7 @@ static weft_err merge_range(struct slot *slot, struct spilling *spilling, const 
         code = merge_add_run(merge, &runs[i], range);
     if (!code)
         code = run_writer_begin_range(spilling->writer, range);
-    struct merged_stream stream = {{merged_next, NULL}, merge};
+    struct merge_stream stream = merge_stream_of(merge);
     if (!code)
         code = collector_write_stream(slot, spilling, &stream.stream);
     if (merge)

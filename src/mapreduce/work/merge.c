@@ -215,3 +215,13 @@ weft_err merge_next(struct merge *merge, struct pair *pair, bool *has_pair)
         *pair = winner->pair;
     return WEFT_OK;
 }
+
+static weft_err merge_stream_next(struct pair_stream *stream, struct pair *pair, bool *has_pair)
+{
+    return merge_next(((struct merge_stream *)stream)->merge, pair, has_pair);
+}
+
+struct merge_stream merge_stream_of(struct merge *merge)
+{
+    return (struct merge_stream){{merge_stream_next, NULL}, merge};
+}

@@ -30,4 +30,12 @@ MUST_CHECK weft_err merge_add_run(struct merge *merge, const struct run *run, ui
 MUST_CHECK weft_err merge_next(struct merge *merge, struct pair *pair, bool *has_pair);
 void merge_free(struct merge *merge);
 
+// A merge as a stream itself, for who walks or writes one. It does not own the merge.
+struct merge_stream {
+    struct pair_stream stream;
+    struct merge *merge;
+};
+
+struct merge_stream merge_stream_of(struct merge *merge);
+
 #endif

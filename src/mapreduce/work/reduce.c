@@ -131,16 +131,6 @@ static weft_err reduce_sorted(struct slot *slot, const struct sorted *sorted, bo
 
 // ---- merging with what was spilled
 
-struct merge_stream {
-    struct pair_stream stream;
-    struct merge *merge;
-};
-
-static weft_err merge_stream_next(struct pair_stream *stream, struct pair *pair, bool *has_pair)
-{
-    return merge_next(((struct merge_stream *)stream)->merge, pair, has_pair);
-}
-
 // A slot's runs oldest first, then what all slots hold in memory, which is newer than any run.
 static weft_err open_merge(struct slot *slot, uint32_t range, const struct sorted *sorted,
                            struct merge **merge)
@@ -222,7 +212,7 @@ static weft_err reduce_merged(struct slot *slot, uint32_t range, const struct so
     if (!code && is_folded) {
         code = fold_merge(slot, merge);
     } else if (!code) {
-        struct merge_stream stream = {{merge_stream_next, NULL}, merge};
+        struct merge_stream stream = merge_stream_of(merge);
         code = groups_run(slot, &stream.stream, slot->stage->job.reduce);
     }
     if (merge)
