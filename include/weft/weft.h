@@ -175,6 +175,10 @@ static inline void weft_emit_int(weft_task *task, weft_bytes key, int64_t value)
     }
 }
 
+// Writes text to the output as it is: whole lines, each with its end. Only where emitted pairs are output:
+// in reduce, and in the map of a job without reduce; elsewhere it fails the task.
+WEFT_API void weft_write(weft_task *task, weft_bytes text, uint64_t line_count);
+
 // Emits (word, 1) for every word of the text: the fastest way to count words.
 WEFT_API void weft_emit_words(weft_task *task, weft_bytes text);
 
@@ -191,6 +195,10 @@ WEFT_API const char *weft_input_name(const weft_task *task);
 WEFT_API uint32_t weft_input_index(const weft_task *task);
 WEFT_API uint64_t weft_input_offset(const weft_task *task);
 
+// The record's number in its input, from 1. Records before the task's first are counted when this is
+// asked for the first time, so a job that does not ask does not pay.
+WEFT_API uint64_t weft_input_record(weft_task *task);
+
 // The job's config bytes, its options and arguments, and a pointer for setup() to leave state in,
 // one per slot.
 WEFT_API weft_bytes weft_config(const weft_task *task);
@@ -200,6 +208,22 @@ WEFT_API void *weft_state(const weft_task *task);
 
 // Adds to a counter of the job, shown in the summary. Only attempts that count are counted.
 WEFT_API void weft_counter_add(weft_task *task, const char *name, int64_t amount);
+
+// The fields of a csv record, unquoted, at most `max` of them; returns how many the record has, which may
+// be more. A stray quote fails the task. Valid until the callback returns.
+WEFT_API size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max);
+
+// The index of a column that the header of the record's file names; fails the task when there is none.
+WEFT_API size_t weft_column(weft_task *task, const char *name);
+
+// The value at a path ("user.name", "tags.0") in a JSON object: a string unescaped, anything else as it
+// is written; data is NULL when it is missing or null. Broken JSON fails the task. Valid until the
+// callback returns.
+WEFT_API weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path);
+
+// Reads a decimal number, of a field or a JSON value; false when it is none.
+WEFT_API bool weft_read_int(weft_bytes text, int64_t *value);
+WEFT_API bool weft_read_double(weft_bytes text, double *value);
 
 // The next value of the key; false: no more. The number forms fail the task on a value that is not
 // a number (text in decimal is one).
@@ -233,7 +257,7 @@ WEFT_API weft_reduce_fn weft_identity;  // every pair as it came, sorted by key
 
 typedef struct weft_job {
     const char *name;
-    weft_map_fn *map;  // per record (a line without its end)
+    weft_map_fn *map;  // per record (a line without its end, unless `format` says otherwise)
     // Or per block of whole records, line ends included: faster. An empty file is one empty block.
     // Only in the first stage: behind it there are pairs and no lines.
     weft_map_fn *map_block;
@@ -254,6 +278,13 @@ typedef struct weft_job {
     // Called in driver and worker before anything runs: may change the job to suit its options.
     weft_err (*configure)(struct weft_job *job, const weft_args *args);
     const char *argument_names;  // for -h and errors, such as "PATTERN"; NULL: ARGUMENT
+    // Per attempt at a map or reduce task: before its first record or key, and behind its last, where it
+    // may still emit. Not around a combiner. `end` is not called for an attempt that has failed.
+    weft_err (*begin)(weft_task *task);
+    weft_err (*end)(weft_task *task);
+    // How inputs are cut into records: "lines" (NULL), "chunks", "files", "csv", "csv:header", "jsonl",
+    // "tfrecord", "fixed:N"; --format has the last word. Only of the first stage.
+    const char *format;
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.

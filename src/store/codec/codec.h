@@ -1,0 +1,63 @@
+// Codecs: compressed input read as if it were plain, and output compressed on its way out.
+//
+// What a file is compressed with is told by its first bytes, never by its name. gzip (any number of
+// members), zstd (any number of frames, skippable ones too), lz4 (frames) and bzip2 (any number of
+// streams) are read from front to back. Two kinds can also be read from anywhere, because they say where
+// their frames lie: bgzip (gzip members of at most 64 KiB with their size in the header) and seekable zstd
+// (a table at the end); those have an index, and with it the file looks like a plain one of that size.
+//
+// A truncated or corrupt file is DATA_LOSS with its name, the offset in the compressed file and what is
+// wrong. Every reader's memory is bounded and does not grow with the file. Thread: a reader belongs to
+// one thread; an index may be shared once it is open.
+#ifndef STORE_CODEC_CODEC_H
+#define STORE_CODEC_CODEC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum codec_kind { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4, CODEC_BZIP2, CODEC_KIND_COUNT };
+
+enum { CODEC_SNIFF_BYTES = 16 };  // enough to tell
+
+// What data that begins so is compressed with; fewer bytes than CODEC_SNIFF_BYTES are all there are.
+enum codec_kind codec_sniff(const void *data, size_t size);
+
+// "gzip", "zstd", "lz4", "bzip2", "none"; and back, for --compress. The end of a file's name: "", ".gz"...
+const char *codec_name(enum codec_kind kind);
+bool codec_find(const char *name, enum codec_kind *kind);
+const char *codec_suffix(enum codec_kind kind);
+
+// ---- reading
+
+struct codec_index;
+
+// Opens the index of a compressed file of that size. *index is NULL, and that is no failure, when the
+// file has none and can only be read from the front.
+MUST_CHECK weft_err codec_index_open(int fd, const char *name, uint64_t file_size,
+                                     enum codec_kind kind, struct codec_index **index);
+uint64_t codec_index_size(const struct codec_index *index);  // of the plain data
+void codec_index_free(struct codec_index *index);            // NULL is fine
+
+struct codec_reader;
+
+// Reads the file from its front, or with an index from plain offset `from`. fd stays the caller's and is
+// read with pread. NULL on failure.
+struct codec_reader *codec_reader_new(int fd, const char *name, uint64_t file_size,
+                                      enum codec_kind kind, const struct codec_index *index,
+                                      uint64_t from);
+void codec_reader_free(struct codec_reader *reader);
+
+// The next up to `size` plain bytes, fewer only at the end; *got says how many.
+MUST_CHECK weft_err codec_reader_read(struct codec_reader *reader, void *data, size_t size,
+                                      size_t *got);
+
+// How many bytes of the compressed file it has taken, for progress.
+uint64_t codec_reader_taken(const struct codec_reader *reader);
+
+// ---- writing
+
+// Appends the text as a frame (gzip member) of its own to `out`: frames one behind the other are a file.
+// The same text always gives the same bytes.
+MUST_CHECK weft_err codec_compress(enum codec_kind kind, weft_bytes text, struct buf *out);
+
+#endif

@@ -1,0 +1,140 @@
+// Records: how a file is cut into them, where a cut may be made, and what is inside.
+//
+//   lines      end with a delimiter ('\n'; any byte with --delimiter, NUL with -0), which is not part of
+//              the record; with '\n' a '\r' before it is not either. A last one without an end counts
+//   chunks     about a megabyte of whole lines, line ends included, cut by position in the piece only
+//   files      a whole file
+//   csv        RFC 4180: a line break inside quotes is not the end of a row; a row's raw bytes without
+//              its end. With a header the first row of each file names the columns and is no record
+//   jsonl      lines; empty ones are left out
+//   tfrecord   {u64 length, u32 masked crc32c of it, bytes, u32 masked crc32c of them}, both checked
+//   fixed:N    N bytes each; what is left at the end of a file is DATA_LOSS
+//
+// All functions are pure: they look at bytes and know no files. Work per byte is bounded.
+#ifndef STORE_RECORD_RECORD_H
+#define STORE_RECORD_RECORD_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum record_kind {
+    RECORD_LINES,
+    RECORD_CHUNKS,
+    RECORD_FILES,
+    RECORD_CSV,
+    RECORD_JSONL,
+    RECORD_TFRECORD,
+    RECORD_FIXED,
+    RECORD_KIND_COUNT
+};
+
+enum { RECORD_CHUNK_BYTES = 1 << 20 };
+
+struct record_format {
+    enum record_kind kind;
+    unsigned char delimiter;  // LINES, CHUNKS: what ends a line
+    unsigned char separator;  // CSV: between fields
+    bool has_header;          // CSV
+    uint32_t fixed_bytes;     // FIXED
+};
+
+// "lines", "csv", "csv:header", "csv:header,separator=;", "fixed:16"... INVALID_ARGUMENT lists what is
+// possible. Delimiter and separator can be written \t, \0, \x1f.
+MUST_CHECK weft_err record_format_parse(const char *text, struct record_format *format);
+
+// Whether a piece may begin anywhere (else a file is one piece: files, tfrecord).
+bool record_is_splittable(const struct record_format *format);
+
+// ---- cutting
+
+// How far a buffer was looked at, so that growing it does not mean looking again. Zero it when the
+// buffer's first byte is another one than before.
+struct record_scan {
+    size_t seen;
+    bool is_quoted;  // CSV: after `seen` bytes
+    size_t found;    // end of the last whole record before `seen`
+};
+
+// `text` begins where a record does. *whole is set to how many bytes at its front are whole records
+// that begin before `limit` (counted from text; SIZE_MAX: no limit), 0: more has to be read. `is_end`:
+// nothing follows the text, so what is left unfinished is a record, or DATA_LOSS where it cannot be one
+// (an open quote: INVALID_ARGUMENT; a cut tfrecord). *is_last: no record behind *whole begins before
+// `limit`, or nothing is left.
+MUST_CHECK weft_err record_find_whole(const struct record_format *format, struct record_scan *scan,
+                                      weft_bytes text, size_t limit, bool is_end, size_t *whole,
+                                      bool *is_last);
+
+// Splittable formats only. Where reading must begin to find the first record of a piece that begins at
+// `begin` (> 0): behind the first record end at or after it (lines: begin - 1, csv likewise, with
+// is_quoted told by whoever counted the quotes before), or right there (fixed: the next multiple).
+uint64_t record_search_from(const struct record_format *format, uint64_t begin);
+
+// Finds that end: *start is the offset in text behind it, SIZE_MAX when it is not in there; then the
+// next text is searched with the same scan. For fixed: 0.
+void record_find_start(const struct record_format *format, struct record_scan *scan,
+                       weft_bytes text, size_t *start);
+
+// Takes the next record off a block of whole ones; false when the block is empty or *code is set (a
+// wrong checksum, with the offset in the block).
+bool record_next(const struct record_format *format, weft_bytes *block, weft_bytes *record,
+                 weft_err *code);
+
+// How many records a block of whole ones holds.
+uint64_t record_count(const struct record_format *format, weft_bytes block);
+
+// What a stretch of csv holds, whatever came before it: quotes, and line ends behind an even and an odd
+// number of them. Adding up stretches tells of any place how many rows are before it and whether it is
+// inside quotes. For lines and jsonl quotes are not looked at: all is in ends[0].
+struct record_counts {
+    uint64_t quotes, ends[2];
+};
+struct record_counts record_count_stretch(const struct record_format *format, weft_bytes text);
+struct record_counts record_counts_join(struct record_counts first, struct record_counts second);
+
+// ---- fields of a csv row
+
+// Splits a row into at most `max` fields, unquoted; what had to be unquoted is written to `room`, which
+// keeps its memory from row to row and whose bytes must not move meanwhile (reserve row.size first).
+// Returns how many fields the row has, which may be more than `max`. SIZE_MAX: a stray quote.
+size_t record_split_csv(const struct record_format *format, weft_bytes row, weft_bytes *fields,
+                        size_t max, struct buf *room);
+
+// ---- values of a JSON object
+
+enum record_json { JSON_MISSING, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL,
+                   JSON_OBJECT, JSON_ARRAY, JSON_BROKEN };
+
+// The value at a path of member names and array indexes, "user.name" or "tags.0". A string is unescaped
+// (into `room` when it has escapes), anything else as it is written. Looks only as far as it must: what
+// stands behind the value is not checked. Nesting deeper than 256 is JSON_BROKEN.
+enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes *value,
+                                 struct buf *room);
+
+// Checks one whole JSON text, strictly (RFC 8259); returns the offset of what is wrong, SIZE_MAX: nothing.
+size_t record_json_check(weft_bytes text);
+
+// ---- writing
+
+enum record_output { OUTPUT_TEXT, OUTPUT_CSV, OUTPUT_JSONL, OUTPUT_TFRECORD, OUTPUT_FORMAT_COUNT };
+
+// "text", "csv", "jsonl", "tfrecord" and back.
+bool record_output_find(const char *name, enum record_output *output);
+const char *record_output_name(enum record_output output);
+
+// A pair to be written: a key and, unless has_value is false, a value, which is a number as text when
+// is_number says so.
+struct record_pair {
+    weft_bytes key, value;
+    bool has_value, is_number;
+};
+
+// The most bytes that record_write needs, and writing: returns the end.
+//   text      key TAB value LF, or key LF
+//   csv       key,value CRLF-free: LF ends a row; quoted where it must be
+//   jsonl     {"key":"...","value":"..."} or {"key":"...","value":12} or {"key":"..."}; bytes that are
+//             not UTF-8 become \udc80..\udcff, from which they can be had back
+//   tfrecord  the text form without its LF, framed
+size_t record_write_max(enum record_output output, const struct record_pair *pair);
+char *record_write(enum record_output output, const struct record_pair *pair, char *to);
+
+#endif
