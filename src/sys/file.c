@@ -3,6 +3,7 @@
 
 #include "sys/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -120,6 +121,85 @@ weft_err file_write(int fd, const char *path, const void *data, size_t size)
 weft_err file_truncate(int fd, const char *path, uint64_t size)
 {
     return ftruncate(fd, (off_t)size) == 0 ? WEFT_OK : err_errno("cannot cut %s", path);
+}
+
+weft_err file_sync(int fd, const char *path)
+{
+    while (fdatasync(fd) != 0)
+        if (errno != EINTR)
+            return err_errno("cannot bring %s to the disk", path);
+    return WEFT_OK;
+}
+
+weft_err file_sync_directory(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno("cannot open %s", path);
+    // Some file systems know no such thing for directories, and need none.
+    const bool is_synced = fsync(fd) == 0 || errno == EINVAL;
+    const weft_err err = is_synced ? WEFT_OK : err_errno("cannot bring %s to the disk", path);
+    close(fd);
+    return err;
+}
+
+static weft_err say_who_holds(int fd, const char *path)
+{
+    char text[32] = {0};
+    const ssize_t got = pread(fd, text, sizeof text - 1, 0);
+    const long holder = got > 0 ? strtol(text, NULL, 10) : 0;
+    if (holder > 0)
+        return err_set(WEFT_UNAVAILABLE, "%s is locked by process %ld", path, holder);
+    return err_set(WEFT_UNAVAILABLE, "%s is locked by another process", path);
+}
+
+weft_err file_lock(const char *path, int *fd)
+{
+    weft_err err = file_open_kept(path, fd);
+    if (err)
+        return err;
+    // A lock of the open file, not of the process: it holds within one process too, and no other close
+    // of the same file lets go of it.
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(*fd, F_OFD_SETLK, &whole) != 0)
+        err = errno == EAGAIN || errno == EACCES ? say_who_holds(*fd, path)
+                                                 : err_errno("cannot lock %s", path);
+    char text[32];
+    const int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    if (!err)
+        err = file_truncate(*fd, path, 0);
+    if (!err)
+        err = file_write_at(*fd, path, text, (size_t)size, 0);
+    if (err) {
+        close(*fd);
+        *fd = -1;
+    }
+    return err;
+}
+
+weft_err file_list(const char *directory, file_visit_fn *visit, void *owner)
+{
+    DIR *names = opendir(directory);
+    if (!names)
+        return err_errno("cannot list %s", directory);
+    weft_err err = WEFT_OK;
+    while (!err) {
+        errno = 0;
+        const struct dirent *entry = readdir(names);
+        if (!entry) {
+            err = errno ? err_errno("cannot list %s", directory) : WEFT_OK;
+            break;
+        }
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            err = visit(owner, entry->d_name);
+    }
+    closedir(names);
+    return err;
+}
+
+weft_err file_remove(const char *path)
+{
+    return unlink(path) == 0 || errno == ENOENT ? WEFT_OK : err_errno("cannot remove %s", path);
 }
 
 static void describe(const struct stat *from, struct file_stat *status)

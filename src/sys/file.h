@@ -29,6 +29,23 @@ MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_
 // Cuts the file there.
 MUST_CHECK weft_err file_truncate(int fd, const char *path, uint64_t size);
 
+// Waits until what was written is on the disk. After a failure nobody knows what is: the kernel may
+// have forgotten it, and a second try would say that all is well.
+MUST_CHECK weft_err file_sync(int fd, const char *path);
+// The same for the names in a directory: new files, renames.
+MUST_CHECK weft_err file_sync_directory(const char *path);
+
+// Makes the lock file if it is missing and locks it, until *fd is closed or the process ends, however
+// it ends. The file holds the number of the process. UNAVAILABLE names who has it.
+MUST_CHECK weft_err file_lock(const char *path, int *fd);
+
+// Calls visit with every name in the directory but . and .., in no order; stops at its first failure.
+typedef weft_err file_visit_fn(void *owner, const char *name);
+MUST_CHECK weft_err file_list(const char *directory, file_visit_fn *visit, void *owner);
+
+// Takes a file's name away; missing is fine.
+MUST_CHECK weft_err file_remove(const char *path);
+
 enum file_kind { FILE_MISSING, FILE_REGULAR, FILE_DIRECTORY, FILE_STREAM };
 
 struct file_stat {

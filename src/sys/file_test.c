@@ -217,6 +217,66 @@ static void renaming_moves_and_tells_both_names_when_it_cannot(void **state)
     assert_non_null(strstr(err_text(), path_of("to")));
 }
 
+static void what_was_written_is_synced_where_that_is_possible(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(file_create(path_of("synced"), &fd), WEFT_OK);
+    assert_int_equal(file_sync(fd, "synced"), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(file_sync_directory(directory), WEFT_OK);
+    assert_int_equal(file_sync_directory(path_of("none")), WEFT_NOT_FOUND);
+    assert_int_not_equal(file_sync(-1, "a name"), WEFT_OK);
+    assert_non_null(strstr(err_text(), "a name"));
+}
+
+static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
+{
+    (void)state;
+    int first, second;
+    char holder[64];
+    assert_int_equal(file_lock(path_of("lock"), &first), WEFT_OK);
+    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_UNAVAILABLE);
+    assert_int_equal(second, -1);
+    snprintf(holder, sizeof holder, "lock is locked by process %d", (int)getpid());
+    assert_non_null(strstr(err_text(), holder));
+    assert_int_equal(file_truncate(first, "lock", 0), WEFT_OK);
+    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_UNAVAILABLE);
+    assert_non_null(strstr(err_text(), "another process"));
+    file_close(first);
+    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_OK);
+    file_close(second);
+    assert_int_equal(file_lock(path_of("none/lock"), &first), WEFT_NOT_FOUND);
+}
+
+static weft_err count_name(void *owner, const char *name)
+{
+    int *left = owner;
+    if (*left == 0)
+        return err_set(WEFT_OUT_OF_RANGE, "enough at %s", name);
+    (*left)--;
+    return WEFT_OK;
+}
+
+static void names_are_listed_and_taken_away(void **state)
+{
+    (void)state;
+    int fd, left = 5;
+    assert_int_equal(file_make_directory(path_of("names/sub")), WEFT_OK);
+    assert_int_equal(file_create(path_of("names/.hidden"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(file_create(path_of("names/a"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(file_list(path_of("names"), count_name, &left), WEFT_OK);
+    assert_int_equal(left, 2);
+    left = 1;
+    assert_int_equal(file_list(path_of("names"), count_name, &left), WEFT_OUT_OF_RANGE);
+    assert_int_equal(file_list(path_of("none"), count_name, &left), WEFT_NOT_FOUND);
+    assert_int_equal(file_remove(path_of("names/a")), WEFT_OK);
+    assert_int_equal(file_remove(path_of("names/a")), WEFT_OK);
+    assert_int_not_equal(file_remove(path_of("names/sub")), WEFT_OK);
+}
+
 static void memory_file_systems_are_known(void **state)
 {
     (void)state;
@@ -256,6 +316,9 @@ int main(void)
         cmocka_unit_test(short_writes_into_a_nonblocking_pipe_are_finished),
         cmocka_unit_test(directories_are_made_with_parents_and_taken_away_whole),
         cmocka_unit_test(renaming_moves_and_tells_both_names_when_it_cannot),
+        cmocka_unit_test(what_was_written_is_synced_where_that_is_possible),
+        cmocka_unit_test(a_lock_has_one_holder_who_is_named_until_it_lets_go),
+        cmocka_unit_test(names_are_listed_and_taken_away),
         cmocka_unit_test(memory_file_systems_are_known),
     };
     return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

@@ -1,0 +1,86 @@
+// journal: what happened, record by record, so that whoever is killed continues where it was.
+//
+// One format for all who need it. A journal is a directory of append-only segments; records have a
+// type that is the caller's business, a sequence number and a checksum. What was flushed survives the
+// process, what was synced survives the machine. The layout is drawn in journal_segment.c.
+//
+// A tail that was only half written is cut off when the journal is opened. Damage that has sound records
+// behind it is another thing: DATA_LOSS with file and offset, unless the caller would rather go on
+// with the good beginning. A wrong record is never handed out.
+//
+// Thread: one owner. Process: one at a time, held by a lock; readers need none.
+#ifndef STORE_JOURNAL_H
+#define STORE_JOURNAL_H
+
+#include "base/err.h"
+
+enum {
+    JOURNAL_VERSION = 1,
+    JOURNAL_KIND_BYTES = 24,                 // the name of a kind and its end
+    JOURNAL_PAYLOAD_BYTES_MAX = 1 << 28,     // 256 MiB: what a snapshot of anything may have as one
+    JOURNAL_SEGMENT_BYTES_DEFAULT = 1 << 24  // a segment is read whole: this bounds the memory
+};
+
+struct journal;
+
+struct journal_options {
+    uint64_t segment_bytes_max;  // a new segment is begun above it; 0: the default
+    size_t buffer_bytes;         // records wait in memory up to so many; 0: 64 KiB
+    bool keeps_good_prefix;      // damage cuts the journal there instead of failing
+};
+
+// A record as it was appended; the payload is borrowed during the visit. Failures end the replay.
+struct journal_record {
+    uint32_t type;
+    uint64_t sequence;  // 1, 2, 3, ... of the whole journal
+    weft_bytes payload;
+};
+typedef weft_err journal_visit_fn(void *owner, const struct journal_record *record);
+
+// What a replay found.
+struct journal_found {
+    uint64_t record_count;  // handed out
+    uint32_t segment_count;
+    uint64_t torn_bytes;  // cut off the end: somebody was killed while writing
+    uint64_t lost_bytes;  // cut off with keeps_good_prefix, sound records among them
+};
+
+// Makes the directory or opens what it holds, locks it, hands all records to visit in order and is
+// ready for more. `kind` says whose journal it is ("run"); the journal of another kind and one that a
+// newer weft wrote are FAILED_PRECONDITION, one that is in use is UNAVAILABLE with the process that has
+// it. options and found may be NULL.
+MUST_CHECK weft_err journal_open(struct journal **journal, const char *directory, const char *kind,
+                                 const struct journal_options *options, journal_visit_fn *visit,
+                                 void *owner, struct journal_found *found);
+
+// Only looks: no lock, nothing is cut or made, also while another process appends. A directory that
+// is missing or holds no journal has no records. NOT_FOUND: it was rewritten meanwhile, try again.
+MUST_CHECK weft_err journal_read(const char *directory, const char *kind,
+                                 const struct journal_options *options, journal_visit_fn *visit,
+                                 void *owner, struct journal_found *found);
+
+// Flushes, and frees in every case. NULL is fine.
+weft_err journal_close(struct journal *journal);
+
+// Adds a record; it waits in memory until flushed, or until the buffer is full. On failure nothing was
+// added, and what waits still does: a full disk may be tried again. A failed sync is for good: all calls
+// after it give that failure.
+MUST_CHECK weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
+
+// Hands what waits to the kernel: it survives kill -9.
+MUST_CHECK weft_err journal_flush(struct journal *journal);
+
+// Flushes and waits for the disk: it survives a power cut.
+MUST_CHECK weft_err journal_sync(struct journal *journal);
+
+// Bytes in all segments and waiting: above some size its owner rewrites it.
+uint64_t journal_size(const struct journal *journal);
+
+// Replaces all records by those that snapshot appends, at once: until the moment of a rename the old
+// ones are what a reader finds, then the new ones; also when killed in between. On failure, that of
+// snapshot included, the old ones stay and the journal goes on.
+typedef weft_err journal_snapshot_fn(void *owner, struct journal *journal);
+MUST_CHECK weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
+                                    void *owner);
+
+#endif

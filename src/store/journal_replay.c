@@ -1,0 +1,267 @@
+// Replaying a journal. Segments are read whole, one at a time; every byte is checked before it is
+// believed, and a snapshot before the first of its records is handed out.
+//
+// Where the records end, one of four things is there:
+//   nothing           the last writer closed it, or was killed between two writes
+//   a torn tail       half a record, or anything in which no sound record is found: it was being written
+//   damage            a sound record stands behind it, or a segment: bits were lost
+//   another's bytes   a newer version, another kind: not ours to touch
+// The second is cut, the third too if the caller would rather have the beginning than nothing.
+
+#include "store/journal_replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sys/file.h"
+
+enum { NAME_DIGITS_MIN = 6, NAME_DIGITS_MAX = 18 };
+
+static const char PREFIX[] = "journal-", HALF[] = ".new";
+
+void replay_fini(struct replay *replay)
+{
+    VEC_FINI(&replay->numbers);
+    VEC_FINI(&replay->halves);
+}
+
+char *replay_path(const char *directory, uint64_t number, bool is_half)
+{
+    struct buf path = {0};
+    buf_format(&path, "%s/%s%0*" PRIu64 "%s", directory, PREFIX, NAME_DIGITS_MIN, number,
+               is_half ? HALF : "");
+    buf_append(&path, "", 1);
+    if (!path.has_failed)
+        return path.data;
+    buf_fini(&path);
+    err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s", directory);
+    return NULL;
+}
+
+// ---- Which segments there are ---------------------------------------------------------------------
+
+// The number in a name; 0: it is not the name of a segment.
+static uint64_t parse_name(const char *name, const char **rest)
+{
+    if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0)
+        return 0;
+    const char *digits = name + sizeof PREFIX - 1;
+    const size_t count = strspn(digits, "0123456789");
+    *rest = digits + count;
+    const bool is_ours = count == NAME_DIGITS_MIN ||
+                         (count > NAME_DIGITS_MIN && count <= NAME_DIGITS_MAX && *digits != '0');
+    return is_ours ? strtoull(digits, NULL, 10) : 0;
+}
+
+static weft_err visit_name(void *owner, const char *name)
+{
+    struct replay *replay = owner;
+    const char *rest = "";
+    const uint64_t number = parse_name(name, &rest);
+    if (!number || (*rest && strcmp(rest, HALF) != 0))
+        return WEFT_OK;
+    const bool is_kept =
+        *rest ? VEC_PUSH(&replay->halves, number) : VEC_PUSH(&replay->numbers, number);
+    return is_kept ? WEFT_OK
+                   : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to list %s", replay->directory);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static weft_err list_segments(struct replay *replay)
+{
+    struct file_stat status;
+    weft_err err = file_stat(replay->directory, &status);
+    if (!err && status.kind != FILE_MISSING)
+        err = file_list(replay->directory, visit_name, replay);
+    if (!err && replay->numbers.count)
+        qsort(replay->numbers.items, replay->numbers.count, sizeof *replay->numbers.items,
+              compare_numbers);
+    return err;
+}
+
+// At most `max` bytes of a segment.
+static weft_err load(const struct replay *replay, size_t index, size_t max, struct buf *bytes)
+{
+    char *path = replay_path(replay->directory, replay->numbers.items[index], false);
+    if (!path)
+        return WEFT_RESOURCE_EXHAUSTED;
+    int fd = -1;
+    struct file_stat status;
+    weft_err err = file_open(path, &fd);
+    if (!err)
+        err = file_stat_fd(fd, path, &status);
+    if (!err && status.kind != FILE_REGULAR)
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s is no file", path);
+    if (!err) {
+        const size_t size = status.size < max ? (size_t)status.size : max;
+        char *to = buf_reserve(bytes, size + 1);
+        err = to ? file_read_at(fd, path, to, size, 0, &bytes->size)
+                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+    }
+    file_close(fd);
+    free(path);
+    return err;
+}
+
+// From the last segment back to a snapshot: what is before it was replaced. A damaged header does not
+// end the search, it will be met again.
+static weft_err find_first(struct replay *replay)
+{
+    for (size_t i = replay->numbers.count; i-- > 0;) {
+        struct buf bytes = {0};
+        struct segment_header header;
+        const weft_err err = load(replay, i, SEGMENT_HEADER_BYTES, &bytes);
+        const bool is_snapshot =
+            !err && !segment_read_header(buf_bytes(&bytes), "", &header) && header.whole_bytes > 0;
+        buf_fini(&bytes);
+        replay->first = i;
+        if (err || is_snapshot)
+            return err;
+    }
+    err_clear();
+    return WEFT_OK;
+}
+
+// ---- Their records --------------------------------------------------------------------------------
+
+// One segment being replayed.
+struct segment {
+    char *path;
+    struct buf bytes;
+    struct segment_header header;
+    bool is_last;
+};
+
+// The place where a walk over this segment ends, without visiting anything.
+static struct segment_walk walk_to_end(const struct segment *segment, uint64_t sequence)
+{
+    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, sequence};
+    for (struct journal_record record; segment_next(&walk, &record);)
+        continue;
+    return walk;
+}
+
+// Whether the number is one behind that of the segment before; the first one is 1.
+static bool follows(const struct replay *replay, size_t index)
+{
+    const uint64_t *numbers = replay->numbers.items;
+    return numbers[index] == (index == replay->first ? 1 : numbers[index - 1] + 1);
+}
+
+// Whether the header is one, and the one that must be here.
+static weft_err check_header(const struct replay *replay, struct segment *segment, size_t index)
+{
+    struct segment_header *header = &segment->header;
+    weft_err err = segment_read_header(buf_bytes(&segment->bytes), segment->path, header);
+    if (err)
+        return err;
+    if (strcmp(header->kind, replay->kind) != 0)
+        return err_set(WEFT_FAILED_PRECONDITION, "%s is the journal of a %s, not of a %s",
+                       segment->path, header->kind, replay->kind);
+    const bool is_first = index == replay->first;
+    if (!follows(replay, index) && !(is_first && header->whole_bytes))
+        return err_set(WEFT_DATA_LOSS, "%s is there, the segment before it is missing",
+                       segment->path);
+    if (header->number != replay->numbers.items[index] ||
+        (!is_first && header->first_sequence != replay->sequence))
+        return err_set(WEFT_DATA_LOSS, "%s is damaged: it belongs somewhere else", segment->path);
+    if (header->whole_bytes > segment->bytes.size)
+        return err_set(WEFT_DATA_LOSS, "%s is damaged: it ends inside its snapshot", segment->path);
+    return WEFT_OK;
+}
+
+// A segment whose end is not where its file ends, or whose header is wrong: the journal ends here, or
+// this is damage and `err` says which.
+static weft_err end_at(struct replay *replay, const struct segment *segment, uint64_t offset,
+                       weft_err err)
+{
+    if (err && (err != WEFT_DATA_LOSS || !replay->keeps_good_prefix))
+        return err;
+    const uint64_t rest = segment->bytes.size - offset;
+    *(err ? &replay->found.lost_bytes : &replay->found.torn_bytes) += rest;
+    err_clear();
+    replay->end = offset;
+    return WEFT_OK;
+}
+
+static weft_err visit_records(struct replay *replay, const struct segment *segment, uint64_t end,
+                              journal_visit_fn *visit, void *owner)
+{
+    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, replay->sequence};
+    weft_err err = WEFT_OK;
+    for (struct journal_record record; !err && walk.at < end && segment_next(&walk, &record);) {
+        err = visit ? visit(owner, &record) : WEFT_OK;
+        replay->found.record_count += !err;
+    }
+    replay->sequence = walk.sequence;
+    return err;
+}
+
+// Replays a segment that is loaded; sets replay->end.
+static weft_err replay_segment(struct replay *replay, struct segment *segment, size_t index,
+                               journal_visit_fn *visit, void *owner)
+{
+    if (segment->is_last && follows(replay, index) &&
+        segment_is_unbegun(buf_bytes(&segment->bytes)))
+        return end_at(replay, segment, 0, WEFT_OK);
+    weft_err err = check_header(replay, segment, index);
+    if (err)
+        return end_at(replay, segment, 0, err);
+    if (index == replay->first)
+        replay->sequence = segment->header.first_sequence;
+    const struct segment_walk walk = walk_to_end(segment, replay->sequence);
+    const bool is_torn = walk.at < segment->bytes.size;
+    const bool is_in_snapshot = walk.at < segment->header.whole_bytes;
+    if (is_torn && (is_in_snapshot || !segment->is_last || segment_has_more(&walk)))
+        err = err_set(WEFT_DATA_LOSS, "%s is damaged at offset %zu: the record there is not whole",
+                      segment->path, walk.at);
+    // Half a snapshot is no state of anything: none of it is handed out.
+    err = end_at(replay, segment, is_in_snapshot ? 0 : walk.at, err);
+    return err ? err : visit_records(replay, segment, replay->end, visit, owner);
+}
+
+// All segments behind the one in which the journal ends are lost.
+static weft_err count_lost(struct replay *replay, size_t from)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = from; !err && i < replay->numbers.count; i++) {
+        struct file_stat status;
+        char *path = replay_path(replay->directory, replay->numbers.items[i], false);
+        err = path ? file_stat(path, &status) : WEFT_RESOURCE_EXHAUSTED;
+        replay->found.lost_bytes += err ? 0 : status.size;
+        free(path);
+    }
+    return err;
+}
+
+weft_err replay_run(struct replay *replay, journal_visit_fn *visit, void *owner)
+{
+    replay->sequence = 1;
+    weft_err err = list_segments(replay);
+    if (!err)
+        err = find_first(replay);
+    bool is_whole = true;
+    for (size_t i = replay->first; !err && is_whole && i < replay->numbers.count; i++) {
+        struct segment segment = {.is_last = i + 1 == replay->numbers.count};
+        segment.path = replay_path(replay->directory, replay->numbers.items[i], false);
+        err = segment.path ? load(replay, i, SIZE_MAX, &segment.bytes) : WEFT_RESOURCE_EXHAUSTED;
+        replay->size += replay->last_size;
+        replay->last = i;
+        replay->last_size = segment.bytes.size;
+        replay->found.segment_count++;
+        if (!err)
+            err = replay_segment(replay, &segment, i, visit, owner);
+        is_whole = !err && replay->end > 0 && replay->end == segment.bytes.size;
+        if (!err && !is_whole)
+            err = count_lost(replay, i + 1);
+        buf_fini(&segment.bytes);
+        free(segment.path);
+    }
+    return err;
+}

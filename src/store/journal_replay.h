@@ -1,0 +1,32 @@
+// Replaying a journal: which segments there are, where its records end. Used by journal.c only.
+#ifndef STORE_JOURNAL_REPLAY_H
+#define STORE_JOURNAL_REPLAY_H
+
+#include "base/vec.h"
+#include "store/journal_segment.h"
+
+struct replay {
+    const char *directory, *kind;
+    bool keeps_good_prefix;
+    VEC(uint64_t) numbers;  // of the segments in the directory, ascending
+    VEC(uint64_t) halves;   // and of those that a rewrite left unfinished
+    size_t first;           // index of the first that counts: behind it there is no newer snapshot
+    size_t last;            // index of the one in which the records end
+    uint64_t end;           // the offset at which they do; 0: also its header is to be written
+    uint64_t last_size;     // of that file
+    uint64_t size;          // of the segments before it
+    uint64_t sequence;      // of the next record
+    struct journal_found found;
+};
+
+void replay_fini(struct replay *replay);
+
+// Fills the struct, whose first three fields are set, and hands out the records. A missing directory
+// is an empty journal. Changes nothing on disk. Call replay_fini in every case.
+MUST_CHECK weft_err replay_run(struct replay *replay, journal_visit_fn *visit, void *owner);
+
+// "DIR/journal-000007", with ".new" behind it while it is being rewritten. The caller frees it; NULL:
+// no memory.
+char *replay_path(const char *directory, uint64_t number, bool is_half);
+
+#endif

@@ -1,0 +1,177 @@
+// Segments of a journal. Numbers are little-endian.
+//
+//   journal    DIR/journal-000001  DIR/journal-000002 ...     DIR/journal-lock
+//   segment    header | record | record | ...
+//
+//   header   0  8 bytes  "WEFTJRNL"
+//            8  u32      format version, 1
+//           12  u32      CRC-32C of the header without these four bytes
+//           16  u64      number of the segment, as in its name
+//           24  u64      sequence number of its first record
+//           32  u64      bytes of the snapshot it begins with, header included; 0: none
+//           40  24 bytes the kind, filled up with zeros, at least one
+//           64           records
+//
+//   record   0  u32      bytes of the payload
+//            4  u32      CRC-32C of the size and of all that follows
+//            8  u32      type
+//           12  u64      sequence number: one more than that of the record before
+//           20           payload
+//
+// The header keeps its form in all versions: so a newer version is told from a flipped bit. A segment
+// with a snapshot replaces all segments with smaller numbers.
+
+#include "store/journal_segment.h"
+
+#include "base/crc32c.h"
+
+enum {
+    VERSION_AT = 8,
+    HEADER_CRC_AT = 12,
+    NUMBER_AT = 16,
+    FIRST_AT = 24,
+    WHOLE_AT = 32,
+    KIND_AT = 40
+};
+enum { SIZE_AT = 0, CRC_AT = 4, TYPE_AT = 8, SEQUENCE_AT = 12 };
+
+static const char MAGIC[8] = "WEFTJRNL";
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "journals are little-endian");
+
+static uint32_t load32(const char *from)
+{
+    uint32_t number;
+    memcpy(&number, from, sizeof number);
+    return number;
+}
+
+static uint64_t load64(const char *from)
+{
+    uint64_t number;
+    memcpy(&number, from, sizeof number);
+    return number;
+}
+
+// ---- The header ---------------------------------------------------------------------------------
+
+static uint32_t header_crc(const char *header)
+{
+    const uint32_t crc = crc32c(0, header, HEADER_CRC_AT);
+    return crc32c(crc, header + NUMBER_AT, SEGMENT_HEADER_BYTES - NUMBER_AT);
+}
+
+void segment_write_header(char *to, const struct segment_header *header)
+{
+    memcpy(to, MAGIC, sizeof MAGIC);
+    memcpy(to + VERSION_AT, &header->version, 4);
+    memcpy(to + NUMBER_AT, &header->number, 8);
+    memcpy(to + FIRST_AT, &header->first_sequence, 8);
+    memcpy(to + WHOLE_AT, &header->whole_bytes, 8);
+    memcpy(to + KIND_AT, header->kind, JOURNAL_KIND_BYTES);
+    const uint32_t crc = header_crc(to);
+    memcpy(to + HEADER_CRC_AT, &crc, 4);
+}
+
+bool segment_is_unbegun(weft_bytes bytes)
+{
+    const size_t size = bytes.size < SEGMENT_HEADER_BYTES ? bytes.size : SEGMENT_HEADER_BYTES;
+    size_t zeros = 0;
+    while (zeros < size && !bytes.data[zeros])
+        zeros++;
+    if (zeros == size)
+        return true;  // a power cut may leave the size of a file without its bytes
+    const size_t known = size < sizeof MAGIC ? size : sizeof MAGIC;
+    return size < SEGMENT_HEADER_BYTES && memcmp(bytes.data, MAGIC, known) == 0;
+}
+
+weft_err segment_read_header(weft_bytes bytes, const char *path, struct segment_header *header)
+{
+    *header = (struct segment_header){0};
+    if (bytes.size < SEGMENT_HEADER_BYTES || memcmp(bytes.data, MAGIC, sizeof MAGIC) != 0)
+        return err_set(WEFT_DATA_LOSS, "%s is no journal: it does not begin as one", path);
+    const char *at = bytes.data;
+    memcpy(header->kind, at + KIND_AT, JOURNAL_KIND_BYTES);
+    header->version = load32(at + VERSION_AT);
+    header->number = load64(at + NUMBER_AT);
+    header->first_sequence = load64(at + FIRST_AT);
+    header->whole_bytes = load64(at + WHOLE_AT);
+    if (load32(at + HEADER_CRC_AT) != header_crc(at))
+        return err_set(WEFT_DATA_LOSS, "%s is damaged: the checksum of its header is wrong", path);
+    if (header->version > JOURNAL_VERSION)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "%s was written by a newer weft (format %u, this one knows %d)\n"
+                       "  go on with that one, or take the file away and begin again",
+                       path, header->version, JOURNAL_VERSION);
+    const bool is_sound =
+        header->version > 0 && !header->kind[JOURNAL_KIND_BYTES - 1] && header->first_sequence > 0;
+    return is_sound ? WEFT_OK : err_set(WEFT_DATA_LOSS, "%s is damaged: its header is wrong", path);
+}
+
+// ---- Records ------------------------------------------------------------------------------------
+
+static uint32_t record_crc(const char *record, size_t payload_size)
+{
+    const uint32_t crc = crc32c(0, record + SIZE_AT, CRC_AT - SIZE_AT);
+    return crc32c(crc, record + TYPE_AT, SEGMENT_RECORD_BYTES - TYPE_AT + payload_size);
+}
+
+bool segment_append(struct buf *buf, const struct journal_record *record)
+{
+    char *to = buf_reserve(buf, SEGMENT_RECORD_BYTES + record->payload.size);
+    if (!to) {
+        buf->has_failed = false;  // nothing was appended: what is there is still whole
+        return false;
+    }
+    const uint32_t size = (uint32_t)record->payload.size;
+    memcpy(to + SIZE_AT, &size, 4);
+    memcpy(to + TYPE_AT, &record->type, 4);
+    memcpy(to + SEQUENCE_AT, &record->sequence, 8);
+    if (size)
+        memcpy(to + SEGMENT_RECORD_BYTES, record->payload.data, size);
+    const uint32_t crc = record_crc(to, size);
+    memcpy(to + CRC_AT, &crc, 4);
+    buf->size += SEGMENT_RECORD_BYTES + size;
+    return true;
+}
+
+// Whether a sound record with this sequence number stands there.
+static bool has_record(weft_bytes bytes, size_t at, uint64_t sequence)
+{
+    if (bytes.size - at < SEGMENT_RECORD_BYTES)
+        return false;
+    const char *record = bytes.data + at;
+    const size_t size = load32(record + SIZE_AT);
+    return load64(record + SEQUENCE_AT) == sequence &&
+           size <= bytes.size - at - SEGMENT_RECORD_BYTES &&
+           load32(record + CRC_AT) == record_crc(record, size);
+}
+
+bool segment_next(struct segment_walk *walk, struct journal_record *record)
+{
+    if (!has_record(walk->bytes, walk->at, walk->sequence))
+        return false;
+    const char *at = walk->bytes.data + walk->at;
+    *record = (struct journal_record){
+        .type = load32(at + TYPE_AT),
+        .sequence = walk->sequence++,
+        .payload = {at + SEGMENT_RECORD_BYTES, load32(at + SIZE_AT)},
+    };
+    walk->at += SEGMENT_RECORD_BYTES + record->payload.size;
+    return true;
+}
+
+bool segment_has_more(const struct segment_walk *walk)
+{
+    const weft_bytes bytes = walk->bytes;
+    for (size_t at = walk->at + SEGMENT_RECORD_BYTES; at + SEGMENT_RECORD_BYTES <= bytes.size;
+         at++) {
+        // The bad stretch held at least one record, and no more than fit: few places look right enough
+        // to be worth a checksum.
+        const uint64_t skipped = load64(bytes.data + at + SEQUENCE_AT) - walk->sequence;
+        if (skipped - 1 < (at - walk->at) / SEGMENT_RECORD_BYTES &&
+            has_record(bytes, at, walk->sequence + skipped))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,45 @@
+// A segment of a journal as bytes: its header and its records, checked. Pure: no files, no memory.
+#ifndef STORE_JOURNAL_SEGMENT_H
+#define STORE_JOURNAL_SEGMENT_H
+
+#include "base/buf.h"
+#include "store/journal.h"
+
+enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_RECORD_BYTES = 20 };
+
+struct segment_header {
+    uint32_t version;
+    uint64_t number;          // as in the file's name
+    uint64_t first_sequence;  // of its first record
+    uint64_t whole_bytes;  // what it had when it got its name, all of it a snapshot; 0: no snapshot
+    char kind[JOURNAL_KIND_BYTES];
+};
+
+void segment_write_header(char *to, const struct segment_header *header);
+
+// Appends a record; false when memory is refused, and nothing is appended.
+bool segment_append(struct buf *buf, const struct journal_record *record);
+
+// Whether the file was made and its header not yet written, or not all of it: the end of a journal.
+bool segment_is_unbegun(weft_bytes bytes);
+
+// Reads the header. FAILED_PRECONDITION: a newer version; DATA_LOSS: it is damaged. `path` is for the
+// sentence.
+MUST_CHECK weft_err segment_read_header(weft_bytes bytes, const char *path,
+                                        struct segment_header *header);
+
+// Where a walk over the records is.
+struct segment_walk {
+    weft_bytes bytes;
+    size_t at;
+    uint64_t sequence;  // that the next record must have
+};
+
+// The next record; false at the end, or where no sound record stands: then at < bytes.size.
+bool segment_next(struct segment_walk *walk, struct journal_record *record);
+
+// Whether a sound record that belongs to this journal stands behind the place where a walk ended: then
+// that is damage, and no torn tail.
+bool segment_has_more(const struct segment_walk *walk);
+
+#endif
