@@ -5,7 +5,8 @@
 //   chunks     about a megabyte of whole lines, line ends included, cut by position in the piece only
 //   files      a whole file
 //   csv        RFC 4180: a line break inside quotes is not the end of a row; a row's raw bytes without
-//              its end. With a header the first row of each file names the columns and is no record
+//              its end, LF or CR LF; empty lines are left out. With a header the first row of each file
+//              names the columns and is no record
 //   jsonl      lines; empty ones are left out
 //   tfrecord   {u64 length, u32 masked crc32c of it, bytes, u32 masked crc32c of them}, both checked
 //   fixed:N    N bytes each; what is left at the end of a file is DATA_LOSS
@@ -38,12 +39,15 @@ struct record_format {
     uint32_t fixed_bytes;     // FIXED
 };
 
-// "lines", "csv", "csv:header", "csv:header,separator=;", "fixed:16"... INVALID_ARGUMENT lists what is
-// possible. Delimiter and separator can be written \t, \0, \x1f.
+// "lines", "lines:delimiter=;", "csv", "csv:header", "csv:header,separator=;", "fixed:16"...
+// INVALID_ARGUMENT lists what is possible. Delimiter and separator can be written \t, \0, \x1f.
 MUST_CHECK weft_err record_format_parse(const char *text, struct record_format *format);
 
 // Whether a piece may begin anywhere (else a file is one piece: files, tfrecord).
 bool record_is_splittable(const struct record_format *format);
+
+// How many bytes of a file's begin are a UTF-8 byte order mark, to be passed over: 0 or 3.
+size_t record_bom_size(weft_bytes text);
 
 // ---- cutting
 
@@ -52,14 +56,14 @@ bool record_is_splittable(const struct record_format *format);
 struct record_scan {
     size_t seen;
     bool is_quoted;  // CSV: after `seen` bytes
-    size_t found;    // end of the last whole record before `seen`
 };
 
 // `text` begins where a record does. *whole is set to how many bytes at its front are whole records
 // that begin before `limit` (counted from text; SIZE_MAX: no limit), 0: more has to be read. `is_end`:
 // nothing follows the text, so what is left unfinished is a record, or DATA_LOSS where it cannot be one
-// (an open quote: INVALID_ARGUMENT; a cut tfrecord). *is_last: no record behind *whole begins before
-// `limit`, or nothing is left.
+// (an open quote: INVALID_ARGUMENT; a cut tfrecord). Whole records before what is wrong are given first: a
+// failure is always about the record at the text's begin. *is_last: no record behind *whole begins
+// before `limit`, or nothing is left; empty lines there are whole and last, too, but no records.
 MUST_CHECK weft_err record_find_whole(const struct record_format *format, struct record_scan *scan,
                                       weft_bytes text, size_t limit, bool is_end, size_t *whole,
                                       bool *is_last);
@@ -75,42 +79,61 @@ void record_find_start(const struct record_format *format, struct record_scan *s
                        weft_bytes text, size_t *start);
 
 // Takes the next record off a block of whole ones; false when the block is empty or *code is set (a
-// wrong checksum, with the offset in the block).
+// wrong checksum: *record is that record then, and *block goes on behind it).
 bool record_next(const struct record_format *format, weft_bytes *block, weft_bytes *record,
                  weft_err *code);
 
 // How many records a block of whole ones holds.
 uint64_t record_count(const struct record_format *format, weft_bytes block);
 
-// What a stretch of csv holds, whatever came before it: quotes, and line ends behind an even and an odd
-// number of them. Adding up stretches tells of any place how many rows are before it and whether it is
-// inside quotes. For lines and jsonl quotes are not looked at: all is in ends[0].
+// What a stretch of csv holds, whatever came before it: quotes, and ends of lines that are not empty behind
+// an even and an odd number of them. Joining stretches tells of any place how many rows end before it
+// and whether it is inside quotes. For lines and jsonl quotes are not looked at: all is in ends[0].
+// All zero is a stretch of no bytes; record_counts_begin() is what stands before a file, so that a line
+// there can be known to be empty.
 struct record_counts {
     uint64_t quotes, ends[2];
+    unsigned char first[2], last[2];  // bytes, by which lines at a seam are known to be empty
+    unsigned char edge;               // how many of them there are: 0 to 2
 };
 struct record_counts record_count_stretch(const struct record_format *format, weft_bytes text);
 struct record_counts record_counts_join(struct record_counts first, struct record_counts second);
+struct record_counts record_counts_begin(void);
 
 // ---- fields of a csv row
 
-// Splits a row into at most `max` fields, unquoted; what had to be unquoted is written to `room`, which
-// keeps its memory from row to row and whose bytes must not move meanwhile (reserve row.size first).
-// Returns how many fields the row has, which may be more than `max`. SIZE_MAX: a stray quote.
+// Splits a row into at most `max` fields, unquoted. A field with quotes inside is appended to `room`,
+// everything else points into the row. Empty the room (size = 0) before a row, and it keeps its memory.
+// Returns how many fields the row has, which may be more than `max`. SIZE_MAX: a stray quote (or
+// room->has_failed).
 size_t record_split_csv(const struct record_format *format, weft_bytes row, weft_bytes *fields,
                         size_t max, struct buf *room);
 
 // ---- values of a JSON object
 
-enum record_json { JSON_MISSING, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE, JSON_NULL,
-                   JSON_OBJECT, JSON_ARRAY, JSON_BROKEN };
+enum record_json {
+    JSON_MISSING,
+    JSON_STRING,
+    JSON_NUMBER,
+    JSON_TRUE,
+    JSON_FALSE,
+    JSON_NULL,
+    JSON_OBJECT,
+    JSON_ARRAY,
+    JSON_BROKEN
+};
 
-// The value at a path of member names and array indexes, "user.name" or "tags.0". A string is unescaped
-// (into `room` when it has escapes), anything else as it is written. Looks only as far as it must: what
-// stands behind the value is not checked. Nesting deeper than 256 is JSON_BROKEN.
+// The value at a path of member names and array indexes, "user.name" or "tags.0"; "" is the whole text. A
+// string is unescaped (appended to `room` when it has escapes), anything else as it is written. For
+// several values of one object reserve object.size bytes for each before, or the room may move them.
+// Looks only as far as it must: of members with the same name the first is taken, what stands behind
+// is not checked. Nesting deeper than 256 is JSON_BROKEN. \udc80..\udcff alone give the bytes that
+// record_write wrote so.
 enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes *value,
                                  struct buf *room);
 
-// Checks one whole JSON text, strictly (RFC 8259); returns the offset of what is wrong, SIZE_MAX: nothing.
+// Checks one whole JSON text, strictly (RFC 8259, UTF-8, nesting of at most 256); returns the offset of
+// what is wrong, SIZE_MAX: nothing.
 size_t record_json_check(weft_bytes text);
 
 // ---- writing
@@ -130,7 +153,7 @@ struct record_pair {
 
 // The most bytes that record_write needs, and writing: returns the end.
 //   text      key TAB value LF, or key LF
-//   csv       key,value CRLF-free: LF ends a row; quoted where it must be
+//   csv       key,value LF, quoted where it must be; an empty key alone is ""
 //   jsonl     {"key":"...","value":"..."} or {"key":"...","value":12} or {"key":"..."}; bytes that are
 //             not UTF-8 become \udc80..\udcff, from which they can be had back
 //   tfrecord  the text form without its LF, framed
