@@ -5,8 +5,8 @@
 # through a sudo that asks no password; or prints the one line to type, and fails.
 set -eu
 
-run="cmake gcc libc6-dev libjansson-dev libprotobuf-c-dev libuv1-dev libxxhash-dev ninja-build
-     pkg-config"
+run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev libprotobuf-c-dev libuv1-dev
+     libxxhash-dev libzstd-dev ninja-build pkg-config zlib1g-dev"
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
       python3 shellcheck"
 bench="$run python3 python3-venv"

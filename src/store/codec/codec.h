@@ -6,8 +6,10 @@
 // their frames lie: bgzip (gzip members of at most 64 KiB with their size in the header) and seekable zstd
 // (a table at the end); those have an index, and with it the file looks like a plain one of that size.
 //
-// A truncated or corrupt file is DATA_LOSS with its name, the offset in the compressed file and what is
-// wrong. Every reader's memory is bounded and does not grow with the file. Thread: a reader belongs to
+// A truncated or corrupt file is DATA_LOSS with its name, the offset in the compressed file, what is wrong
+// and what to try; so is an index that does not match its frames, found when it is read. What we do not read
+// is said: a zstd window over 128 MiB is RESOURCE_EXHAUSTED, a zstd dictionary FAILED_PRECONDITION, lz4's
+// legacy format UNIMPLEMENTED. Every reader's memory is bounded and does not grow with the file. Thread: a reader belongs to
 // one thread; an index may be shared once it is open.
 #ifndef STORE_CODEC_CODEC_H
 #define STORE_CODEC_CODEC_H
@@ -32,7 +34,7 @@ const char *codec_suffix(enum codec_kind kind);
 struct codec_index;
 
 // Opens the index of a compressed file of that size. *index is NULL, and that is no failure, when the
-// file has none and can only be read from the front.
+// file has none and can only be read from the front. bgzip: one small read for each block of 64 KiB plain.
 MUST_CHECK weft_err codec_index_open(int fd, const char *name, uint64_t file_size,
                                      enum codec_kind kind, struct codec_index **index);
 uint64_t codec_index_size(const struct codec_index *index);  // of the plain data
@@ -40,14 +42,17 @@ void codec_index_free(struct codec_index *index);            // NULL is fine
 
 struct codec_reader;
 
-// Reads the file from its front, or with an index from plain offset `from`. fd stays the caller's and is
-// read with pread. NULL on failure.
+// Reads the file from plain offset `from`. With an index it begins close to it; without one, all that lies
+// before is decoded and dropped. fd stays the caller's and is read with pread; the index must stay open,
+// the name is copied. NULL on failure.
 struct codec_reader *codec_reader_new(int fd, const char *name, uint64_t file_size,
                                       enum codec_kind kind, const struct codec_index *index,
                                       uint64_t from);
 void codec_reader_free(struct codec_reader *reader);
 
-// The next up to `size` plain bytes, fewer only at the end; *got says how many.
+// The next up to `size` plain bytes, fewer only at the end; *got says how many, also on failure. Only a
+// read that comes to the end has checked the last frame. Larger reads are faster: plain bytes are decoded
+// straight to where the caller wants them. After a failure it only fails.
 MUST_CHECK weft_err codec_reader_read(struct codec_reader *reader, void *data, size_t size,
                                       size_t *got);
 
@@ -57,7 +62,8 @@ uint64_t codec_reader_taken(const struct codec_reader *reader);
 // ---- writing
 
 // Appends the text as a frame (gzip member) of its own to `out`: frames one behind the other are a file.
-// The same text always gives the same bytes.
+// The same text always gives the same bytes (with the same version of the library). On failure `out` has
+// the size it had. CODEC_NONE copies.
 MUST_CHECK weft_err codec_compress(enum codec_kind kind, weft_bytes text, struct buf *out);
 
 #endif
