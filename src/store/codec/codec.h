@@ -9,8 +9,8 @@
 // A truncated or corrupt file is DATA_LOSS with its name, the offset in the compressed file, what is wrong
 // and what to try; so is an index that does not match its frames, found when it is read. What we do not read
 // is said: a zstd window over 128 MiB is RESOURCE_EXHAUSTED, a zstd dictionary FAILED_PRECONDITION, lz4's
-// legacy format UNIMPLEMENTED. Every reader's memory is bounded and does not grow with the file. Thread: a reader belongs to
-// one thread; an index may be shared once it is open.
+// legacy format UNIMPLEMENTED. Every reader's memory is bounded and does not grow with the file. Thread: a
+// reader belongs to one thread; an index may be shared once it is open.
 #ifndef STORE_CODEC_CODEC_H
 #define STORE_CODEC_CODEC_H
 
