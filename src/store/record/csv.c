@@ -113,6 +113,8 @@ static size_t split_with_care(unsigned char separator, weft_bytes row, weft_byte
 size_t record_split_csv(const struct record_format *format, weft_bytes row, weft_bytes *fields,
                         size_t max, struct buf *room)
 {
+    if (row.size == 0)
+        row.data = "";
     const size_t count = scan_kernels()->split(row, format->separator, fields, max);
     if (__builtin_expect(count != SIZE_MAX, 1))
         return count;

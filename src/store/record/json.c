@@ -98,7 +98,7 @@ static char *put_utf8(char *to, unsigned code)
         return to;
     }
     const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    *to++ = (char)((0xf00 >> more & 0xff) | code >> (6 * more));
+    *to++ = (char)((0xff00 >> (more + 1) & 0xff) | (int)(code >> (6 * more)));
     for (int i = more - 1; i >= 0; i--)
         *to++ = (char)(0x80 | (code >> (6 * i) & 0x3f));
     return to;
@@ -170,40 +170,40 @@ static bool is_same(weft_bytes raw, bool has_escapes, weft_bytes name, struct bu
     return raw.size == name.size && memcmp(raw.data, name.data, name.size) == 0;
 }
 
-// Behind a value inside brackets: a comma, or the closing one. JSON_OBJECT stands for "go on".
+// Behind a value inside brackets: a comma, or the closing one. RECORD_JSON_OBJECT stands for "go on".
 static inline enum record_json go_on(struct json *json, char closing)
 {
     skip_blanks(json);
     if (is_at(json, ',')) {
         json->at++;
         skip_blanks(json);
-        return JSON_OBJECT;
+        return RECORD_JSON_OBJECT;
     }
-    return is_at(json, closing) ? JSON_MISSING : JSON_BROKEN;
+    return is_at(json, closing) ? RECORD_JSON_MISSING : RECORD_JSON_BROKEN;
 }
 
-// Goes to the member's value; JSON_OBJECT when it was found.
+// Goes to the member's value; RECORD_JSON_OBJECT when it was found.
 static enum record_json enter_object(struct json *json, weft_bytes name, struct buf *room)
 {
     skip_blanks(json);
     if (is_at(json, '}'))
-        return JSON_MISSING;
+        return RECORD_JSON_MISSING;
     for (;;) {
         weft_bytes raw;
         bool has_escapes;
         if (!is_at(json, '"') || !take_string(json, &raw, &has_escapes))
-            return JSON_BROKEN;
+            return RECORD_JSON_BROKEN;
         skip_blanks(json);
         if (!is_at(json, ':'))
-            return JSON_BROKEN;
+            return RECORD_JSON_BROKEN;
         json->at++;
         skip_blanks(json);
         if (is_same(raw, has_escapes, name, room))
-            return JSON_OBJECT;
+            return RECORD_JSON_OBJECT;
         if (!skip_value(json))
-            return JSON_BROKEN;
+            return RECORD_JSON_BROKEN;
         const enum record_json more = go_on(json, '}');
-        if (more != JSON_OBJECT)
+        if (more != RECORD_JSON_OBJECT)
             return more;
     }
 }
@@ -226,15 +226,15 @@ static enum record_json enter_array(struct json *json, weft_bytes step)
 {
     skip_blanks(json);
     if (is_at(json, ']'))
-        return JSON_MISSING;
+        return RECORD_JSON_MISSING;
     for (size_t left = index_of(step); left; left--) {
         if (!skip_value(json))
-            return JSON_BROKEN;
+            return RECORD_JSON_BROKEN;
         const enum record_json more = go_on(json, ']');
-        if (more != JSON_OBJECT)
+        if (more != RECORD_JSON_OBJECT)
             return more;
     }
-    return JSON_OBJECT;
+    return RECORD_JSON_OBJECT;
 }
 
 static enum record_json enter(struct json *json, weft_bytes step, struct buf *room)
@@ -242,9 +242,9 @@ static enum record_json enter(struct json *json, weft_bytes step, struct buf *ro
     skip_blanks(json);
     const bool is_object = is_at(json, '{');
     if (!is_object && !is_at(json, '['))
-        return json->at < json->end ? JSON_MISSING : JSON_BROKEN;
+        return json->at < json->end ? RECORD_JSON_MISSING : RECORD_JSON_BROKEN;
     if (json->depth++ == JSON_DEPTH_MAX)
-        return JSON_BROKEN;
+        return RECORD_JSON_BROKEN;
     json->at++;
     return is_object ? enter_object(json, step, room) : enter_array(json, step);
 }
@@ -256,8 +256,9 @@ static enum record_json take_value(struct json *json, weft_bytes *value, struct 
     const char *begin = json->at, c = begin < json->end ? *begin : 0;
     if (c == '"') {
         if (!take_string(json, value, &has_escapes))
-            return JSON_BROKEN;
-        return has_escapes && !unescape(*value, room, value) ? JSON_BROKEN : JSON_STRING;
+            return RECORD_JSON_BROKEN;
+        return has_escapes && !unescape(*value, room, value) ? RECORD_JSON_BROKEN
+                                                             : RECORD_JSON_STRING;
     }
     const bool is_number = c == '-' || (c >= '0' && c <= '9');
     if (c == '{' || c == '[')
@@ -266,25 +267,27 @@ static enum record_json take_value(struct json *json, weft_bytes *value, struct 
         json->at = is_number ? json_number_end(begin, json->end) : json_word_end(begin, json->end);
     const char *stop = json->at;
     if (!stop || (stop < json->end && json_find_stop(stop, stop + 1) != stop))
-        return JSON_BROKEN;
+        return RECORD_JSON_BROKEN;
     *value = (weft_bytes){begin, (size_t)(stop - begin)};
-    return is_number  ? JSON_NUMBER
-           : c == '{' ? JSON_OBJECT
-           : c == '[' ? JSON_ARRAY
-           : c == 't' ? JSON_TRUE
-           : c == 'f' ? JSON_FALSE
-                      : JSON_NULL;
+    return is_number  ? RECORD_JSON_NUMBER
+           : c == '{' ? RECORD_JSON_OBJECT
+           : c == '[' ? RECORD_JSON_ARRAY
+           : c == 't' ? RECORD_JSON_TRUE
+           : c == 'f' ? RECORD_JSON_FALSE
+                      : RECORD_JSON_NULL;
 }
 
 enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes *value,
                                  struct buf *room)
 {
+    if (object.size == 0)
+        return RECORD_JSON_BROKEN;
     struct json json = {object.data, object.data + object.size, 0};
     while (*path) {
         const char *stop = strchrnul(path, '.');
         const enum record_json found =
             enter(&json, (weft_bytes){path, (size_t)(stop - path)}, room);
-        if (found != JSON_OBJECT)
+        if (found != RECORD_JSON_OBJECT)
             return found;
         path = *stop ? stop + 1 : stop;
     }

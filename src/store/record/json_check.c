@@ -132,6 +132,8 @@ static bool check_value(struct check *check)
 
 size_t record_json_check(weft_bytes text)
 {
+    if (text.size == 0)
+        return 0;
     struct check check = {.at = text.data, .end = text.data + text.size};
     do {
         if (!check_value(&check))

@@ -85,9 +85,11 @@ void record_find_start(const struct record_format *format, struct record_scan *s
 
 static bool take(weft_bytes *block, size_t size, weft_bytes *record)
 {
+    if (block->size == 0)
+        return false;
     *record = (weft_bytes){block->data, size < block->size ? size : block->size};
     block_drop(block, record->size);
-    return record->size > 0;
+    return true;
 }
 
 bool record_next(const struct record_format *format, weft_bytes *block, weft_bytes *record,
@@ -141,6 +143,8 @@ uint64_t record_count(const struct record_format *format, weft_bytes block)
 
 struct record_counts record_count_stretch(const struct record_format *format, weft_bytes text)
 {
+    if (text.size == 0)
+        return (struct record_counts){0};
     switch (format->kind) {
     case RECORD_CSV:
     case RECORD_JSONL:

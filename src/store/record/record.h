@@ -112,22 +112,22 @@ size_t record_split_csv(const struct record_format *format, weft_bytes row, weft
 // ---- values of a JSON object
 
 enum record_json {
-    JSON_MISSING,
-    JSON_STRING,
-    JSON_NUMBER,
-    JSON_TRUE,
-    JSON_FALSE,
-    JSON_NULL,
-    JSON_OBJECT,
-    JSON_ARRAY,
-    JSON_BROKEN
+    RECORD_JSON_MISSING,
+    RECORD_JSON_STRING,
+    RECORD_JSON_NUMBER,
+    RECORD_JSON_TRUE,
+    RECORD_JSON_FALSE,
+    RECORD_JSON_NULL,
+    RECORD_JSON_OBJECT,
+    RECORD_JSON_ARRAY,
+    RECORD_JSON_BROKEN
 };
 
 // The value at a path of member names and array indexes, "user.name" or "tags.0"; "" is the whole text. A
 // string is unescaped (appended to `room` when it has escapes), anything else as it is written. For
 // several values of one object reserve object.size bytes for each before, or the room may move them.
 // Looks only as far as it must: of members with the same name the first is taken, what stands behind
-// is not checked. Nesting deeper than 256 is JSON_BROKEN. \udc80..\udcff alone give the bytes that
+// is not checked. Nesting deeper than 256 is RECORD_JSON_BROKEN. \udc80..\udcff alone give the bytes that
 // record_write wrote so.
 enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes *value,
                                  struct buf *room);

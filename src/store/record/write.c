@@ -131,7 +131,7 @@ static char *put_special(char *to, char c)
 
 static char *put_string(char *to, weft_bytes text)
 {
-    const char *at = text.data, *const end = text.data + text.size;
+    const char *at = text.data, *const end = text.size ? text.data + text.size : at;
     *to++ = '"';
     while (at < end) {
         const char *odd = json_find_odd(at, end);
