@@ -30,6 +30,12 @@ weft_err file_create(const char *path, int *fd)
     return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
 }
 
+weft_err file_create_new(const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
+}
+
 weft_err file_open_kept(const char *path, int *fd)
 {
     *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);

@@ -10,6 +10,9 @@ MUST_CHECK weft_err file_open(const char *path, int *fd);
 // Creates or truncates for reading and writing, mode 0666 less umask.
 MUST_CHECK weft_err file_create(const char *path, int *fd);
 
+// Creates a file that must not be there yet: ALREADY_EXISTS.
+MUST_CHECK weft_err file_create_new(const char *path, int *fd);
+
 // Opens for reading and writing, makes it when it is missing, keeps what it holds.
 MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
 

@@ -71,6 +71,9 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
     assert_int_equal(size, 5);
     file_close(fd);
     assert_int_equal(file_truncate(-1, "a", 5), WEFT_UNKNOWN);
+    assert_int_equal(file_create_new(path_of("a"), &fd), WEFT_ALREADY_EXISTS);
+    assert_int_equal(file_create_new(path_of("fresh"), &fd), WEFT_OK);
+    file_close(fd);
 
     assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);  // truncates
     assert_int_equal(file_stat(path_of("a"), &status), WEFT_OK);

@@ -47,22 +47,12 @@ static void free_tables(struct collector *collector, struct mem_budget *budget)
     long_table_free(&collector->longs, budget);
 }
 
-static void drop_runs(struct collector *collector)
-{
-    for (size_t i = 0; i < collector->runs.count; i++)
-        run_fini(&collector->runs.items[i]);
-    collector->runs.count = 0;
-    if (collector->spill.fd >= 0)
-        spill_close(&collector->spill);
-    collector->spill.fd = -1;
-}
-
 void collector_fini(struct collector *collector, struct slot *slot)
 {
     if (!collector->pages.budget)
         return;
     free_tables(collector, slot->stage->budget);
-    drop_runs(collector);
+    collector_fini_durable(collector);
     VEC_FINI(&collector->runs);
     buckets_fini(&collector->buckets);
     pages_fini(&collector->pages);
@@ -71,14 +61,16 @@ void collector_fini(struct collector *collector, struct slot *slot)
 
 void collector_reset(struct collector *collector, struct slot *slot)
 {
+    // Sealing may have merged what was kept with what was not.
+    ASSERT(!collector->is_sealed || !collector->durable.kept_count);
     short_table_clear(&collector->shorts);
     wide_table_clear(&collector->wides);
     long_table_clear(&collector->longs);
-    drop_runs(collector);
     buckets_reset(&collector->buckets);
     pages_reset(&collector->pages);
     collector->wide_queued = 0;
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
+    collector_drop_runs(collector);
     collector->fold_count = collector->distinct_seen = 0;
     collector->combine_above = slot->stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
     collector_limit_pages(collector, slot);

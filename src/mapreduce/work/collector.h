@@ -13,6 +13,7 @@
 #include "mapreduce/work/fold_table.h"
 #include "mapreduce/work/run_file.h"
 
+struct run_index;
 struct slot;
 
 enum { WIDE_QUEUE = 64 };  // wide keys are folded so many at a time, prefetched meanwhile
@@ -20,6 +21,20 @@ enum { WIDE_QUEUE = 64 };  // wide keys are folded so many at a time, prefetched
 struct wide_pending {
     uint64_t high, low;
     int64_t value;
+};
+
+// What of a collector outlives its worker, or came from one that is gone.
+struct durable {
+    const char *directory;  // where the file of runs is; NULL: runs are nobody else's
+    weft_bytes identity;
+    size_t adopted_count;  // the first so many runs were adopted
+    size_t kept_count;     // the first so many runs are adopted, or covered by the last checkpoint
+    uint64_t kept_bytes;   // of the file, up to the end of its last index
+    bool has_mixed;        // as the collector's at the last checkpoint
+    VEC(uint32_t) tasks;   // that the last checkpoint covers
+    VEC(struct run) retired;  // merged into others, but an index that counts may still name them
+    size_t retired_before;    // the first so many were when the last index was written
+    VEC(struct run_index *) adopted;
 };
 
 struct collector {
@@ -39,13 +54,14 @@ struct collector {
     size_t combine_above;    // bytes in pages at which the job's combiner is tried
     struct spill spill;      // fd -1 until needed
     VEC(struct run) runs;
+    struct durable durable;
 };
 
 void collector_init(struct collector *collector);
 MUST_CHECK weft_err collector_begin(struct collector *collector, struct slot *slot);
 void collector_fini(struct collector *collector, struct slot *slot);
 
-// Throws away everything since it was begun.
+// Throws away everything since it was begun, or since its last checkpoint.
 void collector_reset(struct collector *collector, struct slot *slot);
 
 // Folds a batch of short keys; keys[count..count+FOLD_AHEAD) must be readable. values NULL: ones.
@@ -67,6 +83,37 @@ MUST_CHECK weft_err collector_add(struct slot *slot, const struct pair *pair);
 // Empties the tables into the buckets and, when something was spilled before, spills the rest.
 MUST_CHECK weft_err collector_seal(struct slot *slot);
 
+// ---- Map output that outlives its worker (collector_checkpoint.c)
+//
+//   slot_begin_stage -> collector_keep_runs -> (map tasks -> collector_checkpoint)... -> collector_seal
+//                    -> collector_adopt_take, for what an earlier worker left
+//
+// What a checkpoint covers is final: the slot's later failures throw away only what came after it.
+
+// From now on runs go to a file with a name in `directory`. Both are borrowed until the next stage.
+// identity: see run_index.h, at most RUN_IDENTITY_BYTES_MAX.
+void collector_keep_runs(struct slot *slot, const char *directory, weft_bytes identity);
+
+// Where a checkpoint is found: for run_index_open in another process.
+struct checkpoint {
+    const char *path;  // borrowed until the next stage
+    uint64_t offset;   // of the index
+    uint64_t bytes;    // written by this checkpoint
+};
+
+// Writes all that the slot holds and an index of all its runs. `tasks` are those that ended well in this
+// slot since the last checkpoint, or the beginning; with it they and all before them are durable: the
+// files survive kill -9, and a power cut if must_sync. Between two attempts, before it is sealed.
+// A failure is the worker's: what the slot holds is undefined then, the last checkpoint is not touched.
+MUST_CHECK weft_err collector_checkpoint(struct slot *slot, const uint32_t *tasks,
+                                         size_t task_count, bool must_sync,
+                                         struct checkpoint *checkpoint);
+
+// Makes loaded runs part of what the slot has collected, as if it had run their tasks. Takes ownership
+// of the index, also on failure. INVALID_ARGUMENT: its ranges are not the stage's. Before the first task;
+// nobody else may run or have run tasks that it covers.
+MUST_CHECK weft_err collector_adopt_take(struct slot *slot, struct run_index *index);
+
 // Short keys and their numbers (NULL: ones), each `stride` words behind the one before, to the buckets.
 MUST_CHECK weft_err collector_put_shorts(struct slot *slot, const uint64_t *keys,
                                          const int64_t *values, size_t count, size_t stride);
@@ -85,8 +132,16 @@ struct spilling {
 MUST_CHECK weft_err collector_write_stream(struct slot *slot, struct spilling *spilling,
                                            struct pair_stream *stream);
 
-// (collector_merge.c) Makes one run of several when there are too many to be read at once.
-MUST_CHECK weft_err collector_merge_runs(struct slot *slot);
+// (collector_merge.c) Makes one run of several when there are too many to be read at once; the first
+// so many are left alone.
+MUST_CHECK weft_err collector_merge_runs(struct slot *slot, size_t first);
+
+// (collector_checkpoint.c) The file for runs, made when it is first needed.
+MUST_CHECK weft_err collector_open_spill(struct slot *slot);
+
+// (collector_checkpoint.c) Drops runs that are not kept, and what was kept when all goes.
+void collector_drop_runs(struct collector *collector);
+void collector_fini_durable(struct collector *collector);
 
 // A record of the pair in the pages; NULL: no room.
 struct record *collector_new_record(struct pages *pages, const struct pair *pair);

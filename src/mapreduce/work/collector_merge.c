@@ -1,8 +1,8 @@
-// Too many runs: the last ones of one level become one run of the next.
+// Too many runs: neighbours of one level become one run of the next.
 //
 // Who reduces reads every run at once, a block of each, so their number is bounded by memory. Merging
-// always the newest neighbours of one level writes every pair once per level, and keeps the runs in the
-// order they were spilled in, which is part of the order of pairs.
+// always neighbours of one level writes every pair once per level, and keeps the runs in the order they
+// were spilled in, which is part of the order of pairs.
 
 #include "mapreduce/work/merge.h"
 #include "mapreduce/work/slot.h"
@@ -32,11 +32,30 @@ static bool is_empty(const struct run *runs, size_t count, uint32_t range)
     return true;
 }
 
-// The last `count` runs become one.
-static weft_err merge_last(struct slot *slot, size_t count)
+// Gives the space of merged runs back, unless an index names them: then later.
+static weft_err retire(struct collector *c, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++) {
+        struct run *run = &c->runs.items[i];
+        if (i >= c->durable.kept_count)
+            run_release(run);
+        else if (i < c->durable.adopted_count)
+            run_fini(run);  // in a file that is not ours
+        else if (!VEC_PUSH(&c->durable.retired, *run))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more run");
+        *run = (struct run){0};
+    }
+    return WEFT_OK;
+}
+
+// `count` neighbours become one.
+static weft_err merge_neighbours(struct slot *slot, size_t first, size_t count, uint32_t level)
 {
     struct collector *c = &slot->collector;
-    struct run *runs = c->runs.items + c->runs.count - count, merged;
+    struct run *runs = c->runs.items + first, merged;
+    weft_err code = collector_open_spill(slot);  // all may be in files of earlier workers
+    if (code)
+        return code;
     struct spilling spilling = {
         run_writer_new(&c->spill, runs->range_count, slot->stage->memory.block_bytes)};
     if (!spilling.writer)
@@ -44,42 +63,58 @@ static weft_err merge_last(struct slot *slot, size_t count)
     for (uint32_t range = 0; range < runs->range_count; range++) {
         if (is_empty(runs, count, range))
             continue;
-        const weft_err code = merge_range(slot, &spilling, runs, count, range);
+        code = merge_range(slot, &spilling, runs, count, range);
         if (code) {
             run_writer_cancel(spilling.writer);
             return code;
         }
     }
-    const weft_err code = run_writer_finish(spilling.writer, &merged);
+    code = run_writer_finish(spilling.writer, &merged);
     if (code)
         return code;
-    merged.level = runs->level + 1;
+    merged.level = level;
     slot->page->spill_bytes += merged.size;
-    for (size_t i = 0; i < count; i++)
-        run_release(&runs[i]);
-    c->runs.count -= count - 1;
+    code = retire(c, first, count);
+    memmove(runs + 1, runs + count, (c->runs.count - first - count) * sizeof *runs);
     *runs = merged;
-    return WEFT_OK;
+    c->runs.count -= count - 1;
+    return code;
 }
 
-static size_t count_last_level(const struct collector *c)
-{
-    size_t count = 0;
-    while (count < c->runs.count &&
-           c->runs.items[c->runs.count - 1 - count].level == c->runs.items[c->runs.count - 1].level)
-        count++;
-    return count;
-}
-
-weft_err collector_merge_runs(struct slot *slot)
+// The stretch of runs of one level that are too many. Of runs of several levels in a row that are
+// followed by one of a higher level, as a checkpoint leaves them, all count as of that level: so levels
+// only fall from the oldest run to the newest, and there are few.
+static size_t find_too_many(const struct slot *slot, size_t first, size_t *count, uint32_t *level)
 {
     const struct collector *c = &slot->collector;
+    *count = *level = 0;
+    size_t at = c->runs.count;
+    for (; at > first; at--, ++*count) {
+        const uint32_t own = c->runs.items[at - 1].level;
+        if (own <= *level)
+            continue;
+        if (*count >= slot->stage->memory.runs_per_merge)
+            break;
+        *count = 0;
+        *level = own;
+    }
+    return at;
+}
+
+weft_err collector_merge_runs(struct slot *slot, size_t first)
+{
+    const enum phase phase = slot->phase;
     weft_err code = WEFT_OK;
-    for (size_t count;
-         !code && (count = count_last_level(c)) >= slot->stage->memory.runs_per_merge;) {
+    while (!code) {
+        size_t count;
+        uint32_t level;
+        const size_t at = find_too_many(slot, first, &count, &level);
+        if (count < slot->stage->memory.runs_per_merge)
+            break;
         area_fini(&slot->area);  // its share is what the merged runs' blocks take
         slot_enter(slot, PHASE_MERGE);
-        code = merge_last(slot, count);
+        code = merge_neighbours(slot, at, count, level + 1);
     }
+    slot_enter(slot, phase);
     return code;
 }

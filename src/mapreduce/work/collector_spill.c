@@ -248,11 +248,9 @@ weft_err collector_spill(struct slot *slot)
     if (c->buckets.entry_count + c->buckets.wide_count == 0)
         return WEFT_OK;
     const enum phase phase = slot->phase;
-    if (c->spill.fd < 0) {
-        const weft_err code = spill_open(&c->spill, slot->stage->tmp);
-        if (code)
-            return code;
-    }
+    weft_err code = collector_open_spill(slot);
+    if (code)
+        return code;
     // A stretch counts for entries and wides alike, and each needs its copy and scratch.
     const uint64_t stretch = slot->stage->memory.area_bytes / gather_bytes(2, 0);
     const uint64_t passes = (largest_bucket(&c->buckets) + stretch - 1) / stretch;
@@ -260,7 +258,7 @@ weft_err collector_spill(struct slot *slot)
         struct run *run = VEC_NEXT(&c->runs);
         if (!run)
             return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more run");
-        const weft_err code = write_run(slot, pass, stretch, run);
+        code = write_run(slot, pass, stretch, run);
         if (code)
             return code;
         c->runs.count++;
@@ -269,7 +267,7 @@ weft_err collector_spill(struct slot *slot)
     }
     buckets_reset(&c->buckets);
     pages_reset(&c->pages);
-    const weft_err code = collector_merge_runs(slot);
+    code = collector_merge_runs(slot, c->durable.kept_count);
     slot_enter(slot, phase);
     return code;
 }
@@ -342,6 +340,9 @@ weft_err collector_seal(struct slot *slot)
     long_table_free(&slot->collector.longs, slot->stage->budget);
     if (slot->collector.runs.count || must_be_merged(slot))
         code = collector_spill(slot);
+    // Runs of earlier workers come on top of those that memory was planned for.
+    if (!code && slot->collector.durable.adopted_count)
+        code = collector_merge_runs(slot, 0);
     slot->collector.is_sealed = code == WEFT_OK;
     return code;
 }

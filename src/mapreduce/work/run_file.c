@@ -19,8 +19,8 @@
 //               bytes   the rest of the key
 //               value   INT: zigzag varint; DOUBLE: 8 bytes; BYTES, SUM, MEAN: varint size, bytes
 //
-// Numbers are little-endian. Where the segments are is known only to the process that wrote them: a
-// spill file has no directory, as it does not outlive its owner.
+// Numbers are little-endian. Where the segments are is known only to the process that wrote them, unless
+// the file has a name and an index: see run_index.c.
 
 #include "mapreduce/work/run_file.h"
 
@@ -59,6 +59,33 @@ weft_err spill_open(struct spill *spill, const char *directory)
     return err;
 }
 
+static weft_err spill_begin_named(struct spill *spill, const char *path)
+{
+    *spill = (struct spill){.fd = -1, .directory = strdup(path), .has_name = true};
+    return spill->directory ? WEFT_OK
+                            : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to open %s", path);
+}
+
+weft_err spill_create_named(struct spill *spill, const char *path)
+{
+    weft_err err = spill_begin_named(spill, path);
+    if (!err)
+        err = file_create_new(path, &spill->fd);
+    if (err)
+        spill_close(spill);
+    return err;
+}
+
+weft_err spill_open_named(struct spill *spill, const char *path)
+{
+    weft_err err = spill_begin_named(spill, path);
+    if (!err)
+        err = file_open(path, &spill->fd);
+    if (err)
+        spill_close(spill);
+    return err;
+}
+
 void spill_close(struct spill *spill)
 {
     file_close(spill->fd);
@@ -66,15 +93,20 @@ void spill_close(struct spill *spill)
     *spill = (struct spill){.fd = -1};
 }
 
-// Appends, and says what to do when the disk is full.
-static weft_err spill_append(struct spill *spill, const void *data, size_t size)
+weft_err spill_append(struct spill *spill, const void *data, size_t size)
 {
     const weft_err err = file_write_at(spill->fd, spill->directory, data, size, spill->size);
+    const unsigned long long so_far = spill->size / BYTES_PER_MB;
+    if (err == WEFT_RESOURCE_EXHAUSTED && spill->has_name)
+        return err_set(err,
+                       "no room in %s for map output that is kept (%llu MB so far); free some and "
+                       "run the same command again",
+                       spill->directory, so_far);
     if (err == WEFT_RESOURCE_EXHAUSTED)
         return err_set(err,
                        "no room in %s for spilled data (%llu MB so far); free some or give --tmp "
                        "another directory",
-                       spill->directory, (unsigned long long)(spill->size / BYTES_PER_MB));
+                       spill->directory, so_far);
     if (err)
         return err_wrap(err, "spilled data");
     spill->size += size;
@@ -302,10 +334,11 @@ void run_reader_free(struct run_reader *reader)
 
 static weft_err damaged(const struct run_reader *reader, uint64_t offset, const char *what)
 {
-    return err_set(WEFT_DATA_LOSS,
-                   "spilled data in %s is damaged at offset %llu: %s; check that disk, or give "
-                   "--tmp another directory and run again",
-                   reader->spill->directory, (unsigned long long)offset, what);
+    const bool has_name = reader->spill->has_name;
+    return err_set(WEFT_DATA_LOSS, "%s %s is damaged at offset %llu: %s; check that disk%s",
+                   has_name ? "map output in" : "spilled data in", reader->spill->directory,
+                   (unsigned long long)offset, what,
+                   has_name ? "" : ", or give --tmp another directory and run again");
 }
 
 // Reads exactly that much: what was written and is no longer there was lost.
@@ -397,6 +430,24 @@ static weft_err next_block(struct run_reader *reader, bool *has_block)
     if (!err)
         err = check_header(reader, &header);
     return err ? err : load_block(reader, &header);
+}
+
+weft_err run_check_blocks(const struct run *run)
+{
+    weft_err err = WEFT_OK;
+    for (uint32_t range = 0; range < run->range_count && !err; range++) {
+        if (run->segments[range].size == 0)
+            continue;
+        struct run_reader *reader = run_reader_new(run, range, &(struct key_order){NULL});
+        bool has_block = reader != NULL;
+        err = reader ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+        while (!err && has_block) {
+            reader->decoder.at = reader->decoder.end;  // the pairs are not looked at
+            err = next_block(reader, &has_block);
+        }
+        run_reader_free(reader);
+    }
+    return err;
 }
 
 static weft_err bad_pair(const struct run_reader *reader)

@@ -1,5 +1,6 @@
 // Runs: what does not fit in memory, sorted, on disk. A spill file belongs to one slot and holds its
-// runs one behind the other; it has no name, so nothing is left behind however the process ends.
+// runs one behind the other. It has no name, so nothing is left behind however the process ends; unless
+// just that is wanted: then it has one, and indexes among the runs (run_index.h).
 //
 // A run is a sequence of segments, one per range of keys, each a sequence of blocks. Every block is
 // checksummed; a flipped bit or a cut file is DATA_LOSS with file, offset and what was expected.
@@ -14,7 +15,8 @@
 struct spill {
     int fd;
     uint64_t size;    // where the next run begins
-    char *directory;  // for error sentences
+    char *directory;  // for error sentences; when it has a name, the path of the file
+    bool has_name;
 };
 
 // One range of one run.
@@ -33,7 +35,13 @@ struct run {
 
 // Opens a nameless file in `directory` (O_TMPFILE, else made and unlinked).
 MUST_CHECK weft_err spill_open(struct spill *spill, const char *directory);
+// Makes a file that must not be there yet, ALREADY_EXISTS; or opens one for reading.
+MUST_CHECK weft_err spill_create_named(struct spill *spill, const char *path);
+MUST_CHECK weft_err spill_open_named(struct spill *spill, const char *path);
 void spill_close(struct spill *spill);
+
+// Appends bytes; a full disk is RESOURCE_EXHAUSTED with what to do.
+MUST_CHECK weft_err spill_append(struct spill *spill, const void *data, size_t size);
 
 struct run_writer;
 
@@ -59,6 +67,9 @@ void run_fini(struct run *run);
 
 // Gives the disk space of a run back; it is not read again. Then frees it.
 void run_release(struct run *run);
+
+// Reads every block of a run and compares its checksum; no pair is looked at.
+MUST_CHECK weft_err run_check_blocks(const struct run *run);
 
 struct run_reader;
 
