@@ -102,6 +102,9 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
         return driver_send_task(driver, action);
     case ACTION_SEAL:
         return send_seal(driver, action->at.slot);
+    case ACTION_CHECKPOINT:
+    case ACTION_TASK_STUCK:
+        return WEFT_OK;  // not asked for yet
     case ACTION_KILL_WORKER:
         driver->is_expected_loss = true;
         link_kill(&driver->link);

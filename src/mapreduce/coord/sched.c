@@ -93,6 +93,11 @@ static void take_event(struct sched *sched, const struct sched_event *event)
     switch (event->type) {
     case EVENT_START:
     case EVENT_CANCEL:
+    case EVENT_TASK_RESTORED:
+    case EVENT_TASK_EXCUSED:
+    case EVENT_TASK_CONDEMNED:
+    case EVENT_CHECKPOINT:
+    case EVENT_CHECKPOINTED:
         break;
     case EVENT_WORKER_READY:
         if (sched->worker_state == WORKER_STARTING) {

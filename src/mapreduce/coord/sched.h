@@ -13,6 +13,11 @@
 // but what it made still shares the fate of its slot or worker) or committed. Held map tasks are
 // committed by the seal of their slot; held reduce tasks, and the map tasks of a stage without
 // reduce, when their text is written. Sample tasks are committed as they end: the driver has the keys.
+//
+// Three things make a commit of a map task outlive its worker, or a task wait for the driver:
+//   restored    before START the driver names the tasks whose output an earlier run left behind
+//   checkpoint  a slot makes what it holds safe while the stage goes on; the driver says when
+//   stuck       a task that keeps failing is looked into by the driver before it ends the job
 #ifndef MAPREDUCE_COORD_SCHED_H
 #define MAPREDUCE_COORD_SCHED_H
 
@@ -30,8 +35,8 @@ enum {
     SCHED_ATTEMPTS_DEFAULT = 4,
 
     // The most that one event can bring about: every queue filled, each stage opened and planned (only
-    // stages without tasks are passed in one step), and a worker killed, the job ended.
-    SCHED_ACTIONS_MAX = SLOTS_MAX * SCHED_QUEUE_MAX + SCHED_STAGES_MAX * 2 + 2,
+    // stages without tasks are passed in one step), and a task stuck, a worker killed, the job ended.
+    SCHED_ACTIONS_MAX = SLOTS_MAX * SCHED_QUEUE_MAX + SCHED_STAGES_MAX * 2 + 3,
 };
 
 #define SCHED_NO_SLOT UINT32_MAX
@@ -43,7 +48,14 @@ enum sched_kind {
     SCHED_REDUCE,
     SCHED_KIND_COUNT
 };  // as TaskKind on the wire
-enum sched_state { SCHED_PENDING, SCHED_RUNNING, SCHED_HELD, SCHED_COMMITTED, SCHED_STATE_COUNT };
+enum sched_state {
+    SCHED_PENDING,
+    SCHED_RUNNING,
+    SCHED_HELD,
+    SCHED_COMMITTED,
+    SCHED_STUCK,  // has used up its attempts, and waits for TASK_EXCUSED or TASK_CONDEMNED
+    SCHED_STATE_COUNT
+};
 
 struct sched_stage {
     uint32_t sample_count, map_count, reduce_count;  // reduce_count 0: map-only
@@ -53,6 +65,9 @@ struct sched_plan {
     const struct sched_stage *stages;  // copied
     uint32_t stage_count;
     uint32_t max_attempts;  // charged attempts of one task before the job fails; 0: the default
+
+    // Sample and map tasks of stage 0 get stuck instead: the driver finds the record that does it.
+    bool asks_before_failing;
 };
 
 // One attempt, by what the worker's page and frames call it.
@@ -72,6 +87,14 @@ enum sched_event_type {
     EVENT_WORKER_FAILED,  // worker, code: it says itself that the job cannot go on (disk full, ...)
     EVENT_WORKER_LOST,    // worker, inside, inside_count, crash_slot, code: its process is gone
     EVENT_CANCEL,         // code: Ctrl-C, --timeout
+
+    // Of the driver itself; `worker` is ignored.
+    EVENT_TASK_RESTORED,  // stage, at.kind, at.task: committed and durable; only before START
+    EVENT_TASK_EXCUSED,   // at.kind, at.task: its bad record is left out from now on; charges are 0
+    EVENT_TASK_CONDEMNED,  // at.kind, at.task, code: it ends the job
+    EVENT_CHECKPOINT,      // what the slots hold is worth being made safe
+
+    EVENT_CHECKPOINTED,  // worker, at.slot: after the durable TASK_COMMITTED of what is safe now
 };
 
 // Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave;
@@ -81,6 +104,7 @@ struct sched_event {
     enum sched_event_type type;
     uint32_t worker;
     uint32_t slot_count;  // 1..SLOTS_MAX
+    uint32_t stage;       // TASK_RESTORED only: all others are about the stage at work
     struct sched_attempt at;
     weft_err code;
     bool is_final;    // TASK_FAILED: trying again cannot help
@@ -95,10 +119,12 @@ struct sched_event {
 
 enum sched_action_type {
     ACTION_START_WORKER,  // worker: its number, to be given with its events; answer WORKER_READY or LOST
-    ACTION_STAGE_OPEN,   // stage
-    ACTION_STAGE_PLAN,   // stage: all its sample tasks are committed
-    ACTION_RUN,          // stage, at: queue this attempt at the slot
-    ACTION_SEAL,         // stage, at.slot
+    ACTION_STAGE_OPEN,  // stage
+    ACTION_STAGE_PLAN,  // stage: all its sample tasks are committed
+    ACTION_RUN,         // stage, at: queue this attempt at the slot
+    ACTION_SEAL,        // stage, at.slot
+    ACTION_CHECKPOINT,  // stage, at.slot: queued like an attempt; answer CHECKPOINTED
+    ACTION_TASK_STUCK,  // stage, at, code of the last charge; answer TASK_EXCUSED or TASK_CONDEMNED
     ACTION_KILL_WORKER,  // worker: at once; answer WORKER_LOST unless JOB_FAILED follows
     ACTION_JOB_DONE,     // everything is committed; the driver says BYE
     ACTION_JOB_FAILED,   // code, stage and at.kind, at.task; at.task SCHED_NO_TASK: no task's fault
@@ -138,6 +164,20 @@ void sched_free(struct sched *sched);
 //   in the crashed slot is charged. If no slot is known and several attempts were inside, each
 //   becomes a suspect: charged (but never its last charge), and run with nothing beside it next
 //   time, before all others; success takes that charge back.
+// - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck: it
+//   is not run, nothing that needs it begins (no plan, no seal, no next stage), all else goes on. It
+//   stays stuck when a worker is lost. A final failure ends the job all the same. Its text may turn out
+//   to be written by an attempt that ended badly: then it is committed, and an answer is ignored, as
+//   for every task that is not stuck. Who excuses a task bounds how often.
+// - A stage whose output tasks are all committed for good is not worked on again, nor are those before
+//   it. If they all were restored, the worker is started and the last stage opened (not planned, nor
+//   sampled), and the job is done.
+// - A checkpoint asks every slot that holds map tasks for a reduce, and is neither sealing nor at a
+//   checkpoint. Of those tasks only the ones that the worker names are committed: no failed attempt,
+//   lost seal or lost worker takes them away, and the slot must neither seal nor drop them again.
+//   The others are held as before. Neither a seal of that slot nor a reduce task begins before
+//   CHECKPOINTED; attempts do. The worker of a STAGE_PLAN is told by the driver about the durable map
+//   tasks (sched_is_durable); if all are, it gets nothing to map or seal, only reduce tasks.
 // - A timed out attempt is charged DEADLINE_EXCEEDED and its worker killed: threads cannot be.
 // - SCHED_LOSSES_MAX losses that could not be charged to one attempt, and in between no task that came
 //   further than ever before, end the job with UNAVAILABLE.

@@ -264,9 +264,9 @@ static void plans_beyond_the_limits_are_refused_with_a_sentence(void **unused)
 {
     (void)unused;
     const struct sched_stage stage = {0, SCHED_TASKS_MAX, 1};
-    assert_null(sched_new(&(struct sched_plan){&stage, 1, 0}));
+    assert_null(sched_new(&(struct sched_plan){.stages = &stage, .stage_count = 1}));
     assert_string_equal(err_text(), "a job of 16777217 tasks: at most 16777216 are possible");
-    assert_null(sched_new(&(struct sched_plan){&stage, 0, 0}));
+    assert_null(sched_new(&(struct sched_plan){.stages = &stage}));
     assert_string_equal(err_text(), "a job of 0 stages: 1 to 1024 are possible");
 }
 

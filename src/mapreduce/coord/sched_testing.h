@@ -125,7 +125,8 @@ static inline void job_of_stages(const struct sched_stage *stages, uint32_t coun
 {
     sched_free(sched);
     worker = 0;
-    sched = sched_new(&(struct sched_plan){stages, count, max_attempts});
+    sched = sched_new(
+        &(struct sched_plan){.stages = stages, .stage_count = count, .max_attempts = max_attempts});
     assert_non_null(sched);
     assert_string_equal(step((struct sched_event){.type = EVENT_START}), "worker1");
 }
