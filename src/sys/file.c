@@ -171,9 +171,8 @@ weft_err file_lock(const char *path, int *fd)
         err = errno == EAGAIN || errno == EACCES ? say_who_holds(*fd, path)
                                                  : err_errno("cannot lock %s", path);
     char text[32];
-    const int size = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    if (!err)
-        err = file_truncate(*fd, path, 0);
+    // Always as long as the one before it: cutting a file to nothing would wait for the disk.
+    const int size = snprintf(text, sizeof text, "%-20ld\n", (long)getpid());
     if (!err)
         err = file_write_at(*fd, path, text, (size_t)size, 0);
     if (err) {
