@@ -256,6 +256,21 @@ static void a_bgzip_block_that_lies_about_its_text_is_data_loss(void **state)
     }
 }
 
+static void a_bgzip_block_with_more_than_its_data_is_data_loss(void **state)
+{
+    (void)state;
+    struct indexed bgzip = {0};
+    testing_append_block(&bgzip.packed, weft_text("weft"));
+    // The trailer twice: sound at both ends.
+    char trailer[8];
+    memcpy(trailer, bgzip.packed.data + bgzip.packed.size - sizeof trailer, sizeof trailer);
+    buf_append(&bgzip.packed, trailer, sizeof trailer);
+    bgzip.packed.data[16] = (char)(bgzip.packed.data[16] + 8);
+    indexed_open(&bgzip, CODEC_GZIP);
+    assert_read_is_data_loss(&bgzip, 0, "not as long as it says");
+    indexed_close(&bgzip);
+}
+
 static void a_flipped_bit_in_a_block_never_changes_the_text(void **state)
 {
     (void)state;
@@ -310,6 +325,31 @@ static void a_table_that_does_not_add_up_is_no_index(void **state)
     }
 }
 
+static void a_table_may_be_long(void **state)
+{
+    (void)state;
+    enum { FRAMES = 10000 };
+    struct indexed zstd = {0};
+    struct buf frame = {0}, text = {0};
+    struct testing_frame *frames = calloc(FRAMES, sizeof *frames);
+    assert_int_equal(codec_compress(CODEC_ZSTD, weft_text("weft\n"), &frame), WEFT_OK);
+    for (size_t i = 0; i < FRAMES; i++) {
+        buf_append(&zstd.packed, frame.data, frame.size);
+        buf_append_text(&text, "weft\n");
+        frames[i] = (struct testing_frame){(uint32_t)frame.size, 5};
+    }
+    testing_append_table(&zstd.packed, frames, FRAMES, true);
+    indexed_open(&zstd, CODEC_ZSTD);
+    assert_non_null(zstd.index);
+    assert_int_equal(codec_index_size(zstd.index), text.size);
+    assert_reads_whole(&zstd, buf_bytes(&text), 1001);
+    assert_reads_from(&zstd, buf_bytes(&text), text.size - 7, 100);
+    indexed_close(&zstd);
+    free(frames);
+    buf_fini(&frame);
+    buf_fini(&text);
+}
+
 // Sizes that are wrong and add up, in frames with points between them: both readers of a place where two
 // splits meet must not be content.
 static void assert_lie_is_found(weft_bytes text, int packed_change, int plain_change)
@@ -328,6 +368,7 @@ static void assert_lie_is_found(weft_bytes text, int packed_change, int plain_ch
     // Just up to the point, and not a byte more.
     struct buf plain = {0};
     assert_int_equal(read_some(&zstd, 0, frames[0].plain, &plain), WEFT_DATA_LOSS);
+    assert_int_equal(read_some(&zstd, 0, frames[0].plain + 10, &plain), WEFT_DATA_LOSS);
     assert_read_is_data_loss(&zstd, frames[0].plain, "");
     buf_fini(&plain);
     free(frames);
@@ -376,8 +417,10 @@ int main(void)
         cmocka_unit_test(a_bgzip_file_with_a_wrong_block_size_is_read_from_its_front),
         cmocka_unit_test(a_bgzip_file_that_is_cut_has_no_index),
         cmocka_unit_test(a_bgzip_block_that_lies_about_its_text_is_data_loss),
+        cmocka_unit_test(a_bgzip_block_with_more_than_its_data_is_data_loss),
         cmocka_unit_test(a_flipped_bit_in_a_block_never_changes_the_text),
         cmocka_unit_test(a_table_that_does_not_add_up_is_no_index),
+        cmocka_unit_test(a_table_may_be_long),
         cmocka_unit_test(a_table_that_lies_is_data_loss),
         cmocka_unit_test(a_table_that_promises_more_or_less_is_data_loss),
     };

@@ -161,6 +161,17 @@ static void none_only_copies(void **state)
     buf_fini(&out);
 }
 
+static void memory_that_is_refused_is_told(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < CODEC_KIND_COUNT; kind++) {
+        struct buf out = {.has_failed = true};
+        assert_int_equal(codec_compress((enum codec_kind)kind, weft_text("weft"), &out),
+                         WEFT_RESOURCE_EXHAUSTED);
+        assert_int_equal(out.size, 0);
+    }
+}
+
 static void frames_one_behind_the_other_are_one_file(void **state)
 {
     (void)state;
@@ -348,6 +359,7 @@ static void a_reader_that_failed_stays_failed(void **state)
     assert_int_equal(codec_reader_read(reader, plain, sizeof plain, &got), WEFT_DATA_LOSS);
     assert_int_equal(codec_reader_read(reader, plain, sizeof plain, &got), WEFT_DATA_LOSS);
     assert_int_equal(got, 0);
+    assert_non_null(strstr(err_text(), "failed before"));
     codec_reader_free(reader);
     close(file.fd);
     buf_fini(&packed);
@@ -412,6 +424,7 @@ int main(void)
         cmocka_unit_test(files_of_many_stretches_are_read),
         cmocka_unit_test(the_same_text_gives_the_same_bytes),
         cmocka_unit_test(none_only_copies),
+        cmocka_unit_test(memory_that_is_refused_is_told),
         cmocka_unit_test(frames_one_behind_the_other_are_one_file),
         cmocka_unit_test(what_the_commands_write_is_read),
         cmocka_unit_test(skippable_frames_are_skipped),
