@@ -1,0 +1,4 @@
+#!/bin/sh
+# Reads one line and leaves.
+read -r line
+echo "$line"
