@@ -31,8 +31,7 @@ static bool is_seam_empty(const struct record_counts *first, const struct record
         return false;
     const bool is_behind_feed = first->last[1] == '\n';
     if (second->first[0] == '\n')
-        return is_behind_feed ||
-               (first->edge == 2 && first->last[1] == '\r' && first->last[0] == '\n');
+        return is_behind_feed || (first->last[1] == '\r' && first->last[0] == '\n');
     return is_behind_feed && second->edge == 2 && memcmp(second->first, "\r\n", 2) == 0;
 }
 

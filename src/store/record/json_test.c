@@ -253,11 +253,14 @@ static void halves_of_pairs_become_bytes_or_the_mark_of_what_is_no_character(voi
     (void)state;
     struct buf room = {0};
     weft_bytes value;
-    const char text[] = "[\"\\udc80\\udcff|\\ud83d|\\ude00|\\ud83d\\udc80|\\ud83d\\u0041\"]";
+    const char text[] =
+        "[\"\\udc80\\udcff|\\ud83d|\\ude00|\\ud83d\\udc80|\\udbff\\udfff|\\ud83d\\u0041\"]";
     assert_int_equal(record_json_get(weft_text(text), "0", &value, &room), RECORD_JSON_STRING);
-    assert_bytes_equal(value,
-                       weft_text("\x80\xff|\xef\xbf\xbd|\xef\xbf\xbd|\xf0\x9f\x92\x80|\xef\xbf\xbd"
-                                 "A"));
+    assert_bytes_equal(
+        value,
+        weft_text(
+            "\x80\xff|\xef\xbf\xbd|\xef\xbf\xbd|\xf0\x9f\x92\x80|\xf4\x8f\xbf\xbf|\xef\xbf\xbd"
+            "A"));
     buf_fini(&room);
 }
 

@@ -72,24 +72,49 @@ static void a_carriage_return_belongs_to_the_end_only_before_a_line_feed(void **
     assert_bytes_equal(record, weft_text("a\r"));
 }
 
+// Behind the limit the last end is looked for, before it any.
 static void bytes_once_looked_at_are_not_looked_at_again(void **state)
 {
     (void)state;
-    const struct record_format format = testing_format("lines");
-    struct record_scan scan = {0};
-    size_t whole;
-    bool is_last;
-    char text[] = "aaaaaaaa";
-    assert_int_equal(
-        record_find_whole(&format, &scan, (weft_bytes){text, 4}, SIZE_MAX, false, &whole, &is_last),
-        WEFT_OK);
-    assert_int_equal(whole, 0);
-    assert_int_equal(scan.seen, 4);
-    text[2] = '\n';  // not seen any more
-    assert_int_equal(
-        record_find_whole(&format, &scan, (weft_bytes){text, 8}, SIZE_MAX, false, &whole, &is_last),
-        WEFT_OK);
-    assert_int_equal(whole, 0);
+    static const struct {
+        const char *format;
+        size_t limit;
+    } cases[] = {{"lines", SIZE_MAX}, {"lines", 1}, {"csv", SIZE_MAX}, {"csv", 1}, {"chunks", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct record_format format = testing_format(cases[i].format);
+        struct record_scan scan = {0};
+        size_t whole;
+        bool is_last;
+        char text[] = "aaaaaaaa";
+        assert_int_equal(record_find_whole(&format, &scan, (weft_bytes){text, 4}, cases[i].limit,
+                                           false, &whole, &is_last),
+                         WEFT_OK);
+        assert_int_equal(whole, 0);
+        assert_int_equal(scan.seen, 4);
+        text[2] = '\n';
+        assert_int_equal(record_find_whole(&format, &scan, (weft_bytes){text, 8}, cases[i].limit,
+                                           false, &whole, &is_last),
+                         WEFT_OK);
+        assert_int_equal(whole, 0);
+    }
+}
+
+// Who reads need not read on to know that.
+static void a_piece_that_ends_with_a_record_has_no_more(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"lines", "jsonl", "chunks", "csv", "fixed:4"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const struct record_format format = testing_format(formats[i]);
+        struct record_scan scan = {0};
+        size_t whole;
+        bool is_last;
+        assert_int_equal(
+            record_find_whole(&format, &scan, weft_text("abc\ndefg"), 4, false, &whole, &is_last),
+            WEFT_OK);
+        assert_int_equal(whole, 4);
+        assert_true(is_last);
+    }
 }
 
 // ---- chunks
@@ -248,6 +273,7 @@ int main(void)
         cmocka_unit_test(lines_are_the_same_wherever_a_file_is_cut),
         cmocka_unit_test(a_carriage_return_belongs_to_the_end_only_before_a_line_feed),
         cmocka_unit_test(bytes_once_looked_at_are_not_looked_at_again),
+        cmocka_unit_test(a_piece_that_ends_with_a_record_has_no_more),
         cmocka_unit_test(chunks_follow_from_places_in_the_piece_only),
         cmocka_unit_test(small_files_of_lines_are_one_chunk),
         cmocka_unit_test(a_file_is_one_record),
