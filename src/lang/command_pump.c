@@ -1,0 +1,222 @@
+// The pump. Writing is tried first, and only when the pipe is full is there a look at what else can be
+// done: for a command that keeps up, a block costs one system call.
+
+#include "lang/command_pump.h"
+
+#include <stdlib.h>
+
+enum {
+    BUFFER_BYTES = 1 << 20,
+    ERROR_BYTES = 16 << 10,
+    REST_READS_MAX = 128,
+};
+
+void command_pump_init(struct command_pump *pump, command_lines_fn *take, void *owner,
+                       struct command_stderr *err)
+{
+    *pump = (struct command_pump){.take = take, .owner = owner, .err = err};
+}
+
+void command_pump_fini(struct command_pump *pump)
+{
+    command_pump_abort(pump);
+    free(pump->buffer);
+    pump->buffer = NULL;
+    pump->capacity = 0;
+}
+
+weft_err command_pump_start(struct command_pump *pump, struct nursery *nursery,
+                            const struct nursery_spec *spec)
+{
+    ASSERT(!pump->is_running);
+    if (!pump->buffer) {
+        pump->buffer = malloc(BUFFER_BYTES);
+        if (!pump->buffer)
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output of a command");
+        pump->capacity = BUFFER_BYTES;
+    }
+    pump->size = 0;
+    pump->looks_for_marker = pump->has_marker = false;
+    const weft_err code = nursery_start(nursery, spec, &pump->child);
+    pump->is_running = code == WEFT_OK;
+    return code;
+}
+
+void command_pump_abort(struct command_pump *pump)
+{
+    if (pump->is_running)
+        child_end(&pump->child);
+    pump->is_running = false;
+    pump->size = 0;
+}
+
+// ---- Output ---------------------------------------------------------------------------------------------
+
+// Up to the marker, when that is what we look for: it is a line of its own.
+static weft_bytes cut_at_marker(struct command_pump *pump, weft_bytes lines)
+{
+    const char *at = lines.data, *const end = lines.data + lines.size;
+    while (pump->looks_for_marker && (at = memmem(at, (size_t)(end - at), COMMAND_MARKER, 2))) {
+        if (at == lines.data || at[-1] == '\n') {
+            pump->has_marker = true;
+            lines.size = (size_t)(at - lines.data);
+            break;
+        }
+        at++;
+    }
+    return lines;
+}
+
+static void hand_on(struct command_pump *pump, size_t size)
+{
+    const weft_bytes lines = cut_at_marker(pump, (weft_bytes){pump->buffer, size});
+    if (lines.size > 0)
+        pump->take(pump->owner, lines);
+}
+
+// `got` bytes have come behind those kept.
+static void take_output(struct command_pump *pump, size_t got)
+{
+    const char *last = memrchr(pump->buffer + pump->size, '\n', got);
+    pump->size += got;
+    if (!last)
+        return;
+    const size_t whole = (size_t)(last + 1 - pump->buffer);
+    hand_on(pump, whole);
+    memmove(pump->buffer, pump->buffer + whole, pump->size - whole);
+    pump->size -= whole;
+}
+
+static weft_err make_room(struct command_pump *pump)
+{
+    if (pump->size < pump->capacity / 2)
+        return WEFT_OK;
+    char *grown = realloc(pump->buffer, 2 * pump->capacity);
+    if (!grown)
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "no memory for a line of more than %zu bytes from a command",
+                       pump->capacity);
+    pump->buffer = grown;
+    pump->capacity *= 2;
+    return WEFT_OK;
+}
+
+// *has_more: there was something, and there may be more.
+static weft_err read_output(struct command_pump *pump, bool *has_more)
+{
+    size_t got;
+    bool has_ended;
+    weft_err code = make_room(pump);
+    // One byte is left for the end of a last line.
+    if (!code)
+        code = child_read(&pump->child, CHILD_OUT, pump->buffer + pump->size,
+                          pump->capacity - pump->size - 1, &got, &has_ended);
+    *has_more = !code && got > 0;
+    if (*has_more)
+        take_output(pump, got);
+    return code;
+}
+
+static weft_err read_error(struct command_pump *pump, bool *has_more)
+{
+    char text[ERROR_BYTES];
+    size_t got;
+    bool has_ended;
+    const weft_err code = child_read(&pump->child, CHILD_ERR, text, sizeof text, &got, &has_ended);
+    *has_more = !code && got > 0;
+    if (*has_more)
+        command_stderr_take(pump->err, (weft_bytes){text, got});
+    return code;
+}
+
+static weft_err drain(struct command_pump *pump, unsigned ready)
+{
+    bool has_more;
+    weft_err code = WEFT_OK;
+    if (ready & CHILD_OUT)
+        code = read_output(pump, &has_more);
+    if (!code && (ready & CHILD_ERR))
+        code = read_error(pump, &has_more);
+    return code;
+}
+
+// ---- Input ------------------------------------------------------------------------------------------------
+
+weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool *is_closed)
+{
+    weft_err code = WEFT_OK;
+    *is_closed = pump->child.in < 0;
+    while (data.size > 0 && !*is_closed) {
+        size_t put;
+        code = child_write(&pump->child, data.data, data.size, &put, is_closed);
+        if (code)
+            break;
+        data.data += put;
+        data.size -= put;
+        if (data.size == 0 || *is_closed)
+            break;
+        const unsigned ready = child_wait_ready(&pump->child, CHILD_IN | CHILD_OUT | CHILD_ERR, -1);
+        if ((code = drain(pump, ready)))
+            break;
+    }
+    return code;
+}
+
+weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
+{
+    bool is_closed, has_more = true;
+    pump->looks_for_marker = true;
+    pump->has_marker = false;
+    weft_err code = command_pump_write(
+        pump, (weft_bytes){COMMAND_MARKER, sizeof COMMAND_MARKER - 1}, &is_closed);
+    while (!code && !pump->has_marker && pump->child.out >= 0) {
+        const unsigned ready =
+            child_wait_ready(&pump->child, CHILD_OUT | CHILD_ERR | CHILD_END, -1);
+        code = drain(pump, ready);
+        if (ready == CHILD_END)
+            break;
+    }
+    pump->looks_for_marker = false;
+    while (!code && has_more)  // what it said before its answer
+        code = read_error(pump, &has_more);
+    *is_kept = pump->has_marker;
+    return code;
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------
+
+// Whatever is in the pipes of a command that has ended. What others still write there is nobody's, and
+// must not keep us: a pipe holds less than is read here.
+static weft_err drain_rest(struct command_pump *pump)
+{
+    weft_err code = WEFT_OK;
+    bool has_more = true;
+    for (int i = 0; i < REST_READS_MAX && !code && has_more; i++)
+        code = read_output(pump, &has_more);
+    has_more = true;
+    for (int i = 0; i < REST_READS_MAX && !code && has_more; i++)
+        code = read_error(pump, &has_more);
+    return code;
+}
+
+weft_err command_pump_finish(struct command_pump *pump, struct process_exit *exit)
+{
+    weft_err code = WEFT_OK;
+    *exit = (struct process_exit){0};
+    child_close_in(&pump->child);
+    for (unsigned ready = 0; !code && !(ready & CHILD_END);) {
+        ready = child_wait_ready(&pump->child, CHILD_OUT | CHILD_ERR | CHILD_END, -1);
+        code = drain(pump, ready);
+    }
+    if (!code)
+        code = drain_rest(pump);
+    if (!code && pump->size > 0) {
+        pump->buffer[pump->size++] = '\n';
+        hand_on(pump, pump->size);
+    }
+    if (!code)
+        child_wait(&pump->child, -1, exit);
+    command_stderr_end(pump->err);
+    command_pump_abort(pump);
+    return code;
+}

@@ -1,0 +1,49 @@
+// The pump: feeds one command and drains it, all from the slot's own thread. Whatever is written, its
+// output and its standard error are read meanwhile, so that neither side can wait for the other for ever.
+//
+// Input is written as it is, from where it lies. Output is read in pieces of up to a megabyte into one
+// buffer, and handed on as blocks of whole lines. Thread: one owner.
+#ifndef LANG_COMMAND_PUMP_H
+#define LANG_COMMAND_PUMP_H
+
+#include "lang/command_stderr.h"
+#include "sys/nursery.h"
+
+// Behind the records of each task a kept command gets a line of this one byte, and answers with it.
+#define COMMAND_MARKER "\x1e\n"
+
+// Takes whole lines, each with its end: an end that the last line of the output lacks is added.
+typedef void command_lines_fn(void *owner, weft_bytes lines);
+
+struct command_pump {
+    struct child child;
+    bool is_running;  // started and not finished
+    command_lines_fn *take;
+    void *owner;
+    struct command_stderr *err;
+    char *buffer;
+    size_t capacity, size;  // `size` bytes of it are a line that has not ended
+    bool looks_for_marker, has_marker;
+};
+
+void command_pump_init(struct command_pump *pump, command_lines_fn *take, void *owner,
+                       struct command_stderr *err);
+void command_pump_fini(struct command_pump *pump);  // kills a command that still runs
+
+MUST_CHECK weft_err command_pump_start(struct command_pump *pump, struct nursery *nursery,
+                                       const struct nursery_spec *spec);
+
+// Writes all of it. When the command has closed its input, the rest is dropped and *is_closed is true.
+MUST_CHECK weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool *is_closed);
+
+// Writes the marker and reads up to the command's answer to it. *is_kept false: it closed its output
+// instead; command_pump_finish tells how it ended.
+MUST_CHECK weft_err command_pump_mark(struct command_pump *pump, bool *is_kept);
+
+// Closes its input, reads until its end, and waits for that.
+MUST_CHECK weft_err command_pump_finish(struct command_pump *pump, struct process_exit *exit);
+
+// Kills it and forgets what it wrote. Harmless when none runs.
+void command_pump_abort(struct command_pump *pump);
+
+#endif

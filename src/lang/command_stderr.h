@@ -1,0 +1,47 @@
+// What a command says on its standard error: counters and status for us, everything else for people.
+//
+//   reporter:counter:GROUP,NAME,N   adds N to the counter "GROUP.NAME"
+//   reporter:status:TEXT            kept as its last status
+//   any other line                  passed on whole, up to 64 KiB for an attempt; its end is remembered
+//                                   for the sentence of a failure
+//
+// Thread: one owner.
+#ifndef LANG_COMMAND_STDERR_H
+#define LANG_COMMAND_STDERR_H
+
+#include "base/buf.h"
+
+enum {
+    COMMAND_TAIL_BYTES = 2048,
+    COMMAND_SHOWN_BYTES_MAX = 64 << 10,
+    COMMAND_ERROR_LINE_BYTES_MAX = 8192,  // a longer one is taken in pieces
+};
+
+typedef void command_count_fn(void *owner, const char *name, int64_t amount);
+
+struct command_stderr {
+    int fd;  // where lines are passed on; -1: nowhere
+    command_count_fn *count;
+    void *owner;
+    struct buf open;   // the beginning of a line that has not ended
+    struct buf shown;  // lines to be passed on with one write
+    struct buf tail;
+    size_t shown_bytes;
+    char status[128];
+};
+
+void command_stderr_init(struct command_stderr *err, int fd, command_count_fn *count, void *owner);
+void command_stderr_fini(struct command_stderr *err);
+
+// For a new attempt: forgets what was said.
+void command_stderr_begin(struct command_stderr *err);
+
+// Takes what was read; at the end of the stream a last line without an end is a line, too.
+void command_stderr_take(struct command_stderr *err, weft_bytes text);
+void command_stderr_end(struct command_stderr *err);
+
+// Appends the end of what was said as whole lines, each behind four blanks, in at most `bytes_max` bytes.
+// False: nothing was said.
+bool command_stderr_append_tail(const struct command_stderr *err, size_t bytes_max, struct buf *to);
+
+#endif
