@@ -1,22 +1,24 @@
-// Fuzzes the reader of runs with a segment of any bytes.
+// Fuzzes the reader of runs with a segment of any bytes, and the reader of their index.
 //
 //   0  u8   bits: 1 the rest are pairs, to be put into a block with a right header and checksum, so
-//           that the decoder behind the checksum is reached; 2 the job brings its own order
-//   1  u16  how many pairs the segment is said to hold
-//   3       the segment, or the pairs
+//           that the decoder behind the checksum is reached; 2 the job brings its own order;
+//           4 the rest is an index of runs, or with 1 what stands behind its header
+//   1  u16  how many pairs the segment is said to hold; of an index: where it stands
+//   3       the segment, the pairs, or the index
 //
 // What is read as sound must survive being written and read again.
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "mapreduce/work/run_file.h"
+#include "mapreduce/work/run_index.h"
 #include "sys/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEADER_BYTES = 32, PREAMBLE_BYTES = 3, BITS_WRAP = 1, BITS_ORDER = 2 };
+enum { HEADER_BYTES = 32, PREAMBLE_BYTES = 3, BITS_WRAP = 1, BITS_ORDER = 2, BITS_INDEX = 4 };
 
 static int compare_last_byte(weft_bytes a, weft_bytes b)
 {
@@ -130,6 +132,77 @@ static void check_segment(struct spill *spill, uint32_t pair_count, const struct
     spill_close(&again_spill);
 }
 
+// ---- the index
+
+static const weft_bytes identity = {"id", 2};
+
+static struct run_index *open_index(const struct spill *spill, uint64_t offset)
+{
+    char path[32];
+    struct run_index *index;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", spill->fd);
+    const weft_err err = run_index_open(&index, path, offset, identity, true);
+    if (err && !strstr(err_text(), path))
+        abort();
+    return index;
+}
+
+// The header as run_index.c draws it, and the identity, by hand.
+static void put_index_header(struct spill *spill, const uint8_t *data, size_t size)
+{
+    enum { INDEX_HEADER_BYTES = 35 };
+    char header[INDEX_HEADER_BYTES] = "WRX1....";
+    const uint64_t bytes = sizeof header + size;
+    const uint32_t version = 1, bits = 0;
+    memcpy(header + 8, &spill->size, 8);
+    memcpy(header + 16, &bytes, 8);
+    memcpy(header + 24, &version, 4);
+    memcpy(header + 28, &bits, 4);
+    memcpy(header + 32, "\2id", 3);
+    const uint32_t crc = crc32c(crc32c(0, header + 8, sizeof header - 8), data, size);
+    memcpy(header + 4, &crc, 4);
+    spill_put(spill, header, sizeof header);
+}
+
+// What was understood is written at the same place of another file and understood as the same. Its
+// blocks are not there, and not looked at.
+static void check_index(const struct run_index *index, uint64_t offset)
+{
+    struct spill again = spill_new();
+    again.size = offset;
+    if (run_index_write(&again, index, identity) != WEFT_OK)
+        abort();
+    char path[32];
+    struct run_index *found;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", again.fd);
+    if (run_index_open(&found, path, offset, identity, false) != WEFT_OK)
+        abort();
+    if (found->run_count != index->run_count || found->task_count != index->task_count ||
+        found->range_count != index->range_count ||
+        memcmp(found->tasks, index->tasks, index->task_count * sizeof *index->tasks) != 0)
+        abort();
+    for (uint32_t i = 0; i < index->run_count; i++)
+        if (found->runs[i].size != index->runs[i].size ||
+            found->runs[i].pair_count != index->runs[i].pair_count || found->runs[i].size > offset)
+            abort();
+    run_index_close(found);
+    spill_close(&again);
+}
+
+static void fuzz_index(const uint8_t *data, size_t size, uint8_t bits, uint64_t offset)
+{
+    struct spill spill = spill_new();
+    spill.size = offset;
+    if (bits & BITS_WRAP)
+        put_index_header(&spill, data, size);
+    spill_put(&spill, data, size);
+    struct run_index *index = open_index(&spill, offset);
+    if (index)
+        check_index(index, offset);
+    run_index_close(index);
+    spill_close(&spill);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < PREAMBLE_BYTES)
@@ -139,6 +212,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct key_order order = {bits & BITS_ORDER ? compare_last_byte : NULL};
     data += PREAMBLE_BYTES;
     size -= PREAMBLE_BYTES;
+    if (bits & BITS_INDEX) {
+        fuzz_index(data, size, bits, pair_count);
+        return 0;
+    }
     struct spill spill = spill_new();
     if (bits & BITS_WRAP)
         put_header(&spill, data, size, pair_count);

@@ -134,7 +134,7 @@ static weft_err write_index(struct collector *c)
 {
     const struct durable *durable = &c->durable;
     const struct run_index index = {
-        .runs = c->runs.items + durable->adopted_count,
+        .runs = c->runs.items ? c->runs.items + durable->adopted_count : NULL,
         .run_count = (uint32_t)(c->runs.count - durable->adopted_count),
         .tasks = durable->tasks.items,
         .task_count = (uint32_t)durable->tasks.count,
