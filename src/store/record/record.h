@@ -124,8 +124,9 @@ enum record_json {
 };
 
 // The value at a path of member names and array indexes, "user.name" or "tags.0"; "" is the whole text. A
-// string is unescaped (appended to `room` when it has escapes), anything else as it is written. For
-// several values of one object reserve object.size bytes for each before, or the room may move them.
+// string is unescaped (appended to `room` when it has escapes), anything else as it is written. When
+// object.size bytes are reserved before the first of them, the values of different paths fit and the room
+// does not move.
 // Looks only as far as it must: of members with the same name the first is taken, what stands behind
 // is not checked. Nesting deeper than 256 is RECORD_JSON_BROKEN. \udc80..\udcff alone give the bytes that
 // record_write wrote so.
