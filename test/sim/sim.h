@@ -1,6 +1,7 @@
 // The simulation of one job: the real scheduler between a modelled driver and a modelled worker.
 //
-//   sim_sched.c   draws a job and its faults from a seed, moves frames about, looks for the end
+//   sim_sched.c   draws a job and its faults from a seed, runs it, looks at its end
+//   sim_driver.c  the driver: moves frames about, restores, asks for checkpoints, judges stuck tasks
 //   sim_worker.c  the worker: slots, collectors, seals, the sink, the shared page, and how it dies
 //   sim_ledger.c  what the driver can know, and the rules that must hold after every step
 //
@@ -52,12 +53,22 @@ struct sim_options {
     uint32_t stale_rate;   // of frames at a loss: delivered after it
     uint32_t repeat_rate;  // of frames: delivered twice
     uint32_t hasty_rate;   // of steps: a timeout of an attempt that is not stuck
-    bool has_poison;       // one task never ends well
-    uint32_t poison_stage, poison_task;
+    bool has_poison;       // one task never ends well, until it is excused so many times
+    uint32_t poison_stage, poison_task, poison_excuses;
     enum sched_kind poison_kind;
     enum sim_fate poison_fate;
     uint32_t weights[4];   // of the four things that can go on: see sim_sched.c
     uint32_t fault_steps;  // afterwards only poison is left
+
+    bool asks_before_failing;
+    uint32_t excuses_max;   // of the job; then stuck tasks are condemned
+    uint32_t verdict_rate;  // of steps: a stuck task gets its answer
+    uint32_t condemn_rate;  // of answers
+    uint32_t restore_rates[SIM_STAGES_MAX][SCHED_KIND_COUNT];  // of tasks
+    uint32_t nonsense_rate;          // of steps: the driver says what makes no sense now
+    uint32_t checkpoint_rate;        // of steps
+    uint32_t checkpoint_lost_rate;   // of checkpoints: only some tasks are safe, or none
+    uint32_t checkpoint_crash_rate;  // of commits of a checkpoint: the worker dies before it
 };
 
 struct sim_frames {
@@ -65,10 +76,11 @@ struct sim_frames {
     uint32_t first, count;
 };
 
-// A command on its way to the worker: an action, and for STAGE_OPEN the pieces that are written.
+// A command on its way to the worker: an action, and for STAGE_OPEN what the driver knows to be safe: the
+// pieces of the stage, its map tasks for a reduce, the pieces that it reads.
 struct sim_command {
     struct sched_action action;
-    uint64_t adopted;
+    uint64_t adopted, mapped, inputs;
 };
 
 struct sim_slot {
@@ -103,7 +115,7 @@ struct sim_ledger {
     struct sched_attempt queues[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
     bool is_timed_out[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
     uint32_t queue_counts[SIM_SLOTS_MAX], busy_count;
-    bool is_sealing[SIM_SLOTS_MAX];
+    bool is_sealing[SIM_SLOTS_MAX], is_checkpointing[SIM_SLOTS_MAX];
     uint64_t suspects[SIM_STAGES_MAX][SCHED_KIND_COUNT];
     uint32_t attempts[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
     uint32_t charges[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
@@ -116,11 +128,15 @@ struct sim_ledger {
     uint32_t opened;     // a bit per stage that any worker opened
     uint64_t lost_held;  // map tasks that the event at hand took out of a collector
     bool must_fail;      // the event at hand is the end of the job
+    bool must_stick;     // the event at hand used up the attempts of `sticking`
+    struct sched_attempt sticking;
+    uint64_t stuck[SCHED_KIND_COUNT];  // of stage 0
 };
 
 struct sim_totals {
     uint64_t seeds, steps, events, done, failed, workers, losses, suspects, seals, seals_lost;
     uint64_t timeouts, stale, repeated, blamed, stages_again, steps_most;
+    uint64_t stuck, excused, condemned, restored, checkpoints, saved, adopted_maps;
 };
 
 struct sim {
@@ -136,7 +152,14 @@ struct sim {
     struct sim_frames frames, stale;
     struct sched_attempt inside[SIM_SLOTS_MAX];     // what the WORKER_LOST in flight points at
     uint64_t output, output_values[SIM_TASKS_MAX];  // the files: written pieces of the last stage
-    uint64_t oracle_values[SIM_TASKS_MAX];
+    uint64_t
+        saved[SIM_STAGES_MAX];  // the files of checkpoints: map tasks, known to the driver or not
+    uint64_t saved_values[SIM_STAGES_MAX][SIM_TASKS_MAX];
+    uint64_t restored[SIM_STAGES_MAX][SCHED_KIND_COUNT];
+    uint64_t oracle_maps[SIM_STAGES_MAX][SIM_TASKS_MAX];
+    uint64_t oracle_pieces[SIM_STAGES_MAX][SIM_TASKS_MAX];
+    uint64_t asked[SCHED_KIND_COUNT];  // stuck tasks that the driver looks into
+    uint32_t excuse_count, poison_excuse_count;
     uint32_t bad[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];  // attempts that did go wrong
     uint32_t outside_kill_count;
     uint32_t step;
@@ -150,7 +173,16 @@ _Noreturn void sim_wrong(const struct sim *sim, const char *format, ...)
 void sim_frames_put(struct sim *sim, struct sim_frames *frames, const struct sched_event *event);
 struct sched_event sim_frames_take(struct sim_frames *frames);
 
+// The driver: its work before START, one step, and whether it has something to do.
+void driver_restore(struct sim *sim);
+void driver_step(struct sim *sim);
+bool driver_is_waiting(const struct sim *sim);
+void driver_drain(struct sim *sim);
+void driver_hand_in(struct sim *sim, const struct sched_event *event);
+
 bool sim_has_faults(const struct sim *sim);
+uint64_t sim_all_of(uint32_t count);
+uint32_t sim_task_count(const struct sim_options *options, uint32_t stage, uint32_t kind);
 uint32_t sim_piece_count(const struct sim_options *options, uint32_t stage);
 uint64_t sim_map_value(uint32_t stage, uint64_t input);
 uint64_t sim_reduce_part(uint64_t map_value, uint32_t reduce_task);

@@ -15,11 +15,10 @@
 enum {
     SEEDS_DEFAULT = 10000,
     // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, and all of it again for
-    // each of the 6 losses that poison can cause; twice that. A million seeds needed a tenth of it.
-    QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 6 * 2,
+    // each of the 6 losses that poison can cause, and for each of 4 excuses; twice that. A million seeds
+    // needed a tenth of it.
+    QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 6 * 5 * 2,
 };
-
-enum going { GOING_COMMANDS, GOING_SLOTS, GOING_FRAMES, GOING_TIMERS };  // see sim_options.weights
 
 // ---- Chance -----------------------------------------------------------------------------------
 
@@ -83,6 +82,26 @@ static void draw_poison(struct sim_random *random, struct sim_options *options)
     const enum sim_fate fates[] = {FATE_FAIL, FATE_FAIL_LATE, FATE_CRASH, FATE_CRASH, FATE_HANG};
     options->poison_fate = fates[sim_below(random, 5)];
     options->has_poison = sim_chance(random, 200);
+    options->poison_excuses = sim_between(random, 1, 5);
+}
+
+// What the driver does beyond passing on frames.
+static void draw_driver(struct sim_random *random, struct sim_options *options)
+{
+    options->asks_before_failing = sim_chance(random, 600);
+    options->excuses_max = sim_below(random, 5);
+    options->verdict_rate = sim_chance(random, 300) ? 1000 : sim_between(random, 2, 100);
+    options->condemn_rate = draw_rate(random, 300);
+    options->nonsense_rate = draw_rate(random, 20);
+    options->checkpoint_rate = draw_rate(random, sim_chance(random, 300) ? 300 : 20);
+    options->checkpoint_lost_rate = draw_rate(random, 300);
+    options->checkpoint_crash_rate = draw_rate(random, 60);
+    if (sim_chance(random, 600))
+        return;
+    for (uint32_t stage = 0; stage < options->stage_count; stage++)
+        for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++)
+            options->restore_rates[stage][kind] =
+                sim_chance(random, 300) ? 1000 : draw_rate(random, 1000);
 }
 
 static void draw_options(struct sim_random *random, struct sim_options *options)
@@ -111,6 +130,7 @@ static void draw_options(struct sim_random *random, struct sim_options *options)
     };
     draw_stages(random, options);
     draw_poison(random, options);
+    draw_driver(random, options);
 }
 
 // ---- The job and its answer -------------------------------------------------------------------
@@ -119,6 +139,18 @@ uint32_t sim_piece_count(const struct sim_options *options, uint32_t stage)
 {
     const struct sched_stage *plan = &options->stages[stage];
     return plan->reduce_count ? plan->reduce_count : plan->map_count;
+}
+
+uint32_t sim_task_count(const struct sim_options *options, uint32_t stage, uint32_t kind)
+{
+    const struct sched_stage *plan = &options->stages[stage];
+    const uint32_t counts[] = {plan->sample_count, plan->map_count, plan->reduce_count};
+    return counts[kind];
+}
+
+uint64_t sim_all_of(uint32_t count)
+{
+    return (UINT64_C(1) << count) - 1;
 }
 
 uint64_t sim_map_value(uint32_t stage, uint64_t input)
@@ -134,21 +166,17 @@ uint64_t sim_reduce_part(uint64_t map_value, uint32_t reduce_task)
 // The same job by a sequential program.
 static void compute_oracle(struct sim *sim)
 {
-    uint64_t values[SIM_TASKS_MAX], outputs[SIM_TASKS_MAX];
-    for (uint32_t i = 0; i < SIM_TASKS_MAX; i++)
-        values[i] = i + 1;
     for (uint32_t i = 0; i < sim->options.stage_count; i++) {
         const struct sched_stage *stage = &sim->options.stages[i];
+        uint64_t *maps = sim->oracle_maps[i], *pieces = sim->oracle_pieces[i];
         for (uint32_t task = 0; task < stage->map_count; task++)
-            values[task] = sim_map_value(i, values[task]);
-        for (uint32_t task = 0; task < stage->reduce_count; task++) {
-            outputs[task] = 0;
+            maps[task] = sim_map_value(i, i ? sim->oracle_pieces[i - 1][task] : task + 1);
+        if (stage->reduce_count == 0)
+            memcpy(pieces, maps, sizeof sim->oracle_pieces[i]);
+        for (uint32_t task = 0; task < stage->reduce_count; task++)
             for (uint32_t from = 0; from < stage->map_count; from++)
-                outputs[task] += sim_reduce_part(values[from], task);
-        }
-        memcpy(values, outputs, stage->reduce_count * sizeof *values);
+                pieces[task] += sim_reduce_part(maps[from], task);
     }
-    memcpy(sim->oracle_values, values, sizeof values);
 }
 
 static void check_answer(const struct sim *sim)
@@ -157,7 +185,7 @@ static void check_answer(const struct sim *sim)
     for (uint32_t piece = 0; piece < count; piece++) {
         if (!(sim->output >> piece & 1))
             sim_wrong(sim, "done, but piece %u is not written", piece);
-        if (sim->output_values[piece] != sim->oracle_values[piece])
+        if (sim->output_values[piece] != sim->oracle_pieces[sim->options.stage_count - 1][piece])
             sim_wrong(sim, "done, but piece %u is not what it should be", piece);
     }
 }
@@ -177,205 +205,21 @@ _Noreturn void sim_wrong(const struct sim *sim, const char *format, ...)
     exit(1);
 }
 
-static void show_attempt(char mark, const struct sched_attempt *at)
-{
-    printf(" %c%c%u.%u@%u", mark, "smr"[at->kind], at -> task, at -> attempt, at -> slot);
-}
-
-// S start, W ready, + held, - failed, C committed, = sealed, T timed out, F worker failed,
-// X lost, ! cancelled; then what follows: > run, s seal, w worker, o open, p plan, k kill, D done,
-// E failed; then the tasks of the open stage: . pending, r running, h held, # committed.
-static void show_event(const struct sim *sim, const struct sched_event *event)
-{
-    printf("%5u w%u", sim->step, event->worker);
-    show_attempt("SW+-C=TFX!"[event->type], &event -> at);
-    for (uint32_t i = 0; i < event->inside_count && event->type == EVENT_WORKER_LOST; i++)
-        show_attempt(event->inside[i].slot == event->crash_slot ? '*' : '?', &event->inside[i]);
-    printf(" |");
-    for (uint32_t i = 0; i < sim->actions.count; i++) {
-        const struct sched_action *action = &sim->actions.items[i];
-        if (action->type == ACTION_RUN)
-            show_attempt('>', &action->at);
-        else
-            printf(" %c", "wop>skDE"[action->type]);
-        if (action->type == ACTION_SEAL)
-            printf("@%u", action->at.slot);
-    }
-    const uint32_t stage = sched_stage(sim->sched);
-    printf(" | %u", stage);
-    const struct sched_stage *plan = &sim->options.stages[stage];
-    const uint32_t counts[] = {plan->sample_count, plan->map_count, plan->reduce_count};
-    for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++) {
-        putchar(' ');
-        for (uint32_t task = 0; task < counts[kind]; task++)
-            putchar(".rh#"[sched_task_state(sim->sched, stage, kind, task)]);
-    }
-    putchar('\n');
-}
-
-// ---- The driver -------------------------------------------------------------------------------
-
-void sim_frames_put(struct sim *sim, struct sim_frames *frames, const struct sched_event *event)
-{
-    if (frames->count == SIM_FRAMES_MAX)
-        sim_wrong(sim, "too many frames in flight");
-    frames->items[(frames->first + frames->count++) % SIM_FRAMES_MAX] = *event;
-}
-
-struct sched_event sim_frames_take(struct sim_frames *frames)
-{
-    const struct sched_event event = frames->items[frames->first];
-    frames->first = (frames->first + 1) % SIM_FRAMES_MAX;
-    frames->count--;
-    return event;
-}
-
-bool sim_has_faults(const struct sim *sim)
-{
-    return sim->step < sim->options.fault_steps;
-}
-
-static void carry_out(struct sim *sim, const struct sched_action *action)
-{
-    if (action->type == ACTION_START_WORKER)
-        worker_start(sim, action->worker);
-    else if (action->type == ACTION_KILL_WORKER)
-        sim->worker.is_killed = true;  // it dies in a few steps
-    else if (action->type < ACTION_KILL_WORKER)
-        worker_send(sim, action);
-}
-
-static void hand_in(struct sim *sim, const struct sched_event *event)
-{
-    sim->totals->events++;
-    ledger_take_event(sim, event);
-    sched_step(sim->sched, event, &sim->actions);
-    if (sim->is_verbose)
-        show_event(sim, event);
-    ledger_take_actions(sim, event);
-    for (uint32_t i = 0; i < sim->actions.count; i++)
-        carry_out(sim, &sim->actions.items[i]);
-}
-
-// A frame may be said twice, except the loss of a worker, which takes its attempts away, and one that
-// ends a stage: frames do not name theirs, a stream brings them once.
-static void deliver(struct sim *sim, struct sim_frames *frames)
-{
-    const struct sched_event event = sim_frames_take(frames);
-    const uint32_t stage = sched_stage(sim->sched);
-    hand_in(sim, &event);
-    if (event.type == EVENT_WORKER_LOST || sched_stage(sim->sched) != stage)
-        return;
-    if (!sim_chance(&sim->random, sim->options.repeat_rate))
-        return;
-    sim->totals->repeated++;
-    hand_in(sim, &event);
-}
-
-// A timer finds an attempt that hangs, or one that is only slow.
-static void time_out(struct sim *sim, bool is_hasty)
-{
-    const uint32_t slot = sim_below(&sim->random, sim->worker.slot_count);
-    const struct sim_slot *at = &sim->worker.slots[slot];
-    if (!at->is_inside || (at->fate != FATE_HANG && !is_hasty))
-        return;
-    sim->totals->timeouts++;
-    sim->bad[sim->worker.stage][at->at.kind][at->at.task]++;
-    const struct sched_event event = {
-        .type = EVENT_TASK_TIMED_OUT, .worker = sim->worker.number, .at = at->at};
-    hand_in(sim, &event);
-}
-
-static void strike(struct sim *sim)
-{
-    struct sim_random *random = &sim->random;
-    if (sim_chance(random, sim->options.kill_rate) && sim->worker.is_alive) {
-        sim->outside_kill_count++;
-        worker_die(sim, SCHED_NO_SLOT);
-    }
-    if (sim_chance(random, sim->options.hasty_rate) && sim->worker.is_alive)
-        time_out(sim, true);
-    if (sim_chance(random, sim->options.worker_failed_rate) && sim->worker.is_alive) {
-        const struct sched_event event = {.type = EVENT_WORKER_FAILED,
-                                          .worker = sim->worker.number,
-                                          .code = WEFT_RESOURCE_EXHAUSTED};
-        sim_frames_put(sim, &sim->frames, &event);
-    }
-    if (sim_chance(random, sim->options.cancel_rate) && !sched_is_over(sim->sched)) {
-        const struct sched_event event = {.type = EVENT_CANCEL, .code = WEFT_CANCELLED};
-        hand_in(sim, &event);
-    }
-}
-
-static void go_on_in_a_slot(struct sim *sim)
-{
-    const uint32_t first = sim_below(&sim->random, sim->worker.slot_count);
-    for (uint32_t i = 0; i < sim->worker.slot_count; i++) {
-        const uint32_t slot = (first + i) % sim->worker.slot_count;
-        if (worker_slot_can_go_on(sim, slot))
-            return worker_go_on(sim, slot);
-    }
-}
-
-static bool is_stuck(const struct sim *sim)
-{
-    if (sim->frames.count > 0 || sim->worker.inbox_count > 0)
-        return false;
-    if (sim->worker.is_alive && sim->worker.is_killed)
-        return false;
-    for (uint32_t i = 0; i < sim->worker.slot_count && sim->worker.is_alive; i++)
-        if (sim->worker.slots[i].is_inside || sim->worker.slots[i].queue_count > 0)
-            return false;
-    return true;
-}
-
-static void step(struct sim *sim)
-{
-    const uint32_t *weights = sim->options.weights;
-    if (sim_has_faults(sim))
-        strike(sim);
-    if (sim->worker.is_killed && sim_chance(&sim->random, 200))
-        worker_die(sim, SCHED_NO_SLOT);
-    if (sched_is_over(sim->sched))
-        return;
-    uint32_t pick = sim_below(&sim->random, weights[0] + weights[1] + weights[2] + weights[3]);
-    uint32_t going = 0;
-    while (pick >= weights[going])
-        pick -= weights[going++];
-    if (going == GOING_COMMANDS && sim->worker.inbox_count > 0)
-        worker_receive(sim);
-    else if (going == GOING_SLOTS)
-        go_on_in_a_slot(sim);
-    else if (going == GOING_FRAMES && sim->frames.count > 0)
-        deliver(sim, &sim->frames);
-    else if (going == GOING_TIMERS && sim->worker.is_alive)
-        time_out(sim, false);
-    const bool is_noticed =
-        !sim->ledger.is_started || sim->stale.items[sim->stale.first].worker != sim->ledger.worker;
-    if (sim->stale.count > 0 && is_noticed && sim_chance(&sim->random, 100)) {
-        sim->totals->stale++;
-        deliver(sim, &sim->stale);
-    }
-}
-
 // ---- Seeds ------------------------------------------------------------------------------------
 
 static void run_to_the_end(struct sim *sim)
 {
+    driver_restore(sim);
     const struct sched_event start = {.type = EVENT_START};
-    hand_in(sim, &start);
+    driver_hand_in(sim, &start);
     for (; !sched_is_over(sim->sched); sim->step++) {
-        step(sim);
-        if (!sched_is_over(sim->sched) && is_stuck(sim))
+        driver_step(sim);
+        if (!sched_is_over(sim->sched) && !driver_is_waiting(sim))
             sim_wrong(sim, "nothing goes on any more");
         if (sim->step > sim->options.fault_steps + QUIET_STEPS_MAX)
             sim_wrong(sim, "it does not end");
     }
-    // What is still in flight must not wake it up.
-    while (sim->frames.count > 0)
-        deliver(sim, &sim->frames);
-    const struct sched_event cancel = {.type = EVENT_CANCEL, .code = WEFT_CANCELLED};
-    hand_in(sim, &cancel);
+    driver_drain(sim);
 }
 
 static void run_seed(uint64_t seed, const char *program, bool is_verbose, struct sim_totals *totals)
@@ -393,7 +237,8 @@ static void run_seed(uint64_t seed, const char *program, bool is_verbose, struct
     ledger_init(sim);
     const struct sched_plan plan = {.stages = sim->options.stages,
                                     .stage_count = sim->options.stage_count,
-                                    .max_attempts = sim->options.max_attempts};
+                                    .max_attempts = sim->options.max_attempts,
+                                    .asks_before_failing = sim->options.asks_before_failing};
     sim->sched = sched_new(&plan);
     if (!sim->sched)
         sim_wrong(sim, "%s", err_text());
@@ -437,6 +282,10 @@ static void show_totals(const struct sim_totals *totals)
            totals->workers, totals->losses, totals->suspects, totals->timeouts,
            totals->stages_again, totals->seals_lost, totals->seals, totals->stale,
            totals->repeated);
+    printf("%" PRIu64 " tasks stuck, %" PRIu64 " excused, %" PRIu64 " condemned, %" PRIu64
+           " restored, %" PRIu64 " checkpoints saved %" PRIu64 " tasks, %" PRIu64 " taken over\n",
+           totals->stuck, totals->excused, totals->condemned, totals->restored, totals->checkpoints,
+           totals->saved, totals->adopted_maps);
 }
 
 int main(int argc, char **argv)

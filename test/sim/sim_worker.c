@@ -11,11 +11,6 @@ static bool is_last_stage(const struct sim *sim)
     return sim->worker.stage + 1 == sim->options.stage_count;
 }
 
-static uint64_t all_of(uint32_t count)
-{
-    return (UINT64_C(1) << count) - 1;
-}
-
 static void send_frame(struct sim *sim, struct sched_event event)
 {
     event.worker = sim->worker.number;
@@ -36,6 +31,21 @@ void worker_start(struct sim *sim, uint32_t number)
                (struct sched_event){.type = EVENT_WORKER_READY, .slot_count = worker->slot_count});
 }
 
+static uint64_t safe_tasks(const struct sim *sim, uint32_t stage, enum sched_kind kind)
+{
+    uint64_t safe = 0;
+    for (uint32_t task = 0; task < sim_task_count(&sim->options, stage, kind); task++)
+        if (sched_is_durable(sim->sched, stage, kind, task))
+            safe |= UINT64_C(1) << task;
+    return safe;
+}
+
+static uint64_t safe_pieces(const struct sim *sim, uint32_t stage)
+{
+    const bool has_reduce = sim->options.stages[stage].reduce_count > 0;
+    return safe_tasks(sim, stage, has_reduce ? SCHED_REDUCE : SCHED_MAP);
+}
+
 void worker_send(struct sim *sim, const struct sched_action *action)
 {
     struct sim_worker *worker = &sim->worker;
@@ -43,11 +53,11 @@ void worker_send(struct sim *sim, const struct sched_action *action)
         return;  // the socket is closed; WORKER_LOST is on its way
     struct sim_command command = {.action = *action};
     if (action->type == ACTION_STAGE_OPEN) {
-        const bool has_reduce = sim->options.stages[action->stage].reduce_count > 0;
-        const enum sched_kind kind = has_reduce ? SCHED_REDUCE : SCHED_MAP;
-        for (uint32_t task = 0; task < sim_piece_count(&sim->options, action->stage); task++)
-            if (sched_is_durable(sim->sched, action->stage, kind, task))
-                command.adopted |= UINT64_C(1) << task;
+        const uint32_t stage = action->stage;
+        const bool has_reduce = sim->options.stages[stage].reduce_count > 0;
+        command.adopted = safe_pieces(sim, stage);
+        command.inputs = stage ? safe_pieces(sim, stage - 1) : 0;
+        command.mapped = has_reduce ? safe_tasks(sim, stage, SCHED_MAP) : 0;
     }
     const uint32_t place = (worker->inbox_first + worker->inbox_count++) % SIM_FRAMES_MAX;
     worker->inbox[place] = command;
@@ -55,23 +65,56 @@ void worker_send(struct sim *sim, const struct sched_action *action)
 
 // ---- Commands ---------------------------------------------------------------------------------
 
+// Output of a stage that is not the last is in the worker's memory, or restored.
+static void adopt_pieces(struct sim *sim, uint32_t stage, uint64_t pieces)
+{
+    struct sim_worker *worker = &sim->worker;
+    const bool has_reduce = sim->options.stages[stage].reduce_count > 0;
+    if (pieces & ~sim->restored[stage][has_reduce ? SCHED_REDUCE : SCHED_MAP])
+        sim_wrong(sim, "output of stage %u counts as safe, and is not", stage);
+    worker->kept[stage] |= pieces;
+    for (uint32_t piece = 0; piece < SIM_TASKS_MAX; piece++)
+        if (pieces >> piece & 1)
+            worker->kept_values[stage][piece] = sim->oracle_pieces[stage][piece];
+}
+
+static void take_inputs(struct sim *sim, uint32_t stage, uint64_t inputs)
+{
+    struct sim_worker *worker = &sim->worker;
+    const uint64_t needed = sim_all_of(sim_piece_count(&sim->options, stage - 1));
+    adopt_pieces(sim, stage - 1, inputs);
+    if (worker->kept[stage - 1] != needed)
+        sim_wrong(sim, "stage %u opened without the output of the one before", stage);
+    if ((needed == 0 || inputs != needed) && !(worker->opened >> (stage - 1) & 1))
+        sim_wrong(sim, "stage %u opened before %u", stage, stage - 1);
+}
+
+// What the driver knows of earlier workers: map tasks in files, which no slot has to seal again.
+static void adopt_maps(struct sim *sim, uint32_t stage, uint64_t mapped)
+{
+    struct sim_worker *worker = &sim->worker;
+    if (mapped & ~sim->saved[stage])
+        sim_wrong(sim, "a map task counts as safe that is not");
+    worker->sealed = mapped;
+    for (uint32_t task = 0; task < SIM_TASKS_MAX; task++) {
+        worker->sealed_values[task] = sim->saved_values[stage][task];
+        sim->totals->adopted_maps += mapped >> task & 1;
+    }
+}
+
 // The files are made anew except for what the driver knows to be written.
 static void open_stage(struct sim *sim, const struct sim_command *command)
 {
     struct sim_worker *worker = &sim->worker;
     const uint32_t stage = command->action.stage;
+    const uint64_t output = sim_all_of(sim_piece_count(&sim->options, stage));
     worker->stage = stage;
-    worker->sealed = 0;
-    if (stage > 0 && !(worker->opened >> (stage - 1) & 1))
-        sim_wrong(sim, "stage %u opened before %u", stage, stage - 1);
+    adopt_maps(sim, stage, command->mapped);
+    if (stage > 0 && (output == 0 || command->adopted != output))
+        take_inputs(sim, stage, command->inputs);
     worker->opened |= UINT32_C(1) << stage;
-    if (stage > 0) {
-        const uint64_t input = all_of(sim_piece_count(&sim->options, stage - 1));
-        if (worker->kept[stage - 1] != input)
-            sim_wrong(sim, "stage %u opened without the output of the one before", stage);
-    }
     if (!is_last_stage(sim))
-        return;
+        return adopt_pieces(sim, stage, command->adopted);
     if (command->adopted & ~sim->output)
         sim_wrong(sim, "a piece counts as written that is not");
     sim->output = worker->submitted = worker->written = command->adopted;
@@ -102,7 +145,8 @@ static enum sim_fate draw_fate(struct sim *sim, const struct sched_attempt *at)
     const struct sim_options *options = &sim->options;
     struct sim_random *random = &sim->random;
     if (options->has_poison && options->poison_stage == sim->worker.stage &&
-        options->poison_kind == at->kind && options->poison_task == at->task)
+        options->poison_kind == at->kind && options->poison_task == at->task &&
+        sim->poison_excuse_count < options->poison_excuses)
         return options->poison_fate;
     if (!sim_has_faults(sim))
         return FATE_GOOD;
@@ -120,6 +164,49 @@ static uint32_t draw_crash_slot(struct sim *sim, uint32_t slot)
     return sim_chance(&sim->random, sim->options.crash_known_rate) ? slot : SCHED_NO_SLOT;
 }
 
+// The reduce tasks will see this map task, once.
+static void commit_map(struct sim *sim, struct sim_slot *slot, uint32_t task, bool is_durable)
+{
+    struct sim_worker *worker = &sim->worker;
+    const uint32_t stage = worker->stage;
+    const uint64_t bit = UINT64_C(1) << task;
+    if (worker->sealed & bit)
+        sim_wrong(sim, "map task %u is sealed twice", task);
+    worker->sealed |= bit;
+    slot->collected &= ~bit;
+    worker->sealed_values[task] =
+        sim_map_value(stage, stage ? worker->kept_values[stage - 1][task] : task + 1);
+    if (is_durable) {
+        sim->saved[stage] |= bit;
+        sim->saved_values[stage][task] = worker->sealed_values[task];
+    }
+    send_frame(sim, (struct sched_event){.type = EVENT_TASK_COMMITTED,
+                                         .at = {.kind = SCHED_MAP, .task = task},
+                                         .is_durable = is_durable});
+}
+
+// Task by task; the worker may die on the way, or have no room for some or all of them.
+static void checkpoint(struct sim *sim, uint32_t index)
+{
+    struct sim_slot *slot = &sim->worker.slots[index];
+    const bool has_faults = sim_has_faults(sim);
+    uint64_t safe = slot->collected;
+    if (has_faults && sim_chance(&sim->random, sim->options.checkpoint_lost_rate))
+        safe &= sim_chance(&sim->random, 500) ? 0 : sim_draw(&sim->random);
+    sim->totals->checkpoints++;
+    for (uint32_t task = 0; task < SIM_TASKS_MAX; task++) {
+        if (!(safe >> task & 1))
+            continue;
+        if (has_faults && sim_chance(&sim->random, sim->options.checkpoint_crash_rate)) {
+            sim->outside_kill_count++;  // no attempt's fault
+            return worker_die(sim, draw_crash_slot(sim, index));
+        }
+        sim->totals->saved++;
+        commit_map(sim, slot, task, true);
+    }
+    send_frame(sim, (struct sched_event){.type = EVENT_CHECKPOINTED, .at.slot = index});
+}
+
 // Everything that the slot collected becomes visible to the reduce tasks at once, or nothing does.
 static void seal(struct sim *sim, uint32_t index)
 {
@@ -134,19 +221,9 @@ static void seal(struct sim *sim, uint32_t index)
         slot->collected = 0;
         sim->totals->seals_lost++;
     }
-    if (slot->collected & worker->sealed)
-        sim_wrong(sim, "a map task is sealed twice");
-    worker->sealed |= slot->collected;
-    for (uint32_t task = 0; task < SIM_TASKS_MAX; task++) {
-        if (!(slot->collected >> task & 1))
-            continue;
-        const uint64_t input =
-            worker->stage ? worker->kept_values[worker->stage - 1][task] : task + 1;
-        worker->sealed_values[task] = sim_map_value(worker->stage, input);
-        send_frame(sim, (struct sched_event){.type = EVENT_TASK_COMMITTED,
-                                             .at = {.kind = SCHED_MAP, .task = task}});
-    }
-    slot->collected = 0;
+    for (uint32_t task = 0; task < SIM_TASKS_MAX; task++)
+        if (slot->collected >> task & 1)
+            commit_map(sim, slot, task, false);
     send_frame(sim, (struct sched_event){.type = EVENT_SEALED, .at.slot = index});
 }
 
@@ -159,7 +236,7 @@ static uint64_t output_value(struct sim *sim, const struct sched_attempt *at)
                              stage ? worker->kept_values[stage - 1][at->task] : at->task + 1);
     }
     const uint32_t map_count = sim->options.stages[worker->stage].map_count;
-    if (worker->sealed != all_of(map_count))
+    if (worker->sealed != sim_all_of(map_count))
         sim_wrong(sim, "reduce task %u reads before all map tasks are sealed", at->task);
     uint64_t sum = 0;
     for (uint32_t task = 0; task < map_count; task++)
@@ -237,6 +314,8 @@ static void begin(struct sim *sim, uint32_t index)
         slot->queue[i] = slot->queue[i + 1];
     if (command.action.type == ACTION_SEAL)
         return seal(sim, index);
+    if (command.action.type == ACTION_CHECKPOINT)
+        return checkpoint(sim, index);
     slot->at = command.action.at;
     slot->is_inside = true;
     slot->is_submitted = false;

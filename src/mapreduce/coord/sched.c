@@ -5,20 +5,28 @@
 // worker charges one attempt for certain, or is counted as unexplained; that count starts anew only
 // when a task comes further than ever before, which each task does at most twice. Suspects run
 // alone, so the next loss is explained. A charge that is taken back was a suspicion, whose loss was
-// counted as unexplained.
+// counted as unexplained. A stuck task waits for the driver, which always answers; an excuse starts its
+// charges anew, and the driver gives only so many: each leaves out a record, and it has a limit for
+// those. Checkpoints only take tasks from held to committed.
 #include "mapreduce/coord/sched.h"
 
 #include "mapreduce/coord/sched_state.h"
 
 static void take_event(struct sched *sched, const struct sched_event *event);
+static void take_worker_event(struct sched *sched, const struct sched_event *event);
+static void take_restored(struct sched *sched, const struct sched_event *event);
+static void take_verdict(struct sched *sched, const struct sched_event *event);
+static void take_checkpoint(struct sched *sched);
 static void take_held(struct sched *sched, const struct sched_attempt *at);
 static void take_failed(struct sched *sched, const struct sched_event *event);
 static void take_committed(struct sched *sched, const struct sched_event *event);
 static void take_sealed(struct sched *sched, uint32_t slot_index);
+static void take_checkpointed(struct sched *sched, uint32_t slot_index);
 static void take_timed_out(struct sched *sched, const struct sched_attempt *at);
 static void take_lost(struct sched *sched, const struct sched_event *event);
 
 static void go_on(struct sched *sched);
+static bool stage_go_on(struct sched *sched, struct stage *stage);
 static void assign(struct sched *sched, enum sched_kind kind);
 static void seal(struct sched *sched);
 static void start_worker(struct sched *sched);
@@ -48,31 +56,10 @@ void sched_step(struct sched *sched, const struct sched_event *event, struct sch
     sched->out = NULL;
 }
 
-// Does all that can be done now, from the top of the stage; passes on to the next stage at its end.
+// Does all that can be done now; passes on to the next stage at the end of one.
 static void go_on(struct sched *sched)
 {
-    for (;;) {
-        struct stage *stage = current(sched);
-        const struct task_set *maps = &stage->sets[SCHED_MAP];
-        if (stage->opened_by != sched->worker) {
-            stage->opened_by = sched->worker;
-            put(sched, ACTION_STAGE_OPEN);
-        }
-        if (!task_set_is_committed(&stage->sets[SCHED_SAMPLE]))
-            return assign(sched, SCHED_SAMPLE);
-        if (stage->planned_by != sched->worker) {
-            stage->planned_by = sched->worker;
-            put(sched, ACTION_STAGE_PLAN);
-        }
-        if (!stage_is_complete(stage, sched->worker)) {
-            if (maps->counts[SCHED_PENDING] + maps->counts[SCHED_RUNNING] > 0)
-                return assign(sched, SCHED_MAP);
-            if (stage_is_map_only(stage))
-                return;  // held ones are being written
-            if (!task_set_is_committed(maps) || sched->sealing_count > 0)
-                return seal(sched);
-            return assign(sched, SCHED_REDUCE);
-        }
+    while (stage_go_on(sched, current(sched))) {
         if (sched->busy_count > 0)
             return;  // committed, but the counters of an attempt come with its end
         if (sched->stage_index + 1 == sched->stage_count)
@@ -81,24 +68,64 @@ static void go_on(struct sched *sched)
     }
 }
 
+// Does all that can be done now in a stage, from its top; true when it is complete.
+static bool stage_go_on(struct sched *sched, struct stage *stage)
+{
+    const struct task_set *maps = &stage->sets[SCHED_MAP];
+    if (stage->opened_by != sched->worker) {
+        stage->opened_by = sched->worker;
+        put(sched, ACTION_STAGE_OPEN);
+    }
+    if (stage_has_output(stage))
+        return true;
+    if (!task_set_is_committed(&stage->sets[SCHED_SAMPLE])) {
+        assign(sched, SCHED_SAMPLE);
+        return false;
+    }
+    if (stage->planned_by != sched->worker) {
+        stage->planned_by = sched->worker;
+        put(sched, ACTION_STAGE_PLAN);
+    }
+    if (stage_is_complete(stage, sched->worker))
+        return true;
+    if (maps->counts[SCHED_PENDING] + maps->counts[SCHED_RUNNING] > 0)
+        assign(sched, SCHED_MAP);
+    else if (stage_is_map_only(stage) || maps->counts[SCHED_STUCK] > 0)
+        return false;  // held ones are being written, stuck ones looked into
+    else if (!task_set_is_committed(maps) || sched->sealing_count + sched->checkpointing_count > 0)
+        seal(sched);
+    else
+        assign(sched, SCHED_REDUCE);
+    return false;
+}
+
 static void take_event(struct sched *sched, const struct sched_event *event)
 {
-    if (event->type == EVENT_CANCEL)
-        return end_failed(sched, event->code, SCHED_SAMPLE, SCHED_NO_TASK);
-    if (event->type == EVENT_START && sched->worker == 0)
-        return start_worker(sched);
-    if (event->worker != sched->worker || sched->worker_state == WORKER_NONE)
-        return;  // from a worker that is no more
-
     switch (event->type) {
     case EVENT_START:
+        if (sched->worker > 0)
+            return;
+        sched->stage_index = sched_first_stage(sched, 1);
+        return start_worker(sched);
     case EVENT_CANCEL:
+        return end_failed(sched, event->code, SCHED_SAMPLE, SCHED_NO_TASK);
     case EVENT_TASK_RESTORED:
+        return take_restored(sched, event);
     case EVENT_TASK_EXCUSED:
     case EVENT_TASK_CONDEMNED:
+        return take_verdict(sched, event);
     case EVENT_CHECKPOINT:
-    case EVENT_CHECKPOINTED:
-        break;
+        return take_checkpoint(sched);
+    default:
+        // What comes from a worker that is no more does not count.
+        if (event->worker == sched->worker && sched->worker_state != WORKER_NONE)
+            take_worker_event(sched, event);
+    }
+}
+
+static void take_worker_event(struct sched *sched, const struct sched_event *event)
+{
+    switch (event->type) {
     case EVENT_WORKER_READY:
         if (sched->worker_state == WORKER_STARTING) {
             ASSERT(event->slot_count >= 1 && event->slot_count <= SLOTS_MAX);
@@ -114,12 +141,16 @@ static void take_event(struct sched *sched, const struct sched_event *event)
         return take_committed(sched, event);
     case EVENT_SEALED:
         return take_sealed(sched, event->at.slot);
+    case EVENT_CHECKPOINTED:
+        return take_checkpointed(sched, event->at.slot);
     case EVENT_TASK_TIMED_OUT:
         return take_timed_out(sched, &event->at);
     case EVENT_WORKER_FAILED:
         return end_failed(sched, event->code, SCHED_SAMPLE, SCHED_NO_TASK);
     case EVENT_WORKER_LOST:
         return take_lost(sched, event);
+    default:
+        break;
     }
 }
 
@@ -158,12 +189,13 @@ static void assign(struct sched *sched, enum sched_kind kind)
     }
 }
 
-// Seals every slot that holds something; called when no map task is left to run.
+// Seals every slot that holds something; called when no map task is left to run. One at a checkpoint has
+// to wait for its end: only then is it known what is left to seal.
 static void seal(struct sched *sched)
 {
     for (uint32_t i = 0; i < sched->slot_count; i++) {
         struct slot *slot = &sched->slots[i];
-        if (slot->held_first == SCHED_NO_TASK || slot->is_sealing)
+        if (slot->held_first == SCHED_NO_TASK || slot->is_sealing || slot->is_checkpointing)
             continue;
         slot->is_sealing = true;
         sched->sealing_count++;
@@ -212,12 +244,31 @@ static bool end_attempt(struct sched *sched, const struct sched_attempt *at, boo
     return task->state == SCHED_RUNNING && task->attempt == at->attempt;
 }
 
+// The task waits for the driver. It is no suspect any more: its last charge was certain, and the others
+// need not run alone for its sake.
+static void get_stuck(struct sched *sched, const struct sched_attempt *at, weft_err code)
+{
+    struct task_set *set = &current(sched)->sets[at->kind];
+    struct task *task = &set->tasks[at->task];
+    if (task->state == SCHED_COMMITTED && task->is_durable)
+        return;  // its output is there, whatever became of the attempt
+    task->has_suspect_charge = false;
+    task_set_suspect(set, at->task, false);
+    task_set_move(set, at->task, SCHED_STUCK);
+    struct sched_action *action = put(sched, ACTION_TASK_STUCK);
+    action->at = *at;
+    action->code = code;
+}
+
 // Charges an attempt to its task for certain.
 static void charge(struct sched *sched, const struct sched_attempt *at, weft_err code)
 {
     struct task *task = &current(sched)->sets[at->kind].tasks[at->task];
-    if (++task->charges >= sched->max_attempts)
-        end_failed(sched, code, at->kind, at->task);
+    if (++task->charges < sched->max_attempts)
+        return;
+    if (sched->asks_before_failing && sched->stage_index == 0 && at->kind != SCHED_REDUCE)
+        return get_stuck(sched, at, code);
+    end_failed(sched, code, at->kind, at->task);
 }
 
 // A task came to a better state: it is no suspect any more, and there may be progress.
@@ -275,7 +326,8 @@ static void take_failed(struct sched *sched, const struct sched_event *event)
 }
 
 // The text of an output task may be written before its attempt ended, or after it ended badly; it will
-// not be written again, so the commit counts in every state. A map task for a reduce counts only
+// not be written again, so the commit counts in every state. A stuck task that is kept in memory only
+// stays stuck: it timed out, and the memory goes with the worker. A map task for a reduce counts only
 // while its slot holds it.
 static void take_committed(struct sched *sched, const struct sched_event *event)
 {
@@ -292,6 +344,8 @@ static void take_committed(struct sched *sched, const struct sched_event *event)
         return;
     if (!is_output && task->state != SCHED_HELD)
         return;
+    if (task->state == SCHED_STUCK && !event->is_durable)
+        return;
     task->is_durable = event->is_durable;
     advance(sched, kind, number, SCHED_COMMITTED);
 }
@@ -303,6 +357,24 @@ static void take_sealed(struct sched *sched, uint32_t slot_index)
     sched->slots[slot_index].is_sealing = false;
     sched->sealing_count--;
     drop_held(sched, &sched->slots[slot_index]);
+}
+
+// What the checkpoint committed leaves the list, so that a slot with nothing else need not be sealed.
+static void take_checkpointed(struct sched *sched, uint32_t slot_index)
+{
+    if (slot_index >= sched->slot_count || !sched->slots[slot_index].is_checkpointing)
+        return;
+    struct slot *slot = &sched->slots[slot_index];
+    slot->is_checkpointing = false;
+    sched->checkpointing_count--;
+
+    struct task *tasks = current(sched)->sets[SCHED_MAP].tasks;
+    for (uint32_t *at = &slot->held_first; *at != SCHED_NO_TASK;) {
+        if (tasks[*at].state == SCHED_HELD)
+            at = &tasks[*at].next_held;
+        else
+            *at = tasks[*at].next_held;
+    }
 }
 
 // A thread cannot be stopped from outside: the worker has to go.
@@ -375,15 +447,56 @@ static void take_lost(struct sched *sched, const struct sched_event *event)
         for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++)
             task_set_lose(&sched->stages[i].sets[kind]);
 
-    // The next worker has not opened anything, so it begins with the empty stages too.
-    uint32_t first = 0;
-    while (first < sched->stage_count &&
-           stage_is_complete(&sched->stages[first], sched->worker + 1))
-        first++;
-    if (first == sched->stage_count)
+    // The next worker has not opened anything, so it begins with the empty stages too. Output that was
+    // restored is not there before some worker opened its stage.
+    sched->stage_index = sched_first_stage(sched, sched->worker + 1);
+    if (stage_has_output(current(sched)) && current(sched)->opened_by > 0)
         return end_done(sched);
-    sched->stage_index = first;
     start_worker(sched);
+}
+
+// ---- What the driver decides ------------------------------------------------------------------
+
+static void take_restored(struct sched *sched, const struct sched_event *event)
+{
+    const struct sched_attempt *at = &event->at;
+    if (sched->worker > 0 || event->stage >= sched->stage_count || at->kind >= SCHED_KIND_COUNT)
+        return;
+    struct task_set *set = &sched->stages[event->stage].sets[at->kind];
+    if (at->task >= set->count)
+        return;
+    set->tasks[at->task].is_durable = true;
+    task_set_move(set, at->task, SCHED_COMMITTED);
+}
+
+// The answer to TASK_STUCK; tasks are stuck in stage 0 only, which then is the one at work.
+static void take_verdict(struct sched *sched, const struct sched_event *event)
+{
+    const struct sched_attempt *at = &event->at;
+    if (at->kind >= SCHED_KIND_COUNT)
+        return;
+    struct task_set *set = &sched->stages[0].sets[at->kind];
+    if (at->task >= set->count || set->tasks[at->task].state != SCHED_STUCK)
+        return;
+    if (event->type == EVENT_TASK_CONDEMNED)
+        return end_failed(sched, event->code, at->kind, at->task);
+    set->tasks[at->task].charges = 0;
+    task_set_move(set, at->task, SCHED_PENDING);
+}
+
+// Slots hold something only in the map phase of a stage with reduce.
+static void take_checkpoint(struct sched *sched)
+{
+    if (sched->worker_state != WORKER_READY)
+        return;
+    for (uint32_t i = 0; i < sched->slot_count; i++) {
+        struct slot *slot = &sched->slots[i];
+        if (slot->held_first == SCHED_NO_TASK || slot->is_sealing || slot->is_checkpointing)
+            continue;
+        slot->is_checkpointing = true;
+        sched->checkpointing_count++;
+        put(sched, ACTION_CHECKPOINT)->at.slot = i;
+    }
 }
 
 // ---- The end ----------------------------------------------------------------------------------

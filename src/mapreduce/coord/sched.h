@@ -150,7 +150,7 @@ void sched_free(struct sched *sched);
 
 // Takes in one event and replaces what is in `out` by the actions that follow from it. Nothing comes
 // out after JOB_DONE or JOB_FAILED. Takes O(slots), and a task is handled once per change of its state;
-// only a lost worker costs O(tasks).
+// only a lost worker costs O(tasks), and the end of a checkpoint what its slot holds.
 //
 // The rules, beyond the way of a stage drawn above:
 // - The lowest pending task goes first. Slots get their first task before any gets a second, and a

@@ -47,6 +47,7 @@ struct sched *sched_new(const struct sched_plan *plan)
         return NULL;
     }
     sched->max_attempts = plan->max_attempts ? plan->max_attempts : SCHED_ATTEMPTS_DEFAULT;
+    sched->asks_before_failing = plan->asks_before_failing;
     sched_clear_slots(sched);
     return sched;
 }
@@ -66,7 +67,19 @@ void sched_clear_slots(struct sched *sched)
 {
     for (uint32_t i = 0; i < SLOTS_MAX; i++)
         sched->slots[i] = (struct slot){.held_first = SCHED_NO_TASK};
-    sched->slot_count = sched->busy_count = sched->sealing_count = 0;
+    sched->slot_count = sched->busy_count = 0;
+    sched->sealing_count = sched->checkpointing_count = 0;
+}
+
+// A complete stage needs nothing of those before it, and those after it nothing but its output.
+uint32_t sched_first_stage(const struct sched *sched, uint32_t worker)
+{
+    uint32_t first = sched->stage_count - 1;
+    if (stage_is_complete(&sched->stages[first], worker))
+        return first;
+    while (first > 0 && !stage_is_complete(&sched->stages[first - 1], worker))
+        first--;
+    return first;
 }
 
 uint32_t sched_stage(const struct sched *sched)

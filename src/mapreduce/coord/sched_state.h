@@ -22,7 +22,7 @@ struct slot {
     struct queued queue[SCHED_QUEUE_MAX];  // [0] runs, [1] waits; all of the current stage
     uint32_t queue_count;
     uint32_t held_first;  // the map tasks in its collector, linked by next_held
-    bool is_sealing;
+    bool is_sealing, is_checkpointing;
 };
 
 struct stage {
@@ -34,11 +34,12 @@ struct sched {
     struct stage *stages;
     uint32_t stage_count, stage_index;
     uint32_t max_attempts;
+    bool asks_before_failing;
     uint32_t worker;  // the number of the current worker, from 1
     enum worker_state worker_state;
     uint32_t slot_count;
-    uint32_t busy_count;     // attempts in all queues
-    uint32_t sealing_count;  // slots
+    uint32_t busy_count;                          // attempts in all queues
+    uint32_t sealing_count, checkpointing_count;  // slots
     uint32_t unexplained_loss_count;
     bool is_over;
     struct sched_action failure;  // when is_over and its code is not WEFT_OK
@@ -46,8 +47,12 @@ struct sched {
     struct slot slots[SLOTS_MAX];
 };
 
-// Nothing queued, held or sealing: as before a worker is ready.
+// Nothing queued, held, sealing or at a checkpoint: as before a worker is ready.
 void sched_clear_slots(struct sched *sched);
+
+// The stage at which a worker has to begin: the one after the last that is complete, or the last one
+// when that is complete itself.
+uint32_t sched_first_stage(const struct sched *sched, uint32_t worker);
 
 static inline struct stage *current(struct sched *sched)
 {
@@ -59,13 +64,23 @@ static inline bool stage_is_map_only(const struct stage *stage)
     return stage->sets[SCHED_REDUCE].count == 0;
 }
 
+static inline const struct task_set *stage_output(const struct stage *stage)
+{
+    return &stage->sets[stage_is_map_only(stage) ? SCHED_MAP : SCHED_REDUCE];
+}
+
+// There is output, and all of it is committed.
+static inline bool stage_has_output(const struct stage *stage)
+{
+    return stage_output(stage)->count > 0 && task_set_is_committed(stage_output(stage));
+}
+
 // What a stage is for is committed. A stage without tasks is complete once a worker opened it, since
 // opening makes the (empty) output.
 static inline bool stage_is_complete(const struct stage *stage, uint32_t worker)
 {
-    const enum sched_kind kind = stage_is_map_only(stage) ? SCHED_MAP : SCHED_REDUCE;
-    const struct task_set *output = &stage->sets[kind];
-    return task_set_is_committed(output) && (output->count > 0 || stage->opened_by == worker);
+    return stage_has_output(stage) ||
+           (stage_output(stage)->count == 0 && stage->opened_by == worker);
 }
 
 #endif

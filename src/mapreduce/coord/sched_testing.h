@@ -37,6 +37,11 @@ static inline const char *actions_text(void)
             at += sprintf(at, "%c%u.%u@%u", kind, run->task, run->attempt, run->slot);
         else if (action->type == ACTION_SEAL)
             at += sprintf(at, "seal@%u", run->slot);
+        else if (action->type == ACTION_CHECKPOINT)
+            at += sprintf(at, "checkpoint@%u", run->slot);
+        else if (action->type == ACTION_TASK_STUCK)
+            at += sprintf(at, "stuck(%s %c%u.%u)", weft_err_name(action->code), kind, run->task,
+                          run->attempt);
         else if (action->type == ACTION_KILL_WORKER)
             at += sprintf(at, "kill");
         else if (action->type == ACTION_JOB_DONE)
@@ -101,6 +106,33 @@ static inline const char *sealed(uint32_t slot)
     return step((struct sched_event){.type = EVENT_SEALED, .at.slot = slot});
 }
 
+static inline const char *checkpoint(void)
+{
+    return step((struct sched_event){.type = EVENT_CHECKPOINT});
+}
+
+static inline const char *checkpointed(uint32_t slot)
+{
+    return step((struct sched_event){.type = EVENT_CHECKPOINTED, .at.slot = slot});
+}
+
+static inline const char *excused(enum sched_kind kind, uint32_t task)
+{
+    return step((struct sched_event){.type = EVENT_TASK_EXCUSED, .at = {kind, task, 0, 0}});
+}
+
+static inline const char *condemned(enum sched_kind kind, uint32_t task, weft_err code)
+{
+    return step(
+        (struct sched_event){.type = EVENT_TASK_CONDEMNED, .at = {kind, task, 0, 0}, .code = code});
+}
+
+static inline const char *restored(uint32_t stage, enum sched_kind kind, uint32_t task)
+{
+    return step((struct sched_event){
+        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {kind, task, 0, 0}});
+}
+
 static inline const char *timed_out(const char *at)
 {
     return step((struct sched_event){.type = EVENT_TASK_TIMED_OUT, .at = attempt(at)});
@@ -120,15 +152,26 @@ static inline const char *lost(const char *inside_text, uint32_t crash_slot)
                                      .code = WEFT_ABORTED});
 }
 
-static inline void job_of_stages(const struct sched_stage *stages, uint32_t count,
-                                 uint32_t max_attempts)
+// A job before its START.
+static inline void plan_of(struct sched_plan plan)
 {
     sched_free(sched);
     worker = 0;
-    sched = sched_new(
-        &(struct sched_plan){.stages = stages, .stage_count = count, .max_attempts = max_attempts});
+    sched = sched_new(&plan);
     assert_non_null(sched);
-    assert_string_equal(step((struct sched_event){.type = EVENT_START}), "worker1");
+}
+
+static inline const char *start(void)
+{
+    return step((struct sched_event){.type = EVENT_START});
+}
+
+static inline void job_of_stages(const struct sched_stage *stages, uint32_t count,
+                                 uint32_t max_attempts)
+{
+    plan_of(
+        (struct sched_plan){.stages = stages, .stage_count = count, .max_attempts = max_attempts});
+    assert_string_equal(start(), "worker1");
 }
 
 static inline void job(uint32_t sample_count, uint32_t map_count, uint32_t reduce_count)

@@ -81,7 +81,7 @@ bool task_set_move(struct task_set *set, uint32_t number, enum sched_state state
     set->counts[state]++;
     task->state = (uint8_t)state;
     task_set_file(set, number);
-    if (state <= task->furthest_state)
+    if (state == SCHED_STUCK || state <= task->furthest_state)
         return false;
     task->furthest_state = (uint8_t)state;
     return true;
@@ -99,7 +99,8 @@ void task_set_lose(struct task_set *set)
 {
     for (uint32_t number = 0; number < set->count; number++) {
         const struct task *task = &set->tasks[number];
-        if (task->state != SCHED_COMMITTED || !task->is_durable)
+        const bool is_safe = task->state == SCHED_COMMITTED && task->is_durable;
+        if (!is_safe && task->state != SCHED_STUCK)
             task_set_move(set, number, SCHED_PENDING);
     }
 }

@@ -38,13 +38,14 @@ void task_set_fini(struct task_set *set);
 // The pending task whose turn it is: suspects first, then the lowest; SCHED_NO_TASK when none is.
 uint32_t task_set_next(const struct task_set *set);
 
-// Sets the state of a task and says whether it came further than ever before.
+// Sets the state of a task and says whether it came further than ever before; being stuck is not far.
 bool task_set_move(struct task_set *set, uint32_t task, enum sched_state state);
 
 // Marks a task that is pending or running as a suspect, or no longer.
 void task_set_suspect(struct task_set *set, uint32_t task, bool is_suspect);
 
-// Sends back to pending all that was in a worker: running, held, or committed in its memory only.
+// Sends back to pending all that was in a worker: running, held, or committed in its memory only. What
+// is stuck stays so: that is no worker's affair.
 void task_set_lose(struct task_set *set);
 
 static inline bool task_set_is_committed(const struct task_set *set)

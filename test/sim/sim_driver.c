@@ -1,0 +1,305 @@
+// The model of a driver: hands in what happened, carries out what follows, and decides what is the
+// driver's to decide: what is restored, when there is a checkpoint, what becomes of a stuck task.
+#include "sim/sim.h"
+
+#include <stdio.h>
+
+enum going { GOING_COMMANDS, GOING_SLOTS, GOING_FRAMES, GOING_TIMERS };  // see sim_options.weights
+
+// ---- Showing ----------------------------------------------------------------------------------
+
+static void show_attempt(char mark, const struct sched_attempt *at)
+{
+    printf(" %c%c%u.%u@%u", mark, "smr"[at->kind], at -> task, at -> attempt, at -> slot);
+}
+
+// S start, W ready, + held, - failed, C committed, = sealed, T timed out, F worker failed,
+// X lost, ! cancelled, R restored, e excused, c condemned, k checkpoint, K checkpointed; then what
+// follows: > run, s seal, c checkpoint, u stuck, w worker, o open, p plan, k kill, D done, E failed; then
+// the tasks of the open stage: . pending, r running, h held, # committed, * committed for good, u stuck.
+static void show_event(const struct sim *sim, const struct sched_event *event)
+{
+    printf("%5u w%u", sim->step, event->worker);
+    show_attempt("SW+-C=TFX!ReckK"[event->type], &event -> at);
+    for (uint32_t i = 0; i < event->inside_count && event->type == EVENT_WORKER_LOST; i++)
+        show_attempt(event->inside[i].slot == event->crash_slot ? '*' : '?', &event->inside[i]);
+    printf(" |");
+    for (uint32_t i = 0; i < sim->actions.count; i++) {
+        const struct sched_action *action = &sim->actions.items[i];
+        if (action->type == ACTION_RUN || action->type == ACTION_TASK_STUCK)
+            show_attempt(action->type == ACTION_RUN ? '>' : 'u', &action->at);
+        else
+            printf(" %c", "wop>scukDE"[action->type]);
+        if (action->type == ACTION_SEAL || action->type == ACTION_CHECKPOINT)
+            printf("@%u", action->at.slot);
+    }
+    const uint32_t stage = sched_stage(sim->sched);
+    printf(" | %u", stage);
+    for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++) {
+        putchar(' ');
+        for (uint32_t task = 0; task < sim_task_count(&sim->options, stage, kind); task++)
+            putchar(sched_is_durable(sim->sched, stage, kind, task)
+                        ? '*'
+                        : ".rh#u"[sched_task_state(sim->sched, stage, kind, task)]);
+    }
+    putchar('\n');
+}
+
+// ---- The driver -------------------------------------------------------------------------------
+
+void sim_frames_put(struct sim *sim, struct sim_frames *frames, const struct sched_event *event)
+{
+    if (frames->count == SIM_FRAMES_MAX)
+        sim_wrong(sim, "too many frames in flight");
+    frames->items[(frames->first + frames->count++) % SIM_FRAMES_MAX] = *event;
+}
+
+struct sched_event sim_frames_take(struct sim_frames *frames)
+{
+    const struct sched_event event = frames->items[frames->first];
+    frames->first = (frames->first + 1) % SIM_FRAMES_MAX;
+    frames->count--;
+    return event;
+}
+
+bool sim_has_faults(const struct sim *sim)
+{
+    return sim->step < sim->options.fault_steps;
+}
+
+static void carry_out(struct sim *sim, const struct sched_action *action)
+{
+    if (action->type == ACTION_START_WORKER)
+        worker_start(sim, action->worker);
+    else if (action->type == ACTION_KILL_WORKER)
+        sim->worker.is_killed = true;  // it dies in a few steps
+    else if (action->type == ACTION_TASK_STUCK)
+        sim->asked[action->at.kind] |= UINT64_C(1) << action->at.task;
+    else if (action->type < ACTION_KILL_WORKER)
+        worker_send(sim, action);
+}
+
+void driver_hand_in(struct sim *sim, const struct sched_event *event)
+{
+    sim->totals->events++;
+    ledger_take_event(sim, event);
+    sched_step(sim->sched, event, &sim->actions);
+    if (sim->is_verbose)
+        show_event(sim, event);
+    ledger_take_actions(sim, event);
+    for (uint32_t i = 0; i < sim->actions.count; i++)
+        carry_out(sim, &sim->actions.items[i]);
+}
+
+// A frame may be said twice, except the loss of a worker, which takes its attempts away, and one that
+// ends a stage: frames do not name theirs, a stream brings them once.
+static void deliver(struct sim *sim, struct sim_frames *frames)
+{
+    const struct sched_event event = sim_frames_take(frames);
+    const uint32_t stage = sched_stage(sim->sched);
+    driver_hand_in(sim, &event);
+    if (event.type == EVENT_WORKER_LOST || sched_stage(sim->sched) != stage)
+        return;
+    if (!sim_chance(&sim->random, sim->options.repeat_rate))
+        return;
+    sim->totals->repeated++;
+    driver_hand_in(sim, &event);
+}
+
+// A timer finds an attempt that hangs, or one that is only slow.
+static void time_out(struct sim *sim, bool is_hasty)
+{
+    const uint32_t slot = sim_below(&sim->random, sim->worker.slot_count);
+    const struct sim_slot *at = &sim->worker.slots[slot];
+    if (!at->is_inside || (at->fate != FATE_HANG && !is_hasty))
+        return;
+    sim->totals->timeouts++;
+    sim->bad[sim->worker.stage][at->at.kind][at->at.task]++;
+    const struct sched_event event = {
+        .type = EVENT_TASK_TIMED_OUT, .worker = sim->worker.number, .at = at->at};
+    driver_hand_in(sim, &event);
+}
+
+// ---- What the driver decides ------------------------------------------------------------------
+
+// What an earlier run left behind: output in its place, map tasks in the files of checkpoints.
+static void restore(struct sim *sim, uint32_t stage, enum sched_kind kind, uint32_t task)
+{
+    const uint64_t bit = UINT64_C(1) << task;
+    const bool is_output =
+        kind == SCHED_REDUCE || (kind == SCHED_MAP && sim->options.stages[stage].reduce_count == 0);
+    sim->totals->restored++;
+    sim->restored[stage][kind] |= bit;
+    if (is_output && stage + 1 == sim->options.stage_count) {
+        sim->output |= bit;
+        sim->output_values[task] = sim->oracle_pieces[stage][task];
+    } else if (kind == SCHED_MAP && !is_output) {
+        sim->saved[stage] |= bit;
+        sim->saved_values[stage][task] = sim->oracle_maps[stage][task];
+    }
+    const struct sched_event event = {
+        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {.kind = kind, .task = task}};
+    driver_hand_in(sim, &event);
+    if (sim_chance(&sim->random, sim->options.repeat_rate))
+        driver_hand_in(sim, &event);
+}
+
+void driver_restore(struct sim *sim)
+{
+    for (uint32_t stage = 0; stage < sim->options.stage_count; stage++)
+        for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++)
+            for (uint32_t task = 0; task < sim_task_count(&sim->options, stage, kind); task++)
+                if (sim_chance(&sim->random, sim->options.restore_rates[stage][kind]))
+                    restore(sim, stage, kind, task);
+}
+
+// The driver has looked into a stuck task. Poison has so many bad records, and each excuse is for one.
+static void judge(struct sim *sim, enum sched_kind kind, uint32_t task)
+{
+    const struct sim_options *options = &sim->options;
+    const bool is_good = sim->excuse_count < options->excuses_max &&
+                         !sim_chance(&sim->random, options->condemn_rate);
+    const struct sched_event event = {.type = is_good ? EVENT_TASK_EXCUSED : EVENT_TASK_CONDEMNED,
+                                      .at = {.kind = kind, .task = task},
+                                      .code = is_good ? WEFT_OK : WEFT_DATA_LOSS};
+    sim->asked[kind] &= ~(UINT64_C(1) << task);
+    sim->excuse_count += is_good;
+    *(is_good ? &sim->totals->excused : &sim->totals->condemned) += 1;
+    if (is_good && options->poison_stage == 0 && options->poison_kind == kind &&
+        options->poison_task == task)
+        sim->poison_excuse_count++;
+    if (is_good)
+        sim->bad[0][kind][task] = 0;
+    driver_hand_in(sim, &event);
+    if (sim_chance(&sim->random, options->repeat_rate))
+        driver_hand_in(sim, &event);
+}
+
+static void judge_one(struct sim *sim)
+{
+    if (!sim_chance(&sim->random, sim->options.verdict_rate))
+        return;
+    const enum sched_kind kind = sim->asked[SCHED_SAMPLE] ? SCHED_SAMPLE : SCHED_MAP;
+    if (!sim->asked[kind])
+        return;
+    uint32_t task = sim_below(&sim->random, SIM_TASKS_MAX);
+    while (!(sim->asked[kind] >> task & 1))
+        task = (task + 1) % SIM_TASKS_MAX;
+    judge(sim, kind, task);
+}
+
+// Events that are to be ignored now: verdicts on tasks that are not stuck, and restores.
+static void talk_nonsense(struct sim *sim)
+{
+    const enum sched_event_type types[] = {EVENT_TASK_RESTORED, EVENT_TASK_EXCUSED,
+                                           EVENT_TASK_CONDEMNED};
+    const struct sched_event event = {.type = types[sim_below(&sim->random, 3)],
+                                      .stage = sim_below(&sim->random, SIM_STAGES_MAX + 1),
+                                      .at = {.kind = sim_below(&sim->random, SCHED_KIND_COUNT),
+                                             .task = sim_below(&sim->random, SIM_TASKS_MAX)},
+                                      .code = WEFT_DATA_LOSS};
+    if (!(sim->ledger.stuck[event.at.kind] >> event.at.task & 1))
+        driver_hand_in(sim, &event);
+}
+
+static void decide(struct sim *sim)
+{
+    if (sim->asked[SCHED_SAMPLE] | sim->asked[SCHED_MAP])
+        judge_one(sim);
+    if (sim_chance(&sim->random, sim->options.checkpoint_rate)) {
+        const struct sched_event event = {.type = EVENT_CHECKPOINT};
+        driver_hand_in(sim, &event);
+    }
+    if (sim_chance(&sim->random, sim->options.nonsense_rate))
+        talk_nonsense(sim);
+}
+
+// ---- Steps ------------------------------------------------------------------------------------
+
+static void strike(struct sim *sim)
+{
+    struct sim_random *random = &sim->random;
+    if (sim_chance(random, sim->options.kill_rate) && sim->worker.is_alive) {
+        sim->outside_kill_count++;
+        worker_die(sim, SCHED_NO_SLOT);
+    }
+    if (sim_chance(random, sim->options.hasty_rate) && sim->worker.is_alive)
+        time_out(sim, true);
+    if (sim_chance(random, sim->options.worker_failed_rate) && sim->worker.is_alive) {
+        const struct sched_event event = {.type = EVENT_WORKER_FAILED,
+                                          .worker = sim->worker.number,
+                                          .code = WEFT_RESOURCE_EXHAUSTED};
+        sim_frames_put(sim, &sim->frames, &event);
+    }
+    if (sim_chance(random, sim->options.cancel_rate) && !sched_is_over(sim->sched)) {
+        const struct sched_event event = {.type = EVENT_CANCEL, .code = WEFT_CANCELLED};
+        driver_hand_in(sim, &event);
+    }
+}
+
+static void go_on_in_a_slot(struct sim *sim)
+{
+    const uint32_t first = sim_below(&sim->random, sim->worker.slot_count);
+    for (uint32_t i = 0; i < sim->worker.slot_count; i++) {
+        const uint32_t slot = (first + i) % sim->worker.slot_count;
+        if (worker_slot_can_go_on(sim, slot))
+            return worker_go_on(sim, slot);
+    }
+}
+
+bool driver_is_waiting(const struct sim *sim)
+{
+    if (sim->frames.count > 0 || sim->worker.inbox_count > 0)
+        return true;
+    if (sim->worker.is_alive && sim->worker.is_killed)
+        return true;
+    if (sim->asked[SCHED_SAMPLE] | sim->asked[SCHED_MAP])
+        return true;
+    for (uint32_t i = 0; i < sim->worker.slot_count && sim->worker.is_alive; i++)
+        if (sim->worker.slots[i].is_inside || sim->worker.slots[i].queue_count > 0)
+            return true;
+    return false;
+}
+
+void driver_step(struct sim *sim)
+{
+    const uint32_t *weights = sim->options.weights;
+    if (sim_has_faults(sim))
+        strike(sim);
+    if (!sched_is_over(sim->sched))
+        decide(sim);
+    if (sim->worker.is_killed && sim_chance(&sim->random, 200))
+        worker_die(sim, SCHED_NO_SLOT);
+    if (sched_is_over(sim->sched))
+        return;
+    uint32_t pick = sim_below(&sim->random, weights[0] + weights[1] + weights[2] + weights[3]);
+    uint32_t going = 0;
+    while (pick >= weights[going])
+        pick -= weights[going++];
+    if (going == GOING_COMMANDS && sim->worker.inbox_count > 0)
+        worker_receive(sim);
+    else if (going == GOING_SLOTS)
+        go_on_in_a_slot(sim);
+    else if (going == GOING_FRAMES && sim->frames.count > 0)
+        deliver(sim, &sim->frames);
+    else if (going == GOING_TIMERS && sim->worker.is_alive)
+        time_out(sim, false);
+    const bool is_noticed =
+        !sim->ledger.is_started || sim->stale.items[sim->stale.first].worker != sim->ledger.worker;
+    if (sim->stale.count > 0 && is_noticed && sim_chance(&sim->random, 100)) {
+        sim->totals->stale++;
+        deliver(sim, &sim->stale);
+    }
+}
+
+// What is still in flight must not wake up a job that is over.
+void driver_drain(struct sim *sim)
+{
+    while (sim->frames.count > 0)
+        deliver(sim, &sim->frames);
+    for (uint32_t type = EVENT_CANCEL; type <= EVENT_CHECKPOINTED; type++) {
+        const struct sched_event event = {
+            .type = type, .worker = sim->ledger.worker, .code = WEFT_CANCELLED};
+        driver_hand_in(sim, &event);
+    }
+}
