@@ -140,6 +140,21 @@ static weft_err open_at(uint64_t offset, bool checks_blocks)
     return err;
 }
 
+static void compare_indexes(const struct run_index *found, const struct run_index *written)
+{
+    assert_int_equal(found->run_count, written->run_count);
+    assert_int_equal(found->range_count, written->range_count);
+    assert_int_equal(found->has_mixed, written->has_mixed);
+    assert_int_equal(found->task_count, written->task_count);
+    assert_memory_equal(found->tasks, written->tasks, written->task_count * sizeof *found->tasks);
+    for (uint32_t i = 0; i < found->run_count; i++) {
+        assert_int_equal(found->runs[i].level, written->runs[i].level);
+        assert_int_equal(found->runs[i].size, written->runs[i].size);
+        assert_int_equal(found->runs[i].pair_count, written->runs[i].pair_count);
+        compare_runs(&found->runs[i], &written->runs[i]);
+    }
+}
+
 static void what_was_written_is_found_by_another(void **state)
 {
     (void)state;
@@ -147,42 +162,27 @@ static void what_was_written_is_found_by_another(void **state)
         uint64_t random = seed;
         struct spill spill;
         struct run runs[6];
-        uint32_t tasks[40], task_count = 0;
-        const uint32_t run_count = (uint32_t)random_below(&random, 6);
+        uint32_t tasks[40];
+        struct run_index written = {.runs = runs, .tasks = tasks, .range_count = RANGES}, *found;
+        written.has_mixed = seed % 2;
         expect(file_remove(path));
         expect(spill_create_named(&spill, path));
         assert_int_equal(spill_create_named(&(struct spill){0}, path), WEFT_ALREADY_EXISTS);
-        for (uint32_t i = 0; i < run_count; i++) {
-            runs[i] = write_run(&spill, &random, random_below(&random, 30));
-            runs[i].level = (uint32_t)random_below(&random, 4);
+        for (size_t left = random_below(&random, 6); left > 0; left--) {
+            struct run *run = &runs[written.run_count++];
+            *run = write_run(&spill, &random, random_below(&random, 30));
+            run->level = (uint32_t)random_below(&random, 4);
         }
-        for (uint32_t task = 0; task_count < random_below(&random, 40);) {
-            task += 1 + (uint32_t)random_below(&random, 100000);
-            tasks[task_count++] = task;
-        }
+        uint32_t task = 0;
+        for (size_t left = random_below(&random, 40); left > 0; left--)
+            tasks[written.task_count++] = task += 1 + (uint32_t)random_below(&random, 100000);
         const uint64_t offset = spill.size;
-        const struct run_index written = {.runs = runs,
-                                          .run_count = run_count,
-                                          .tasks = tasks,
-                                          .task_count = task_count,
-                                          .range_count = RANGES,
-                                          .has_mixed = seed % 2};
         expect(run_index_write(&spill, &written, identity));
-        struct run_index *found;
         expect(run_index_open(&found, path, offset, identity, seed % 3 == 0));
-        assert_int_equal(found->run_count, run_count);
-        assert_int_equal(found->range_count, RANGES);
-        assert_int_equal(found->has_mixed, written.has_mixed);
-        assert_int_equal(found->task_count, task_count);
-        assert_memory_equal(found->tasks, tasks, task_count * sizeof *tasks);
-        for (uint32_t i = 0; i < run_count; i++) {
-            assert_int_equal(found->runs[i].level, runs[i].level);
-            assert_int_equal(found->runs[i].size, runs[i].size);
-            assert_int_equal(found->runs[i].pair_count, runs[i].pair_count);
-            compare_runs(&found->runs[i], &runs[i]);
-            run_fini(&runs[i]);
-        }
+        compare_indexes(found, &written);
         run_index_close(found);
+        for (uint32_t i = 0; i < written.run_count; i++)
+            run_fini(&runs[i]);
         spill_close(&spill);
     }
 }
