@@ -1,0 +1,124 @@
+// streaming: the words behind `hadoop jar hadoop-streaming.jar`, understood as Hadoop 3 does, for
+// `weft streaming`. Every option and every property is either understood or refused by its name.
+//
+//   words --streaming_parse--> struct streaming_options --streaming_spell_job--> words of command_job
+//
+// Properties (-D name=value) come in three kinds: those that change the result, which are in
+// streaming_property.c or refused; those that cannot (memory, names, queues), which are accepted; and the
+// scripts' own. All of them reach the commands as variables. Pure, but for what the caller does with
+// files. Thread: any, one owner.
+#ifndef LANG_STREAMING_H
+#define LANG_STREAMING_H
+
+#include "base/args.h"
+#include "base/err.h"
+
+// NULL-terminated; grows by streaming_push.
+struct streaming_list {
+    char **items;
+    size_t count, capacity;
+};
+
+struct streaming_property {
+    char *name, *value;  // by its newer name
+    char *given;         // as it was spelled
+};
+
+enum streaming_input {
+    STREAMING_LINES,       // TextInputFormat
+    STREAMING_KEY_VALUES,  // KeyValueTextInputFormat: a line is key and value
+    STREAMING_N_LINES,     // NLineInputFormat: a task for every N lines
+};
+
+enum streaming_codec { STREAMING_PLAIN, STREAMING_GZIP, STREAMING_ZSTD };
+
+struct streaming_options {
+    bool wants_help;  // nothing else was checked
+
+    struct streaming_list inputs;       // paths and patterns, one per word, "file:" taken off
+    struct streaming_list files;        // to lie where commands run: PATH or PATH#NAME
+    struct streaming_list environment;  // -cmdenv: NAME=value
+    struct streaming_list own;          // options of `weft run`, written long, each one word
+    char *output;
+    struct streaming_property *properties;  // each name once, the last value
+    size_t property_count, property_capacity;
+
+    // Commands as given. NULL: pairs are passed on (for map: the offset of a line is its key).
+    char *map, *combine, *reduce;
+    bool is_aggregate;  // the built-in reducer, and combiner
+    uint32_t reducers;  // 0: the output of map is the output
+
+    enum streaming_input input;
+    uint32_t lines_per_task;          // N_LINES
+    bool has_keys;                    // the mapper is told the key of a record, too
+    bool is_recursive;                // directories below input directories
+    uint64_t block_bytes, split_min;  // 0: Hadoop's default
+    const char *record_delimiter;     // NULL: line ends; borrowed, as are all texts below
+
+    const char *key_value_separator;  // KEY_VALUES: where a line is cut; one character
+    const char *map_input_separator;  // between key and value at the mapper's standard input
+    const char *map_separator;        // where a mapper's line is cut
+    uint32_t map_key_fields;
+    const char *reduce_input_separator;
+    const char *reduce_separator;  // where a reducer's line is cut
+    uint32_t reduce_key_fields;
+    const char *output_separator;  // what is written between key and value; may be ""
+
+    bool partitions_by_fields;      // KeyFieldBasedPartitioner
+    const char *partition_options;  // "-k1,2"; "": the whole key
+    bool compares_by_fields;        // KeyFieldBasedComparator
+    const char *compare_options;    // "-k1,1 -k2,2nr"; ""
+    const char *key_separator;      // between the fields of a key, for both
+
+    bool ignores_exit_codes;
+    bool is_lazy;  // no part without a line
+    enum streaming_codec codec;
+    uint32_t max_attempts;  // 0: not said
+
+    char *room;  // of partition_options when made up
+};
+
+// Understands the words into an empty struct. `own` is the table of `weft run`: what is written with two
+// dashes and is no option of Hadoop's may be one of these; NULL: none. Wrong usage is INVALID_ARGUMENT; what Weft cannot do as
+// Hadoop does is UNIMPLEMENTED, naming the option or property and what to do instead. streaming_fini in
+// every case.
+MUST_CHECK weft_err streaming_parse(struct streaming_options *options, char *const *words,
+                                    size_t count, const struct args_option *own);
+void streaming_fini(struct streaming_options *options);
+
+// Appends a copy.
+MUST_CHECK weft_err streaming_push(struct streaming_list *list, const char *text);
+void streaming_drop(struct streaming_list *list);
+
+// The value of a property by its newer name; NULL when it was not given.
+const char *streaming_get(const struct streaming_options *options, const char *name);
+
+// Letters of command_job beyond those of lang/command.h that a streaming job uses.
+enum {
+    STREAMING_HADOOP = 'H',  // flag: Hadoop's text; \r ends a line too, every output line is cut
+                             // and joined by the output separator, a reducer without input is
+                             // run and its output dropped, commands are split as Hadoop does
+    STREAMING_REDUCE_INPUT = 'i',   // between key and value at the reducer's standard input
+    STREAMING_REDUCE_FIELDS = 'f',  // how many fields of a reducer's line are the key
+    STREAMING_REDUCE_CUT = 'R',     // between them
+    STREAMING_OUTPUT_JOIN = 'O',    // between key and value in the output
+    STREAMING_MAP_INPUT = 'I',      // between key and value at the mapper's standard input
+    STREAMING_OFFSETS = 'N',    // flag: the key of a record is its offset, and the mapper is told
+    STREAMING_KEY_VALUE = 'V',  // a record is key and value, cut at this
+    STREAMING_KEY_SEPARATOR =
+        'F',                   // between the fields of a key, for COMMAND_PARTITION and _COMPARE
+    STREAMING_ANY_EXIT = 'x',  // flag: exit codes do not count
+};
+
+// Spells the job's own words, for args_parse_job. `directory` is where the commands run, NULL: here.
+MUST_CHECK weft_err streaming_spell_job(const struct streaming_options *options,
+                                        const char *directory, struct streaming_list *words);
+
+// The variables that follow from the options: properties, then -cmdenv, in that order.
+MUST_CHECK weft_err streaming_list_variables(const struct streaming_options *options,
+                                             struct streaming_list *variables);
+
+// The help of `weft streaming`.
+void streaming_format_help(struct buf *buf);
+
+#endif

@@ -1,0 +1,179 @@
+// A streaming job as the words of command_job, and the variables its commands see.
+
+#include "lang/streaming.h"
+
+#include <stdlib.h>
+
+#include "lang/command.h"
+
+// Collects words; fails once.
+struct spelling {
+    struct streaming_list *words;
+    weft_err err;
+};
+
+static void put(struct spelling *spelling, const char *text)
+{
+    if (!spelling->err)
+        spelling->err = streaming_push(spelling->words, text);
+}
+
+static void put_flag(struct spelling *spelling, char letter, bool is_set)
+{
+    if (is_set)
+        put(spelling, (char[]){'-', letter, 0});
+}
+
+static void put_text(struct spelling *spelling, char letter, const char *text)
+{
+    put_flag(spelling, letter, true);
+    put(spelling, text);
+}
+
+static void put_format(struct spelling *spelling, char letter, const char *format, const char *text)
+{
+    struct buf joined = {0};
+    buf_append_text(&joined, format);
+    buf_append_text(&joined, text);
+    if (joined.has_failed && !spelling->err)
+        spelling->err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    put_text(spelling, letter, buf_text(&joined));
+    buf_fini(&joined);
+}
+
+static void put_count(struct spelling *spelling, char letter, uint32_t count)
+{
+    struct buf text = {0};
+    buf_format(&text, "%u", count);
+    put_text(spelling, letter, buf_text(&text));
+    buf_fini(&text);
+}
+
+// A separator that is not the default.
+static void put_separator(struct spelling *spelling, char letter, const char *separator)
+{
+    if (strcmp(separator, "\t") != 0)
+        put_text(spelling, letter, separator);
+}
+
+static void put_commands(struct spelling *spelling, const struct streaming_options *options)
+{
+    put_text(spelling, COMMAND_MAP, options->map ? options->map : "");
+    if (options->reducers == 0)
+        return;
+    if (options->combine)
+        put_text(spelling, COMMAND_COMBINE, options->combine);
+    put_text(spelling, COMMAND_REDUCE,
+             options->is_aggregate ? "aggregate"
+             : options->reduce     ? options->reduce
+                                   : "");
+}
+
+static void put_input(struct spelling *spelling, const struct streaming_options *options)
+{
+    // Whoever passes lines on passes their keys on.
+    const bool has_keys = options->has_keys || !options->map;
+    if (options->input == STREAMING_KEY_VALUES && has_keys)
+        put_text(spelling, STREAMING_KEY_VALUE, (char[]){options->key_value_separator[0], 0});
+    else
+        put_flag(spelling, STREAMING_OFFSETS, has_keys);
+    put_separator(spelling, STREAMING_MAP_INPUT, options->map_input_separator);
+}
+
+static void put_keys(struct spelling *spelling, const struct streaming_options *options)
+{
+    // Offsets are numbers: ordered and scattered as such.
+    const bool has_numbers = !options->map && options->input != STREAMING_KEY_VALUES;
+    if (options->map_key_fields != 1)
+        put_count(spelling, COMMAND_KEY_FIELDS, options->map_key_fields);
+    put_separator(spelling, COMMAND_SEPARATOR, options->map_separator);
+    put_separator(spelling, STREAMING_KEY_SEPARATOR, options->key_separator);
+    if (options->reducers == 0)
+        return;
+    if (options->partitions_by_fields)
+        put_format(spelling, COMMAND_PARTITION, "fields:", options->partition_options);
+    else
+        put_text(spelling, COMMAND_PARTITION, has_numbers ? "offset" : "hash");
+    if (options->compares_by_fields)
+        put_text(spelling, COMMAND_COMPARE, options->compare_options);
+    else if (has_numbers)
+        put_text(spelling, COMMAND_COMPARE, "-n");
+}
+
+static void put_output(struct spelling *spelling, const struct streaming_options *options)
+{
+    put_separator(spelling, STREAMING_REDUCE_INPUT, options->reduce_input_separator);
+    if (options->reduce_key_fields != 1)
+        put_count(spelling, STREAMING_REDUCE_FIELDS, options->reduce_key_fields);
+    put_separator(spelling, STREAMING_REDUCE_CUT, options->reduce_separator);
+    put_separator(spelling, STREAMING_OUTPUT_JOIN, options->output_separator);
+    put_flag(spelling, STREAMING_ANY_EXIT, options->ignores_exit_codes);
+}
+
+weft_err streaming_spell_job(const struct streaming_options *options, const char *directory,
+                             struct streaming_list *words)
+{
+    struct spelling spelling = {.words = words};
+    put_flag(&spelling, STREAMING_HADOOP, true);
+    put_commands(&spelling, options);
+    put_input(&spelling, options);
+    put_keys(&spelling, options);
+    put_output(&spelling, options);
+    if (directory)
+        put_text(&spelling, COMMAND_DIRECTORY, directory);
+    struct streaming_list variables = {0};
+    if (!spelling.err)
+        spelling.err = streaming_list_variables(options, &variables);
+    for (size_t i = 0; i < variables.count; i++)
+        put_text(&spelling, COMMAND_ENVIRONMENT, variables.items[i]);
+    streaming_drop(&variables);
+    return spelling.err;
+}
+
+// ---- Variables -----------------------------------------------------------------------------------------
+
+// A property's name with everything but letters and digits as '_'.
+static void append_variable(struct buf *buf, const char *name, const char *value)
+{
+    for (; *name; name++) {
+        const bool is_plain = (*name >= '0' && *name <= '9') || (*name >= 'a' && *name <= 'z') ||
+                              (*name >= 'A' && *name <= 'Z');
+        buf_append(buf, is_plain ? name : "_", 1);
+    }
+    buf_append_text(buf, "=");
+    buf_append_text(buf, value);
+}
+
+static weft_err push_variable(struct streaming_list *variables, const char *name, const char *value)
+{
+    struct buf text = {0};
+    append_variable(&text, name, value);
+    const weft_err err = text.has_failed
+                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the variables")
+                             : streaming_push(variables, buf_text(&text));
+    buf_fini(&text);
+    return err;
+}
+
+weft_err streaming_list_variables(const struct streaming_options *options,
+                                  struct streaming_list *variables)
+{
+    struct buf count = {0};
+    buf_format(&count, "%u", options->reducers);
+    weft_err err = push_variable(variables, "mapreduce.job.reduces", buf_text(&count));
+    if (!err)
+        err = push_variable(variables, "mapreduce.job.maps", "1");
+    if (!err && !streaming_get(options, "mapreduce.job.name"))
+        err = push_variable(variables, "mapreduce.job.name", "streaming");
+    for (size_t i = 0; !err && i < options->property_count; i++) {
+        const struct streaming_property *property = &options->properties[i];
+        const bool is_ours = strcmp(property->name, "mapreduce.job.reduces") == 0 ||
+                             strcmp(property->name, "mapreduce.job.maps") == 0;
+        if (!is_ours)
+            err = push_variable(variables, property->name, property->value);
+    }
+    for (size_t i = 0; !err && i < options->environment.count; i++)
+        err = streaming_push(variables, options->environment.items[i]);
+    buf_fini(&count);
+    return err;
+}
