@@ -55,9 +55,7 @@ struct streaming_options {
     uint64_t block_bytes, split_min;  // 0: Hadoop's default
     const char *record_delimiter;     // NULL: line ends; borrowed, as are all texts below
 
-    const char *key_value_separator;  // KEY_VALUES: where a line is cut; one character
-    const char *map_input_separator;  // between key and value at the mapper's standard input
-    const char *map_separator;        // where a mapper's line is cut
+    const char *map_separator;  // where a mapper's line is cut
     uint32_t map_key_fields;
     const char *reduce_input_separator;
     const char *reduce_separator;  // where a reducer's line is cut
@@ -93,32 +91,12 @@ void streaming_drop(struct streaming_list *list);
 // The value of a property by its newer name; NULL when it was not given.
 const char *streaming_get(const struct streaming_options *options, const char *name);
 
-// Letters of command_job beyond those of lang/command.h that a streaming job uses.
-enum {
-    STREAMING_HADOOP = 'H',  // flag: Hadoop's text; \r ends a line too, every output line is cut
-                             // and joined by the output separator, a reducer without input is
-                             // run and its output dropped, commands are split as Hadoop does
-    STREAMING_REDUCE_INPUT = 'i',   // between key and value at the reducer's standard input
-    STREAMING_REDUCE_FIELDS = 'f',  // how many fields of a reducer's line are the key
-    STREAMING_REDUCE_CUT = 'R',     // between them
-    STREAMING_OUTPUT_JOIN = 'O',    // between key and value in the output
-    STREAMING_MAP_INPUT = 'I',      // between key and value at the mapper's standard input
-    STREAMING_OFFSETS = 'N',    // flag: the key of a record is its offset, and the mapper is told
-    STREAMING_KEY_VALUE = 'V',  // a record is key and value, cut at this
-    STREAMING_KEY_SEPARATOR =
-        'F',                   // between the fields of a key, for COMMAND_PARTITION and _COMPARE
-    STREAMING_ANY_EXIT = 'x',  // flag: exit codes do not count
-};
-
-// Spells the job's own words, for args_parse_job. `directory` is where the commands run, NULL: here.
+// Spells the job's own words (lang/command.h), for args_parse_job. `directory` is where the commands run, NULL: here.
 MUST_CHECK weft_err streaming_spell_job(const struct streaming_options *options,
                                         const char *directory, struct streaming_list *words);
 
 // The variables that follow from the options: properties, then -cmdenv, in that order.
 MUST_CHECK weft_err streaming_list_variables(const struct streaming_options *options,
                                              struct streaming_list *variables);
-
-// The help of `weft streaming`.
-void streaming_format_help(struct buf *buf);
 
 #endif

@@ -49,11 +49,17 @@ static void put_count(struct spelling *spelling, char letter, uint32_t count)
     buf_fini(&text);
 }
 
-// A separator that is not the default.
-static void put_separator(struct spelling *spelling, char letter, const char *separator)
+// A separator, where it is not what command_job takes by default. Backslashes have a meaning there.
+static void put_separator(struct spelling *spelling, char letter, const char *separator,
+                          const char *by_default)
 {
-    if (strcmp(separator, "\t") != 0)
-        put_text(spelling, letter, separator);
+    struct buf escaped = {0};
+    if (strcmp(separator, by_default) == 0)
+        return;
+    for (; *separator; separator++)
+        buf_append(&escaped, *separator == '\\' ? "\\\\" : separator, *separator == '\\' ? 2 : 1);
+    put_text(spelling, letter, buf_text(&escaped));
+    buf_fini(&escaped);
 }
 
 static void put_commands(struct spelling *spelling, const struct streaming_options *options)
@@ -72,29 +78,26 @@ static void put_commands(struct spelling *spelling, const struct streaming_optio
 static void put_input(struct spelling *spelling, const struct streaming_options *options)
 {
     // Whoever passes lines on passes their keys on.
-    const bool has_keys = options->has_keys || !options->map;
-    if (options->input == STREAMING_KEY_VALUES && has_keys)
-        put_text(spelling, STREAMING_KEY_VALUE, (char[]){options->key_value_separator[0], 0});
-    else
-        put_flag(spelling, STREAMING_OFFSETS, has_keys);
-    put_separator(spelling, STREAMING_MAP_INPUT, options->map_input_separator);
+    if (options->has_keys || !options->map)
+        put_text(spelling, COMMAND_INPUT,
+                 options->input == STREAMING_KEY_VALUES ? "pairs" : "offset");
 }
 
 static void put_keys(struct spelling *spelling, const struct streaming_options *options)
 {
-    // Offsets are numbers: ordered and scattered as such.
     const bool has_numbers = !options->map && options->input != STREAMING_KEY_VALUES;
     if (options->map_key_fields != 1)
         put_count(spelling, COMMAND_KEY_FIELDS, options->map_key_fields);
-    put_separator(spelling, COMMAND_SEPARATOR, options->map_separator);
-    put_separator(spelling, STREAMING_KEY_SEPARATOR, options->key_separator);
+    put_separator(spelling, COMMAND_SEPARATOR, options->map_separator, "\t");
     if (options->reducers == 0)
         return;
+    put_separator(spelling, COMMAND_FIELD_SEPARATOR, options->key_separator,
+                  options->map_separator);
     if (options->partitions_by_fields)
         put_format(spelling, COMMAND_PARTITION, "fields:", options->partition_options);
     else
-        put_text(spelling, COMMAND_PARTITION, has_numbers ? "offset" : "hash");
-    if (options->compares_by_fields)
+        put_text(spelling, COMMAND_PARTITION, "hash");
+    if (options->compares_by_fields && *options->compare_options)
         put_text(spelling, COMMAND_COMPARE, options->compare_options);
     else if (has_numbers)
         put_text(spelling, COMMAND_COMPARE, "-n");
@@ -102,19 +105,22 @@ static void put_keys(struct spelling *spelling, const struct streaming_options *
 
 static void put_output(struct spelling *spelling, const struct streaming_options *options)
 {
-    put_separator(spelling, STREAMING_REDUCE_INPUT, options->reduce_input_separator);
-    if (options->reduce_key_fields != 1)
-        put_count(spelling, STREAMING_REDUCE_FIELDS, options->reduce_key_fields);
-    put_separator(spelling, STREAMING_REDUCE_CUT, options->reduce_separator);
-    put_separator(spelling, STREAMING_OUTPUT_JOIN, options->output_separator);
-    put_flag(spelling, STREAMING_ANY_EXIT, options->ignores_exit_codes);
+    if (options->reducers > 0) {
+        put_separator(spelling, COMMAND_REDUCE_SEPARATOR, options->reduce_input_separator,
+                      options->map_separator);
+        if (options->reduce_key_fields != 1)
+            put_count(spelling, COMMAND_REDUCE_KEY_FIELDS, options->reduce_key_fields);
+        put_separator(spelling, COMMAND_REDUCE_OUT_SEPARATOR, options->reduce_separator, "\t");
+    }
+    put_separator(spelling, COMMAND_OUTPUT_SEPARATOR, options->output_separator, "\t");
+    put_flag(spelling, COMMAND_ANY_EXIT, options->ignores_exit_codes);
 }
 
 weft_err streaming_spell_job(const struct streaming_options *options, const char *directory,
                              struct streaming_list *words)
 {
     struct spelling spelling = {.words = words};
-    put_flag(&spelling, STREAMING_HADOOP, true);
+    put_flag(&spelling, COMMAND_HADOOP, true);
     put_commands(&spelling, options);
     put_input(&spelling, options);
     put_keys(&spelling, options);

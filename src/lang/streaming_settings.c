@@ -255,13 +255,10 @@ static weft_err settle_separators(struct streaming_options *options)
         const char *name;
         const char **to;
     } all[] = {
-        {"stream.map.input.field.separator", &options->map_input_separator},
         {"stream.map.output.field.separator", &options->map_separator},
         {"stream.reduce.input.field.separator", &options->reduce_input_separator},
         {"stream.reduce.output.field.separator", &options->reduce_separator},
         {"mapreduce.map.output.key.field.separator", &options->key_separator},
-        {"mapreduce.input.keyvaluelinerecordreader.key.value.separator",
-         &options->key_value_separator},
     };
     weft_err err = WEFT_OK;
     for (size_t i = 0; !err && i < sizeof all / sizeof *all; i++)
@@ -273,6 +270,9 @@ static weft_err settle_separators(struct streaming_options *options)
     if (!err)
         err = get_count(options, "stream.num.reduce.output.key.fields", FIELDS_MAX,
                         &options->reduce_key_fields);
+    // None is one, for Hadoop: it looks for a separator before it counts.
+    options->map_key_fields += options->map_key_fields == 0;
+    options->reduce_key_fields += options->reduce_key_fields == 0;
     return err;
 }
 
@@ -316,14 +316,16 @@ static weft_err settle_compare(struct streaming_options *options)
     return WEFT_OK;
 }
 
-// The key of a line that nobody maps is a number, which Hadoop cannot hand to a command as text.
+// The key of a line that nobody maps is a number, which Hadoop cannot hand to a command as text, and which
+// it scatters as such.
 static weft_err check_identity(const struct streaming_options *options)
 {
     const bool has_numbers = !options->map && options->input != STREAMING_KEY_VALUES;
     const bool has_command = options->reduce || options->combine || options->is_aggregate;
-    if (!has_numbers || !has_command)
+    if (!has_numbers || (!has_command && options->reducers <= 1))
         return WEFT_OK;
-    return streaming_refuse("a reducer behind lines that no command maps",
+    return streaming_refuse(has_command ? "a reducer behind lines that no command maps"
+                                        : "more than one part of lines that no command maps",
                             "-mapper cat, or -inputformat KeyValueTextInputFormat");
 }
 
@@ -349,6 +351,9 @@ static weft_err check_expected(const struct streaming_options *options, const ch
         {"stream.map.output", "text", "commands that read and write lines"},
         {"stream.reduce.input", "text", "commands that read and write lines"},
         {"stream.reduce.output", "text", "commands that read and write lines"},
+        {"stream.map.input.field.separator", "\t", "cut at the TAB in the mapper"},
+        {"mapreduce.input.keyvaluelinerecordreader.key.value.separator", "\t",
+         "plain lines, and cut them in the mapper"},
         {"stream.stderr.reporter.prefix", "reporter:",
          "leave it out; counters are told by "
          "reporter:counter:GROUP,NAME,N"},

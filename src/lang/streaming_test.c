@@ -383,13 +383,18 @@ static void a_job_is_spelled_in_letters(void **unused)
     understand(BASE "-reducer NONE");
     assert_spelled(NULL, "[-H] [-m] [cat]");
     understand("-input i -output o");
-    assert_spelled(NULL, "[-H] [-m] [] [-r] [] [-N] [-p] [offset] [-o] [-n]");
+    assert_spelled(NULL, "[-H] [-m] [] [-r] [] [-I] [offset] [-p] [hash] [-o] [-n]");
     understand("-D stream.num.map.output.key.fields=2 -D stream.non.zero.exit.is.failure=false "
                "-D mapreduce.output.textoutputformat.separator= " BASE
                "-combiner c -partitioner " LIBRARY "KeyFieldBasedPartitioner");
     assert_spelled(NULL, "[-H] [-m] [cat] [-c] [c] [-r] [] [-k] [2] [-p] [fields:] [-O] [] [-x]");
+    understand(
+        "-D stream.map.output.field.separator=\\ -D stream.reduce.output.field.separator=. " BASE
+        "-reducer x");
+    assert_spelled(NULL, "[-H] [-m] [cat] [-r] [x] [-s] [\\\\] [-t] [\t] [-p] [hash] [-i] [\t] "
+                         "[-R] [.]");
     understand(BASE "-inputformat KeyValueTextInputFormat -reducer aggregate");
-    assert_spelled(NULL, "[-H] [-m] [cat] [-r] [aggregate] [-V] [\t] [-p] [hash]");
+    assert_spelled(NULL, "[-H] [-m] [cat] [-r] [aggregate] [-I] [pairs] [-p] [hash]");
 }
 
 static void properties_become_variables(void **unused)

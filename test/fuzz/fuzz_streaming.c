@@ -1,0 +1,59 @@
+// Fuzzes the words of a streaming job: each line of an input is a word. What was understood must make
+// words that command_job's letters can be read from again, and refused words must have a sentence.
+#include "lang/streaming.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "lang/streaming_inputs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORDS_MAX = 64 };
+
+static void check_words(const struct streaming_options *options)
+{
+    struct streaming_list words = {0}, patterns = {0};
+    if (streaming_spell_job(options, "/work", &words) == WEFT_OK) {
+        // Letters and values alternate, but for the two flags.
+        for (size_t i = 0; i < words.count; i++) {
+            const char *word = words.items[i];
+            ASSERT(word[0] == '-' && word[1] && !word[2]);
+            if (word[1] != 'H' && word[1] != 'x')
+                ASSERT(++i < words.count);
+        }
+        ASSERT(words.items[words.count] == NULL);
+    }
+    streaming_drop(&words);
+    for (size_t i = 0; i < options->inputs.count; i++) {
+        if (streaming_expand_braces(options->inputs.items[i], &patterns) == WEFT_OK)
+            for (size_t j = 0; j < patterns.count; j++)
+                ASSERT(!strchr(patterns.items[j], '{'));
+        streaming_drop(&patterns);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct args_option own[] = {
+        {1, 'n', "slots", "N", NULL}, {2, 0, "force", NULL, NULL}, {0}};
+    char *text = malloc(size + 1), *words[WORDS_MAX];
+    struct streaming_options options;
+    size_t count = 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    for (char *at = text; at && count < WORDS_MAX;) {
+        words[count++] = at;
+        at = strchr(at, '\n');
+        if (at)
+            *at++ = 0;
+    }
+    const weft_err err = streaming_parse(&options, words, count, own);
+    ASSERT(err == WEFT_OK || err == WEFT_INVALID_ARGUMENT || err == WEFT_UNIMPLEMENTED);
+    ASSERT(err == WEFT_OK || *err_text());
+    if (!err && !options.wants_help)
+        check_words(&options);
+    streaming_fini(&options);
+    free(text);
+    return 0;
+}
