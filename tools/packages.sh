@@ -1,5 +1,5 @@
 #!/bin/sh
-# packages.sh run|test|bench: makes sure that the Debian packages for a purpose are installed.
+# packages.sh run|test|bench|oracle: makes sure that the Debian packages for a purpose are installed.
 #
 # Says nothing when all are there. Otherwise installs the missing ones with apt-get, as root or
 # through a sudo that asks no password; or prints the one line to type, and fails.
@@ -10,13 +10,15 @@ run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev libprotobuf-c-dev 
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
       python3 shellcheck"
 bench="$run python3 python3-venv"
+oracle="default-jre-headless maven python3" # Hadoop itself, for test/streaming/record
 
 case ${1:-} in
 run) wanted=$run ;;
 test) wanted=$test ;;
 bench) wanted=$bench ;;
+oracle) wanted=$oracle ;;
 *)
-    echo "usage: tools/packages.sh run|test|bench" >&2
+    echo "usage: tools/packages.sh run|test|bench|oracle" >&2
     exit 2
     ;;
 esac

@@ -11,7 +11,6 @@ for line in sys.stdin:
 sys.stderr.write("reporter:counter:Words,broken\n")
 sys.stderr.write("reporter:counter:Words,broken,many\n")
 sys.stderr.write("reporter:counter:Words,broken,1,2\n")
-sys.stderr.write("reporter:counter: Odd group , odd name ,7\n")
 sys.stderr.write("reporter:counter:Words,less,-3\n")
 sys.stderr.write("reporter:nonsense\n")
 sys.stderr.write("reporter:counter:Words,last,5")
