@@ -243,10 +243,11 @@ static struct streaming_property *find_property(const struct streaming_options *
     return NULL;
 }
 
+// A value that is empty gets lost on Hadoop's way to the tasks.
 const char *streaming_get(const struct streaming_options *options, const char *name)
 {
     const struct streaming_property *property = find_property(options, name);
-    return property ? property->value : NULL;
+    return property && *property->value ? property->value : NULL;
 }
 
 static weft_err refuse_property(const char *given, const char *newer)

@@ -60,7 +60,7 @@ struct streaming_options {
     const char *reduce_input_separator;
     const char *reduce_separator;  // where a reducer's line is cut
     uint32_t reduce_key_fields;
-    const char *output_separator;  // what is written between key and value; may be ""
+    const char *output_separator;  // what is written between key and value
 
     bool partitions_by_fields;      // KeyFieldBasedPartitioner
     const char *partition_options;  // "-k1,2"; "": the whole key
@@ -88,7 +88,7 @@ void streaming_fini(struct streaming_options *options);
 MUST_CHECK weft_err streaming_push(struct streaming_list *list, const char *text);
 void streaming_drop(struct streaming_list *list);
 
-// The value of a property by its newer name; NULL when it was not given.
+// The value of a property by its newer name; NULL when it was not given, or is empty.
 const char *streaming_get(const struct streaming_options *options, const char *name);
 
 // Spells the job's own words (lang/command.h), for args_parse_job. `directory` is where the commands run, NULL: here.

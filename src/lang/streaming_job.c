@@ -175,7 +175,7 @@ weft_err streaming_list_variables(const struct streaming_options *options,
         const struct streaming_property *property = &options->properties[i];
         const bool is_ours = strcmp(property->name, "mapreduce.job.reduces") == 0 ||
                              strcmp(property->name, "mapreduce.job.maps") == 0;
-        if (!is_ours)
+        if (!is_ours && *property->value)
             err = push_variable(variables, property->name, property->value);
     }
     for (size_t i = 0; !err && i < options->environment.count; i++)

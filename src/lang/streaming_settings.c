@@ -67,16 +67,6 @@ static weft_err get_count(const struct streaming_options *options, const char *n
     return err;
 }
 
-static weft_err get_separator(const struct streaming_options *options, const char *name,
-                              const char **separator)
-{
-    *separator = get_text(options, name, "\t");
-    if (**separator)
-        return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "-D %s= is empty\n  a separator has a character or more",
-                   spelled(options, name));
-}
-
 // Refuses a property unless it has the one value that changes nothing.
 static weft_err expect(const struct streaming_options *options, const char *name, const char *value,
                        const char *advice)
@@ -198,8 +188,6 @@ static weft_err settle_input(struct streaming_options *options, const struct str
     options->is_recursive =
         get_bool(options, "mapreduce.input.fileinputformat.input.dir.recursive", false);
     options->record_delimiter = streaming_get(options, "textinputformat.record.delimiter");
-    if (options->record_delimiter && !*options->record_delimiter)
-        options->record_delimiter = NULL;
     options->lines_per_task = 1;
     if (!err)
         err = get_count(options, "mapreduce.input.lineinputformat.linespermap", UINT32_MAX,
@@ -260,13 +248,11 @@ static weft_err settle_separators(struct streaming_options *options)
         {"stream.reduce.output.field.separator", &options->reduce_separator},
         {"mapreduce.map.output.key.field.separator", &options->key_separator},
     };
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < sizeof all / sizeof *all; i++)
-        err = get_separator(options, all[i].name, all[i].to);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        *all[i].to = get_text(options, all[i].name, "\t");
     options->map_key_fields = options->reduce_key_fields = 1;
-    if (!err)
-        err = get_count(options, "stream.num.map.output.key.fields", FIELDS_MAX,
-                        &options->map_key_fields);
+    weft_err err = get_count(options, "stream.num.map.output.key.fields", FIELDS_MAX,
+                             &options->map_key_fields);
     if (!err)
         err = get_count(options, "stream.num.reduce.output.key.fields", FIELDS_MAX,
                         &options->reduce_key_fields);

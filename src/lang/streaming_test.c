@@ -229,10 +229,8 @@ static void separators_and_key_fields_are_read(void **unused)
     assert_string_equal(options.reduce_input_separator, ";");
     assert_string_equal(options.reduce_separator, ".");
     assert_int_equal(options.reduce_key_fields, 2);
-    assert_string_equal(options.output_separator, "");
+    assert_string_equal(options.output_separator, "\t");
     assert_string_equal(options.key_separator, ",");
-    assert_refused("-D stream.map.output.field.separator= " BASE, WEFT_INVALID_ARGUMENT,
-                   "stream.map.output.field.separator");
 }
 
 #define LIBRARY "org.apache.hadoop.mapred.lib."
@@ -385,9 +383,9 @@ static void a_job_is_spelled_in_letters(void **unused)
     understand("-input i -output o");
     assert_spelled(NULL, "[-H] [-m] [] [-r] [] [-I] [offset] [-p] [hash] [-o] [-n]");
     understand("-D stream.num.map.output.key.fields=2 -D stream.non.zero.exit.is.failure=false "
-               "-D mapreduce.output.textoutputformat.separator= " BASE
+               "-D mapreduce.output.textoutputformat.separator=; " BASE
                "-combiner c -partitioner " LIBRARY "KeyFieldBasedPartitioner");
-    assert_spelled(NULL, "[-H] [-m] [cat] [-c] [c] [-r] [] [-k] [2] [-p] [fields:] [-O] [] [-x]");
+    assert_spelled(NULL, "[-H] [-m] [cat] [-c] [c] [-r] [] [-k] [2] [-p] [fields:] [-O] [;] [-x]");
     understand(
         "-D stream.map.output.field.separator=\\ -D stream.reduce.output.field.separator=. " BASE
         "-reducer x");
