@@ -285,6 +285,9 @@ typedef struct weft_job {
     // How inputs are cut into records: "lines" (NULL), "chunks", "files", "csv", "csv:header", "jsonl",
     // "tfrecord", "fixed:N"; --format has the last word. Only of the first stage.
     const char *format;
+    // A reduce task is a whole part instead of a range of keys in it: for a reducer that keeps something
+    // from key to key. There is one part then, unless --reducers says otherwise.
+    bool whole_parts;
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.

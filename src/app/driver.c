@@ -187,14 +187,17 @@ void driver_show_progress(struct driver *driver)
 static void take_tick(void *owner)
 {
     struct driver *driver = owner;
-    if (driver->options->task_timeout_ms && !driver->is_over)
+    const struct run_options *options = driver->options;
+    if ((options->task_timeout_ms || options->record_timeout_ms) && !driver->is_over)
         driver_check_task_times(driver);
     driver_show_progress(driver);
 }
 
 static weft_err start_timers(struct driver *driver)
 {
-    const uint64_t limit = driver->options->task_timeout_ms;
+    const uint32_t task_ms = driver->options->task_timeout_ms;
+    const uint32_t record_ms = driver->options->record_timeout_ms;
+    const uint64_t limit = record_ms && (!task_ms || record_ms < task_ms) ? record_ms : task_ms;
     // A tenth of the limit is near enough to it, and nobody needs more than a hundred looks a second.
     const uint64_t tenth = limit / 10 > 10 ? limit / 10 : 10;
     const uint64_t tick = limit && tenth < TICK_MS ? tenth : TICK_MS;
@@ -223,6 +226,8 @@ static weft_err open_output(struct driver *driver)
         .force = driver->options->force,
         .tmp = driver->options->tmp,
         .job_name = driver->chain.jobs.items[0].name,
+        .suffix = codec_suffix(driver->options->compress),
+        .may_resume = true,
         .halted = wake,
         .owner = driver,
     };
@@ -256,15 +261,36 @@ static weft_err prepare(struct driver *driver)
     if (code == WEFT_OK)
         code = find_inputs(driver);
     if (code == WEFT_OK)
+        code = driver_resume_check(driver);
+    if (driver->resume.is_done)
+        return code;
+    if (code == WEFT_OK)
         code = driver_make_plan(driver);
     // From here on there are things to take away again, so that a signal may no longer just kill us.
     if (code == WEFT_OK)
         code = take_over_signals(driver);
     if (code == WEFT_OK)
+        code = driver_resume_open(driver);
+    if (code == WEFT_OK)
         code = driver_plan_output(driver);
+    if (code == WEFT_OK)
+        code = driver_resume_restore(driver);
     if (code == WEFT_OK)
         code = start_timers(driver);
     return code;
+}
+
+// The same command has been run to its end before.
+static void tell_done(struct driver *driver)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "%.400s is there already, complete, made by the same job from the "
+             "same inputs",
+             driver->options->output);
+    if (!driver->options->quiet && !driver->options->json)
+        driver_warn(driver, text);
+    driver->summary.is_already_done = true;
 }
 
 static void give_up_waiting(void *owner)
@@ -284,6 +310,17 @@ static void await_exit(struct driver *driver)
     loop_timer_free(patience);
 }
 
+// What committed tasks read in the first map, and what all others did.
+static void add_up(struct driver *driver, struct tally_totals *totals, struct tally_totals *others)
+{
+    for (uint32_t i = 0; driver->sched && i < driver->stage_count; i++)
+        for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
+            for (uint32_t task = 0; task < driver_task_count(&driver->stages[i], kind); task++)
+                if (sched_task_state(driver->sched, i, kind, task) == SCHED_COMMITTED)
+                    tally_add(&driver->tally, driver->stages[i].first_task[kind] + task,
+                              i == 0 && kind == SCHED_MAP ? totals : others);
+}
+
 static weft_err run(struct driver *driver)
 {
     const struct progress_begin begin = {
@@ -294,6 +331,7 @@ static weft_err run(struct driver *driver)
         .memory_bytes = driver->options->memory_bytes,
     };
     progress_begin(&driver->progress, &begin);
+    driver_resume_start(driver);
     driver_step(driver, &(struct sched_event){.type = EVENT_START});
     if (atomic_load(&driver->is_cancelled))
         loop_wake(driver->loop);
@@ -301,6 +339,9 @@ static weft_err run(struct driver *driver)
         loop_run(driver->loop);
     if (driver->is_over || !driver->is_done)
         return driver->code;
+    const weft_err judged = driver->has_judged_bad ? WEFT_OK : driver_judge_bad(driver);
+    if (judged != WEFT_OK)
+        return judged;
     // Renaming and the worker's exit go side by side.
     const weft_err code = output_commit(driver->output);
     if (code != WEFT_OK)
@@ -311,16 +352,25 @@ static weft_err run(struct driver *driver)
     return WEFT_OK;
 }
 
+// Large inputs that one task had to read alone.
+static void count_whole(struct driver *driver)
+{
+    struct summary *summary = &driver->summary;
+    for (size_t i = 0; driver->looks && i < driver->inputs.count; i++) {
+        const struct driver_input *look = &driver->looks[i];
+        if (!look->is_whole || driver->inputs.items[i].size <= driver->plan.split_bytes)
+            continue;
+        summary->whole_count++;
+        if (look->codec > 0)
+            summary->whole_codec = codec_name((enum codec_kind)(look->codec - 1));
+    }
+}
+
 static void sum_up(struct driver *driver)
 {
     struct summary *summary = &driver->summary;
     struct tally_totals totals = {0}, others = {0};
-    for (uint32_t i = 0; driver->sched && i < driver->stage_count; i++)
-        for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
-            for (uint32_t task = 0; task < driver_task_count(&driver->stages[i], kind); task++)
-                if (sched_task_state(driver->sched, i, kind, task) == SCHED_COMMITTED)
-                    tally_add(&driver->tally, driver->stages[i].first_task[kind] + task,
-                              i == 0 && kind == SCHED_MAP ? &totals : &others);
+    add_up(driver, &totals, &others);
     tally_sort(&driver->tally);
     for (uint32_t i = 0; driver->stages && i < driver->stage_count; i++) {
         summary->map_count += driver->stages[i].map_count;
@@ -329,6 +379,7 @@ static void sum_up(struct driver *driver)
     summary->job = driver->chain.jobs.items[0].name;
     summary->output = driver->options->output;
     summary->input_count = driver->inputs.count;
+    count_whole(driver);
     summary->records_in = totals.records_in;
     summary->bytes_in = totals.bytes_in;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
@@ -346,11 +397,14 @@ weft_err driver_run(struct driver *driver)
     driver->begun_ns = clock_now_ns();
     progress_init(&driver->progress, driver->options, 2, driver->begun_ns);
     weft_err code = prepare(driver);
-    if (code == WEFT_OK)
+    if (code == WEFT_OK && driver->resume.is_done)
+        tell_done(driver);
+    else if (code == WEFT_OK)
         code = run(driver);
     if (code != WEFT_OK && driver->error[0] == 0)
         snprintf(driver->error, sizeof driver->error, "%s", err_text());
     driver_close_link(driver);
+    driver_end_probe(driver);
     sum_up(driver);
     struct summary *summary = &driver->summary;
     summary->code = code;
@@ -361,10 +415,12 @@ weft_err driver_run(struct driver *driver)
     summary->exit_code = driver->exit_code ? driver->exit_code : err_exit_code(code);
     summary->is_output_cut =
         code != WEFT_OK && driver->output && output_bytes_out(driver->output) > 0;
+    driver_resume_end(driver, code != WEFT_OK && driver->exit_code == 0);
     if (driver->output)
         output_abort(driver->output);
     // The reader has seen enough, and said so by leaving: nothing is worth telling.
-    if (!driver->has_reader_left && !driver->is_silent)
+    const bool has_told = driver->resume.is_done && !driver->options->json;
+    if (!driver->has_reader_left && !driver->is_silent && !has_told)
         progress_end(&driver->progress, summary);
     release_signals(driver);
     if (code != WEFT_OK)
@@ -389,6 +445,8 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     if (code == WEFT_OK)
         code =
             options_check_job(spec->options, &made->chain.jobs.items[made->chain.jobs.count - 1]);
+    if (code == WEFT_OK)
+        code = options_choose_format(spec->options, &made->chain.jobs.items[0], &made->format);
     if (code == WEFT_OK) {
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
@@ -405,8 +463,10 @@ void driver_free(struct driver *driver)
     if (!driver)
         return;
     output_free(driver->output);
-    inputs_fini(&driver->inputs);
+    driver_free_probe(driver);
+    driver_resume_free(driver);
     driver_free_plan(driver);
+    inputs_fini(&driver->inputs);
     loop_free(driver->loop);
     progress_fini(&driver->progress);
     chain_fini(&driver->chain);

@@ -130,10 +130,15 @@ void driver_explain_timeout(struct driver *driver, const struct sched_attempt *a
 {
     char place[512], limit[32];
     format_place(driver, at, place, sizeof place);
-    driver_format_duration(driver->options->task_timeout_ms, limit, sizeof limit);
-    snprintf(driver->why, sizeof driver->why,
-             "an attempt timed out: longer than --task-timeout %s %s", limit, place);
-    advise_record(driver, at, ", or a longer --task-timeout");
+    const bool is_record = driver->is_record_late;
+    driver_format_duration(is_record ? driver->options->record_timeout_ms
+                                     : driver->options->task_timeout_ms,
+                           limit, sizeof limit);
+    const char *option = is_record ? "record-timeout" : "task-timeout";
+    snprintf(driver->why, sizeof driver->why, "an attempt timed out: longer than --%s %s %s",
+             option, limit, place);
+    advise_record(driver, at,
+                  is_record ? ", or a longer --record-timeout" : ", or a longer --task-timeout");
 }
 
 void driver_explain_failure(struct driver *driver, const Weft__TaskEnd *end)

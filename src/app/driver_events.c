@@ -61,6 +61,13 @@ static weft_err send_seal(struct driver *driver, uint32_t slot)
     return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
 }
 
+static weft_err send_checkpoint(struct driver *driver, uint32_t slot)
+{
+    Weft__Checkpoint checkpoint = WEFT__CHECKPOINT__INIT;
+    checkpoint.slot = slot;
+    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
+}
+
 // The sentence of a failed run: what, how often it was tried, what next.
 static void take_failure(struct driver *driver, const struct sched_action *action)
 {
@@ -88,6 +95,15 @@ static weft_err finish_job(struct driver *driver)
     return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
 }
 
+// The first reduce task begins: all records have been seen, nothing has been written yet.
+static weft_err send_reduce(struct driver *driver, const struct sched_action *action)
+{
+    weft_err code = WEFT_OK;
+    if (action->stage == 0 && !driver->has_judged_bad)
+        code = driver_judge_bad(driver);
+    return code != WEFT_OK ? code : driver_send_task(driver, action);
+}
+
 static weft_err carry_out(struct driver *driver, const struct sched_action *action)
 {
     switch (action->type) {
@@ -99,12 +115,15 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     case ACTION_STAGE_PLAN:
         return driver_send_stage_plan(driver, action->stage);
     case ACTION_RUN:
-        return driver_send_task(driver, action);
+        return action->at.kind == SCHED_REDUCE ? send_reduce(driver, action)
+                                               : driver_send_task(driver, action);
     case ACTION_SEAL:
         return send_seal(driver, action->at.slot);
-    case ACTION_CHECKPOINT:
     case ACTION_TASK_STUCK:
-        return WEFT_OK;  // not asked for yet
+        driver_probe_stuck(driver, action);
+        return WEFT_OK;
+    case ACTION_CHECKPOINT:
+        return send_checkpoint(driver, action->at.slot);
     case ACTION_KILL_WORKER:
         driver->is_expected_loss = true;
         link_kill(&driver->link);
@@ -172,7 +191,7 @@ static void take_hello(struct driver *driver, const Weft__Hello *hello)
     driver->has_hello = true;
     weft_err code = message_check_hello(hello);
     if (code == WEFT_OK)
-        code = driver_send_job(driver);
+        code = driver_send_job(driver, &driver->link, driver->slot_count);
     if (code != WEFT_OK) {
         driver_fail(driver, code);
         return;
@@ -185,7 +204,8 @@ static void take_hello(struct driver *driver, const Weft__Hello *hello)
 // Tells that an attempt is tried again, once it is clear that it is.
 static void tell_retry(struct driver *driver, uint32_t stage, const struct sched_attempt *at)
 {
-    if (driver->is_over)
+    const bool is_stuck = sched_task_state(driver->sched, stage, at->kind, at->task) == SCHED_STUCK;
+    if (driver->is_over || is_stuck)
         return;
     char what[64];
     snprintf(what, sizeof what, "%s task %u", driver_kind_name(at->kind), at->task);
@@ -203,6 +223,8 @@ static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
     event->code = (weft_err)end->code;
     event->is_final = end->is_final;
     driver_explain_failure(driver, end);
+    if (end->place && end->place->input < driver->inputs.count && stage == 0)
+        driver_note_harm(driver, &event->at, end->place->input, end->place->offset, end->fed_end);
     driver_step(driver, event);
     // A stale attempt changed nothing and is not told.
     if (sched_charges(driver->sched, stage, event->at.kind, event->at.task) > before)
@@ -228,7 +250,11 @@ static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
     const struct driver_stage *stage = &driver->stages[sched_stage(driver->sched)];
     const size_t number = stage->first_task[event.at.kind] + event.at.task;
     const bool is_current = driver->tally.tasks[number].attempt == end->attempt;
-    const weft_err code = tally_hold(&driver->tally, number, end);
+    weft_err code = tally_hold(&driver->tally, number, end);
+    if (code == WEFT_OK && is_current && event.at.kind == SCHED_MAP && end->n_bad)
+        code = driver_take_left_out(driver, number, end);
+    if (code == WEFT_OK && end->n_bad)
+        code = driver_check_bad(driver, 0, false);
     const bool is_kept =
         code == WEFT_OK && is_current && event.at.kind == SCHED_SAMPLE && !driver->samples[number];
     if (is_kept)
@@ -259,11 +285,14 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
     driver_step(driver, &event);
     if (!is_output || was_durable || !sched_is_durable(driver->sched, stage, kind, task))
         return;
-    driver->pieces[task] =
-        (struct driver_piece){committed->output_bytes[i], committed->output_crc[i], true};
-    const weft_err code =
-        output_piece_committed(driver->output, task, committed->output_bytes[i],
-                               committed->output_crc[i], committed->output_records[i]);
+    driver->pieces[task] = (struct driver_piece){.bytes = committed->output_bytes[i],
+                                                 .records = committed->output_records[i],
+                                                 .crc32c = committed->output_crc[i],
+                                                 .is_done = true};
+    weft_err code = output_piece_committed(driver->output, task, committed->output_bytes[i],
+                                           committed->output_crc[i], committed->output_records[i]);
+    if (code == WEFT_OK)
+        code = driver_resume_note_piece(driver, task);
     if (code != WEFT_OK)
         driver_fail(driver, code);
 }
@@ -297,6 +326,17 @@ static void take_sealed(struct driver *driver, const Weft__Sealed *sealed)
         give_up_worker(driver, "the seal of a slot that there is not");
 }
 
+static void take_checkpointed(struct driver *driver, const Weft__Checkpointed *done)
+{
+    bool is_right = done->slot < driver->slot_count && sched_stage(driver->sched) == 0;
+    for (size_t i = 0; i < done->n_tasks; i++)
+        is_right = is_right && is_task(driver, SCHED_MAP, done->tasks[i]);
+    if (is_right)
+        driver_resume_take(driver, done);
+    else
+        give_up_worker(driver, "a checkpoint of tasks that there are not");
+}
+
 static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *failed)
 {
     const struct sched_event event = {
@@ -317,6 +357,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__committed__descriptor;
     case WEFT__FRAME_TYPE__FRAME_SEALED:
         return &weft__sealed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
+        return &weft__checkpointed__descriptor;
     case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
         return &weft__worker_failed__descriptor;
     default:
@@ -335,6 +377,8 @@ static void take_message(struct driver *driver, Weft__FrameType type, ProtobufCM
         take_committed(driver, (Weft__Committed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
         take_sealed(driver, (Weft__Sealed *)message);
+    else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
+        take_checkpointed(driver, (Weft__Checkpointed *)message);
     else
         take_worker_failed(driver, (Weft__WorkerFailed *)message);
     if (!is_kept)
@@ -370,14 +414,39 @@ static void time_out(struct driver *driver, const struct sched_attempt *at)
     const struct sched_event event = {
         .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = *at};
     driver_explain_timeout(driver, at);
+    driver_note_harm_of_page(driver, at);
     driver_step(driver, &event);
     if (sched_charges(driver->sched, stage, at->kind, at->task) > before)
         tell_retry(driver, stage, at);
 }
 
-void driver_check_task_times(struct driver *driver)
+// Whether the slot has been at one record for longer than --record-timeout.
+static bool stays_at_record(struct driver *driver, uint32_t slot_index, uint64_t now_ns)
+{
+    const struct slot_page *slot = &driver->link.page->slots[slot_index];
+    const uint64_t limit_ns = (uint64_t)driver->options->record_timeout_ms * 1000000;
+    const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
+    if (limit_ns == 0 || atomic_load(&slot->kind) == SCHED_REDUCE)
+        return false;
+    if (driver->record_offsets[slot_index] != offset || driver->record_since_ns[slot_index] == 0 ||
+        driver->record_since_ns[slot_index] < atomic_load(&slot->begun_ns)) {
+        driver->record_offsets[slot_index] = offset;
+        driver->record_since_ns[slot_index] = now_ns;
+    }
+    return now_ns - driver->record_since_ns[slot_index] > limit_ns;
+}
+
+static bool is_too_long(struct driver *driver, uint32_t slot_index, uint64_t begun_ns,
+                        uint64_t now_ns)
 {
     const uint64_t limit_ns = (uint64_t)driver->options->task_timeout_ms * 1000000;
+    driver->is_record_late = stays_at_record(driver, slot_index, now_ns);
+    return driver->is_record_late ||
+           (limit_ns && now_ns > begun_ns && now_ns - begun_ns > limit_ns);
+}
+
+void driver_check_task_times(struct driver *driver)
+{
     const uint64_t now_ns = clock_now_ns();
     for (uint32_t i = 0; driver->has_hello && i < driver->slot_count && !driver->is_over; i++) {
         const struct slot_page *slot = &driver->link.page->slots[i];
@@ -390,7 +459,7 @@ void driver_check_task_times(struct driver *driver)
         const uint64_t begun_ns = atomic_load(&slot->begun_ns);
         if ((serial & 1) == 0 || !is_seen || atomic_load(&slot->attempt_serial) != serial)
             continue;
-        if (now_ns > begun_ns && now_ns - begun_ns > limit_ns && is_task(driver, at.kind, at.task))
+        if (is_too_long(driver, i, begun_ns, now_ns) && is_task(driver, at.kind, at.task))
             time_out(driver, &at);
     }
 }
@@ -490,6 +559,8 @@ static void take_loss(void *owner, const struct process_exit *exit, weft_err cod
                  err_text());
     else
         driver_explain_loss(driver, exit, &event);
+    for (uint32_t i = 0; i < event.inside_count; i++)
+        driver_note_harm_of_page(driver, &event.inside[i]);
     const bool is_told = driver->is_expected_loss;
     driver_step(driver, &event);
     tell_loss(driver, stage, &event, charges, is_told);

@@ -1,8 +1,13 @@
 // What a driver knows of its run. Private to driver*.c:
 //   driver.c          the life of a run, from inputs to the end
-//   driver_plan.c     inputs and job to stages, and the messages that describe them
+//   driver_inputs.c   what the inputs are
+//   driver_plan.c     inputs and job to stages
+//   driver_messages.c what a worker is told of it
 //   driver_events.c   frames, ends and limits to events; actions to frames
 //   driver_blame.c    sentences about what went wrong
+//   driver_probe.c    looking for the record that makes a task fail
+//   driver_bad.c      records that are left out
+//   driver_resume.c   what outlives the run
 #ifndef APP_DRIVER_STATE_H
 #define APP_DRIVER_STATE_H
 
@@ -11,9 +16,12 @@
 #include "app/link.h"
 #include "app/progress.h"
 #include "app/tally.h"
+#include "mapreduce/coord/bisect.h"
 #include "mapreduce/coord/plan.h"
 #include "mapreduce/coord/sched.h"
+#include "mapreduce/record_place.h"
 #include "store/inputs.h"
+#include "store/manifest.h"
 #include "store/output.h"
 
 struct driver_stage {
@@ -31,9 +39,72 @@ struct driver_past {
 
 // A piece of the output that is written and committed.
 struct driver_piece {
-    uint64_t bytes;
+    uint64_t bytes, records;
     uint32_t crc32c;
     bool is_done;
+};
+
+// What was found out about an input.
+struct driver_input {
+    uint64_t size;       // of its plain data where that can be read from anywhere, else of the file
+    int codec;           // 0: not looked at; else its kind + 1
+    bool is_indexed;     // compressed, but can be read from anywhere
+    bool is_whole;       // can only be read from its front
+    VEC(uint64_t) cuts;  // --lines-per-task
+};
+
+// Where an attempt at a task last failed.
+struct driver_harm {
+    enum sched_kind kind;
+    uint32_t task;
+    struct place place;
+    uint64_t fed_end;
+};
+
+// A task that waits to be looked into, and what was said of it.
+struct driver_stuck {
+    struct sched_attempt at;
+    weft_err code;
+    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];
+};
+
+struct driver_probe {
+    VEC(struct driver_stuck) stuck;
+    bool is_active, is_looking, has_hello, has_timed_out;
+    struct sched_attempt at;  // whose input it is
+    weft_err code;
+    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];  // of the task
+    char how[ERR_TEXT_BYTES_MAX];                            // the last try failed
+    VEC(struct plan_piece) ranges;
+    struct bisect bisect;
+    struct bad_record found;
+    struct link link;
+    struct loop_timer *timer;
+};
+
+// A record that an attempt has left out by itself.
+struct driver_left_out {
+    size_t task;  // in the tally
+    uint32_t attempt;
+    struct bad_record bad;
+};
+
+// A file of map output that outlives its worker: its name, and where its last index is.
+struct driver_runs {
+    char *name;
+    uint64_t offset;
+};
+
+struct driver_resume {
+    struct manifest origin;   // what this run is: its job and inputs
+    struct manifest found;    // what the unfinished one was
+    struct journal *journal;  // NULL: this run cannot be resumed
+    VEC(struct driver_runs) runs;
+    bool is_done;       // the answer is there already
+    bool has_begun;     // there is an unfinished one
+    bool has_progress;  // there is something worth going on with
+    struct loop_timer *timer;
+    uint64_t every_ms, begun_ns, cost_ms;  // of checkpoints
 };
 
 struct driver {
@@ -42,6 +113,8 @@ struct driver {
     bool is_silent;  // inside a program that did not ask to be told on standard error
     struct chain chain;
     struct inputs inputs;
+    struct driver_input *looks;  // one each
+    struct record_format format;
     struct plan plan;
     struct driver_stage *stages;
     uint32_t stage_count;
@@ -78,12 +151,28 @@ struct driver {
     uint32_t step_stage;
     const char *step;
 
+    struct driver_resume resume;
+    struct driver_probe probe;
+    VEC(struct driver_harm) harms;
+    VEC(struct bad_record) bad;  // found by probes, in order of their places
+    VEC(struct driver_left_out) left_out;
+    uint64_t record_since_ns[SLOTS_MAX];  // when a slot was first seen at its record
+    uint64_t record_offsets[SLOTS_MAX];
+    bool has_judged_bad;
+    bool is_record_late;  // the timeout at hand is --record-timeout
+
     uint64_t begun_ns;
     weft_err code;
     int exit_code;  // 0: from the code
     char error[2 * ERR_TEXT_BYTES_MAX];
     struct summary summary;
 };
+
+// ---- driver_inputs.c
+
+// Looks into the inputs that would be cut into pieces of that size.
+MUST_CHECK weft_err driver_look_at_inputs(struct driver *driver, uint64_t split_bytes);
+void driver_free_looks(struct driver *driver);
 
 // ---- driver_plan.c
 
@@ -92,7 +181,10 @@ MUST_CHECK weft_err driver_make_plan(struct driver *driver);
 void driver_free_plan(struct driver *driver);
 // Tells the output its pieces.
 MUST_CHECK weft_err driver_plan_output(struct driver *driver);
-MUST_CHECK weft_err driver_send_job(struct driver *driver);
+
+// ---- driver_messages.c
+
+MUST_CHECK weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot_count);
 MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
@@ -121,6 +213,47 @@ void driver_show_progress(struct driver *driver);
 void driver_warn(struct driver *driver, const char *text);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
+
+// ---- driver_probe.c
+
+// Looks into a task that the scheduler gave up, and answers it: excused or condemned. `why` and `next`
+// are set before.
+void driver_probe_stuck(struct driver *driver, const struct sched_action *action);
+void driver_conclude_probe(struct driver *driver, bool is_found);
+void driver_end_probe(struct driver *driver);
+void driver_free_probe(struct driver *driver);
+// Remembers where an attempt failed.
+void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uint32_t input,
+                      uint64_t offset, uint64_t fed_end);
+void driver_note_harm_of_page(struct driver *driver, const struct sched_attempt *at);
+
+// ---- driver_bad.c
+
+bool driver_may_skip(const struct driver *driver);
+MUST_CHECK weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad);
+MUST_CHECK weft_err driver_fill_skips(const struct driver *driver, Weft__TaskRun *run);
+void driver_free_skips(Weft__TaskRun *run);
+MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
+                                         const Weft__TaskEnd *end);
+// Whether there are not too many; a share is judged at the end only.
+MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
+// A job that left out too much is no good; what it left out is listed in any case. Once, when all records
+// have been seen.
+MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
+
+// ---- driver_resume.c, in the order of a run
+
+// Tells what this run is; resume.is_done: the answer is there already.
+MUST_CHECK weft_err driver_resume_check(struct driver *driver);
+// Opens or begins the journal; refuses what is another job's. With the plan, before the output's.
+MUST_CHECK weft_err driver_resume_open(struct driver *driver);
+// Checks what is there and tells the scheduler. With the output's plan, before START.
+MUST_CHECK weft_err driver_resume_restore(struct driver *driver);
+void driver_resume_start(struct driver *driver);
+MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece);
+void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
+void driver_resume_end(struct driver *driver, bool is_kept);
+void driver_resume_free(struct driver *driver);
 
 // ---- driver_blame.c
 

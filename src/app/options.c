@@ -1,6 +1,6 @@
 // options: the one place that knows the options of a run and what their values may be.
 
-#include "app/options.h"
+#include "app/options_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,48 +8,12 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "lang/command.h"
 #include "mapreduce/slot_page.h"
 #include "sys/file.h"
 #include "sys/machine.h"
 
-enum option_id {
-    OPTION_OUTPUT = 1,
-    OPTION_FORCE,
-    OPTION_TOP,
-    OPTION_SLOTS,
-    OPTION_MEMORY,
-    OPTION_TMP,
-    OPTION_REDUCERS,
-    OPTION_TIMEOUT,
-    OPTION_TASK_TIMEOUT,
-    OPTION_MAX_ATTEMPTS,
-    OPTION_QUIET,
-    OPTION_VERBOSE,
-    OPTION_JSON,
-    OPTION_NO_COLOR,
-    OPTION_HELP,
-};
-
-const struct args_option options_table[] = {
-    {OPTION_OUTPUT, 'o', "output", "PATH",
-     "write to a file; PATH/ makes a directory of part files with a manifest (default: stdout)"},
-    {OPTION_FORCE, 0, "force", NULL, "replace an existing output, once the new one is complete"},
-    {OPTION_TOP, 0, "top", "N", "only the N largest counts, largest first (jobs that count)"},
-    {OPTION_SLOTS, 'n', "slots", "N", "run N tasks at a time (default: the cores it may use)"},
-    {OPTION_MEMORY, 0, "memory", "SIZE",
-     "never use more than this, spill to disk instead: 64M, 4G (default: half of what is free)"},
-    {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
-    {OPTION_REDUCERS, 0, "reducers", "N", "make N part files (default: from the input's size)"},
-    {OPTION_TIMEOUT, 0, "timeout", "TIME", "give up after this time: 30s, 10m, 2h"},
-    {OPTION_TASK_TIMEOUT, 0, "task-timeout", "TIME", "stop an attempt at a task that takes longer"},
-    {OPTION_MAX_ATTEMPTS, 0, "max-attempts", "N", "try a failing task N times (default: 4)"},
-    {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},
-    {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
-    {OPTION_JSON, 0, "json", NULL, "progress and summary as JSON, one object per line on stderr"},
-    {OPTION_NO_COLOR, 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)"},
-    {OPTION_HELP, 'h', "help", NULL, "this help; behind JOB the help of the job"},
-    {0},
-};
+#define BAD_RECORDS_DEFAULT "weft-bad-records.jsonl"
 
 typedef VEC(char *) words_vec;
 
@@ -61,7 +25,7 @@ struct parse {
     words_vec program_words;  // our options so far, written long
 };
 
-static weft_err no_memory(void)
+weft_err options_no_memory(void)
 {
     return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
 }
@@ -72,12 +36,12 @@ static weft_err push_word(words_vec *words, const char *text)
     char *copy = strdup(text);
     if (!copy || !VEC_PUSH(words, copy)) {
         free(copy);
-        return no_memory();
+        return options_no_memory();
     }
     if (!VEC_NEXT(words)) {
         words->items[--words->count] = NULL;
         free(copy);
-        return no_memory();
+        return options_no_memory();
     }
     words->items[words->count] = NULL;
     return WEFT_OK;
@@ -95,97 +59,6 @@ static void drop_words(words_vec *words)
     for (size_t i = 0; i < words->count; i++)
         free(words->items[i]);
     VEC_FINI(words);
-}
-
-// ---- Values ------------------------------------------------------------------------------------------
-
-static weft_err set_text(char **to, const char *name, const char *text)
-{
-    if (!*text)
-        return err_set(WEFT_INVALID_ARGUMENT, "--%s is empty\n  it needs a path", name);
-    char *copy = strdup(text);
-    if (!copy)
-        return no_memory();
-    free(*to);
-    *to = copy;
-    return WEFT_OK;
-}
-
-static weft_err set_count(uint32_t *to, const char *name, const char *text, uint32_t max)
-{
-    uint64_t value;
-    if (!text_read_count(text, max, &value))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "--%s %s makes no sense\n  it is a whole number from 1 to %" PRIu32, name,
-                       text, max);
-    *to = (uint32_t)value;
-    return WEFT_OK;
-}
-
-static weft_err set_time(uint32_t *to, const char *name, const char *text)
-{
-    if (text_read_duration(text, to))
-        return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "--%s %s is not a time\n  write it like 500ms, 30s, 10m or 2h", name, text);
-}
-
-static weft_err set_memory(uint64_t *to, const char *text)
-{
-    if (!text_read_size(text, to))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "--memory %s is not a size\n  write it like 64M, 512M or 4G", text);
-    if (*to < OPTIONS_MEMORY_MIN)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "--memory %s is too little to work in\n  try: --memory 16M, the least, or "
-                       "more: it is faster",
-                       text);
-    return WEFT_OK;
-}
-
-static weft_err set_flag(struct run_options *options, int id)
-{
-    bool *flag = id == OPTION_FORCE      ? &options->force
-                 : id == OPTION_QUIET    ? &options->quiet
-                 : id == OPTION_VERBOSE  ? &options->verbose
-                 : id == OPTION_JSON     ? &options->json
-                 : id == OPTION_NO_COLOR ? &options->no_color
-                                         : &options->wants_help;
-    *flag = true;
-    return WEFT_OK;
-}
-
-static weft_err set_option(struct run_options *options, const struct args_option *option,
-                           const char *text)
-{
-    switch ((enum option_id)option->id) {
-    case OPTION_OUTPUT:
-        return set_text(&options->output, option->name, text);
-    case OPTION_TMP:
-        return set_text(&options->tmp, option->name, text);
-    case OPTION_TOP:
-        return set_count(&options->top, option->name, text, UINT32_MAX);
-    case OPTION_SLOTS:
-        return set_count(&options->slots, option->name, text, SLOTS_MAX);
-    case OPTION_REDUCERS:
-        return set_count(&options->reducers, option->name, text, OPTIONS_REDUCERS_MAX);
-    case OPTION_MAX_ATTEMPTS:
-        return set_count(&options->max_attempts, option->name, text, OPTIONS_ATTEMPTS_MAX);
-    case OPTION_TIMEOUT:
-        return set_time(&options->timeout_ms, option->name, text);
-    case OPTION_TASK_TIMEOUT:
-        return set_time(&options->task_timeout_ms, option->name, text);
-    case OPTION_MEMORY:
-        return set_memory(&options->memory_bytes, text);
-    case OPTION_FORCE:
-    case OPTION_QUIET:
-    case OPTION_VERBOSE:
-    case OPTION_JSON:
-    case OPTION_NO_COLOR:
-    case OPTION_HELP:
-        break;
-    }
-    return set_flag(options, option->id);
 }
 
 // ---- Words -------------------------------------------------------------------------------------------
@@ -220,7 +93,7 @@ static weft_err note_option(struct parse *parse, const struct args_item *item)
     if (item->option->value)
         buf_format(&word, "=%s", item->text);
     const weft_err err =
-        word.has_failed ? no_memory() : push_word(&parse->program_words, buf_text(&word));
+        word.has_failed ? options_no_memory() : push_word(&parse->program_words, buf_text(&word));
     buf_fini(&word);
     return err;
 }
@@ -231,7 +104,7 @@ static weft_err take_job(struct parse *parse, const struct options_request *requ
 {
     struct run_options *options = parse->options;
     struct args_reader *reader = &parse->reader;
-    weft_err err = set_text(&options->job_word, "job", word);
+    weft_err err = options_set_text(&options->job_word, "job", word);
     if (!err)
         err = request->resolve(request->owner, word, &options->job);
     if (err || options->job) {
@@ -244,7 +117,7 @@ static weft_err take_job(struct parse *parse, const struct options_request *requ
         err = push_word(&parse->program_words, reader->words[reader->at]);
     options->program_words = parse->program_words.items;
     if (!err && !options->program_words && !(options->program_words = calloc(1, sizeof(char *))))
-        err = no_memory();
+        err = options_no_memory();
     parse->program_words = (words_vec){0};
     return err;
 }
@@ -267,7 +140,7 @@ static weft_err take_item(struct parse *parse, const struct options_request *req
         return take_word(parse, request, item->text);
     if (item->kind == ARGS_JOB_LETTER)
         return args_add_option(&parse->options->args, item->letter, item->text);
-    const weft_err err = set_option(parse->options, item->option, item->text);
+    const weft_err err = options_set(parse->options, item->option, item->text);
     return err || parse->options->job ? err : note_option(parse, item);
 }
 
@@ -331,6 +204,9 @@ weft_err options_parse(struct run_options *options, const struct options_request
                        char *const *words, size_t count)
 {
     *options = (struct run_options){.job = request->job, .json = has_json(words, count)};
+    const bool names_commands = !request->job && options_name_commands(words, count);
+    if (names_commands)
+        options->job = &command_job;
     struct parse parse = {.options = options};
     args_start(&parse.reader, words, count, options_table);
     parse.reader.job_letters = request->job ? request->job->options : NULL;
@@ -370,9 +246,9 @@ weft_err options_from_api(struct run_options *options, const weft_job *job, cons
     size_t argument_count = 0;
     weft_err err = copy_numbers(options, api);
     if (!err && api->output)
-        err = set_text(&options->output, "output", api->output);
+        err = options_set_text(&options->output, "output", api->output);
     if (!err && api->tmp)
-        err = set_text(&options->tmp, "tmp", api->tmp);
+        err = options_set_text(&options->tmp, "tmp", api->tmp);
     for (size_t i = 0; !err && api->inputs && api->inputs[i]; i++)
         err = push_word(&inputs, api->inputs[i]);
     options->inputs = inputs.items;
@@ -419,7 +295,7 @@ static weft_err choose_tmp(struct run_options *options)
         err = check_tmp(choices[i]);
         if (!err) {
             err_clear();
-            return set_text(&options->tmp, "tmp", choices[i]);
+            return options_set_text(&options->tmp, "tmp", choices[i]);
         }
     }
     return err;
@@ -451,7 +327,9 @@ weft_err options_complete(struct run_options *options)
     }
     if (options->max_attempts == 0)
         options->max_attempts = OPTIONS_ATTEMPTS;
-    const weft_err err = choose_memory(options);
+    weft_err err = choose_memory(options);
+    if (!err && !options->bad_records)
+        err = options_set_text(&options->bad_records, "bad-records", BAD_RECORDS_DEFAULT);
     return err ? err : choose_tmp(options);
 }
 
@@ -476,6 +354,9 @@ void options_fini(struct run_options *options)
     free_words(options->inputs);
     free(options->output);
     free(options->tmp);
+    free(options->format);
+    free(options->delimiter);
+    free(options->bad_records);
     free_words(options->program_words);
     *options = (struct run_options){0};
 }

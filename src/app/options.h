@@ -11,7 +11,9 @@
 
 #include "base/args.h"
 #include "base/err.h"
-#include "mapreduce/coord/plan.h"
+#include "mapreduce/coord/plan_hadoop.h"
+#include "store/codec/codec.h"
+#include "store/record/record.h"
 
 enum {
     OPTIONS_ATTEMPTS = 4,  // default of --max-attempts
@@ -19,6 +21,13 @@ enum {
     OPTIONS_REDUCERS_MAX = PLAN_PARTS_MAX,
 };
 #define OPTIONS_MEMORY_MIN (UINT64_C(16) << 20)  // less cannot hold the buffers of one slot
+
+// --skip-bad: how many records may be left out.
+struct skip_limit {
+    bool is_set, is_share;
+    uint64_t count;
+    double percent;
+};
 
 struct run_options {
     const weft_job *job;    // borrowed: the job that was named; NULL when program_words is set
@@ -32,6 +41,17 @@ struct run_options {
     char *output;  // NULL: standard output; '/' at its end: a directory of parts
     bool force;
 
+    char *format;             // --format; NULL: what the job says, else lines
+    char *delimiter;          // --delimiter; NULL: the line end
+    bool ends_with_nul;       // -0
+    uint32_t lines_per_task;  // 0: tasks are cut by bytes
+    enum record_output output_format;
+    enum codec_kind compress;
+
+    // weft streaming: inputs are cut and tasks numbered as by Hadoop; parts without a byte are not made.
+    bool is_hadoop, is_lazy;
+    struct plan_hadoop_options hadoop;
+
     // 0 until options_complete; then never 0.
     uint32_t slots;
     uint64_t memory_bytes;
@@ -40,7 +60,10 @@ struct run_options {
 
     uint32_t reducers;                     // 0: from the size of the input
     uint32_t timeout_ms, task_timeout_ms;  // 0: none
-    uint32_t top;                          // --top N; 0: everything
+    uint32_t record_timeout_ms;            // likewise
+    struct skip_limit skip_bad;
+    char *bad_records;  // where records that were left out are listed; set by options_complete
+    uint32_t top;       // --top N; 0: everything
     bool quiet, verbose, json, no_color;
     bool wants_help;  // -h or --help: nothing else was checked
 
@@ -80,6 +103,10 @@ MUST_CHECK weft_err options_complete(struct run_options *options);
 // --top needs a job whose last stage counts: reduce (or combine) is weft_sum or weft_count. Call it
 // with the job after its configure(); INVALID_ARGUMENT otherwise.
 MUST_CHECK weft_err options_check_job(const struct run_options *options, const weft_job *job);
+
+// How the job's inputs are cut into records: what the user said, else what the job says.
+MUST_CHECK weft_err options_choose_format(const struct run_options *options, const weft_job *job,
+                                          struct record_format *format);
 
 void options_fini(struct run_options *options);
 

@@ -6,6 +6,7 @@
 #include "app/driver.h"
 #include "app/link.h"
 #include "app/progress.h"
+#include "app/replay.h"
 #include "app/worker.h"
 #include "sys/file.h"
 #include "sys/thread.h"
@@ -37,6 +38,9 @@ int program_run(struct run_options *options, const char *program)
 {
     struct driver *driver = NULL;
     weft_err code = options_complete(options);
+    const char *note = getenv(REPLAY_VARIABLE);
+    if (code == WEFT_OK && note)
+        return replay_record(options, note, program);
     if (code == WEFT_OK) {
         const struct driver_spec spec = {
             .job = options->job, .options = options, .owns_process = true};

@@ -107,6 +107,22 @@ static void append_hints(struct buf *buf, const struct summary *summary)
         text_append_size(buf, summary->memory_limit);
         buf_append_text(buf, ": with more --memory it is faster\n");
     }
+    if (summary->resumed_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->resumed_count, "task");
+        buf_append_text(buf, " had been done by an earlier run and were kept\n");
+    }
+    if (summary->whole_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->whole_count, "file");
+        buf_format(buf, " could not be split (%s): one task each\n",
+                   summary->whole_codec ? summary->whole_codec : "the format does not allow it");
+    }
+    if (summary->bad_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->bad_count, "bad record");
+        buf_format(buf, " left out, listed in %s\n", summary->bad_records);
+    }
     if (summary->retry_count > 0) {
         buf_append_text(buf, "  note   ");
         append_plural(buf, summary->retry_count, "attempt");
@@ -200,6 +216,10 @@ static void append_json_totals(struct buf *buf, const struct summary *summary)
     json_append_uint(buf, "reduce_tasks", summary->reduce_count);
     json_append_uint(buf, "retries", summary->retry_count);
     json_append_uint(buf, "workers_lost", summary->worker_lost_count);
+    json_append_uint(buf, "resumed_tasks", summary->resumed_count);
+    json_append_bool(buf, "already_done", summary->is_already_done);
+    json_append_uint(buf, "bad_records", summary->bad_count);
+    json_append_uint(buf, "unsplit_inputs", summary->whole_count);
     json_append_bool(buf, "switched_to_sort", summary->has_switched_to_sort);
 }
 

@@ -144,7 +144,9 @@ static void the_object_has_the_documented_fields(void **state)
         "\"bytes_out\":5200000,\"seconds\":0.643,\"megabytes_per_second\":1670,\"spill_bytes\":0,"
         "\"spill_runs\":0,\"slots\":2,\"memory_limit_bytes\":1073741824,"
         "\"memory_peak_bytes\":123456789,\"stage_count\":1,\"map_tasks\":64,\"reduce_tasks\":1,"
-        "\"retries\":0,\"workers_lost\":0,\"switched_to_sort\":false,\"phase_seconds\":{"
+        "\"retries\":0,\"workers_lost\":0,\"resumed_tasks\":0,"
+        "\"already_done\":false,\"bad_records\":0,\"unsplit_inputs\":0,"
+        "\"switched_to_sort\":false,\"phase_seconds\":{"
         "\"read\":0.100,\"map\":0.500,\"combine\":0.300,\"sort\":0.050,\"spill\":0.000,"
         "\"merge\":0.020,\"reduce\":0.010,\"write\":0.020,\"idle\":0.000},"
         "\"counters\":{\"bad lines\":3,\"negative\":-7}}\n");

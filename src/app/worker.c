@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "app/worker_state.h"
+#include "lang/command.h"
+#include "mapreduce/work/run_index.h"
 #include "sys/crash.h"
+#include "sys/nursery.h"
 #include "sys/process.h"
 
 enum {
@@ -92,6 +95,8 @@ static weft_err take_inputs(struct worker *worker)
         worker->inputs[i] = (struct input){.name = input->name,
                                            .path = input->path[0] ? input->path : input->name,
                                            .size = input->size,
+                                           .codec = (int)input->codec,
+                                           .is_indexed = input->is_indexed,
                                            .map.registered = -1};
     }
     return WEFT_OK;
@@ -122,6 +127,13 @@ static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
     if (code)
         return code;
     take_configs(worker);
+    if (job == &command_job) {
+        struct nursery *nursery = nursery_new();  // while this is the only thread
+        if (!nursery)
+            return WEFT_UNAVAILABLE;
+        command_set_nursery(nursery);
+    }
+    mutex_init(&worker->inputs_lock);
     worker->slot_count = start->slots;
     ASSERT(worker->slot_count >= 1 && worker->slot_count <= SLOTS_MAX);
     if ((code = take_budget(worker)) || (code = take_inputs(worker)))
@@ -176,6 +188,7 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
                 : output->kind == WEFT__OUTPUT_KIND__OUTPUT_PARTS ? SINK_PARTS
                                                                   : SINK_FD,
         .path = output->path,
+        .suffix = codec_suffix(stage->compress),
         .fd = output->fd,
         .base_offset = output->base_offset,
         .piece_count = piece_count,
@@ -210,6 +223,7 @@ static void map_inputs(struct worker *worker, const struct stage *stage)
 {
     const Weft__JobStart *start = worker->start;
     if (!start->may_map_input || stage->source || stage->job.reduce != weft_identity ||
+        stage->format.kind != RECORD_LINES || stage->format.delimiter != '\n' ||
         worker->has_mapped_inputs || start->n_inputs > MAPPED_INPUTS_MAX)
         return;
     worker->has_mapped_inputs = true;
@@ -218,10 +232,22 @@ static void map_inputs(struct worker *worker, const struct stage *stage)
         if (input->size < MAP_INPUT_ABOVE)
             continue;
         // What cannot be mapped, or has become shorter, is read: that tells what is wrong with it.
-        if (mem_map_open(&input->map, input->path) == WEFT_OK && input->map.size < input->size)
+        if (mem_map_open(&input->map, input->path) != WEFT_OK)
+            continue;
+        if (input->map.size < input->size ||
+            codec_sniff(input->map.data, CODEC_SNIFF_BYTES) != CODEC_NONE)
             mem_map_close(&input->map);
     }
     err_clear();
+}
+
+static struct record_format record_format_of(const Weft__RecordFormat *format)
+{
+    return (struct record_format){.kind = (enum record_kind)format->kind,
+                                  .delimiter = (unsigned char)format->delimiter,
+                                  .separator = (unsigned char)format->separator,
+                                  .has_header = format->has_header,
+                                  .fixed_bytes = format->fixed_bytes};
 }
 
 static void fill_stage(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
@@ -237,6 +263,10 @@ static void fill_stage(struct worker *worker, struct stage *stage, const Weft__S
         .sample_count = open->sample_count,
         .inputs = worker->inputs,
         .input_count = (uint32_t)worker->start->n_inputs,
+        .inputs_lock = &worker->inputs_lock,
+        .format = record_format_of(worker->start->format),
+        .text_form = (enum record_output)worker->start->text_form,
+        .compress = (enum codec_kind)worker->start->compress,
         .budget = &worker->budget,
         .process_bytes_max = worker->start->memory_bytes,
         .tmp = worker->start->tmp,
@@ -307,6 +337,23 @@ static weft_err plan_memory(struct worker *worker, struct stage *stage)
     return WEFT_OK;
 }
 
+// From now on map output goes where it outlives this worker.
+static weft_err keep_runs(struct worker *worker, const struct stage *stage,
+                          const Weft__StageOpen *open)
+{
+    if (!open->runs_directory[0] || stage->is_map_only)
+        return WEFT_OK;
+    worker->runs_directory = strdup(open->runs_directory);
+    char *identity = malloc(open->runs_identity.len + 1);
+    if (!worker->runs_directory || !identity)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stage");
+    memcpy(identity, open->runs_identity.data, open->runs_identity.len);
+    worker->runs_identity = (weft_bytes){identity, open->runs_identity.len};
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        collector_keep_runs(&worker->slots[i], worker->runs_directory, worker->runs_identity);
+    return WEFT_OK;
+}
+
 static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
 {
     struct stage *stage = malloc(sizeof *stage), *before = worker->stage;
@@ -329,8 +376,24 @@ static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
         code = begin_stage(worker, stage, before);
     for (uint32_t i = 0; i < worker->slot_count && !code; i++)
         code = slot_begin_stage(&worker->slots[i], stage);
+    if (!code)
+        code = keep_runs(worker, stage, open);
     close_stage(before);
     return code;
+}
+
+// What earlier workers have made safe is dealt out to the slots, as if they had made it.
+static weft_err adopt_runs(struct worker *worker, const Weft__StagePlan *plan)
+{
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; !code && i < plan->n_adopted; i++) {
+        const Weft__AdoptedRuns *runs = plan->adopted[i];
+        struct run_index *index = NULL;
+        code = run_index_open(&index, runs->path, runs->offset, worker->runs_identity, false);
+        if (!code)
+            code = collector_adopt_take(&worker->slots[i % worker->slot_count], index);
+    }
+    return err_wrap(code, "map output of an earlier worker");
 }
 
 static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
@@ -346,7 +409,9 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
         ranges_init(&stage->ranges, stage->range_count, stage->part_count, &stage->order,
                     stage->job.partition, keys, plan->n_sample_keys);
     free(keys);
-    return is_good ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the ranges of keys");
+    if (!is_good)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the ranges of keys");
+    return adopt_runs(worker, plan);
 }
 
 // ---- frames
@@ -373,6 +438,18 @@ static weft_err take_stage(struct worker *worker, const struct frame *frame)
     message_free(open);
     message_free(plan);
     return code;
+}
+
+static weft_err take_checkpoint(struct worker *worker, const struct frame *frame)
+{
+    Weft__Checkpoint *checkpoint = NULL;
+    const weft_err code = message_unpack(frame, &weft__checkpoint__descriptor, &checkpoint);
+    if (code)
+        return code;
+    ASSERT(checkpoint->slot < worker->slot_count);
+    bench_push(&worker->benches[checkpoint->slot], (struct command){.type = COMMAND_CHECKPOINT});
+    message_free(checkpoint);
+    return WEFT_OK;
 }
 
 static weft_err take_command(struct worker *worker, const struct frame *frame)
@@ -407,6 +484,8 @@ static weft_err take_frame(struct worker *worker, const struct frame *frame,
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
     case WEFT__FRAME_TYPE__FRAME_SEAL:
         return take_command(worker, frame);
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
+        return take_checkpoint(worker, frame);
     default:
         return err_set(WEFT_INTERNAL, "the driver sent a frame of type %d", (int)frame->type);
     }

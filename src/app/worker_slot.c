@@ -85,6 +85,18 @@ static const struct piece *copy_pieces(struct bench *bench, const Weft__TaskRun 
     return bench->pieces;
 }
 
+static const struct place *copy_skips(struct bench *bench, const Weft__TaskRun *run)
+{
+    if (run->n_skips > bench->skip_capacity) {
+        free(bench->skips);
+        bench->skips = malloc(run->n_skips * sizeof *bench->skips);
+        bench->skip_capacity = bench->skips ? run->n_skips : 0;
+    }
+    for (size_t i = 0; bench->skips && i < run->n_skips; i++)
+        bench->skips[i] = (struct place){run->skips[i]->input, run->skips[i]->offset};
+    return bench->skips;
+}
+
 static weft_err set_up(struct slot *slot)
 {
     const weft_job *job = &slot->stage->job;
@@ -100,11 +112,13 @@ static weft_err set_up(struct slot *slot)
     return err_wrap(code, "setup");
 }
 
-static enum slot_mode mode_of(const struct stage *stage, Weft__TaskKind kind)
+static enum slot_mode mode_of(const struct stage *stage, const Weft__TaskRun *run)
 {
-    if (kind == WEFT__TASK_KIND__TASK_SAMPLE)
+    if (run->purpose != WEFT__PURPOSE__PURPOSE_RUN)
+        return run->purpose == WEFT__PURPOSE__PURPOSE_PROBE ? SLOT_PROBE : SLOT_LOOK;
+    if (run->kind == WEFT__TASK_KIND__TASK_SAMPLE)
         return SLOT_SAMPLE;
-    if (kind == WEFT__TASK_KIND__TASK_REDUCE || stage->is_map_only)
+    if (run->kind == WEFT__TASK_KIND__TASK_REDUCE || stage->is_map_only)
         return SLOT_OUTPUT;
     return SLOT_COLLECT;
 }
@@ -112,22 +126,26 @@ static enum slot_mode mode_of(const struct stage *stage, Weft__TaskKind kind)
 static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
 {
     struct slot *slot = bench->slot;
-    slot_begin_attempt(slot, mode_of(slot->stage, run->kind), run->task);
+    slot_begin_attempt(slot, mode_of(slot->stage, run), run->task);
     slot_enter(slot, PHASE_MAP);
+    const struct piece *pieces = copy_pieces(bench, run);
+    const struct place *skips = copy_skips(bench, run);
     weft_err code = set_up(slot);
+    if (!code && ((run->n_pieces && !pieces) || (run->n_skips && !skips)))
+        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a task's pieces");
     if (code) {
         slot_fail(slot, code, false);
         return code;
     }
-    if (run->kind == WEFT__TASK_KIND__TASK_REDUCE)
-        return reduce_run(slot, run->task);
-    const struct piece *pieces = copy_pieces(bench, run);
-    if (run->n_pieces && !pieces) {
-        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a task's pieces");
-        slot_fail(slot, code, false);
-        return code;
-    }
-    return map_run(slot, pieces, run->n_pieces);
+    slot->pieces = pieces;
+    slot->piece_count = run->n_pieces;
+    slot->is_watched = run->purpose != WEFT__PURPOSE__PURPOSE_RUN;
+    slot->skips = skips;
+    slot->skip_count = run->n_skips;
+    slot->is_careful = run->is_careful && slot->stage->job.map && !slot->stage->source;
+    slot->attempt = run->attempt;
+    slot->is_reducing = run->kind == WEFT__TASK_KIND__TASK_REDUCE;
+    return slot->is_reducing ? reduce_run(slot, run->task) : map_run(slot, pieces, run->n_pieces);
 }
 
 // ---- telling the driver
@@ -145,6 +163,38 @@ static size_t list_sample(const struct buf *keys, ProtobufCBinaryData *fields)
     return count;
 }
 
+// The records that were left out, as fields that point into the slot.
+static Weft__BadRecord **list_bad(const struct slot *slot)
+{
+    const size_t count = slot->bad.count;
+    Weft__BadRecord **list = malloc((count + 1) * sizeof *list);
+    Weft__BadRecord *records = malloc((count + 1) * sizeof *records);
+    ASSERT(list && records);
+    for (size_t i = 0; i < count; i++) {
+        struct bad_record *bad = &slot->bad.items[i];
+        weft__bad_record__init(&records[i]);
+        records[i].input = bad->place.input;
+        records[i].offset = bad->place.offset;
+        records[i].size = bad->size;
+        records[i].text = (ProtobufCBinaryData){bad->text_size, (uint8_t *)bad->text};
+        records[i].reason = bad->reason;
+        list[i] = &records[i];
+    }
+    list[count] = records;  // so that it can be freed
+    return list;
+}
+
+static void fill_place(const struct slot *slot, Weft__TaskEnd *end, Weft__Place *place)
+{
+    if (!slot->has_failed || !slot->input_name)
+        return;
+    weft__place__init(place);
+    place->input = slot->input_index;
+    place->offset = slot->input_offset;
+    end->place = place;
+    end->fed_end = slot->page->fed_end;
+}
+
 static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct buf *sample)
 {
     struct slot *slot = bench->slot;
@@ -159,6 +209,10 @@ static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct
     end.records_in = slot->records_in;
     end.bytes_in = slot->bytes_in;
     end.records_out = slot->records_out;
+    Weft__Place place;
+    fill_place(slot, &end, &place);
+    end.bad = list_bad(slot);
+    end.n_bad = slot->bad.count;
     ProtobufCBinaryData keys[SAMPLE_KEYS_MAX];
     end.n_sample_keys = list_sample(sample, keys);
     end.sample_keys = keys;
@@ -172,6 +226,8 @@ static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct
         pointers[i] = &counters[i];
     }
     worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_TASK_END, &end.base);
+    free(end.bad[end.n_bad]);
+    free(end.bad);
 }
 
 // The output of a good attempt goes where it belongs after the driver heard of its end: the driver
@@ -204,7 +260,7 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
     struct buf sample = {0};
     page_begin(slot->page, run);
     weft_err code = run_attempt(bench, run);
-    if (!code && run->kind == WEFT__TASK_KIND__TASK_SAMPLE) {
+    if (!code && slot->mode == SLOT_SAMPLE) {
         code = sample_finish(slot, SAMPLE_KEYS_MAX, &sample);
         if (code)
             slot_fail(slot, code, false);
@@ -254,6 +310,30 @@ static void seal(struct bench *bench)
     worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
 }
 
+static void take_checkpoint(struct bench *bench)
+{
+    struct slot *slot = bench->slot;
+    struct checkpoint checkpoint = {0};
+    slot_enter(slot, PHASE_SPILL);
+    const weft_err code =
+        collector_checkpoint(slot, bench->held.items, bench->held.count, false, &checkpoint);
+    slot_enter(slot, PHASE_IDLE);
+    note_state(bench);
+    if (code) {
+        worker_send_failed(bench->worker, code);
+        return;
+    }
+    Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
+    done.slot = slot->index;
+    done.tasks = bench->held.items;
+    done.n_tasks = bench->held.count;
+    done.path = checkpoint.path ? (char *)checkpoint.path : done.path;
+    done.offset = checkpoint.offset;
+    done.bytes = checkpoint.bytes;
+    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
+    bench->held.count = 0;
+}
+
 static void tear_down(struct slot *slot)
 {
     if (slot->is_set_up && slot->stage->job.teardown)
@@ -277,6 +357,9 @@ void bench_run(void *argument)
             break;
         case COMMAND_SEAL:
             seal(bench);
+            break;
+        case COMMAND_CHECKPOINT:
+            take_checkpoint(bench);
             break;
         case COMMAND_TEAR_DOWN:
             tear_down(bench->slot);

@@ -11,10 +11,16 @@
 #include "wire/messages.h"
 
 enum {
-    WORKER_QUEUE_MAX = 4
-};  // the scheduler queues two tasks a slot; a seal or an end may follow
+    WORKER_QUEUE_MAX = 5
+};  // the scheduler queues two tasks a slot; a checkpoint, a seal or an end may follow
 
-enum command_type { COMMAND_RUN, COMMAND_SEAL, COMMAND_TEAR_DOWN, COMMAND_STOP };
+enum command_type {
+    COMMAND_RUN,
+    COMMAND_SEAL,
+    COMMAND_CHECKPOINT,
+    COMMAND_TEAR_DOWN,
+    COMMAND_STOP
+};
 
 struct command {
     enum command_type type;
@@ -34,6 +40,8 @@ struct bench {
     VEC(uint32_t) held;    // map tasks in the collector since it was last sealed
     struct piece *pieces;  // of the task at hand; reused
     size_t piece_capacity;
+    struct place *skips;  // likewise
+    size_t skip_capacity;
 };
 
 struct worker {
@@ -48,6 +56,9 @@ struct worker {
     struct slot *slots;
     struct bench *benches;
     struct input *inputs;
+    struct mutex inputs_lock;
+    char *runs_directory;  // of the first stage, for good; NULL: nowhere
+    weft_bytes runs_identity;
     struct stage *stage;  // NULL before the first
     bool has_mapped_inputs;
 };

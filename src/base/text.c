@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { WORD_BYTES_MAX = 64 };
 
@@ -202,4 +203,38 @@ size_t text_distance(const char *a, const char *b)
         }
     }
     return rows[a_size % 3][b_size];
+}
+
+bool text_read_byte(const char *text, unsigned char *byte)
+{
+    static const char letters[] = "tnr0\\", bytes[] = "\t\n\r\0\\";
+    const size_t length = strlen(text);
+    *byte = (unsigned char)text[0];
+    if (length == 1)
+        return true;
+    if (length == 2 && text[0] == '\\') {
+        const char *letter = strchr(letters, text[1]);
+        *byte = letter ? (unsigned char)bytes[letter - letters] : 0;
+        return letter;
+    }
+    if (length != 4 || strncmp(text, "\\x", 2) != 0 ||
+        strspn(text + 2, "0123456789abcdefABCDEF") != 2)
+        return false;
+    *byte = (unsigned char)strtoul(text + 2, NULL, 16);
+    return true;
+}
+
+void text_append_escaped(struct buf *buf, weft_bytes bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        const unsigned char byte = (unsigned char)bytes.data[i];
+        if (byte == '"' || byte == '\\')
+            buf_format(buf, "\\%c", byte);
+        else if (byte >= ' ' && byte < 127)
+            buf_append(buf, &bytes.data[i], 1);
+        else if (byte == '\n' || byte == '\t' || byte == '\r')
+            buf_append_text(buf, byte == '\n' ? "\\n" : byte == '\t' ? "\\t" : "\\r");
+        else
+            buf_format(buf, "\\x%02x", byte);
+    }
 }

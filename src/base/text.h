@@ -30,4 +30,10 @@ void text_append_duration(struct buf *buf, uint64_t nanoseconds);
 enum { TEXT_FAR = 1000 };
 size_t text_distance(const char *a, const char *b);
 
+// One byte, as itself or as an escape: ';', '\t', '\n', '\r', '\0', '\\', '\x1e'.
+bool text_read_byte(const char *text, unsigned char *byte);
+
+// Bytes of any content on one line: what is not printable ASCII becomes \n, \t, \", \\ or \x1e.
+void text_append_escaped(struct buf *buf, weft_bytes bytes);
+
 #endif

@@ -152,9 +152,29 @@ static void distance_counts_changes_and_swaps(void **state)
     assert_int_equal(text_distance(word, "x"), 63);
 }
 
+static void a_byte_is_itself_or_an_escape(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        bool is_byte;
+        unsigned char byte;
+    } cases[] = {{";", true, ';'},     {"\\t", true, '\t'}, {"\\0", true, 0},
+                 {"\\\\", true, '\\'}, {"\\x1e", true, 30}, {"\\xFf", true, 255},
+                 {"", false, 0},       {"ab", false, 0},    {"\\q", false, 0},
+                 {"\\x1", false, 0},   {"\\x1g", false, 0}, {"\\x1ee", false, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char byte;
+        assert_int_equal(text_read_byte(cases[i].text, &byte), cases[i].is_byte);
+        if (cases[i].is_byte)
+            assert_int_equal(byte, cases[i].byte);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_byte_is_itself_or_an_escape),
         cmocka_unit_test(a_size_has_a_unit_of_1024),
         cmocka_unit_test(a_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_time_has_a_unit_and_a_bare_number_is_seconds),

@@ -38,6 +38,9 @@ int cli_print(struct buf *text);
 void help_format_overview(struct buf *buf);
 void help_format_verbs(struct buf *buf, bool has_all);
 
+// Of `weft streaming`, whose options are Hadoop's.
+void help_format_streaming(struct buf *buf);
+
 // Of a verb or a built-in job. NOT_FOUND with a guess for neither.
 MUST_CHECK weft_err help_format_topic(struct buf *buf, const char *topic);
 

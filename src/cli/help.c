@@ -104,14 +104,22 @@ static void format_verify(struct buf *buf)
                     "  weft verify counts/\n");
 }
 
+static void format_replay(struct buf *buf)
+{
+    buf_append_text(
+        buf, "Runs a job on just one record: the one that an earlier run has failed on, which\n"
+             "printed the ID. What the job emits for it goes to standard output.\n"
+             "\n"
+             "  weft replay 3f9a2c11            once more, alone\n"
+             "  weft replay 3f9a2c11 --debug    in gdb, before it runs\n");
+}
+
 static const struct {
     const char *name;
     void (*format)(struct buf *buf);
 } topics[] = {
-    {"run", format_run},
-    {"help", format_help},
-    {"version", format_version},
-    {"verify", format_verify},
+    {"run", format_run},       {"help", format_help},     {"version", format_version},
+    {"verify", format_verify}, {"replay", format_replay}, {"streaming", help_format_streaming},
 };
 
 static weft_err unknown_topic(const char *topic)

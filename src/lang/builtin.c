@@ -1,9 +1,15 @@
 // The list of built-in jobs.
 
 #include "lang/builtin.h"
+#include "lang/command.h"
 
 const weft_job *const builtin_jobs[] = {
     &builtin_wordcount, &builtin_count, &builtin_sort, &builtin_grep, &builtin_index, NULL,
+};
+
+const weft_job *const builtin_all_jobs[] = {
+    &builtin_wordcount, &builtin_count, &builtin_sort, &builtin_grep,
+    &builtin_index,     &command_job,   NULL,
 };
 
 const weft_job *builtin_find(const char *name)

@@ -15,6 +15,9 @@ extern const weft_job builtin_index;      // words and the files they are in
 // All of them, NULL-terminated, in the order in which help shows them.
 extern const weft_job *const builtin_jobs[];
 
+// The same and the one behind `weft run --map`: all that a worker of the command may have to run.
+extern const weft_job *const builtin_all_jobs[];
+
 // The job of that name; NULL when there is none.
 const weft_job *builtin_find(const char *name);
 

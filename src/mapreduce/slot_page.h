@@ -39,6 +39,7 @@ struct slot_page {
     _Atomic uint64_t input_offset;
     _Atomic uint64_t
         counted_offset;         // of the record's block: from here on it is not in bytes_in yet
+    _Atomic uint64_t fed_end;   // everything before it has been given to the job
     _Atomic uint64_t begun_ns;  // CLOCK_MONOTONIC when the attempt began
     _Atomic uint64_t bytes_in, records_in;  // running totals, failed attempts included
     _Atomic uint64_t spill_bytes, spill_runs;

@@ -41,12 +41,13 @@ static const char *keep_text(struct inputs *inputs, const char *text)
     return copy;
 }
 
-static weft_err push_input(struct inputs *inputs, const char *name, const char *path, uint64_t size)
+static weft_err push_input(struct inputs *inputs, const char *name, const char *path, uint64_t size,
+                           int64_t mtime_ns)
 {
     struct input *input = VEC_NEXT(inputs);
     if (!input || !name || !path)
         return no_memory();
-    *input = (struct input){name, path, size};
+    *input = (struct input){name, path, size, mtime_ns};
     inputs->count++;
     inputs->total_bytes += size;
     return WEFT_OK;
@@ -65,7 +66,7 @@ static weft_err add_file(void *owner, const struct found *found)
                        "read\n  try: -o FILE, which appears when it is complete",
                        found->path);
     const char *name = keep_text(inputs, found->path);
-    return push_input(inputs, name, name, found->size);
+    return push_input(inputs, name, name, found->size, found->mtime_ns);
 }
 
 // A slot for one more spool, owned by the inputs.
@@ -95,7 +96,7 @@ static weft_err add_stdin(struct inputs *inputs)
 {
     struct spool *spool = NULL;
     const weft_err err = open_stdin(inputs, &spool);
-    return err ? err : push_input(inputs, "-", spool->path, spool->size);
+    return err ? err : push_input(inputs, "-", spool->path, spool->size, 0);
 }
 
 static weft_err add_stream(struct inputs *inputs, const char *path)
@@ -103,7 +104,7 @@ static weft_err add_stream(struct inputs *inputs, const char *path)
     struct spool *spool = next_spool(inputs);
     const weft_err err =
         spool ? spool_open(spool, path, &inputs->state->limits) : WEFT_RESOURCE_EXHAUSTED;
-    return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size);
+    return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size, 0);
 }
 
 // A file or a directory by its name; *is_missing when nothing has it.

@@ -21,6 +21,7 @@ struct input {
     const char *name;  // as the user gave or the search found it; "-" for standard input
     const char *path;  // what to open; may be the same pointer
     uint64_t size;     // bytes when it was looked at
+    int64_t mtime_ns;  // likewise; 0: it was copied, and cannot be read again by another run
 };
 
 struct inputs {

@@ -16,6 +16,9 @@ enum { READ_BYTES = 1 << 20 };
 
 void manifest_fini(struct manifest *manifest)
 {
+    for (size_t i = 0; i < manifest->input_count; i++)
+        free(manifest->inputs[i].name);
+    free(manifest->inputs);
     free(manifest->job);
     free(manifest->parts);
     *manifest = (struct manifest){0};
@@ -31,11 +34,67 @@ weft_err manifest_add(struct manifest *manifest, uint64_t bytes, uint64_t record
         return err_set(WEFT_RESOURCE_EXHAUSTED, "a manifest holds at most %d parts",
                        MANIFEST_PARTS_MAX);
     *part = (struct manifest_part){.bytes = bytes, .records = records, .crc32c = crc32c};
-    snprintf(part->name, sizeof part->name, "part-%05u", (unsigned)manifest->part_count);
+    snprintf(part->name, sizeof part->name, "part-%05u%s", (unsigned)manifest->part_count,
+             manifest->suffix);
     manifest->part_count++;
     manifest->bytes += bytes;
     manifest->records += records;
     return WEFT_OK;
+}
+
+weft_err manifest_add_input(struct manifest *manifest, const char *name, uint64_t bytes,
+                            int64_t mtime_ns)
+{
+    struct manifest_input *input = vec_next((void **)&manifest->inputs, manifest->input_count,
+                                            &manifest->input_capacity, sizeof *manifest->inputs);
+    char *copy = strdup(name);
+    if (!input || !copy) {
+        free(copy);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the list of inputs");
+    }
+    *input = (struct manifest_input){copy, bytes, mtime_ns};
+    manifest->input_count++;
+    return WEFT_OK;
+}
+
+bool manifest_is_same(const struct manifest *manifest, const struct manifest *other,
+                      struct buf *why)
+{
+    if (!manifest->identity[0] || strcmp(manifest->identity, other->identity) != 0) {
+        buf_format(why, "it is of another job, or of the same with other options or code");
+        return false;
+    }
+    const size_t count =
+        manifest->input_count < other->input_count ? manifest->input_count : other->input_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct manifest_input *a = &manifest->inputs[i], *b = &other->inputs[i];
+        if (strcmp(a->name, b->name) != 0)
+            buf_format(why, "it was made from %s where %s is given now", a->name, b->name);
+        else if (a->bytes != b->bytes || a->mtime_ns != b->mtime_ns)
+            buf_format(why, "%s has changed since", a->name);
+        else
+            continue;
+        return false;
+    }
+    if (manifest->input_count == other->input_count)
+        return true;
+    buf_format(why, "it was made from %zu files, and %zu are given now", manifest->input_count,
+               other->input_count);
+    return false;
+}
+
+// What the answer was made by and from.
+static void format_origin(struct buf *buf, const struct manifest *manifest)
+{
+    buf_format(buf, ",\n  \"identity\": \"%s\",\n  \"inputs\": [", manifest->identity);
+    for (size_t i = 0; i < manifest->input_count; i++) {
+        const struct manifest_input *input = &manifest->inputs[i];
+        buf_format(buf, "%s\n    {\"name\": ", i ? "," : "");
+        json_append_string(buf, weft_text(input->name));
+        buf_format(buf, ", \"bytes\": %" PRIu64 ", \"mtime_ns\": %" PRId64 "}", input->bytes,
+                   input->mtime_ns);
+    }
+    buf_append_text(buf, "\n  ]");
 }
 
 void manifest_format(struct buf *buf, const struct manifest *manifest)
@@ -50,8 +109,11 @@ void manifest_format(struct buf *buf, const struct manifest *manifest)
                    ", \"crc32c\": \"%08" PRIx32 "\"}",
                    i ? "," : "", part->name, part->bytes, part->records, part->crc32c);
     }
-    buf_format(buf, "\n  ],\n  \"bytes\": %" PRIu64 ",\n  \"records\": %" PRIu64 "\n}\n",
-               manifest->bytes, manifest->records);
+    buf_format(buf, "\n  ],\n  \"bytes\": %" PRIu64 ",\n  \"records\": %" PRIu64, manifest->bytes,
+               manifest->records);
+    if (manifest->identity[0])
+        format_origin(buf, manifest);
+    buf_append_text(buf, "\n}\n");
 }
 
 // ---- Reading -------------------------------------------------------------------------------------------
@@ -79,6 +141,15 @@ static bool read_crc(const json_t *object, uint32_t *crc)
     return true;
 }
 
+static void take_suffix(struct manifest *manifest, const char *name)
+{
+    static const char *const known[] = {".gz", ".zst", ".lz4"};
+    const char *dot = name ? strchr(name, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (strcmp(dot, known[i]) == 0)
+            snprintf(manifest->suffix, sizeof manifest->suffix, "%s", known[i]);
+}
+
 static weft_err read_part(struct manifest *manifest, const json_t *object)
 {
     uint64_t bytes = 0, records = 0;
@@ -92,11 +163,13 @@ static weft_err read_part(struct manifest *manifest, const json_t *object)
         return is_wrong("a checksum is not 8 hexadecimal digits");
     if (bytes > UINT64_MAX - manifest->bytes || records > UINT64_MAX - manifest->records)
         return is_wrong("the sizes are too large");
+    const char *name = json_string_value(json_object_get(object, "name"));
+    if (manifest->part_count == 0)
+        take_suffix(manifest, name);
     err = manifest_add(manifest, bytes, records, crc);
     if (err)
         return err;
     // Names are not free: they say where the part stands, and must not lead out of the directory.
-    const char *name = json_string_value(json_object_get(object, "name"));
     const char *expected = manifest->parts[manifest->part_count - 1].name;
     return name && strcmp(name, expected) == 0 ? WEFT_OK : is_wrong("the parts are not in order");
 }
@@ -111,6 +184,37 @@ static weft_err read_parts(struct manifest *manifest, const json_t *parts)
             return err;
     }
     return WEFT_OK;
+}
+
+static weft_err read_input(struct manifest *manifest, const json_t *object)
+{
+    uint64_t bytes = 0;
+    const weft_err err = read_number(object, "bytes", &bytes);
+    const char *name = json_string_value(json_object_get(object, "name"));
+    const json_t *mtime = json_object_get(object, "mtime_ns");
+    if (err)
+        return err;
+    if (!name || !json_is_integer(mtime))
+        return is_wrong("an input has no name or no time");
+    return manifest_add_input(manifest, name, bytes, json_integer_value(mtime));
+}
+
+// Left out by those who could not tell.
+static weft_err read_origin(struct manifest *manifest, const json_t *root)
+{
+    const json_t *identity = json_object_get(root, "identity");
+    const json_t *inputs = json_object_get(root, "inputs");
+    if (!identity)
+        return WEFT_OK;
+    const char *text = json_string_value(identity);
+    if (!text || strlen(text) != MANIFEST_IDENTITY_BYTES - 1 ||
+        strspn(text, "0123456789abcdef") != MANIFEST_IDENTITY_BYTES - 1)
+        return is_wrong("its identity is not 32 hexadecimal digits");
+    memcpy(manifest->identity, text, MANIFEST_IDENTITY_BYTES);
+    weft_err err = json_is_array(inputs) ? WEFT_OK : is_wrong("it lists no inputs");
+    for (size_t i = 0; !err && i < json_array_size(inputs); i++)
+        err = read_input(manifest, json_array_get(inputs, i));
+    return err;
 }
 
 static weft_err read_root(struct manifest *manifest, const json_t *root)
@@ -135,7 +239,7 @@ static weft_err read_root(struct manifest *manifest, const json_t *root)
         err = read_number(root, "records", &records);
     if (!err && (bytes != manifest->bytes || records != manifest->records))
         err = is_wrong("its totals are not those of its parts");
-    return err;
+    return err ? err : read_origin(manifest, root);
 }
 
 weft_err manifest_parse(struct manifest *manifest, weft_bytes text)

@@ -7,8 +7,15 @@
 //       {"name": "part-00000", "bytes": 52, "records": 4, "crc32c": "0a1b2c3d"}
 //     ],
 //     "bytes": 52,
-//     "records": 4
+//     "records": 4,
+//     "identity": "0123456789abcdef0123456789abcdef",
+//     "inputs": [
+//       {"name": "a.txt", "bytes": 12, "mtime_ns": 1700000000000000000}
+//     ]
 //   }
+//
+// identity and inputs tell whether the same job over the same inputs would give this answer; they are
+// left out when that cannot be told (an input that came through a pipe).
 //
 // The same answer gives the same bytes: nothing of time, slots or memory is in it. Fields are only
 // added; another version is refused. Thread: one owner.
@@ -22,7 +29,7 @@ enum {
     MANIFEST_VERSION = 1,
     MANIFEST_PARTS_MAX = 1 << 20,  // 1 Mi parts x 80 bytes: a manifest of 80 MiB at most
     MANIFEST_BYTES_MAX = 128 << 20,
-    MANIFEST_NAME_BYTES = 16,  // "part-1048575" and its end
+    MANIFEST_NAME_BYTES = 24,  // "part-1048575.zst" and its end
 };
 
 struct manifest_part {
@@ -31,8 +38,20 @@ struct manifest_part {
     uint32_t crc32c;
 };
 
+struct manifest_input {
+    char *name;
+    uint64_t bytes;
+    int64_t mtime_ns;
+};
+
+enum { MANIFEST_IDENTITY_BYTES = 33 };  // 32 hexadecimal digits and their end
+
 struct manifest {
     char *job;
+    char identity[MANIFEST_IDENTITY_BYTES];  // "": not known
+    struct manifest_input *inputs;
+    size_t input_count, input_capacity;
+    char suffix[8];  // of all names: "", ".gz", ".zst", ".lz4"
     struct manifest_part *parts;
     size_t part_count, part_capacity;
     uint64_t bytes, records;  // of all parts
@@ -44,6 +63,15 @@ void manifest_fini(struct manifest *manifest);
 // memory or MANIFEST_PARTS_MAX is at its end.
 MUST_CHECK weft_err manifest_add(struct manifest *manifest, uint64_t bytes, uint64_t records,
                                  uint32_t crc32c);
+
+// Adds an input that the answer was made from; the name is copied.
+MUST_CHECK weft_err manifest_add_input(struct manifest *manifest, const char *name, uint64_t bytes,
+                                       int64_t mtime_ns);
+
+// Whether an answer with this manifest is that of the same job over the same inputs as `other`'s. If not,
+// *why says what differs, as a sentence about the first input that does, or about the job.
+bool manifest_is_same(const struct manifest *manifest, const struct manifest *other,
+                      struct buf *why);
 
 // Appends the file's bytes.
 void manifest_format(struct buf *buf, const struct manifest *manifest);

@@ -29,11 +29,16 @@ struct piece {
 struct output {
     enum target_kind kind;
     bool force, is_finished;
+    bool may_resume;  // the temporary directory has a name that the next run finds
+    bool has_target;  // the directory exists already: see output_check_done
+    bool keeps_unfinished;
+    const struct manifest *origin;
     bool has_temporary;  // it was made
     char *shown;         // the target as the user gave it, for errors
     char *target;        // FILE, DIRECTORY: links followed, no slash at the end
     char *temporary;     // FILE, DIRECTORY: what the worker writes
     char *job_name;
+    char suffix[8];  // of part files
     struct output_place place;
     int to;                  // IN_PLACE, STREAM: where the answer goes
     uint64_t size_at_start;  // IN_PLACE: of the file we were given
@@ -106,6 +111,18 @@ static weft_err refuse_existing(const struct output *output)
                    output->shown);
 }
 
+static weft_err name_unfinished(struct output *output)
+{
+    const char *slash = strrchr(output->target, '/');
+    const size_t parent = slash ? (size_t)(slash - output->target) + 1 : 0;
+    struct buf name = {0};
+    buf_format(&name, "%.*s.%s.weft-unfinished", (int)parent, output->target,
+               output->target + parent);
+    output->temporary = name.has_failed ? NULL : strdup(buf_text(&name));
+    buf_fini(&name);
+    return output->temporary ? WEFT_OK : no_memory();
+}
+
 // Makes the name beside the target that the worker writes to.
 static weft_err name_temporary(struct output *output)
 {
@@ -119,7 +136,10 @@ static weft_err name_temporary(struct output *output)
         return explain(err, output, "make that directory first (mkdir -p)");
     if (err)
         return explain(err, output, "a directory that you may write in");
-    err = place_make_name(output->target, &output->temporary);
+    if (output->may_resume)
+        err = name_unfinished(output);
+    else
+        err = place_make_name(output->target, &output->temporary);
     output->place.path = output->temporary;
     return err;
 }
@@ -142,10 +162,20 @@ static weft_err open_file(struct output *output, enum place_kind found)
     return name_temporary(output);
 }
 
+static bool is_part_name(const char *name)
+{
+    if (strncmp(name, "part-", 5) != 0 || !name[5])
+        return false;
+    const char *rest = name + 5 + strspn(name + 5, "0123456789");
+    return !rest[0] || strcmp(rest, ".gz") == 0 || strcmp(rest, ".zst") == 0 ||
+           strcmp(rest, ".lz4") == 0;
+}
+
 static bool is_output_name(const char *name)
 {
     return strcmp(name, "_SUCCESS") == 0 || strcmp(name, "manifest.json") == 0 ||
-           (strncmp(name, "part-", 5) == 0 && name[5] && !name[5 + strspn(name + 5, "0123456789")]);
+           strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0 ||
+           is_part_name(name);
 }
 
 // --force must never cost more than an earlier answer: `-o ~/` is easily typed.
@@ -176,7 +206,8 @@ static weft_err open_directory(struct output *output)
         err = err_set(WEFT_ALREADY_EXISTS,
                       "%s exists and is not a directory\n  try: another name, or without the slash",
                       trimmed);
-    if (!err && found == PLACE_DIRECTORY && !output->force)
+    output->has_target = !err && found == PLACE_DIRECTORY;
+    if (output->has_target && !output->force && !output->may_resume)
         err = refuse_existing(output);
     if (!err && found == PLACE_DIRECTORY)
         output->target = realpath(trimmed, NULL);
@@ -185,7 +216,7 @@ static weft_err open_directory(struct output *output)
     free(trimmed);
     if (!err && !output->target)
         err = no_memory();
-    if (!err && found == PLACE_DIRECTORY)
+    if (!err && found == PLACE_DIRECTORY && output->force)
         err = check_replaceable(output);
     return err ? err : name_temporary(output);
 }
@@ -213,6 +244,9 @@ weft_err output_open(struct output **output, const struct output_options *option
         return no_memory();
     opened->to = opened->place.fd = -1;
     opened->force = options->force;
+    opened->may_resume =
+        options->may_resume && target && target[0] && target[strlen(target) - 1] == '/';
+    snprintf(opened->suffix, sizeof opened->suffix, "%s", options->suffix ? options->suffix : "");
     opened->shown = strdup(is_stdout ? "standard output" : target);
     opened->job_name = strdup(options->job_name ? options->job_name : "");
     weft_err err = WEFT_OK;
@@ -228,6 +262,54 @@ weft_err output_open(struct output **output, const struct output_options *option
     return WEFT_OK;
 }
 
+// ---- Resuming ------------------------------------------------------------------------------------------
+
+const char *output_resume_place(const struct output *output)
+{
+    return output->may_resume ? output->temporary : NULL;
+}
+
+weft_err output_work_aside(struct output *output)
+{
+    output->may_resume = false;
+    free(output->temporary);
+    output->temporary = NULL;
+    const weft_err err = place_make_name(output->target, &output->temporary);
+    output->place.path = output->temporary;
+    return err;
+}
+
+void output_set_origin(struct output *output, const struct manifest *origin)
+{
+    output->origin = origin;
+}
+
+weft_err output_check_done(struct output *output, bool *is_done)
+{
+    *is_done = false;
+    if (!output->has_target || output->force)
+        return WEFT_OK;
+    struct manifest found = {0};
+    struct buf why = {0};
+    weft_err err = WEFT_OK;
+    if (manifest_verify(output->target, &found))
+        buf_format(&why, "it is not a finished output, or was changed since: %s", err_text());
+    else
+        *is_done = output->origin && manifest_is_same(&found, output->origin, &why);
+    if (!*is_done)
+        err = err_set(WEFT_ALREADY_EXISTS,
+                      "%s exists already\n  %s\n  try: --force to replace it, or another name",
+                      output->shown, buf_text(&why));
+    buf_fini(&why);
+    manifest_fini(&found);
+    return err;
+}
+
+void output_keep_unfinished(struct output *output)
+{
+    output->keeps_unfinished = output->may_resume;
+}
+
 // ---- Pieces --------------------------------------------------------------------------------------------
 
 const struct output_place *output_place(const struct output *output)
@@ -240,7 +322,9 @@ static weft_err make_temporary(struct output *output)
 {
     int fd = -1;
     weft_err err = WEFT_OK;
-    if (output->kind == TARGET_DIRECTORY)
+    if (output->kind == TARGET_DIRECTORY && output->may_resume)
+        err = file_make_directory(output->temporary);
+    else if (output->kind == TARGET_DIRECTORY)
         err = place_make_directory(output->temporary);
     else if (output->kind == TARGET_FILE)
         err = file_create(output->temporary, &fd);
@@ -348,6 +432,7 @@ static weft_err list_parts(const struct output *output, struct manifest *manifes
 {
     weft_err err = WEFT_OK;
     manifest->job = strdup(output->job_name);
+    memcpy(manifest->suffix, output->suffix, sizeof manifest->suffix);
     if (!manifest->job)
         return no_memory();
     for (uint32_t part = 0, piece = 0; !err && part < output->part_count; part++) {
@@ -389,6 +474,29 @@ static weft_err check_parts(const struct output *output, const struct manifest *
     return err;
 }
 
+static weft_err copy_origin(struct manifest *manifest, const struct manifest *origin)
+{
+    weft_err err = WEFT_OK;
+    memcpy(manifest->identity, origin->identity, sizeof manifest->identity);
+    for (size_t i = 0; !err && i < origin->input_count; i++)
+        err = manifest_add_input(manifest, origin->inputs[i].name, origin->inputs[i].bytes,
+                                 origin->inputs[i].mtime_ns);
+    return err;
+}
+
+// What only a run that goes on would need.
+static void remove_work(const char *directory)
+{
+    static const char *const folders[] = {OUTPUT_JOURNAL, OUTPUT_RUNS};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct buf path = {0};
+        buf_format(&path, "%s/%s", directory, folders[i]);
+        if (file_remove_tree(buf_text(&path)))
+            err_clear();
+        buf_fini(&path);
+    }
+}
+
 static weft_err commit_directory(struct output *output)
 {
     struct manifest manifest = {0};
@@ -396,6 +504,8 @@ static weft_err commit_directory(struct output *output)
     weft_err err = list_parts(output, &manifest);
     if (!err)
         err = check_parts(output, &manifest);
+    if (!err && output->origin)
+        err = copy_origin(&manifest, output->origin);
     manifest_format(&text, &manifest);
     if (!err && text.has_failed)
         err = no_memory();
@@ -405,7 +515,11 @@ static weft_err commit_directory(struct output *output)
         err = write_file(output->temporary, "_SUCCESS", weft_none());
     buf_fini(&text);
     manifest_fini(&manifest);
-    return err ? err : move_into_place(output);
+    if (!err)
+        err = move_into_place(output);
+    if (!err && output->may_resume)
+        remove_work(output->target);
+    return err;
 }
 
 weft_err output_commit(struct output *output)
@@ -448,7 +562,7 @@ void output_abort(struct output *output)
     if (output->is_finished)
         return;
     output->is_finished = true;
-    if (output->has_temporary)
+    if (output->has_temporary && !output->keeps_unfinished)
         remove_quietly(output->temporary);
     if (output->kind == TARGET_IN_PLACE) {
         // A file that was longer than our start belongs to somebody who did not want it cut.

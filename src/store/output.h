@@ -3,7 +3,8 @@
 //
 //   FILE   .FILE.weft-PID-RANDOM beside it, renamed at the end
 //   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then manifest.json, then _SUCCESS;
-//          renamed at the end
+//          renamed at the end. One that may be resumed is called .DIR.weft-unfinished/ instead, has its
+//          journal and runs in folders beside the parts, and is left there when the run fails
 //   stdout a plain file (not opened for appending): written in place. Anything else (a pipe, a
 //          terminal): the worker writes to a nameless file, and a thread copies the committed prefix
 //          on as it grows. A piece reaches stdout only when all before it are committed.
@@ -23,6 +24,8 @@ struct output_options {
     bool force;            // replace what is there, when the new one is complete
     const char *tmp;       // for the nameless file
     const char *job_name;  // for the manifest
+    const char *suffix;    // of part files; NULL: none
+    bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
     // Called from another thread when the copying to a pipe or terminal came to a halt: all that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
     void (*halted)(void *owner);
@@ -44,6 +47,29 @@ struct output_place {
 // when it holds nothing but an earlier output. Call it before the inputs are read. *output is NULL on
 // failure.
 MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
+
+// ---- Resuming (DIR/ with may_resume)
+
+#define OUTPUT_JOURNAL ".weft-journal"  // folders in the unfinished directory
+#define OUTPUT_RUNS ".weft-runs"
+
+// The unfinished directory, which may be there from an earlier run; NULL when nothing can be resumed.
+const char *output_resume_place(const struct output *output);
+
+// Somebody else is at work there: this run gets a directory of its own and cannot be resumed.
+MUST_CHECK weft_err output_work_aside(struct output *output);
+
+// What the answer is made by and from, for the manifest. Borrowed; before output_commit.
+struct manifest;
+void output_set_origin(struct output *output, const struct manifest *origin);
+
+// What to do with a target that exists already: it is the finished answer of the same job over the same
+// inputs, whole and unchanged (*is_done), or it is refused by ALREADY_EXISTS with what differs; with `force`
+// it will be replaced. No target: *is_done is false.
+MUST_CHECK weft_err output_check_done(struct output *output, bool *is_done);
+
+// The failed run has made something that the next one can use: output_abort leaves the directory.
+void output_keep_unfinished(struct output *output);
 
 // The pieces of the last stage: which part each belongs to (increasing). Once, before the worker is
 // told the place. `part_of_piece` is copied; NULL: all in part 0. Makes the temporary file or directory:

@@ -20,6 +20,8 @@ static void describe(const struct stat *status, struct found *found)
     found->kind = S_ISREG(status->st_mode)   ? FILE_REGULAR
                   : S_ISDIR(status->st_mode) ? FILE_DIRECTORY
                                              : FILE_STREAM;
+    found->mtime_ns =
+        (int64_t)status->st_mtim.tv_sec * 1000000000 + (int64_t)status->st_mtim.tv_nsec;
     found->size = S_ISREG(status->st_mode) && status->st_size > 0 ? (uint64_t)status->st_size : 0;
     found->device = status->st_dev;
     found->inode = status->st_ino;

@@ -10,6 +10,7 @@ struct found {
     enum file_kind kind;
     uint64_t size;  // of a plain file
     uint64_t device, inode;
+    int64_t mtime_ns;
 };
 
 // Looks at a path, links followed. FILE_MISSING is no failure. A plain file or a directory that may

@@ -3,6 +3,7 @@
 #include "sys/thread.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -101,4 +102,9 @@ void condition_signal(struct condition *condition)
 void condition_broadcast(struct condition *condition)
 {
     ASSERT(pthread_cond_broadcast(&condition->handle) == 0);
+}
+
+void thread_yield(void)
+{
+    sched_yield();
 }

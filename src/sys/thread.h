@@ -36,4 +36,7 @@ MUST_CHECK weft_err thread_start(struct thread *thread, void (*body)(void *), vo
                                  size_t stack_bytes);
 void thread_join(struct thread *thread);
 
+// Lets others run who wait for a core.
+void thread_yield(void);
+
 #endif

@@ -97,6 +97,51 @@ void   weft__input__free_unpacked
   assert(message->base.descriptor == &weft__input__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__record_format__init
+                     (Weft__RecordFormat         *message)
+{
+  static const Weft__RecordFormat init_value = WEFT__RECORD_FORMAT__INIT;
+  *message = init_value;
+}
+size_t weft__record_format__get_packed_size
+                     (const Weft__RecordFormat *message)
+{
+  assert(message->base.descriptor == &weft__record_format__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__record_format__pack
+                     (const Weft__RecordFormat *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__record_format__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__record_format__pack_to_buffer
+                     (const Weft__RecordFormat *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__record_format__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__RecordFormat *
+       weft__record_format__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__RecordFormat *)
+     protobuf_c_message_unpack (&weft__record_format__descriptor,
+                                allocator, len, data);
+}
+void   weft__record_format__free_unpacked
+                     (Weft__RecordFormat *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__record_format__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__job_start__init
                      (Weft__JobStart         *message)
 {
@@ -232,6 +277,51 @@ void   weft__stage_open__free_unpacked
   assert(message->base.descriptor == &weft__stage_open__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__adopted_runs__init
+                     (Weft__AdoptedRuns         *message)
+{
+  static const Weft__AdoptedRuns init_value = WEFT__ADOPTED_RUNS__INIT;
+  *message = init_value;
+}
+size_t weft__adopted_runs__get_packed_size
+                     (const Weft__AdoptedRuns *message)
+{
+  assert(message->base.descriptor == &weft__adopted_runs__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__adopted_runs__pack
+                     (const Weft__AdoptedRuns *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__adopted_runs__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__adopted_runs__pack_to_buffer
+                     (const Weft__AdoptedRuns *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__adopted_runs__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AdoptedRuns *
+       weft__adopted_runs__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AdoptedRuns *)
+     protobuf_c_message_unpack (&weft__adopted_runs__descriptor,
+                                allocator, len, data);
+}
+void   weft__adopted_runs__free_unpacked
+                     (Weft__AdoptedRuns *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__adopted_runs__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__stage_plan__init
                      (Weft__StagePlan         *message)
 {
@@ -322,6 +412,51 @@ void   weft__piece__free_unpacked
   assert(message->base.descriptor == &weft__piece__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__place__init
+                     (Weft__Place         *message)
+{
+  static const Weft__Place init_value = WEFT__PLACE__INIT;
+  *message = init_value;
+}
+size_t weft__place__get_packed_size
+                     (const Weft__Place *message)
+{
+  assert(message->base.descriptor == &weft__place__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__place__pack
+                     (const Weft__Place *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__place__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__place__pack_to_buffer
+                     (const Weft__Place *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__place__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Place *
+       weft__place__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Place *)
+     protobuf_c_message_unpack (&weft__place__descriptor,
+                                allocator, len, data);
+}
+void   weft__place__free_unpacked
+                     (Weft__Place *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__place__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__task_run__init
                      (Weft__TaskRun         *message)
 {
@@ -365,6 +500,51 @@ void   weft__task_run__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &weft__task_run__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__bad_record__init
+                     (Weft__BadRecord         *message)
+{
+  static const Weft__BadRecord init_value = WEFT__BAD_RECORD__INIT;
+  *message = init_value;
+}
+size_t weft__bad_record__get_packed_size
+                     (const Weft__BadRecord *message)
+{
+  assert(message->base.descriptor == &weft__bad_record__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__bad_record__pack
+                     (const Weft__BadRecord *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__bad_record__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__bad_record__pack_to_buffer
+                     (const Weft__BadRecord *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__bad_record__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__BadRecord *
+       weft__bad_record__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__BadRecord *)
+     protobuf_c_message_unpack (&weft__bad_record__descriptor,
+                                allocator, len, data);
+}
+void   weft__bad_record__free_unpacked
+                     (Weft__BadRecord *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__bad_record__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   weft__counter__init
@@ -592,6 +772,96 @@ void   weft__sealed__free_unpacked
   assert(message->base.descriptor == &weft__sealed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__checkpoint__init
+                     (Weft__Checkpoint         *message)
+{
+  static const Weft__Checkpoint init_value = WEFT__CHECKPOINT__INIT;
+  *message = init_value;
+}
+size_t weft__checkpoint__get_packed_size
+                     (const Weft__Checkpoint *message)
+{
+  assert(message->base.descriptor == &weft__checkpoint__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__checkpoint__pack
+                     (const Weft__Checkpoint *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__checkpoint__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__checkpoint__pack_to_buffer
+                     (const Weft__Checkpoint *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__checkpoint__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Checkpoint *
+       weft__checkpoint__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Checkpoint *)
+     protobuf_c_message_unpack (&weft__checkpoint__descriptor,
+                                allocator, len, data);
+}
+void   weft__checkpoint__free_unpacked
+                     (Weft__Checkpoint *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__checkpoint__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__checkpointed__init
+                     (Weft__Checkpointed         *message)
+{
+  static const Weft__Checkpointed init_value = WEFT__CHECKPOINTED__INIT;
+  *message = init_value;
+}
+size_t weft__checkpointed__get_packed_size
+                     (const Weft__Checkpointed *message)
+{
+  assert(message->base.descriptor == &weft__checkpointed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__checkpointed__pack
+                     (const Weft__Checkpointed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__checkpointed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__checkpointed__pack_to_buffer
+                     (const Weft__Checkpointed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__checkpointed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Checkpointed *
+       weft__checkpointed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Checkpointed *)
+     protobuf_c_message_unpack (&weft__checkpointed__descriptor,
+                                allocator, len, data);
+}
+void   weft__checkpointed__free_unpacked
+                     (Weft__Checkpointed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__checkpointed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__worker_failed__init
                      (Weft__WorkerFailed         *message)
 {
@@ -701,7 +971,7 @@ const ProtobufCMessageDescriptor weft__hello__descriptor =
   (ProtobufCMessageInit) weft__hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__input__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__input__field_descriptors[5] =
 {
   {
     "name",
@@ -739,8 +1009,34 @@ static const ProtobufCFieldDescriptor weft__input__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "codec",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, codec),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_indexed",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, is_indexed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__input__field_indices_by_name[] = {
+  3,   /* field[3] = codec */
+  4,   /* field[4] = is_indexed */
   0,   /* field[0] = name */
   1,   /* field[1] = path */
   2,   /* field[2] = size */
@@ -748,7 +1044,7 @@ static const unsigned weft__input__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__input__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor weft__input__descriptor =
 {
@@ -758,14 +1054,104 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   "Weft__Input",
   "weft",
   sizeof(Weft__Input),
-  3,
+  5,
   weft__input__field_descriptors,
   weft__input__field_indices_by_name,
   1,  weft__input__number_ranges,
   (ProtobufCMessageInit) weft__input__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[10] =
+static const ProtobufCFieldDescriptor weft__record_format__field_descriptors[5] =
+{
+  {
+    "kind",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__RecordFormat, kind),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "delimiter",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__RecordFormat, delimiter),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "separator",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__RecordFormat, separator),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_header",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__RecordFormat, has_header),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fixed_bytes",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__RecordFormat, fixed_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__record_format__field_indices_by_name[] = {
+  1,   /* field[1] = delimiter */
+  4,   /* field[4] = fixed_bytes */
+  3,   /* field[3] = has_header */
+  0,   /* field[0] = kind */
+  2,   /* field[2] = separator */
+};
+static const ProtobufCIntRange weft__record_format__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__record_format__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.RecordFormat",
+  "RecordFormat",
+  "Weft__RecordFormat",
+  "weft",
+  sizeof(Weft__RecordFormat),
+  5,
+  weft__record_format__field_descriptors,
+  weft__record_format__field_indices_by_name,
+  1,  weft__record_format__number_ranges,
+  (ProtobufCMessageInit) weft__record_format__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[13] =
 {
   {
     "job",
@@ -887,23 +1273,62 @@ static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[10] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "format",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__JobStart, format),
+    &weft__record_format__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text_form",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__JobStart, text_form),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "compress",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__JobStart, compress),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__job_start__field_indices_by_name[] = {
   1,   /* field[1] = args */
+  12,   /* field[12] = compress */
   2,   /* field[2] = config */
+  10,   /* field[10] = format */
   6,   /* field[6] = inputs */
   0,   /* field[0] = job */
   7,   /* field[7] = may_map_input */
   4,   /* field[4] = memory_bytes */
   9,   /* field[9] = next_configs */
   3,   /* field[3] = slots */
+  11,   /* field[11] = text_form */
   5,   /* field[5] = tmp */
   8,   /* field[8] = top */
 };
 static const ProtobufCIntRange weft__job_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor weft__job_start__descriptor =
 {
@@ -913,7 +1338,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   "Weft__JobStart",
   "weft",
   sizeof(Weft__JobStart),
-  10,
+  13,
   weft__job_start__field_descriptors,
   weft__job_start__field_indices_by_name,
   1,  weft__job_start__number_ranges,
@@ -997,7 +1422,7 @@ const ProtobufCMessageDescriptor weft__output__descriptor =
   (ProtobufCMessageInit) weft__output__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[12] =
+static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[14] =
 {
   {
     "stage",
@@ -1143,6 +1568,30 @@ static const ProtobufCFieldDescriptor weft__stage_open__field_descriptors[12] =
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "runs_directory",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__StageOpen, runs_directory),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "runs_identity",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__StageOpen, runs_identity),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__stage_open__field_indices_by_name[] = {
   10,   /* field[10] = done_bytes */
@@ -1155,13 +1604,15 @@ static const unsigned weft__stage_open__field_indices_by_name[] = {
   2,   /* field[2] = part_count */
   8,   /* field[8] = part_of_task */
   3,   /* field[3] = range_count */
+  12,   /* field[12] = runs_directory */
+  13,   /* field[13] = runs_identity */
   5,   /* field[5] = sample_count */
   0,   /* field[0] = stage */
 };
 static const ProtobufCIntRange weft__stage_open__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor weft__stage_open__descriptor =
 {
@@ -1171,14 +1622,65 @@ const ProtobufCMessageDescriptor weft__stage_open__descriptor =
   "Weft__StageOpen",
   "weft",
   sizeof(Weft__StageOpen),
-  12,
+  14,
   weft__stage_open__field_descriptors,
   weft__stage_open__field_indices_by_name,
   1,  weft__stage_open__number_ranges,
   (ProtobufCMessageInit) weft__stage_open__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[2] =
+static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[2] =
+{
+  {
+    "path",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AdoptedRuns, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AdoptedRuns, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__adopted_runs__field_indices_by_name[] = {
+  1,   /* field[1] = offset */
+  0,   /* field[0] = path */
+};
+static const ProtobufCIntRange weft__adopted_runs__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AdoptedRuns",
+  "AdoptedRuns",
+  "Weft__AdoptedRuns",
+  "weft",
+  sizeof(Weft__AdoptedRuns),
+  2,
+  weft__adopted_runs__field_descriptors,
+  weft__adopted_runs__field_indices_by_name,
+  1,  weft__adopted_runs__number_ranges,
+  (ProtobufCMessageInit) weft__adopted_runs__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[3] =
 {
   {
     "stage",
@@ -1204,15 +1706,28 @@ static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[2] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "adopted",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__StagePlan, n_adopted),
+    offsetof(Weft__StagePlan, adopted),
+    &weft__adopted_runs__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__stage_plan__field_indices_by_name[] = {
+  2,   /* field[2] = adopted */
   1,   /* field[1] = sample_keys */
   0,   /* field[0] = stage */
 };
 static const ProtobufCIntRange weft__stage_plan__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__stage_plan__descriptor =
 {
@@ -1222,7 +1737,7 @@ const ProtobufCMessageDescriptor weft__stage_plan__descriptor =
   "Weft__StagePlan",
   "weft",
   sizeof(Weft__StagePlan),
-  2,
+  3,
   weft__stage_plan__field_descriptors,
   weft__stage_plan__field_indices_by_name,
   1,  weft__stage_plan__number_ranges,
@@ -1293,7 +1808,58 @@ const ProtobufCMessageDescriptor weft__piece__descriptor =
   (ProtobufCMessageInit) weft__piece__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__place__field_descriptors[2] =
+{
+  {
+    "input",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Place, input),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Place, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__place__field_indices_by_name[] = {
+  0,   /* field[0] = input */
+  1,   /* field[1] = offset */
+};
+static const ProtobufCIntRange weft__place__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__place__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Place",
+  "Place",
+  "Weft__Place",
+  "weft",
+  sizeof(Weft__Place),
+  2,
+  weft__place__field_descriptors,
+  weft__place__field_indices_by_name,
+  1,  weft__place__number_ranges,
+  (ProtobufCMessageInit) weft__place__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[8] =
 {
   {
     "kind",
@@ -1355,18 +1921,57 @@ static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "skips",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__TaskRun, n_skips),
+    offsetof(Weft__TaskRun, skips),
+    &weft__place__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_careful",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskRun, is_careful),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "purpose",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskRun, purpose),
+    &weft__purpose__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_run__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
+  6,   /* field[6] = is_careful */
   0,   /* field[0] = kind */
   4,   /* field[4] = pieces */
+  7,   /* field[7] = purpose */
+  5,   /* field[5] = skips */
   3,   /* field[3] = slot */
   1,   /* field[1] = task */
 };
 static const ProtobufCIntRange weft__task_run__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor weft__task_run__descriptor =
 {
@@ -1376,11 +1981,101 @@ const ProtobufCMessageDescriptor weft__task_run__descriptor =
   "Weft__TaskRun",
   "weft",
   sizeof(Weft__TaskRun),
-  5,
+  8,
   weft__task_run__field_descriptors,
   weft__task_run__field_indices_by_name,
   1,  weft__task_run__number_ranges,
   (ProtobufCMessageInit) weft__task_run__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__bad_record__field_descriptors[5] =
+{
+  {
+    "input",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__BadRecord, input),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__BadRecord, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__BadRecord, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__BadRecord, text),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "reason",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__BadRecord, reason),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__bad_record__field_indices_by_name[] = {
+  0,   /* field[0] = input */
+  1,   /* field[1] = offset */
+  4,   /* field[4] = reason */
+  2,   /* field[2] = size */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange weft__bad_record__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__bad_record__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.BadRecord",
+  "BadRecord",
+  "Weft__BadRecord",
+  "weft",
+  sizeof(Weft__BadRecord),
+  5,
+  weft__bad_record__field_descriptors,
+  weft__bad_record__field_indices_by_name,
+  1,  weft__bad_record__number_ranges,
+  (ProtobufCMessageInit) weft__bad_record__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor weft__counter__field_descriptors[2] =
@@ -1434,7 +2129,7 @@ const ProtobufCMessageDescriptor weft__counter__descriptor =
   (ProtobufCMessageInit) weft__counter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[12] =
+static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[15] =
 {
   {
     "kind",
@@ -1580,14 +2275,53 @@ static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[12] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "bad",
+    13,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__TaskEnd, n_bad),
+    offsetof(Weft__TaskEnd, bad),
+    &weft__bad_record__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "place",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, place),
+    &weft__place__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fed_end",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, fed_end),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_end__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
+  12,   /* field[12] = bad */
   9,   /* field[9] = bytes_in */
   4,   /* field[4] = code */
   11,   /* field[11] = counters */
+  14,   /* field[14] = fed_end */
   6,   /* field[6] = is_final */
   0,   /* field[0] = kind */
+  13,   /* field[13] = place */
   8,   /* field[8] = records_in */
   10,   /* field[10] = records_out */
   7,   /* field[7] = sample_keys */
@@ -1598,7 +2332,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__task_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor weft__task_end__descriptor =
 {
@@ -1608,7 +2342,7 @@ const ProtobufCMessageDescriptor weft__task_end__descriptor =
   "Weft__TaskEnd",
   "weft",
   sizeof(Weft__TaskEnd),
-  12,
+  15,
   weft__task_end__field_descriptors,
   weft__task_end__field_indices_by_name,
   1,  weft__task_end__number_ranges,
@@ -1781,6 +2515,134 @@ const ProtobufCMessageDescriptor weft__sealed__descriptor =
   (ProtobufCMessageInit) weft__sealed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor weft__checkpoint__field_descriptors[1] =
+{
+  {
+    "slot",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpoint, slot),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__checkpoint__field_indices_by_name[] = {
+  0,   /* field[0] = slot */
+};
+static const ProtobufCIntRange weft__checkpoint__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor weft__checkpoint__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Checkpoint",
+  "Checkpoint",
+  "Weft__Checkpoint",
+  "weft",
+  sizeof(Weft__Checkpoint),
+  1,
+  weft__checkpoint__field_descriptors,
+  weft__checkpoint__field_indices_by_name,
+  1,  weft__checkpoint__number_ranges,
+  (ProtobufCMessageInit) weft__checkpoint__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[5] =
+{
+  {
+    "slot",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, slot),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tasks",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Weft__Checkpointed, n_tasks),
+    offsetof(Weft__Checkpointed, tasks),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "path",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bytes",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__checkpointed__field_indices_by_name[] = {
+  4,   /* field[4] = bytes */
+  3,   /* field[3] = offset */
+  2,   /* field[2] = path */
+  0,   /* field[0] = slot */
+  1,   /* field[1] = tasks */
+};
+static const ProtobufCIntRange weft__checkpointed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Checkpointed",
+  "Checkpointed",
+  "Weft__Checkpointed",
+  "weft",
+  sizeof(Weft__Checkpointed),
+  5,
+  weft__checkpointed__field_descriptors,
+  weft__checkpointed__field_indices_by_name,
+  1,  weft__checkpointed__number_ranges,
+  (ProtobufCMessageInit) weft__checkpointed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor weft__worker_failed__field_descriptors[2] =
 {
   {
@@ -1832,7 +2694,7 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   (ProtobufCMessageInit) weft__worker_failed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[12] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[14] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -1846,13 +2708,17 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[12] =
   { "FRAME_SEALED", "WEFT__FRAME_TYPE__FRAME_SEALED", 9 },
   { "FRAME_WORKER_FAILED", "WEFT__FRAME_TYPE__FRAME_WORKER_FAILED", 10 },
   { "FRAME_BYE", "WEFT__FRAME_TYPE__FRAME_BYE", 11 },
+  { "FRAME_CHECKPOINT", "WEFT__FRAME_TYPE__FRAME_CHECKPOINT", 12 },
+  { "FRAME_CHECKPOINTED", "WEFT__FRAME_TYPE__FRAME_CHECKPOINTED", 13 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{0, 12}
+{0, 0},{0, 14}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[12] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[14] =
 {
   { "FRAME_BYE", 11 },
+  { "FRAME_CHECKPOINT", 12 },
+  { "FRAME_CHECKPOINTED", 13 },
   { "FRAME_COMMITTED", 8 },
   { "FRAME_HELLO", 1 },
   { "FRAME_JOB_START", 2 },
@@ -1872,9 +2738,9 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  12,
+  14,
   weft__frame_type__enum_values_by_number,
-  12,
+  14,
   weft__frame_type__enum_values_by_name,
   1,
   weft__frame_type__value_ranges,
@@ -1940,5 +2806,35 @@ const ProtobufCEnumDescriptor weft__output_kind__descriptor =
   weft__output_kind__enum_values_by_name,
   1,
   weft__output_kind__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
+};
+static const ProtobufCEnumValue weft__purpose__enum_values_by_number[3] =
+{
+  { "PURPOSE_RUN", "WEFT__PURPOSE__PURPOSE_RUN", 0 },
+  { "PURPOSE_PROBE", "WEFT__PURPOSE__PURPOSE_PROBE", 1 },
+  { "PURPOSE_LOOK", "WEFT__PURPOSE__PURPOSE_LOOK", 2 },
+};
+static const ProtobufCIntRange weft__purpose__value_ranges[] = {
+{0, 0},{0, 3}
+};
+static const ProtobufCEnumValueIndex weft__purpose__enum_values_by_name[3] =
+{
+  { "PURPOSE_LOOK", 2 },
+  { "PURPOSE_PROBE", 1 },
+  { "PURPOSE_RUN", 0 },
+};
+const ProtobufCEnumDescriptor weft__purpose__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "weft.Purpose",
+  "Purpose",
+  "Weft__Purpose",
+  "weft",
+  3,
+  weft__purpose__enum_values_by_number,
+  3,
+  weft__purpose__enum_values_by_name,
+  1,
+  weft__purpose__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -17,17 +17,23 @@ PROTOBUF_C__BEGIN_DECLS
 
 typedef struct Weft__Hello Weft__Hello;
 typedef struct Weft__Input Weft__Input;
+typedef struct Weft__RecordFormat Weft__RecordFormat;
 typedef struct Weft__JobStart Weft__JobStart;
 typedef struct Weft__Output Weft__Output;
 typedef struct Weft__StageOpen Weft__StageOpen;
+typedef struct Weft__AdoptedRuns Weft__AdoptedRuns;
 typedef struct Weft__StagePlan Weft__StagePlan;
 typedef struct Weft__Piece Weft__Piece;
+typedef struct Weft__Place Weft__Place;
 typedef struct Weft__TaskRun Weft__TaskRun;
+typedef struct Weft__BadRecord Weft__BadRecord;
 typedef struct Weft__Counter Weft__Counter;
 typedef struct Weft__TaskEnd Weft__TaskEnd;
 typedef struct Weft__Seal Weft__Seal;
 typedef struct Weft__Committed Weft__Committed;
 typedef struct Weft__Sealed Weft__Sealed;
+typedef struct Weft__Checkpoint Weft__Checkpoint;
+typedef struct Weft__Checkpointed Weft__Checkpointed;
 typedef struct Weft__WorkerFailed Weft__WorkerFailed;
 
 
@@ -78,7 +84,15 @@ typedef enum _Weft__FrameType {
   /*
    * driver -> worker: run teardowns, say BYE back and exit
    */
-  WEFT__FRAME_TYPE__FRAME_BYE = 11
+  WEFT__FRAME_TYPE__FRAME_BYE = 11,
+  /*
+   * driver -> worker: what a slot holds is to be made safe
+   */
+  WEFT__FRAME_TYPE__FRAME_CHECKPOINT = 12,
+  /*
+   * worker -> driver: it is, and where
+   */
+  WEFT__FRAME_TYPE__FRAME_CHECKPOINTED = 13
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -106,6 +120,21 @@ typedef enum _Weft__OutputKind {
   WEFT__OUTPUT_KIND__OUTPUT_FD = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__OUTPUT_KIND)
 } Weft__OutputKind;
+/*
+ * What an attempt is for.
+ */
+typedef enum _Weft__Purpose {
+  WEFT__PURPOSE__PURPOSE_RUN = 0,
+  /*
+   * do these records do harm? what they emit is dropped
+   */
+  WEFT__PURPOSE__PURPOSE_PROBE = 1,
+  /*
+   * what does the record look like? the job is not called
+   */
+  WEFT__PURPOSE__PURPOSE_LOOK = 2
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__PURPOSE)
+} Weft__Purpose;
 
 /* --- messages --- */
 
@@ -132,11 +161,39 @@ struct  Weft__Input
    * what to open where that is not the name (a spooled standard input)
    */
   char *path;
+  /*
+   * of the file, or of the plain data where it is indexed
+   */
   uint64_t size;
+  /*
+   * 0: nobody has looked yet; else its codec_kind + 1
+   */
+  uint32_t codec;
+  /*
+   * compressed, and can be read from anywhere
+   */
+  protobuf_c_boolean is_indexed;
 };
 #define WEFT__INPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__input__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0 }
+
+
+/*
+ * How inputs are cut into records (store/record/record.h).
+ */
+struct  Weft__RecordFormat
+{
+  ProtobufCMessage base;
+  uint32_t kind;
+  uint32_t delimiter;
+  uint32_t separator;
+  protobuf_c_boolean has_header;
+  uint32_t fixed_bytes;
+};
+#define WEFT__RECORD_FORMAT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__record_format__descriptor) \
+    , 0, 0, 0, 0, 0 }
 
 
 struct  Weft__JobStart
@@ -173,10 +230,19 @@ struct  Weft__JobStart
    */
   size_t n_next_configs;
   ProtobufCBinaryData *next_configs;
+  Weft__RecordFormat *format;
+  /*
+   * of the output: record_output
+   */
+  uint32_t text_form;
+  /*
+   * of the output: codec_kind
+   */
+  uint32_t compress;
 };
 #define WEFT__JOB_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__job_start__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL }
+    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0 }
 
 
 struct  Weft__Output
@@ -227,10 +293,32 @@ struct  Weft__StageOpen
   uint64_t *done_bytes;
   size_t n_done_crc;
   uint32_t *done_crc;
+  /*
+   * where map output that is to outlive the worker goes; empty: nowhere
+   */
+  char *runs_directory;
+  ProtobufCBinaryData runs_identity;
 };
 #define WEFT__STAGE_OPEN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__stage_open__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , 0, 0, 0, 0, 0, 0, 0, NULL, 0,NULL, 0,NULL, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, {0,NULL} }
+
+
+/*
+ * Map output that an earlier worker left behind.
+ */
+struct  Weft__AdoptedRuns
+{
+  ProtobufCMessage base;
+  char *path;
+  /*
+   * of its index
+   */
+  uint64_t offset;
+};
+#define WEFT__ADOPTED_RUNS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__adopted_runs__descriptor) \
+    , (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Weft__StagePlan
@@ -242,10 +330,12 @@ struct  Weft__StagePlan
    */
   size_t n_sample_keys;
   ProtobufCBinaryData *sample_keys;
+  size_t n_adopted;
+  Weft__AdoptedRuns **adopted;
 };
 #define WEFT__STAGE_PLAN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__stage_plan__descriptor) \
-    , 0, 0,NULL }
+    , 0, 0,NULL, 0,NULL }
 
 
 struct  Weft__Piece
@@ -260,6 +350,20 @@ struct  Weft__Piece
     , 0, 0, 0 }
 
 
+/*
+ * Where a record begins.
+ */
+struct  Weft__Place
+{
+  ProtobufCMessage base;
+  uint32_t input;
+  uint64_t offset;
+};
+#define WEFT__PLACE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__place__descriptor) \
+    , 0, 0 }
+
+
 struct  Weft__TaskRun
 {
   ProtobufCMessage base;
@@ -272,10 +376,40 @@ struct  Weft__TaskRun
    */
   size_t n_pieces;
   Weft__Piece **pieces;
+  /*
+   * records to leave out, ascending
+   */
+  size_t n_skips;
+  Weft__Place **skips;
+  /*
+   * a record that fails is left out and told, the attempt goes on
+   */
+  protobuf_c_boolean is_careful;
+  Weft__Purpose purpose;
 };
 #define WEFT__TASK_RUN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_run__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN }
+
+
+/*
+ * A record that was left out, or looked at.
+ */
+struct  Weft__BadRecord
+{
+  ProtobufCMessage base;
+  uint32_t input;
+  uint64_t offset;
+  uint64_t size;
+  /*
+   * its beginning
+   */
+  ProtobufCBinaryData text;
+  char *reason;
+};
+#define WEFT__BAD_RECORD__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__bad_record__descriptor) \
+    , 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__Counter
@@ -315,10 +449,20 @@ struct  Weft__TaskEnd
   uint64_t records_out;
   size_t n_counters;
   Weft__Counter **counters;
+  size_t n_bad;
+  Weft__BadRecord **bad;
+  /*
+   * of a failure in map: the record it was at, when there was one
+   */
+  Weft__Place *place;
+  /*
+   * everything of that input before it had been given to the job
+   */
+  uint64_t fed_end;
 };
 #define WEFT__TASK_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_end__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0 }
 
 
 struct  Weft__Seal
@@ -363,6 +507,40 @@ struct  Weft__Sealed
 #define WEFT__SEALED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__sealed__descriptor) \
     , 0 }
+
+
+struct  Weft__Checkpoint
+{
+  ProtobufCMessage base;
+  uint32_t slot;
+};
+#define WEFT__CHECKPOINT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__checkpoint__descriptor) \
+    , 0 }
+
+
+struct  Weft__Checkpointed
+{
+  ProtobufCMessage base;
+  uint32_t slot;
+  /*
+   * that became safe by it
+   */
+  size_t n_tasks;
+  uint32_t *tasks;
+  char *path;
+  /*
+   * of the index of all that the slot has made safe so far
+   */
+  uint64_t offset;
+  /*
+   * written for it
+   */
+  uint64_t bytes;
+};
+#define WEFT__CHECKPOINTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__checkpointed__descriptor) \
+    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0 }
 
 
 struct  Weft__WorkerFailed
@@ -413,6 +591,25 @@ Weft__Input *
                       const uint8_t       *data);
 void   weft__input__free_unpacked
                      (Weft__Input *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__RecordFormat methods */
+void   weft__record_format__init
+                     (Weft__RecordFormat         *message);
+size_t weft__record_format__get_packed_size
+                     (const Weft__RecordFormat   *message);
+size_t weft__record_format__pack
+                     (const Weft__RecordFormat   *message,
+                      uint8_t             *out);
+size_t weft__record_format__pack_to_buffer
+                     (const Weft__RecordFormat   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__RecordFormat *
+       weft__record_format__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__record_format__free_unpacked
+                     (Weft__RecordFormat *message,
                       ProtobufCAllocator *allocator);
 /* Weft__JobStart methods */
 void   weft__job_start__init
@@ -471,6 +668,25 @@ Weft__StageOpen *
 void   weft__stage_open__free_unpacked
                      (Weft__StageOpen *message,
                       ProtobufCAllocator *allocator);
+/* Weft__AdoptedRuns methods */
+void   weft__adopted_runs__init
+                     (Weft__AdoptedRuns         *message);
+size_t weft__adopted_runs__get_packed_size
+                     (const Weft__AdoptedRuns   *message);
+size_t weft__adopted_runs__pack
+                     (const Weft__AdoptedRuns   *message,
+                      uint8_t             *out);
+size_t weft__adopted_runs__pack_to_buffer
+                     (const Weft__AdoptedRuns   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AdoptedRuns *
+       weft__adopted_runs__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__adopted_runs__free_unpacked
+                     (Weft__AdoptedRuns *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__StagePlan methods */
 void   weft__stage_plan__init
                      (Weft__StagePlan         *message);
@@ -509,6 +725,25 @@ Weft__Piece *
 void   weft__piece__free_unpacked
                      (Weft__Piece *message,
                       ProtobufCAllocator *allocator);
+/* Weft__Place methods */
+void   weft__place__init
+                     (Weft__Place         *message);
+size_t weft__place__get_packed_size
+                     (const Weft__Place   *message);
+size_t weft__place__pack
+                     (const Weft__Place   *message,
+                      uint8_t             *out);
+size_t weft__place__pack_to_buffer
+                     (const Weft__Place   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Place *
+       weft__place__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__place__free_unpacked
+                     (Weft__Place *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__TaskRun methods */
 void   weft__task_run__init
                      (Weft__TaskRun         *message);
@@ -527,6 +762,25 @@ Weft__TaskRun *
                       const uint8_t       *data);
 void   weft__task_run__free_unpacked
                      (Weft__TaskRun *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__BadRecord methods */
+void   weft__bad_record__init
+                     (Weft__BadRecord         *message);
+size_t weft__bad_record__get_packed_size
+                     (const Weft__BadRecord   *message);
+size_t weft__bad_record__pack
+                     (const Weft__BadRecord   *message,
+                      uint8_t             *out);
+size_t weft__bad_record__pack_to_buffer
+                     (const Weft__BadRecord   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__BadRecord *
+       weft__bad_record__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__bad_record__free_unpacked
+                     (Weft__BadRecord *message,
                       ProtobufCAllocator *allocator);
 /* Weft__Counter methods */
 void   weft__counter__init
@@ -623,6 +877,44 @@ Weft__Sealed *
 void   weft__sealed__free_unpacked
                      (Weft__Sealed *message,
                       ProtobufCAllocator *allocator);
+/* Weft__Checkpoint methods */
+void   weft__checkpoint__init
+                     (Weft__Checkpoint         *message);
+size_t weft__checkpoint__get_packed_size
+                     (const Weft__Checkpoint   *message);
+size_t weft__checkpoint__pack
+                     (const Weft__Checkpoint   *message,
+                      uint8_t             *out);
+size_t weft__checkpoint__pack_to_buffer
+                     (const Weft__Checkpoint   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Checkpoint *
+       weft__checkpoint__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__checkpoint__free_unpacked
+                     (Weft__Checkpoint *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__Checkpointed methods */
+void   weft__checkpointed__init
+                     (Weft__Checkpointed         *message);
+size_t weft__checkpointed__get_packed_size
+                     (const Weft__Checkpointed   *message);
+size_t weft__checkpointed__pack
+                     (const Weft__Checkpointed   *message,
+                      uint8_t             *out);
+size_t weft__checkpointed__pack_to_buffer
+                     (const Weft__Checkpointed   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Checkpointed *
+       weft__checkpointed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__checkpointed__free_unpacked
+                     (Weft__Checkpointed *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__WorkerFailed methods */
 void   weft__worker_failed__init
                      (Weft__WorkerFailed         *message);
@@ -650,6 +942,9 @@ typedef void (*Weft__Hello_Closure)
 typedef void (*Weft__Input_Closure)
                  (const Weft__Input *message,
                   void *closure_data);
+typedef void (*Weft__RecordFormat_Closure)
+                 (const Weft__RecordFormat *message,
+                  void *closure_data);
 typedef void (*Weft__JobStart_Closure)
                  (const Weft__JobStart *message,
                   void *closure_data);
@@ -659,14 +954,23 @@ typedef void (*Weft__Output_Closure)
 typedef void (*Weft__StageOpen_Closure)
                  (const Weft__StageOpen *message,
                   void *closure_data);
+typedef void (*Weft__AdoptedRuns_Closure)
+                 (const Weft__AdoptedRuns *message,
+                  void *closure_data);
 typedef void (*Weft__StagePlan_Closure)
                  (const Weft__StagePlan *message,
                   void *closure_data);
 typedef void (*Weft__Piece_Closure)
                  (const Weft__Piece *message,
                   void *closure_data);
+typedef void (*Weft__Place_Closure)
+                 (const Weft__Place *message,
+                  void *closure_data);
 typedef void (*Weft__TaskRun_Closure)
                  (const Weft__TaskRun *message,
+                  void *closure_data);
+typedef void (*Weft__BadRecord_Closure)
+                 (const Weft__BadRecord *message,
                   void *closure_data);
 typedef void (*Weft__Counter_Closure)
                  (const Weft__Counter *message,
@@ -683,6 +987,12 @@ typedef void (*Weft__Committed_Closure)
 typedef void (*Weft__Sealed_Closure)
                  (const Weft__Sealed *message,
                   void *closure_data);
+typedef void (*Weft__Checkpoint_Closure)
+                 (const Weft__Checkpoint *message,
+                  void *closure_data);
+typedef void (*Weft__Checkpointed_Closure)
+                 (const Weft__Checkpointed *message,
+                  void *closure_data);
 typedef void (*Weft__WorkerFailed_Closure)
                  (const Weft__WorkerFailed *message,
                   void *closure_data);
@@ -695,19 +1005,26 @@ typedef void (*Weft__WorkerFailed_Closure)
 extern const ProtobufCEnumDescriptor    weft__frame_type__descriptor;
 extern const ProtobufCEnumDescriptor    weft__task_kind__descriptor;
 extern const ProtobufCEnumDescriptor    weft__output_kind__descriptor;
+extern const ProtobufCEnumDescriptor    weft__purpose__descriptor;
 extern const ProtobufCMessageDescriptor weft__hello__descriptor;
 extern const ProtobufCMessageDescriptor weft__input__descriptor;
+extern const ProtobufCMessageDescriptor weft__record_format__descriptor;
 extern const ProtobufCMessageDescriptor weft__job_start__descriptor;
 extern const ProtobufCMessageDescriptor weft__output__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_open__descriptor;
+extern const ProtobufCMessageDescriptor weft__adopted_runs__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_plan__descriptor;
 extern const ProtobufCMessageDescriptor weft__piece__descriptor;
+extern const ProtobufCMessageDescriptor weft__place__descriptor;
 extern const ProtobufCMessageDescriptor weft__task_run__descriptor;
+extern const ProtobufCMessageDescriptor weft__bad_record__descriptor;
 extern const ProtobufCMessageDescriptor weft__counter__descriptor;
 extern const ProtobufCMessageDescriptor weft__task_end__descriptor;
 extern const ProtobufCMessageDescriptor weft__seal__descriptor;
 extern const ProtobufCMessageDescriptor weft__committed__descriptor;
 extern const ProtobufCMessageDescriptor weft__sealed__descriptor;
+extern const ProtobufCMessageDescriptor weft__checkpoint__descriptor;
+extern const ProtobufCMessageDescriptor weft__checkpointed__descriptor;
 extern const ProtobufCMessageDescriptor weft__worker_failed__descriptor;
 
 PROTOBUF_C__END_DECLS

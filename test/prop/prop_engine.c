@@ -65,6 +65,7 @@ static void draw_memory(struct memory_plan *plan)
 static void fill_stage(struct stage *now, const weft_job *job, uint32_t part_count)
 {
     *now = (struct stage){.job = *job,
+                          .format = {.kind = RECORD_LINES, .delimiter = '\n'},
                           .part_count = part_count,
                           .range_count = part_count * (1 + draw(RANGES_MAX / 4)),
                           .sample_count = 1 + draw(4),

@@ -14,10 +14,12 @@ struct packing {
     uint64_t weight;  // of the task that is still open
 };
 
-static weft_err sum_sizes(struct plan *plan, const uint64_t *sizes, uint32_t count);
+static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count);
 static weft_err cut_input(struct packing *packing, const struct plan *plan, uint32_t input,
-                          uint64_t size, uint64_t offset);
-static void place_samples(struct plan *plan, const uint64_t *sizes);
+                          const struct plan_input *cut, uint64_t offset);
+static weft_err cut_as_told(struct packing *packing, const struct plan *plan, uint32_t input,
+                            const struct plan_input *cut, uint64_t offset);
+static void place_samples(struct plan *plan, const struct plan_input *inputs, uint32_t samples_max);
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 {
@@ -48,23 +50,24 @@ static void count_parts(struct plan *plan, uint32_t reducers)
     plan->range_count = (uint32_t)round_up(ranges, plan->part_count);
 }
 
-weft_err plan_init(struct plan *plan, const uint64_t *sizes, uint32_t input_count,
-                   uint32_t reducers)
+weft_err plan_init(struct plan *plan, const struct plan_input *inputs, uint32_t input_count,
+                   const struct plan_options *options)
 {
     *plan = (struct plan){0};
-    if (reducers > PLAN_PARTS_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "%u parts: at most %d are possible", reducers,
-                       PLAN_PARTS_MAX);
-    weft_err code = sum_sizes(plan, sizes, input_count);
+    if (options->reducers > PLAN_PARTS_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "%u parts: at most %d are possible",
+                       options->reducers, PLAN_PARTS_MAX);
+    weft_err code = sum_sizes(plan, inputs, input_count);
     if (code)
         return code;
-    count_parts(plan, reducers);
+    count_parts(plan, options->reducers);
 
     struct packing packing = {0};
     uint64_t offset = 0;
     for (uint32_t input = 0; input < input_count && !code; input++) {
-        code = cut_input(&packing, plan, input, sizes[input], offset);
-        offset += sizes[input];
+        code = (options->has_cuts ? cut_as_told : cut_input)(&packing, plan, input, &inputs[input],
+                                                             offset);
+        offset += inputs[input].size;
     }
     plan->map_count = (uint32_t)packing.first_pieces.count;
     if (!code && !VEC_PUSH(&packing.first_pieces, packing.pieces.count))
@@ -74,7 +77,7 @@ weft_err plan_init(struct plan *plan, const uint64_t *sizes, uint32_t input_coun
     plan->first_pieces = packing.first_pieces.items;
     plan->first_bytes = packing.first_bytes.items;
     if (!code)
-        place_samples(plan, sizes);
+        place_samples(plan, inputs, options->samples_max);
     return code;
 }
 
@@ -88,16 +91,16 @@ void plan_fini(struct plan *plan)
 
 // The total, and from it the size of a split. Small inputs weigh more than they hold, so that ten
 // thousand of them are not one task.
-static weft_err sum_sizes(struct plan *plan, const uint64_t *sizes, uint32_t count)
+static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count)
 {
     const uint64_t bytes_max = (uint64_t)PLAN_MAPS_MAX * PLAN_SPLIT_BYTES_MAX;
     uint64_t weight = 0;
     for (uint32_t input = 0; input < count; input++) {
-        if (sizes[input] > bytes_max || weight > bytes_max)
+        if (inputs[input].size > bytes_max || weight > bytes_max)
             return err_set(WEFT_RESOURCE_EXHAUSTED, "more than %" PRIu64 " TiB of input",
                            bytes_max >> 40);
-        plan->total_bytes += sizes[input];
-        weight += piece_weight(sizes[input]);
+        plan->total_bytes += inputs[input].size;
+        weight += piece_weight(inputs[input].size);
     }
     const uint64_t wanted =
         clamp(weight / PLAN_SPLITS_WANTED, PLAN_SPLIT_BYTES_MIN, PLAN_SPLIT_BYTES_MAX);
@@ -123,13 +126,15 @@ static weft_err put_piece(struct packing *packing, const struct plan *plan, stru
 }
 
 static weft_err cut_input(struct packing *packing, const struct plan *plan, uint32_t input,
-                          uint64_t size, uint64_t offset)
+                          const struct plan_input *cut, uint64_t offset)
 {
+    const uint64_t size = cut->size;
     uint64_t begin = 0;
     weft_err code;
     do {
         const uint64_t left = size - begin;
-        const uint64_t bytes = left < plan->split_bytes ? left : plan->split_bytes;
+        const bool is_last = left < plan->split_bytes || cut->is_whole;
+        const uint64_t bytes = is_last ? left : plan->split_bytes;
         const struct plan_piece piece = {input, begin, begin + bytes};
         code = put_piece(packing, plan, piece, offset);
         begin += bytes;
@@ -137,22 +142,37 @@ static weft_err cut_input(struct packing *packing, const struct plan *plan, uint
     return code;
 }
 
+static weft_err cut_as_told(struct packing *packing, const struct plan *plan, uint32_t input,
+                            const struct plan_input *cut, uint64_t offset)
+{
+    weft_err code = WEFT_OK;
+    uint64_t begin = 0;
+    for (size_t i = 0; !code && i <= cut->cut_count; i++) {
+        const uint64_t end = i < cut->cut_count ? cut->cuts[i] : cut->size;
+        packing->weight = plan->split_bytes;  // so that every piece is a task of its own
+        code = put_piece(packing, plan, (struct plan_piece){input, begin, end}, offset);
+        begin = end;
+    }
+    return code;
+}
+
 // Sample task i looks at the middle of the i-th of as many equal stretches. Small inputs are taken
 // whole, and nothing begins so near an end that no line may follow.
-static void place_samples(struct plan *plan, const uint64_t *sizes)
+static void place_samples(struct plan *plan, const struct plan_input *inputs, uint32_t samples_max)
 {
     const uint64_t total = plan->total_bytes;
     if (plan->range_count == 1 || total == 0)
         return;
-    plan->sample_count = (uint32_t)clamp(total / PLAN_SAMPLE_BYTES, 1, PLAN_SAMPLES_MAX);
+    const uint64_t most = samples_max ? samples_max : PLAN_SAMPLES_MAX;
+    plan->sample_count = (uint32_t)clamp(total / PLAN_SAMPLE_BYTES, 1, most);
     uint32_t input = 0;
     uint64_t input_begin = 0;
     for (uint32_t i = 0; i < plan->sample_count; i++) {
         // total is at most 2^49, so this does not overflow.
         const uint64_t middle = total * (2 * i + 1) / (2 * plan->sample_count);
-        while (middle >= input_begin + sizes[input])
-            input_begin += sizes[input++];
-        const uint64_t size = sizes[input];
+        while (middle >= input_begin + inputs[input].size)
+            input_begin += inputs[input++].size;
+        const uint64_t size = inputs[input].size;
         const uint64_t bytes = size < PLAN_SAMPLE_BYTES ? size : PLAN_SAMPLE_BYTES;
         const uint64_t begin = clamp(middle - input_begin, 0, size - bytes);
         plan->samples[i] = (struct plan_piece){input, begin, begin + bytes};

@@ -42,6 +42,19 @@ struct plan_piece {
     uint64_t begin, end;  // equal for an empty input, which still is a piece of some task
 };
 
+struct plan_input {
+    uint64_t size;
+    bool is_whole;  // cannot be cut: compressed, or its records only follow from those before
+    const uint64_t *cuts;  // where each task but the first begins, rising; only with has_cuts
+    size_t cut_count;
+};
+
+struct plan_options {
+    uint32_t reducers;     // --reducers; 0: the default
+    uint32_t samples_max;  // 0: PLAN_SAMPLES_MAX
+    bool has_cuts;         // somebody looked into the inputs: they are cut there and nowhere else
+};
+
 struct plan {
     uint64_t total_bytes, split_bytes;
     uint32_t map_count, sample_count, part_count, range_count;
@@ -53,10 +66,10 @@ struct plan {
         samples[PLAN_SAMPLES_MAX];  // of sample task i; may begin in the middle of a line
 };
 
-// Plans for inputs of these sizes. `reducers` is --reducers, 0 for the default. Without inputs there
-// are no map tasks. RESOURCE_EXHAUSTED or INVALID_ARGUMENT beyond the limits; plan_fini either way.
-MUST_CHECK weft_err plan_init(struct plan *plan, const uint64_t *input_sizes, uint32_t input_count,
-                              uint32_t reducers);
+// Plans for these inputs. Without any there are no map tasks. RESOURCE_EXHAUSTED or INVALID_ARGUMENT
+// beyond the limits; plan_fini either way.
+MUST_CHECK weft_err plan_init(struct plan *plan, const struct plan_input *inputs,
+                              uint32_t input_count, const struct plan_options *options);
 void plan_fini(struct plan *plan);
 
 // The pieces of a map task, in input order, and how many.

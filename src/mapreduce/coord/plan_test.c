@@ -17,7 +17,12 @@ static struct plan plan;
 static void make(const uint64_t *sizes, uint32_t count, uint32_t reducers)
 {
     plan_fini(&plan);
-    assert_int_equal(plan_init(&plan, sizes, count, reducers), WEFT_OK);
+    struct plan_input *inputs = calloc(count + 1, sizeof *inputs);
+    for (uint32_t i = 0; i < count; i++)
+        inputs[i].size = sizes[i];
+    assert_int_equal(plan_init(&plan, inputs, count, &(struct plan_options){.reducers = reducers}),
+                     WEFT_OK);
+    free(inputs);
 }
 
 static int teardown(void **unused)
@@ -275,19 +280,49 @@ static void plans_beyond_the_limits_are_refused_with_a_sentence(void **unused)
 {
     (void)unused;
     plan_fini(&plan);
-    assert_int_equal(plan_init(&plan, NULL, 0, 4097), WEFT_INVALID_ARGUMENT);
+    assert_int_equal(plan_init(&plan, NULL, 0, &(struct plan_options){.reducers = 4097}),
+                     WEFT_INVALID_ARGUMENT);
     assert_string_equal(err_text(), "4097 parts: at most 4096 are possible");
-    const uint64_t size = UINT64_MAX;
-    assert_int_equal(plan_init(&plan, &size, 1, 0), WEFT_RESOURCE_EXHAUSTED);
+    const struct plan_options options = {0};
+    const struct plan_input huge = {.size = UINT64_MAX};
+    assert_int_equal(plan_init(&plan, &huge, 1, &options), WEFT_RESOURCE_EXHAUSTED);
     assert_string_equal(err_text(), "more than 256 TiB of input");
-    const uint64_t sizes[] = {200 * 1024 * GIB, 200 * 1024 * GIB, 1};
-    assert_int_equal(plan_init(&plan, sizes, 3, 0), WEFT_RESOURCE_EXHAUSTED);
+    const struct plan_input large[] = {{.size = 200 * 1024 * GIB}, {.size = 200 * 1024 * GIB}, {.size = 1}};
+    assert_int_equal(plan_init(&plan, large, 3, &options), WEFT_RESOURCE_EXHAUSTED);
+}
+
+static void an_input_that_cannot_be_cut_is_one_piece(void **unused)
+{
+    (void)unused;
+    plan_fini(&plan);
+    const struct plan_input inputs[] = {{.size = 300 << 20, .is_whole = true}, {.size = 3 << 20}};
+    assert_int_equal(plan_init(&plan, inputs, 2, &(struct plan_options){0}), WEFT_OK);
+    assert_int_equal(plan.pieces[0].begin, 0);
+    assert_int_equal(plan.pieces[0].end, 300 << 20);
+    assert_int_equal(plan.pieces[1].input, 1);
+    assert_true(plan.map_count > 1);
+}
+
+static void told_cuts_make_tasks_and_nothing_else_does(void **unused)
+{
+    (void)unused;
+    plan_fini(&plan);
+    const uint64_t cuts[] = {10, 20};
+    const struct plan_input inputs[] = {{.size = 25, .cuts = cuts, .cut_count = 2}, {.size = 7}};
+    assert_int_equal(plan_init(&plan, inputs, 2, &(struct plan_options){.has_cuts = true}),
+                     WEFT_OK);
+    assert_int_equal(plan.map_count, 4);
+    assert_int_equal(plan.pieces[1].begin, 10);
+    assert_int_equal(plan.pieces[2].end, 25);
+    assert_int_equal(plan.pieces[3].input, 1);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_inputs_make_no_tasks),
+        cmocka_unit_test(an_input_that_cannot_be_cut_is_one_piece),
+        cmocka_unit_test(told_cuts_make_tasks_and_nothing_else_does),
         cmocka_unit_test(an_empty_input_is_a_piece_of_a_task),
         cmocka_unit_test(small_inputs_are_packed_in_their_order_up_to_the_split_size),
         cmocka_unit_test(a_large_input_is_cut_at_multiples_of_the_split_size),

@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "mapreduce/work/slot.h"
+#include "mapreduce/task.h"
+#include "mapreduce/work/map.h"
 #include "mapreduce/work/values.h"
 #include "mapreduce/work/words.h"
 
@@ -91,6 +92,10 @@ void task_emit_pair(weft_task *task, weft_bytes key, enum value_type type, int64
     if (slot->has_failed)
         return;
     struct pair pair = {.key = key, .bytes = bytes, .number = number, .type = type};
+    if (slot->is_drafting) {
+        map_draft_pair(slot, &pair);
+        return;
+    }
     weft_err code = WEFT_OK;
     switch (slot->mode) {
     case SLOT_SAMPLE:
@@ -104,6 +109,9 @@ void task_emit_pair(weft_task *task, weft_bytes key, enum value_type type, int64
         break;
     case SLOT_OUTPUT:
         text_write_pair(slot, key, type, number, bytes);
+        break;
+    case SLOT_PROBE:
+    case SLOT_LOOK:
         break;
     }
     slot->records_out++;
@@ -257,6 +265,27 @@ void *weft_state(const weft_task *task)
 bool task_is_combining(const weft_task *task)
 {
     return slot_of_task(task)->mode == SLOT_COMBINE;
+}
+
+void task_describe(const weft_task *task, struct task_facts *facts)
+{
+    const struct slot *slot = slot_of_task(task);
+    const struct stage *stage = slot->stage;
+    *facts = (struct task_facts){
+        .task = slot->task,
+        .attempt = slot->attempt,
+        .task_count = slot->is_reducing ? stage->range_count : stage->map_count,
+        .is_sample = slot->mode == SLOT_SAMPLE,
+        .is_reducing = slot->is_reducing,
+        .is_map_only = stage->is_map_only,
+    };
+    if (slot->is_reducing || slot->piece_count == 0 || stage->source)
+        return;
+    const struct input *input = &stage->inputs[slot->pieces[0].input];
+    facts->input_name = input->name;
+    facts->input_path = input->path;
+    facts->begin = slot->pieces[0].begin;
+    facts->end = slot->pieces[0].end;
 }
 
 uint32_t task_top_k(const weft_task *task)

@@ -1,26 +1,27 @@
-// Map: reading whole lines out of a piece of a file, and calling the job for them.
+// Map: reading whole records out of a piece of an input, and calling the job for them.
 //
-// A line belongs to the piece it begins in: a piece that begins inside a line leaves it to the one
-// before, and reads its own last line beyond its end. Files are read with pread into one
-// buffer per slot, cut at line ends; large inputs of sorting jobs are mapped, so that keys can be pointed
-// at instead of copied.
+// A record belongs to the piece it begins in: a piece that begins inside one leaves it to the piece
+// before, and reads its own last record beyond its end. Inputs are read into one buffer per slot, cut
+// at record ends; large inputs of sorting jobs are mapped, so that keys can be pointed at instead of
+// copied. How a text is cut is known to store/record, what a file is compressed with to the source.
 
-#include "mapreduce/work/slot.h"
+#include "mapreduce/work/map.h"
+#include "mapreduce/work/source.h"
+#include "mapreduce/work/stretches.h"
 #include "mapreduce/work/words.h"
-#include "sys/file.h"
 
 enum {
     MAPPED_BLOCK = 1 << 20,
-    LOOKAHEAD = 64 << 10,  // read beyond a piece's end at a time, for its last line
+    LOOKAHEAD = 64 << 10,  // read beyond a piece's end at a time, for its last record
 };
 
-static void note_position(struct slot *slot, uint64_t offset)
+void map_note_position(struct slot *slot, uint64_t offset)
 {
     slot->input_offset = offset;
     atomic_store_explicit(&slot->page->input_offset, offset, memory_order_relaxed);
 }
 
-static void note_progress(struct slot *slot, uint64_t records, uint64_t bytes)
+void map_note_progress(struct slot *slot, uint64_t records, uint64_t bytes)
 {
     slot->records_in += records;
     slot->bytes_in += bytes;
@@ -33,29 +34,76 @@ static void note_progress(struct slot *slot, uint64_t records, uint64_t bytes)
     atomic_store_explicit(&page->bytes_in, page->bytes_in + bytes, memory_order_relaxed);
 }
 
-// Gives a block of whole lines to the job.
-static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset)
+// ---- giving records to the job
+
+// A line without its end, be that "\n" or "\r\n".
+static uint64_t feed_lines(struct slot *slot, weft_bytes block, uint64_t offset)
 {
-    const weft_job *job = &slot->stage->job;
-    slot->padded_begin = block.data;
-    slot->padded_end = block.data + block.size;
-    atomic_store_explicit(&slot->page->counted_offset, offset, memory_order_relaxed);
-    note_position(slot, offset);
-    if (job->map_block) {
-        uint64_t lines = words_count_lines(block.data, block.size);
-        if (block.size && block.data[block.size - 1] != '\n')
-            lines++;
-        job->map_block(&slot->hot, block);
-        note_progress(slot, lines, block.size);
-        return;
-    }
+    weft_map_fn *map = slot->stage->job.map;
     const char *begin = block.data;
     uint64_t lines = 0;
     for (weft_bytes line; !slot->has_failed && weft_next_line(&block, &line); lines++) {
-        note_position(slot, offset + (uint64_t)(line.data - begin));
-        job->map(&slot->hot, line);
+        map_note_position(slot, offset + (uint64_t)(line.data - begin));
+        slot->record_index++;
+        if (line.size && line.data[line.size - 1] == '\r' && line.data + line.size < block.data)
+            line.size--;
+        map(&slot->hot, line);
     }
-    note_progress(slot, lines, (uint64_t)(block.data - begin));
+    return lines;
+}
+
+static uint64_t feed_records(struct slot *slot, weft_bytes block, uint64_t offset)
+{
+    const struct stage *stage = slot->stage;
+    const char *begin = block.data;
+    weft_err code = WEFT_OK;
+    uint64_t records = 0;
+    for (;; records++) {
+        map_note_position(slot, offset + (uint64_t)(block.data - begin));
+        weft_bytes record;
+        if (slot->has_failed || !record_next(&stage->format, &block, &record, &code))
+            break;
+        slot->record_index++;
+        stage->job.map(&slot->hot, record);
+    }
+    if (code)
+        slot_fail(slot,
+                  err_wrap(code, "%s, record at offset %llu", slot->input_name,
+                           (unsigned long long)slot->input_offset),
+                  true);
+    return records;
+}
+
+static uint64_t count_records(const struct stage *stage, weft_bytes block)
+{
+    if (stage->format.kind != RECORD_LINES || stage->format.delimiter != '\n')
+        return record_count(&stage->format, block);
+    const bool is_open = block.size && block.data[block.size - 1] != '\n';
+    return words_count_lines(block.data, block.size) + is_open;
+}
+
+// Gives a block of whole records to the job; `bytes` of the input are done with it.
+static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uint64_t bytes)
+{
+    const struct stage *stage = slot->stage;
+    slot->padded_begin = block.data;
+    slot->padded_end = block.data + block.size;
+    atomic_store_explicit(&slot->page->counted_offset, offset, memory_order_relaxed);
+    atomic_store_explicit(&slot->page->fed_end, offset + block.size, memory_order_relaxed);
+    map_note_position(slot, offset);
+    uint64_t records;
+    if (__builtin_expect(map_chooses(slot), 0)) {
+        records = map_feed_chosen(slot, block, offset);
+    } else if (stage->job.map_block) {
+        records = count_records(stage, block);
+        stage->job.map_block(&slot->hot, block);
+        slot->record_index += records;
+    } else if (stage->format.kind == RECORD_LINES && stage->format.delimiter == '\n') {
+        records = feed_lines(slot, block, offset);
+    } else {
+        records = feed_records(slot, block, offset);
+    }
+    map_note_progress(slot, records, bytes);
 }
 
 // ---- mapped files
@@ -68,6 +116,7 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
         at = memchr(at - 1, '\n', (size_t)(limit - at) + 1);
         at = at ? at + 1 : limit;
     }
+    slot->piece_base = (uint64_t)(at - text);
     slot->mapped_begin = text;
     slot->mapped_end = limit;
     while (at < end && !slot->has_failed) {
@@ -77,7 +126,8 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
         const char *newline = memchr(stop - 1, '\n', (size_t)(limit - stop) + 1);
         stop = newline ? newline + 1 : limit;
         slot_enter(slot, PHASE_MAP);
-        feed_block(slot, (weft_bytes){at, (size_t)(stop - at)}, (uint64_t)(at - text));
+        const size_t size = (size_t)(stop - at);
+        feed_block(slot, (weft_bytes){at, size}, (uint64_t)(at - text), size);
         at = stop;
     }
     slot->mapped_begin = slot->mapped_end = NULL;
@@ -86,18 +136,16 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
     return WEFT_OK;
 }
 
-// ---- read files
+// ---- read inputs
 
 struct reading {
     struct slot *slot;
-    const struct input *input;
-    int fd;
-    uint64_t base;  // file offset of the buffer's first byte
+    struct source source;
+    uint64_t base;  // plain offset of the buffer's first byte
     size_t filled;
-    size_t seen;         // so many of them are known to hold no line end
-    uint64_t end;        // of the piece
-    bool is_at_end;      // the buffer ends where the file does
-    bool begins_inside;  // the piece does not begin where the file does
+    struct record_scan scan;  // of the buffer
+    uint64_t end;             // of the piece
+    uint64_t taken;           // of the file, as counted for progress
 };
 
 // A byte of the file lies at the same place in its page in memory as on disk: the kernel copies
@@ -112,9 +160,8 @@ static char *buffered(const struct reading *r)
     return r->slot->read_buffer + place(r->base);
 }
 
-static weft_err grow_buffer(struct reading *r)
+weft_err map_grow_buffer(struct slot *slot, const char *name, uint64_t base, size_t filled)
 {
-    struct slot *slot = r->slot;
     const size_t capacity = slot->read_capacity * 2;
     char *grown = mem_get(slot->stage->budget, capacity + SLOT_READ_SLACK);
     if (!grown)
@@ -122,65 +169,45 @@ static weft_err grow_buffer(struct reading *r)
             WEFT_RESOURCE_EXHAUSTED,
             "%s: the record at offset %llu is longer than %zu bytes, which is all the memory "
             "budget allows; give more --memory or fewer --slots",
-            r->input->name, (unsigned long long)r->base, slot->read_capacity);
-    memcpy(grown + place(r->base), buffered(r), r->filled);
+            name, (unsigned long long)base, slot->read_capacity);
+    memcpy(grown + place(base), slot->read_buffer + place(base), filled);
     mem_put(slot->stage->budget, slot->read_buffer, slot->read_capacity + SLOT_READ_SLACK);
     slot->read_buffer = grown;
     slot->read_capacity = capacity;
     return WEFT_OK;
 }
 
-// Reads on behind what the buffer holds, not far beyond the piece.
+// How much to read behind what the buffer holds: not far beyond the piece, and to the end of a page, so
+// that the next read begins with one.
+static size_t read_size(const struct reading *r)
+{
+    const uint64_t from = r->base + r->filled;
+    const size_t room = r->slot->read_capacity - r->filled;
+    uint64_t wanted = r->end > from ? r->end - from : r->filled;
+    wanted = wanted < UINT64_MAX - LOOKAHEAD ? wanted + LOOKAHEAD : wanted;
+    if (wanted > room)
+        wanted = room;
+    if (wanted > SLOT_PAGE)
+        wanted -= place(from + wanted);
+    return (size_t)wanted;
+}
+
 static weft_err fill(struct reading *r)
 {
     struct slot *slot = r->slot;
     if (r->filled == slot->read_capacity) {
-        const weft_err code = grow_buffer(r);
+        const weft_err code = map_grow_buffer(slot, r->source.input->name, r->base, r->filled);
         if (code)
             return code;
     }
-    const uint64_t from = r->base + r->filled;
-    uint64_t wanted = r->end > from ? r->end - from + LOOKAHEAD : LOOKAHEAD + r->filled;
-    if (wanted > slot->read_capacity - r->filled)
-        wanted = slot->read_capacity - r->filled;
-    if (wanted > SLOT_PAGE)
-        wanted -= place(from + wanted);  // ends with a page, so that the next read begins with one
-    if (wanted > r->input->size - from)
-        wanted = r->input->size - from;
     size_t got = 0;
     const enum phase phase = slot_enter(slot, PHASE_READ);
-    const weft_err code =
-        file_read_at(r->fd, r->input->name, buffered(r) + r->filled, (size_t)wanted, from, &got);
+    const weft_err code = source_read(&r->source, buffered(r) + r->filled, read_size(r), &got);
     slot_enter(slot, phase);
-    if (code)
-        return code;
-    if (got < wanted)
-        return err_set(WEFT_DATA_LOSS, "%s became shorter while it was read: %llu bytes, not %llu",
-                       r->input->name, (unsigned long long)(from + got),
-                       (unsigned long long)r->input->size);
     r->filled += got;
-    r->is_at_end = r->base + r->filled == r->input->size;
-    return WEFT_OK;
-}
-
-// How many bytes at the buffer's front are whole lines that begin before the piece's end; 0: more has to
-// be read. *is_last: nothing of the piece is behind them. Bytes once found to hold no line end are not
-// looked at again, or a line of gigabytes would take forever.
-static size_t whole_lines(struct reading *r, bool *is_last)
-{
-    const char *text = buffered(r);
-    const size_t seen = r->seen;
-    *is_last = false;
-    r->seen = r->filled;
-    if (r->base + r->filled < r->end) {
-        const char *newline = memrchr(text + seen, '\n', r->filled - seen);
-        return newline ? (size_t)(newline - text) + 1 : 0;
-    }
-    const size_t first = r->end > r->base + 1 ? (size_t)(r->end - r->base) - 1 : 0;
-    const size_t from = first > seen ? first : seen;
-    const char *newline = from < r->filled ? memchr(text + from, '\n', r->filled - from) : NULL;
-    *is_last = newline || r->is_at_end;
-    return newline ? (size_t)(newline - text) + 1 : r->is_at_end ? r->filled : 0;
+    if (r->source.size == SOURCE_SIZE_UNKNOWN && slot->mode != SLOT_SAMPLE && !slot->is_watched)
+        r->end = UINT64_MAX;  // compressed: the file's size says nothing
+    return code;
 }
 
 // Drops bytes from the buffer's front; what is left moves there.
@@ -189,41 +216,84 @@ static void drop(struct reading *r, size_t size)
     const char *left = buffered(r) + size;
     r->base += size;
     r->filled -= size;
-    r->seen = 0;
+    r->scan = (struct record_scan){0};
     memmove(buffered(r), left, r->filled);
 }
 
-// A piece that does not begin at the start of its file: the line before is another's.
-static weft_err skip_begun_line(struct reading *r)
+// A piece that begins inside its input: the record before is another's.
+static weft_err skip_begun_record(struct reading *r)
 {
+    const struct record_format *format = &r->slot->stage->format;
+    if (format->kind == RECORD_CSV) {
+        struct record_counts before;
+        const weft_err code = stretches_count(r->slot, r->slot->input_index, r->base, &before);
+        if (code)
+            return code;
+        r->scan.is_quoted = before.quotes & 1;
+    }
     for (;;) {
         const weft_err code = fill(r);
         if (code)
             return code;
-        const char *newline = memchr(buffered(r), '\n', r->filled);
-        if (newline) {
-            drop(r, (size_t)(newline - buffered(r)) + 1);
+        size_t start;
+        record_find_start(format, &r->scan, (weft_bytes){buffered(r), r->filled}, &start);
+        const struct record_scan scan = {.is_quoted = r->scan.is_quoted};
+        drop(r, start == SIZE_MAX ? r->filled : start);
+        if (start != SIZE_MAX || source_is_at_end(&r->source) || r->base >= r->end)
             return WEFT_OK;
-        }
-        drop(r, r->filled);
-        if (r->is_at_end || r->base >= r->end)
-            return WEFT_OK;
+        r->scan = scan;
     }
 }
 
-static weft_err read_lines(struct reading *r)
+// The first row of a file with a header names its columns, and a mark of byte order is no data.
+static weft_bytes take_head(struct slot *slot, weft_bytes block)
 {
+    const struct record_format *format = &slot->stage->format;
+    if (format->kind == RECORD_CSV || format->kind == RECORD_JSONL) {
+        const size_t mark = record_bom_size(block);
+        block = (weft_bytes){block.data + mark, block.size - mark};
+    }
+    weft_err code;
+    weft_bytes header;
+    if (format->kind == RECORD_CSV && format->has_header &&
+        record_next(format, &block, &header, &code))
+        fields_take_header(slot, header);
+    return block;
+}
+
+static void feed_buffered(struct reading *r, size_t size)
+{
+    struct slot *slot = r->slot;
+    weft_bytes block = {buffered(r), size};
+    slot_enter(slot, PHASE_MAP);
+    if (r->base == 0)
+        block = take_head(slot, block);
+    uint64_t bytes = size;
+    if (r->source.codec) {
+        const uint64_t taken = source_taken(&r->source);
+        bytes = taken - r->taken;
+        r->taken = taken;
+    }
+    feed_block(slot, block, r->base + (uint64_t)(block.data - buffered(r)), bytes);
+    drop(r, size);
+}
+
+static weft_err read_records(struct reading *r)
+{
+    const struct record_format *format = &r->slot->stage->format;
     weft_err code = WEFT_OK;
-    if (r->begins_inside && (code = skip_begun_line(r)))
-        return code;
     while (r->base < r->end && !r->slot->has_failed) {
-        bool is_last;
-        const size_t size = whole_lines(r, &is_last);
-        if (size) {
-            slot_enter(r->slot, PHASE_MAP);
-            feed_block(r->slot, (weft_bytes){buffered(r), size}, r->base);
-            drop(r, size);
-        }
+        const uint64_t left = r->end - r->base;
+        size_t whole = 0;
+        bool is_last = false;
+        const weft_bytes text = {buffered(r), r->filled};
+        code = record_find_whole(format, &r->scan, text, left < SIZE_MAX ? (size_t)left : SIZE_MAX,
+                                 source_is_at_end(&r->source), &whole, &is_last);
+        if (code)
+            return err_wrap(code, "%s, in what begins at offset %llu", r->source.input->name,
+                            (unsigned long long)r->base);
+        if (whole)
+            feed_buffered(r, whole);
         if (is_last)
             break;
         if ((code = fill(r)))
@@ -232,65 +302,49 @@ static weft_err read_lines(struct reading *r)
     return WEFT_OK;
 }
 
-static weft_err map_read(struct slot *slot, const struct input *input, const struct piece *piece)
+// A file without a byte is seen by those who see files or blocks.
+static bool feed_empty(struct reading *r)
 {
-    struct reading r = {.slot = slot, .input = input, .end = piece->end};
-    weft_err code = file_open(input->path, &r.fd);
+    struct slot *slot = r->slot;
+    const struct stage *stage = slot->stage;
+    if (r->source.input->size || r->source.codec)
+        return false;
+    if (stage->job.map_block || stage->format.kind == RECORD_FILES) {
+        const weft_bytes nothing = {slot->read_buffer, 0};
+        slot->record_index++;
+        if (stage->job.map_block)
+            feed_block(slot, nothing, 0, 0);
+        else
+            stage->job.map(&slot->hot, nothing);
+    }
+    return true;
+}
+
+static weft_err map_read(struct slot *slot, const struct piece *piece)
+{
+    const struct record_format *format = &slot->stage->format;
+    struct reading r = {.slot = slot, .end = piece->end};
+    bool begins_inside = piece->begin > 0 && record_is_splittable(format);
+    const uint64_t from = begins_inside ? record_search_from(format, piece->begin) : 0;
+    weft_err code = source_open(&r.source, slot->stage, piece->input, from);
     if (code)
         return code;
-    if (input->size == 0 && slot->stage->job.map_block)
-        feed_block(slot, (weft_bytes){slot->read_buffer, 0}, 0);  // so that every file is seen
-    r.begins_inside = piece->begin > 0;
-    r.base = piece->begin ? piece->begin - 1 : 0;  // a line that begins at `begin` is ours
-    code = read_lines(&r);
-    file_close(r.fd);
-    return code;
-}
-
-// ---- pairs kept by the stage before
-
-// Pairs that begin before bytes_max, however many are read at a time.
-static weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
-{
-    const struct dataset *source = slot->stage->source;
-    struct reading r = {.slot = slot, .input = &(struct input){.name = "the stage before"}};
-    uint64_t done = 0;
-    while (done < bytes_max && !slot->has_failed) {
-        size_t got = 0;
-        weft_err code =
-            dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
-        if (code || got == 0)
-            return code;
-        size_t at = 0;
-        slot_enter(slot, PHASE_MAP);
-        while (got - at >= 8 && done + at < bytes_max && !slot->has_failed) {
-            uint32_t sizes[2];
-            memcpy(sizes, slot->read_buffer + at, sizeof sizes);
-            if (got - at - 8 < (uint64_t)sizes[0] + sizes[1])
-                break;
-            slot->record_key = (weft_bytes){slot->read_buffer + at + 8, sizes[0]};
-            note_position(slot, done + at);
-            slot->stage->job.map(&slot->hot,
-                                 (weft_bytes){slot->read_buffer + at + 8 + sizes[0], sizes[1]});
-            at += 8 + (size_t)sizes[0] + sizes[1];
-            note_progress(slot, 1, 8 + (uint64_t)sizes[0] + sizes[1]);
-        }
-        done += at;
-        r.filled = got;
-        r.base = done;
-        if (at == 0 && !slot->has_failed && (code = grow_buffer(&r)))
-            return code;
+    r.base = r.source.at;
+    begins_inside = begins_inside && r.base == from;
+    // What can only be read from its front is read from there: as much as a sample wants, or up to what a
+    // probe is about.
+    if (slot->mode == SLOT_SAMPLE && !begins_inside)
+        r.end = piece->end - piece->begin;
+    slot->window_begin = slot->is_watched && !begins_inside ? piece->begin : 0;
+    if (!feed_empty(&r)) {
+        if (begins_inside)
+            code = skip_begun_record(&r);
+        slot->piece_base = r.base;
+        if (!code)
+            code = read_records(&r);
     }
-    return WEFT_OK;
-}
-
-// Sample task i of n looks at the beginning of a segment that stands for its share of them.
-static weft_err map_kept_sample(struct slot *slot)
-{
-    const struct stage *stage = slot->stage;
-    const uint32_t range =
-        (uint32_t)((uint64_t)slot->task * stage->source->range_count / stage->sample_count);
-    return map_kept(slot, range, LOOKAHEAD);
+    source_close(&r.source);
+    return code;
 }
 
 static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t piece_count)
@@ -300,8 +354,10 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
         slot->input_index = pieces[i].input;
         slot->input_name = input->name;
         atomic_store_explicit(&slot->page->input_index, pieces[i].input, memory_order_relaxed);
-        const weft_err code = input->map.data ? map_mapped(slot, input, &pieces[i])
-                                              : map_read(slot, input, &pieces[i]);
+        slot->record_index = slot->piece_base = 0;
+        slot->has_record_base = false;
+        const weft_err code =
+            input->map.data ? map_mapped(slot, input, &pieces[i]) : map_read(slot, &pieces[i]);
         if (code)
             return code;
     }
@@ -311,7 +367,10 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
 weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count)
 {
     weft_err code;
-    if (!slot->stage->source)
+    slot_call_begin(slot);
+    if (slot->has_failed)
+        code = WEFT_OK;
+    else if (!slot->stage->source)
         code = map_pieces(slot, pieces, piece_count);
     else if (slot->mode == SLOT_SAMPLE)
         code = map_kept_sample(slot);
@@ -319,6 +378,7 @@ weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_cou
         code = map_kept(slot, slot->task, UINT64_MAX);
     if (code)
         slot_fail(slot, code, true);
+    slot_call_end(slot);
     emit_flush(slot);
     slot->record_key = (weft_bytes){0};
     return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;

@@ -60,6 +60,7 @@ static int by_offset(const void *left, const void *right)
 }
 
 // What was seen is exactly the lines of the text, whatever order the pieces were read in.
+// A line is given without its end; a block's lines are cut by the test, which leaves a '\\r' to them.
 static void check_seen(weft_bytes text)
 {
     qsort(seen, seen_count, sizeof *seen, by_offset);
@@ -67,6 +68,10 @@ static void check_seen(weft_bytes text)
     for (weft_bytes rest = text, line; weft_next_line(&rest, &line); count++) {
         assert_true(count < seen_count);
         assert_int_equal(seen[count].offset, (uint64_t)(line.data - text.data));
+        const bool has_return =
+            line.size && line.data[line.size - 1] == '\r' && line.data + line.size < rest.data;
+        if (has_return && block_count == 0)
+            line.size--;
         assert_int_equal(seen[count].size, line.size);
         if (line.size)
             assert_memory_equal(seen[count].bytes, line.data, line.size < 64 ? line.size : 64);

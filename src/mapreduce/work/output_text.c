@@ -1,22 +1,53 @@
 // Text on its way out: pairs as lines, or as records for the next stage, a piece at a time.
 //
 // A piece that outgrows the slot's share is handed on in parts. Memory for it is taken once and reused.
+// Compressed output is cut into frames of so many bytes of a piece, so that the same text gives the same
+// bytes however much memory there is.
 
 #include "base/number.h"
-#include "mapreduce/work/slot.h"
+#include "mapreduce/work/map.h"
 
-enum { TEXT_BYTES_MIN = 64 << 10 };
+enum { TEXT_BYTES_MIN = 64 << 10, FRAME_BYTES = 256 << 10 };
 
-// Hands on what there is; false: the attempt has failed.
+static bool is_compressed(const struct stage *stage)
+{
+    return stage->sink && stage->compress != CODEC_NONE;
+}
+
+// Compresses the first bytes of the text, whole frames of it, into slot->packed.
+static weft_err pack(struct slot *slot, size_t size)
+{
+    weft_err code = WEFT_OK;
+    slot->packed.size = 0;
+    for (size_t at = 0; !code && at < size; at += FRAME_BYTES) {
+        const size_t frame = size - at < FRAME_BYTES ? size - at : FRAME_BYTES;
+        code = codec_compress(slot->stage->compress, (weft_bytes){slot->text.data + at, frame},
+                              &slot->packed);
+    }
+    return code;
+}
+
+// Hands on what there is, or the whole frames in it; false: the attempt has failed.
 static bool hand_on_part(struct slot *slot)
 {
+    const struct stage *stage = slot->stage;
     const enum phase phase = slot_enter(slot, PHASE_WRITE);
-    const weft_bytes text = {slot->text.data, slot->text.size};
-    const weft_err code = slot->stage->sink ? sink_append(slot->stage->sink, slot->piece, text)
-                                            : dataset_append(slot->stage->kept, slot->piece, text);
+    weft_bytes text = {slot->text.data, slot->text.size};
+    size_t kept = 0;
+    weft_err code = WEFT_OK;
+    if (is_compressed(stage)) {
+        kept = text.size % FRAME_BYTES;
+        code = pack(slot, text.size - kept);
+        text = buf_bytes(&slot->packed);
+    }
+    if (!code && stage->sink)
+        code = sink_append(stage->sink, slot->piece, text);
+    else if (!code)
+        code = dataset_append(stage->kept, slot->piece, text);
     slot_enter(slot, phase);
     slot->has_appended = true;
-    slot->text.size = 0;
+    memmove(slot->text.data, slot->text.data + slot->text.size - kept, kept);
+    slot->text.size = kept;
     if (code)
         slot_fail(slot, code, true);
     return !code;
@@ -56,8 +87,8 @@ char *text_reserve(struct slot *slot, size_t more)
         return NULL;
     if (text->capacity - text->size >= more || grow(slot, text->size + more))
         return text->data + text->size;
-    if (text->size && hand_on_part(slot) && grow(slot, more))
-        return text->data;
+    if (text->size && hand_on_part(slot) && grow(slot, text->size + more))
+        return text->data + text->size;
     slot_fail(slot,
               err_set(WEFT_RESOURCE_EXHAUSTED,
                       "no memory for %zu bytes of output; give more --memory or fewer --slots",
@@ -105,11 +136,30 @@ static void write_kept(struct slot *slot, weft_bytes key, enum value_type type, 
     slot->text.size += (size_t)(end - begin);
 }
 
+static void write_formed(struct slot *slot, const struct record_pair *pair)
+{
+    const enum record_output form = slot->stage->text_form;
+    char *to = text_reserve(slot, record_write_max(form, pair));
+    if (to)
+        slot->text.size = (size_t)(record_write(form, pair, to) - slot->text.data);
+}
+
 void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, int64_t number,
                      weft_bytes bytes)
 {
     if (!slot->stage->sink) {
         write_kept(slot, key, type, number, bytes);
+        return;
+    }
+    if (slot->stage->text_form != OUTPUT_TEXT) {
+        char room[NUMBER_TEXT_MAX];
+        const bool is_number = type != VALUE_BYTES && type != VALUE_NONE;
+        struct record_pair pair = {
+            .key = key, .value = bytes, .has_value = type != VALUE_NONE, .is_number = is_number};
+        if (is_number)
+            pair.value =
+                (weft_bytes){room, (size_t)(write_value(room, type, number, bytes) - room)};
+        write_formed(slot, &pair);
         return;
     }
     char *to = text_reserve(slot, key.size + 2 + value_size_max(type, bytes));
@@ -126,6 +176,46 @@ void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, in
     slot->text.size = (size_t)(to - slot->text.data);
 }
 
+// Lines that came as they are, cut at their first TAB.
+static void write_lines_formed(struct slot *slot, weft_bytes text)
+{
+    for (weft_bytes line; !slot->has_failed && weft_next_line(&text, &line);) {
+        const char *tab = memchr(line.data, '\t', line.size);
+        struct record_pair pair = {.key = line, .has_value = tab};
+        if (tab) {
+            pair.key.size = (size_t)(tab - line.data);
+            pair.value = (weft_bytes){tab + 1, line.size - pair.key.size - 1};
+        }
+        write_formed(slot, &pair);
+    }
+}
+
+void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
+{
+    struct slot *slot = slot_of_task(task);
+    if (slot->has_failed || text.size == 0 || slot->mode >= SLOT_PROBE ||
+        (slot->mode == SLOT_SAMPLE && slot->stage->is_map_only))
+        return;
+    if (slot->is_drafting) {
+        map_draft_text(slot, text, line_count);
+        return;
+    }
+    if (slot->mode != SLOT_OUTPUT || !slot->stage->sink) {
+        weft_fail(task, "weft_write where pairs are not output: emit them");
+        return;
+    }
+    slot->records_out += line_count;
+    if (slot->stage->text_form != OUTPUT_TEXT) {
+        write_lines_formed(slot, text);
+        return;
+    }
+    char *to = text_reserve(slot, text.size);
+    if (!to)
+        return;
+    memcpy(to, text.data, text.size);
+    slot->text.size += text.size;
+}
+
 static weft_err keep(struct slot *slot, weft_bytes text)
 {
     const weft_err code = dataset_append(slot->stage->kept, slot->piece, text);
@@ -136,11 +226,21 @@ static weft_err keep(struct slot *slot, weft_bytes text)
 
 weft_err text_submit(struct slot *slot)
 {
-    const weft_bytes text = {slot->text.data, slot->text.size};
+    const struct stage *stage = slot->stage;
+    weft_bytes text = {slot->text.data, slot->text.size};
     const enum phase phase = slot_enter(slot, PHASE_WRITE);
-    const weft_err code = slot->stage->sink
-                              ? sink_submit(slot->stage->sink, slot->piece, text, slot->records_out)
-                              : keep(slot, text);
+    weft_err code = WEFT_OK;
+    if (is_compressed(stage)) {
+        code = pack(slot, text.size);
+        // A file without a frame is no compressed file: the first piece of a part makes it one.
+        if (!code && text.size == 0 && !slot->has_appended &&
+            sink_is_first(stage->sink, slot->piece))
+            code = codec_compress(stage->compress, (weft_bytes){"", 0}, &slot->packed);
+        text = buf_bytes(&slot->packed);
+    }
+    if (!code)
+        code = stage->sink ? sink_submit(stage->sink, slot->piece, text, slot->records_out)
+                           : keep(slot, text);
     slot_enter(slot, phase);
     slot->text.size = 0;
     slot->has_appended = false;

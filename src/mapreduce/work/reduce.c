@@ -248,13 +248,12 @@ static weft_err check_mapped_inputs(const struct stage *stage)
     return WEFT_OK;
 }
 
-weft_err reduce_run(struct slot *slot, uint32_t range)
+static weft_err reduce_range(struct slot *slot, uint32_t range)
 {
     const struct stage *stage = slot->stage;
     const struct buckets *buckets[SLOTS_MAX];
     for (uint32_t i = 0; i < stage->slot_count; i++)
         buckets[i] = &stage->slots[i].collector.buckets;
-    slot->piece = range;
     struct sorted sorted;
     slot_enter(slot, PHASE_SORT);
     weft_err code = gather_sorted(&slot->area, buckets, stage->slot_count, range, 0, UINT64_MAX,
@@ -269,8 +268,18 @@ weft_err reduce_run(struct slot *slot, uint32_t range)
         code = check_mapped_inputs(stage);
     if (!code && stage->top && stage->kept)
         code = top_keep_largest(slot);
-    if (!code)
-        return WEFT_OK;
-    slot_fail(slot, code, code != WEFT_ABORTED);
-    return err_set(slot->code, "%s", slot->error);
+    return code;
+}
+
+weft_err reduce_run(struct slot *slot, uint32_t range)
+{
+    slot->piece = range;
+    slot_call_begin(slot);
+    if (!slot->has_failed) {
+        const weft_err code = reduce_range(slot, range);
+        if (code)
+            slot_fail(slot, code, code != WEFT_ABORTED);
+    }
+    slot_call_end(slot);
+    return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
 }

@@ -58,7 +58,8 @@ struct part {
 struct sink {
     enum sink_kind kind;
     char *path, *tmp;
-    int fd;  // FILE, FD; PARTS: -1
+    const char *suffix;  // of part files; not ours
+    int fd;              // FILE, FD; PARTS: -1
     bool is_resumed;
     size_t held_bytes_max;
     void (*written)(void *, uint32_t, uint64_t, uint32_t, uint64_t);
@@ -80,7 +81,7 @@ struct sink {
 static void name_part(const struct sink *sink, uint32_t part, char *path, size_t size)
 {
     if (sink->kind == SINK_PARTS)
-        snprintf(path, size, "%s/part-%05u", sink->path, part);
+        snprintf(path, size, "%s/part-%05u%s", sink->path, part, sink->suffix);
     else
         snprintf(path, size, "%s", sink->path);
 }
@@ -131,6 +132,7 @@ struct sink *sink_new(const struct sink_options *options)
         .kind = options->kind,
         .path = strdup(options->path ? options->path : "the output"),
         .tmp = strdup(options->tmp ? options->tmp : "."),
+        .suffix = options->suffix ? options->suffix : "",
         .fd = options->kind == SINK_FD ? options->fd : -1,
         .is_resumed = options->is_resumed,
         .held_bytes_max = options->held_bytes_max,
@@ -154,6 +156,11 @@ struct sink *sink_new(const struct sink_options *options)
     }
     deal_pieces(sink, options);
     return sink;
+}
+
+bool sink_is_first(const struct sink *sink, uint32_t piece)
+{
+    return piece == 0 || sink->pieces[piece].part != sink->pieces[piece - 1].part;
 }
 
 static void free_chunks(struct held *held)

@@ -15,6 +15,7 @@ enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD };
 
 struct sink_options {
     enum sink_kind kind;
+    const char *suffix;    // PARTS: behind part-NNNNN; NULL: nothing. Lives as long as the sink
     const char *path;      // FILE: the (temporary) file; PARTS: the directory of part-NNNNN;
                            // FD: its name in error sentences
     int fd;                // FD: already open, must allow pwrite
@@ -53,6 +54,9 @@ MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes te
 // place before sink_submit.
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
+
+// Whether the piece is the first of its part.
+bool sink_is_first(const struct sink *sink, uint32_t piece);
 
 // What an earlier worker has written: kept as it is.
 void sink_adopt(struct sink *sink, uint32_t piece, uint64_t bytes, uint32_t crc32c);

@@ -73,6 +73,13 @@ void slot_fini(struct slot *slot)
     mem_put(budget, slot->word_keys, QUEUE_BYTES);
     buf_fini(&slot->sample);
     buf_fini(&slot->group_key);
+    buf_fini(&slot->field_room);
+    buf_fini(&slot->packed);
+    buf_fini(&slot->draft);
+    VEC_FINI(&slot->bad);
+    buf_fini(&slot->header.row);
+    buf_fini(&slot->header.room);
+    VEC_FINI(&slot->header.names);
     VEC_FINI(&slot->counters);
 }
 
@@ -99,6 +106,10 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->word_count = 0;
     slot->text.size = 0;
     slot->has_appended = false;
+    slot->skip_count = slot->bad.count = 0;
+    slot->is_careful = slot->is_drafting = slot->is_reducing = slot->is_watched = false;
+    slot->window_begin = 0;
+    slot->window_end = UINT64_MAX;
     const bool may_queue =
         mode == SLOT_COLLECT && slot->stage->op != FOLD_NONE && !slot->stage->order.compare;
     slot->hot = (weft_task){.queue_keys_ = slot->queue_keys,
@@ -124,4 +135,27 @@ void slot_watch_memory(struct slot *slot)
                       "give more --memory or fewer --slots, or let it use less",
                       (unsigned long long)theirs >> 20, (unsigned long long)ours >> 20),
               true);
+}
+
+static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), const char *name)
+{
+    if (!hook || slot->has_failed)
+        return;
+    err_clear();
+    const weft_err code = hook(&slot->hot);
+    if (!code || slot->has_failed)
+        return;
+    if (!err_text()[0])
+        err_set(code, "the job's %s of a task failed", name);
+    slot_fail(slot, code, false);
+}
+
+void slot_call_begin(struct slot *slot)
+{
+    call_hook(slot, slot->stage->job.begin, "begin");
+}
+
+void slot_call_end(struct slot *slot)
+{
+    call_hook(slot, slot->stage->job.end, "end");
 }

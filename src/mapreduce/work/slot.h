@@ -6,6 +6,7 @@
 #define MAPREDUCE_WORK_SLOT_H
 
 #include "base/buf.h"
+#include "mapreduce/record_place.h"
 #include "mapreduce/slot_page.h"
 #include "mapreduce/work/collector.h"
 #include "mapreduce/work/gather.h"
@@ -16,11 +17,19 @@
 // for the vector loads behind its end.
 enum { SLOT_PAGE = 4096, SLOT_READ_SLACK = SLOT_PAGE + 64 };
 
+// A stretch of an input.
+struct piece {
+    uint32_t input;
+    uint64_t begin, end;
+};
+
 enum slot_mode {
     SLOT_SAMPLE,   // emitted keys are sampled
     SLOT_COLLECT,  // emitted pairs go to the collector
     SLOT_COMBINE,  // emitted pairs go where the combiner's caller says
     SLOT_OUTPUT,   // emitted pairs are output
+    SLOT_PROBE,    // emitted pairs are dropped: somebody wants to know whether the records do harm
+    SLOT_LOOK,     // the job is not called: somebody wants to see the record
 };
 
 struct counter {
@@ -34,6 +43,14 @@ struct text {
     size_t size, capacity;
 };
 
+// The header of a csv input: its row, and the fields in it.
+struct header {
+    struct buf row, room;
+    VEC(weft_bytes) names;
+    uint32_t input_index;
+    bool is_known;
+};
+
 struct slot {
     weft_task hot;  // first: see above
     struct stage *stage;
@@ -44,7 +61,19 @@ struct slot {
 
     // the attempt
     enum slot_mode mode;
-    uint32_t task;
+    uint32_t task, attempt;
+    bool is_reducing;
+    const struct piece *pieces;  // of a map task; borrowed
+    size_t piece_count;
+    const struct place *skips;  // records to leave out, ascending; borrowed
+    size_t skip_count;
+    bool is_careful;  // a record that fails is left out, and with it what it emitted
+    bool is_drafting;
+    struct buf draft;            // what the record at hand has emitted
+    VEC(struct bad_record) bad;  // records that were left out; of a look: the one
+    bool
+        is_watched;  // the pieces are about single records, also where inputs are read from their front
+    uint64_t window_begin, window_end;  // records that begin outside are not meant then
     bool has_failed, is_final;
     weft_err code;
     char error[ERR_TEXT_BYTES_MAX];
@@ -56,6 +85,14 @@ struct slot {
     uint32_t input_index;
     const char *input_name;
     uint64_t input_offset;
+    uint64_t piece_base;    // where the first record of the piece begins
+    uint64_t record_index;  // records of the piece so far, this one included
+    uint64_t record_base;   // records of the input before the piece, once somebody asked
+    bool has_record_base;
+    struct header header;                   // of the input at hand
+    uint64_t fields_of;                     // whose values are in the room: a record's number,
+    const char *fields_object;              // and where it lies
+    struct buf field_room;                  // what had to be unquoted or unescaped
     const char *mapped_begin, *mapped_end;  // mapped input that emitted keys may point into
 
     // what it reuses
@@ -69,6 +106,7 @@ struct slot {
     struct collector collector;
     struct area area;
     struct text text;
+    struct buf packed;  // frames of it
     char *read_buffer;
     size_t read_capacity;
     struct buf sample;  // {u32 size, bytes} of each sampled key
@@ -132,10 +170,9 @@ MUST_CHECK weft_err slot_begin_stage(struct slot *slot, struct stage *stage);
 // Begins an attempt; the ones below run it and return how it ended, with the sentence set.
 void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task);
 
-struct piece {
-    uint32_t input;
-    uint64_t begin, end;
-};
+// Calls the job's own begin and end of an attempt; a failure is the attempt's.
+void slot_call_begin(struct slot *slot);
+void slot_call_end(struct slot *slot);
 
 // Runs the map function over pieces of files (or over segment `task` of the source).
 MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count);

@@ -64,6 +64,7 @@ static inline void rig_init(struct rig *rig, const weft_job *job, weft_bytes tex
                                 .range_count = 1,
                                 .map_count = 1,
                                 .sample_count = 1,
+                                .format = {.kind = RECORD_LINES, .delimiter = '\n'},
                                 .inputs = &rig->input,
                                 .input_count = 1,
                                 .budget = &rig->budget,

@@ -7,15 +7,40 @@
 #include "mapreduce/work/fold_table.h"
 #include "mapreduce/work/ranges.h"
 #include "mapreduce/work/sink.h"
+#include "store/codec/codec.h"
+#include "store/record/record.h"
+#include "sys/thread.h"
 
 struct slot;
+
+struct stretches;
 
 // One input of the job.
 struct input {
     const char *name, *path;
-    uint64_t size;
-    struct mem_map map;  // data NULL: read with pread
+    uint64_t size;                // of the file, or of the plain data when it is indexed
+    struct mem_map map;           // data NULL: read with pread
+    _Atomic int codec;            // 0: nobody has looked yet; else its kind + 1
+    bool is_indexed;              // compressed, but can be read from anywhere
+    struct codec_index *index;    // under the stage's inputs_lock; NULL: not opened yet
+    struct stretches *stretches;  // likewise
 };
+
+static inline bool input_is_codec_known(const struct input *input)
+{
+    return atomic_load_explicit(&input->codec, memory_order_relaxed) != 0;
+}
+
+static inline enum codec_kind input_codec_kind(const struct input *input)
+{
+    const int codec = atomic_load_explicit(&input->codec, memory_order_relaxed);
+    return codec ? (enum codec_kind)(codec - 1) : CODEC_NONE;
+}
+
+static inline void input_set_codec(struct input *input, enum codec_kind kind)
+{
+    atomic_store_explicit(&input->codec, (int)kind + 1, memory_order_relaxed);
+}
 
 // How a worker divides its memory; see memory_plan.c for the arithmetic.
 struct memory_plan {
@@ -48,6 +73,10 @@ struct stage {
     struct dataset *source;  // NULL: the stage reads files
     struct input *inputs;
     uint32_t input_count;
+    struct mutex *inputs_lock;     // for what slots find out about inputs
+    struct record_format format;   // of the inputs
+    enum record_output text_form;  // of the output
+    enum codec_kind compress;      // likewise
     struct mem_budget *budget;
     uint64_t process_bytes_max;  // what the whole worker may use, user code included; 0: no limit
     struct memory_plan memory;

@@ -1,0 +1,199 @@
+// driver_bad: records that are left out, under the limit of --skip-bad: which, how many, and the side file
+// that tells of them.
+
+#include "app/driver_state.h"
+
+#include "base/json.h"
+#include "sys/file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+// ---- Those that tries have found ----------------------------------------------------------------
+
+static int compare_places(const struct place *a, const struct place *b)
+{
+    if (a->input != b->input)
+        return a->input < b->input ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+bool driver_may_skip(const struct driver *driver)
+{
+    const struct skip_limit *limit = &driver->options->skip_bad;
+    if (!limit->is_set)
+        return false;
+    // A share can only be judged when all records are known.
+    return limit->is_share || driver->bad.count < limit->count;
+}
+
+weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad)
+{
+    if (!VEC_PUSH(&driver->bad, *bad)) {
+        const weft_err code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+        driver_fail(driver, code);
+        return code;
+    }
+    // In order: a worker looks them up by halving.
+    for (size_t i = driver->bad.count - 1; i > 0; i--) {
+        struct bad_record *items = driver->bad.items;
+        if (compare_places(&items[i - 1].place, &items[i].place) <= 0)
+            break;
+        const struct bad_record swapped = items[i];
+        items[i] = items[i - 1];
+        items[i - 1] = swapped;
+    }
+    return WEFT_OK;
+}
+
+weft_err driver_fill_skips(const struct driver *driver, Weft__TaskRun *run)
+{
+    const size_t count = driver->bad.count;
+    if (count == 0)
+        return WEFT_OK;
+    Weft__Place *places = malloc(count * sizeof *places);
+    run->skips = malloc(count * sizeof *run->skips);
+    if (!places || !run->skips) {
+        free(places);
+        free(run->skips);
+        run->skips = NULL;
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+    }
+    run->n_skips = count;
+    for (size_t i = 0; i < count; i++) {
+        weft__place__init(&places[i]);
+        places[i].input = driver->bad.items[i].place.input;
+        places[i].offset = driver->bad.items[i].place.offset;
+        run->skips[i] = &places[i];
+    }
+    return WEFT_OK;
+}
+
+void driver_free_skips(Weft__TaskRun *run)
+{
+    if (run->skips)
+        free(run->skips[0]);
+    free(run->skips);
+    run->skips = NULL;
+    run->n_skips = 0;
+}
+
+// ---- Those that attempts have left out themselves -----------------------------------------------
+
+weft_err driver_take_left_out(struct driver *driver, size_t number, const Weft__TaskEnd *end)
+{
+    for (size_t i = 0; i < end->n_bad; i++) {
+        const Weft__BadRecord *told = end->bad[i];
+        struct driver_left_out left = {.task = number, .attempt = end->attempt};
+        left.bad.place = (struct place){told->input, told->offset};
+        left.bad.size = told->size;
+        left.bad.text_size =
+            (uint32_t)(told->text.len < BAD_TEXT_BYTES ? told->text.len : BAD_TEXT_BYTES);
+        if (left.bad.text_size)
+            memcpy(left.bad.text, told->text.data, left.bad.text_size);
+        snprintf(left.bad.reason, sizeof left.bad.reason, "%s", told->reason);
+        if (told->input >= driver->inputs.count || !VEC_PUSH(&driver->left_out, left))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+    }
+    return WEFT_OK;
+}
+
+// Only what the attempt that counts has left out is left out of the answer.
+static bool counts(const struct driver *driver, const struct driver_left_out *left)
+{
+    return driver->tally.tasks[left->task].attempt == left->attempt;
+}
+
+static uint64_t count_bad(const struct driver *driver)
+{
+    uint64_t count = driver->bad.count;
+    for (size_t i = 0; i < driver->left_out.count; i++)
+        count += counts(driver, &driver->left_out.items[i]);
+    return count;
+}
+
+weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end)
+{
+    const struct skip_limit *limit = &driver->options->skip_bad;
+    const uint64_t bad = count_bad(driver);
+    if (bad == 0 || !limit->is_set)
+        return WEFT_OK;
+    if (!limit->is_share && bad > limit->count)
+        return err_set(WEFT_ABORTED,
+                       "more than %" PRIu64 " bad records\n  try: a larger --skip-bad",
+                       limit->count);
+    const double share = records_in ? 100.0 * (double)bad / (double)records_in : 100;
+    if (is_end && limit->is_share && share > limit->percent)
+        return err_set(WEFT_ABORTED,
+                       "%" PRIu64 " of %" PRIu64 " records are bad, which is more than %g%%"
+                       "\n  try: a larger --skip-bad",
+                       bad, records_in, limit->percent);
+    return WEFT_OK;
+}
+
+// ---- The side file ------------------------------------------------------------------------------
+
+static void append_line(struct buf *text, const struct driver *driver, const struct bad_record *bad)
+{
+    json_open(text, NULL, '{');
+    json_append_text(text, "file", driver->inputs.items[bad->place.input].name);
+    json_append_uint(text, "offset", bad->place.offset);
+    json_append_uint(text, "bytes", bad->size);
+    json_append_text(text, "reason", bad->reason);
+    buf_append_text(text, ",\"record\":");
+    json_append_string(text, (weft_bytes){bad->text, bad->text_size});
+    json_close(text, '}');
+    buf_append_text(text, "\n");
+}
+
+static int compare_bad(const void *a, const void *b)
+{
+    return compare_places(&((const struct bad_record *)a)->place,
+                          &((const struct bad_record *)b)->place);
+}
+
+static weft_err write_bad(struct driver *driver)
+{
+    const uint64_t count = count_bad(driver);
+    driver->summary.bad_count = count;
+    if (count == 0)
+        return WEFT_OK;
+    struct bad_record *all = malloc((size_t)count * sizeof *all);
+    struct buf text = {0};
+    if (!all)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+    size_t at = 0;
+    for (size_t i = 0; i < driver->bad.count; i++)
+        all[at++] = driver->bad.items[i];
+    for (size_t i = 0; i < driver->left_out.count; i++)
+        if (counts(driver, &driver->left_out.items[i]))
+            all[at++] = driver->left_out.items[i].bad;
+    qsort(all, at, sizeof *all, compare_bad);
+    for (size_t i = 0; i < at; i++)
+        append_line(&text, driver, &all[i]);
+    free(all);
+    int fd = -1;
+    const char *path = driver->options->bad_records;
+    weft_err code = text.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory") : WEFT_OK;
+    if (code == WEFT_OK)
+        code = file_create(path, &fd);
+    if (code == WEFT_OK)
+        code = file_write(fd, path, text.data, text.size);
+    file_close(fd);
+    buf_fini(&text);
+    return err_wrap(code, "the list of bad records");
+}
+
+weft_err driver_judge_bad(struct driver *driver)
+{
+    driver->has_judged_bad = true;
+    if (!driver->options->skip_bad.is_set)
+        return WEFT_OK;
+    uint64_t records = 0;
+    for (uint32_t task = 0; task < driver->stages[0].map_count; task++)
+        records += driver->tally.tasks[driver->stages[0].first_task[SCHED_MAP] + task].records_in;
+    const weft_err code = write_bad(driver);
+    driver->summary.bad_records = driver->options->bad_records;
+    return code != WEFT_OK ? code : driver_check_bad(driver, records, true);
+}

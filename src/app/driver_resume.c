@@ -1,0 +1,441 @@
+// driver_resume: a run that was ended goes on. What is safe (pieces of the output, map output of a
+// checkpoint) is noted in a journal in the unfinished directory as it becomes so; the same command finds
+// it there, checks it, and does what is missing.
+//
+// Nothing is waited for on the disk: after a power cut what was not written does not have its checksum,
+// and is done again. So a run that is not ended pays for a few small writes, and for checkpoints, which are
+// taken so seldom that they cost less than a fiftieth of the time.
+
+#include "app/driver_state.h"
+
+#include "app/identity.h"
+#include "base/crc32c.h"
+#include "mapreduce/work/run_index.h"
+#include "store/journal.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CHECKPOINT_EVERY_MS = 5000,
+    CHECKPOINT_COST_FACTOR = 60,  // so many times its cost passes before the next one
+    READ_BYTES = 1 << 18,
+};
+
+enum record_type { RECORD_BEGIN = 1, RECORD_PIECE, RECORD_RUNS };
+
+struct piece_record {
+    uint32_t piece, crc32c;
+    uint64_t bytes, records;
+};
+
+struct runs_head {
+    uint64_t offset;
+    uint32_t task_count, name_size;  // the name of the file follows
+};
+
+// ---- The same job? ------------------------------------------------------------------------------
+
+weft_err driver_resume_check(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    if (!output_resume_place(driver->output))
+        return WEFT_OK;
+    weft_err code =
+        identity_make(&resume->origin, driver->options, &driver->chain, &driver->inputs);
+    if (code == WEFT_UNIMPLEMENTED) {
+        err_clear();
+        manifest_fini(&resume->origin);
+        bool is_done;
+        code = output_check_done(driver->output, &is_done);
+        return code != WEFT_OK ? code : output_work_aside(driver->output);
+    }
+    if (code != WEFT_OK)
+        return code;
+    output_set_origin(driver->output, &resume->origin);
+    return output_check_done(driver->output, &resume->is_done);
+}
+
+// ---- What the journal says ----------------------------------------------------------------------
+
+static weft_err keep_runs(struct driver_resume *resume, const char *name, size_t name_size,
+                          uint64_t offset)
+{
+    for (size_t i = 0; i < resume->runs.count; i++) {
+        struct driver_runs *runs = &resume->runs.items[i];
+        if (strlen(runs->name) == name_size && memcmp(runs->name, name, name_size) == 0) {
+            runs->offset = offset;
+            return WEFT_OK;
+        }
+    }
+    const struct driver_runs runs = {strndup(name, name_size), offset};
+    if (runs.name && VEC_PUSH(&resume->runs, runs))
+        return WEFT_OK;
+    free(runs.name);
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to resume");
+}
+
+static weft_err take_runs(struct driver_resume *resume, weft_bytes payload)
+{
+    struct runs_head head;
+    if (payload.size < sizeof head)
+        return WEFT_OK;
+    memcpy(&head, payload.data, sizeof head);
+    const char *name = payload.data + sizeof head;
+    // A name, not a path: what is written in a file must not lead out of its directory.
+    if (payload.size != sizeof head + head.name_size || memchr(name, '/', head.name_size))
+        return WEFT_OK;
+    return keep_runs(resume, name, head.name_size, head.offset);
+}
+
+static weft_err take_record(void *owner, const struct journal_record *record)
+{
+    struct driver *driver = owner;
+    struct driver_resume *resume = &driver->resume;
+    struct piece_record piece;
+    switch ((enum record_type)record->type) {
+    case RECORD_BEGIN:
+        resume->has_begun = true;
+        return manifest_parse(&resume->found, record->payload);
+    case RECORD_PIECE:
+        if (record->payload.size != sizeof piece)
+            return WEFT_OK;
+        memcpy(&piece, record->payload.data, sizeof piece);
+        if (piece.piece < driver->stages[driver->stage_count - 1].piece_count) {
+            driver->pieces[piece.piece] = (struct driver_piece){
+                .bytes = piece.bytes, .crc32c = piece.crc32c, .is_done = true};
+            driver->pieces[piece.piece].records = piece.records;
+        }
+        return WEFT_OK;
+    case RECORD_RUNS:
+        return take_runs(resume, record->payload);
+    }
+    return WEFT_OK;
+}
+
+// ---- Opening it ---------------------------------------------------------------------------------
+
+static weft_err name_in_place(const struct driver *driver, const char *name, struct buf *path)
+{
+    buf_format(path, "%s/%s", output_resume_place(driver->output), name);
+    return path->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to resume") : WEFT_OK;
+}
+
+static weft_err open_journal(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    struct buf path = {0};
+    const struct journal_options options = {.keeps_good_prefix = true};
+    weft_err code = name_in_place(driver, OUTPUT_JOURNAL, &path);
+    if (code == WEFT_OK)
+        code = file_make_directory(output_resume_place(driver->output));
+    if (code == WEFT_OK)
+        code = journal_open(&resume->journal, buf_text(&path), "run", &options, take_record, driver,
+                            NULL);
+    buf_fini(&path);
+    return code;
+}
+
+static void forget_found(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    for (size_t i = 0; i < resume->runs.count; i++)
+        free(resume->runs.items[i].name);
+    resume->runs.count = 0;
+    resume->has_begun = false;
+    manifest_fini(&resume->found);
+    const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;
+    for (uint32_t i = 0; i < count; i++)
+        driver->pieces[i] = (struct driver_piece){0};
+}
+
+// Another job's work, or that of this one over other inputs.
+static weft_err refuse_or_remove(struct driver *driver, const char *why)
+{
+    const char *place = output_resume_place(driver->output);
+    if (!driver->options->force)
+        return err_set(WEFT_ALREADY_EXISTS,
+                       "an unfinished output is in the way: %s\n  %s\n  try: --force to throw it "
+                       "away, or another name",
+                       place, why);
+    weft_err code = journal_close(driver->resume.journal);
+    driver->resume.journal = NULL;
+    forget_found(driver);
+    if (code == WEFT_OK)
+        code = file_remove_tree(place);
+    return code == WEFT_OK ? open_journal(driver) : code;
+}
+
+static weft_err begin_journal(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    struct buf text = {0}, path = {0};
+    resume->origin.job = strdup(driver->chain.jobs.items[0].name);
+    manifest_format(&text, &resume->origin);
+    weft_err code = text.has_failed || !resume->origin.job
+                        ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
+                        : WEFT_OK;
+    if (code == WEFT_OK && !resume->has_begun)
+        code = journal_append(resume->journal, RECORD_BEGIN, buf_bytes(&text));
+    if (code == WEFT_OK)
+        code = journal_flush(resume->journal);
+    if (code == WEFT_OK)
+        code = name_in_place(driver, OUTPUT_RUNS, &path);
+    if (code == WEFT_OK)
+        code = file_make_directory(buf_text(&path));
+    buf_fini(&text);
+    buf_fini(&path);
+    return code;
+}
+
+weft_err driver_resume_open(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    if (!output_resume_place(driver->output))
+        return WEFT_OK;
+    weft_err code = open_journal(driver);
+    if (code == WEFT_UNAVAILABLE) {
+        err_clear();
+        forget_found(driver);
+        return output_work_aside(driver->output);
+    }
+    // A journal of a newer weft, or none at all, is in the way like that of another job.
+    if (code == WEFT_FAILED_PRECONDITION || code == WEFT_DATA_LOSS) {
+        char why[ERR_TEXT_BYTES_MAX];
+        snprintf(why, sizeof why, "%s", err_text());
+        code = refuse_or_remove(driver, why);
+    }
+    struct buf why = {0};
+    if (code == WEFT_OK && resume->has_begun &&
+        !manifest_is_same(&resume->found, &resume->origin, &why))
+        code = refuse_or_remove(driver, buf_text(&why));
+    buf_fini(&why);
+    return code == WEFT_OK ? begin_journal(driver) : code;
+}
+
+// ---- Checking and taking over what there is -----------------------------------------------------
+
+// Whether a stretch of a part file has its checksum.
+static bool is_whole(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t crc)
+{
+    char *room = malloc(READ_BYTES);
+    uint32_t sum = 0;
+    uint64_t done = 0;
+    while (room && done < bytes) {
+        size_t got = 0;
+        const uint64_t left = bytes - done;
+        if (file_read_at(fd, path, room, left < READ_BYTES ? (size_t)left : READ_BYTES,
+                         offset + done, &got) != WEFT_OK ||
+            got == 0)
+            break;
+        sum = crc32c(sum, room, got);
+        done += got;
+    }
+    free(room);
+    return done == bytes && sum == crc;
+}
+
+// Of each part the pieces from its beginning on: where one lies follows from those before it.
+static void check_part(struct driver *driver, uint32_t *piece, uint32_t count)
+{
+    const uint32_t part = driver->parts[*piece];
+    struct buf path = {0};
+    char name[64];
+    snprintf(name, sizeof name, "part-%05u%s", part, codec_suffix(driver->options->compress));
+    int fd = -1;
+    uint64_t offset = 0;
+    bool is_good =
+        name_in_place(driver, name, &path) == WEFT_OK && file_open(buf_text(&path), &fd) == WEFT_OK;
+    for (; *piece < count && driver->parts[*piece] == part; ++*piece) {
+        struct driver_piece *one = &driver->pieces[*piece];
+        is_good = is_good && one->is_done &&
+                  is_whole(fd, buf_text(&path), offset, one->bytes, one->crc32c);
+        offset += one->bytes;
+        if (!is_good)
+            *one = (struct driver_piece){0};
+    }
+    file_close(fd);
+    buf_fini(&path);
+    err_clear();
+}
+
+static void restore(struct driver *driver, uint32_t stage, enum sched_kind kind, uint32_t task)
+{
+    const struct sched_event event = {
+        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {.kind = kind, .task = task}};
+    driver_step(driver, &event);
+    driver->summary.resumed_count++;
+    driver->resume.has_progress = true;
+}
+
+static weft_err restore_pieces(struct driver *driver)
+{
+    const uint32_t last = driver->stage_count - 1;
+    const struct driver_stage *stage = &driver->stages[last];
+    for (uint32_t piece = 0; piece < stage->piece_count;)
+        check_part(driver, &piece, stage->piece_count);
+    weft_err code = WEFT_OK;
+    for (uint32_t i = 0; i < stage->piece_count && code == WEFT_OK; i++) {
+        const struct driver_piece *piece = &driver->pieces[i];
+        if (!piece->is_done)
+            continue;
+        restore(driver, last, stage->is_map_only ? SCHED_MAP : SCHED_REDUCE, i);
+        code =
+            output_piece_committed(driver->output, i, piece->bytes, piece->crc32c, piece->records);
+    }
+    return code;
+}
+
+// Damaged ones are dropped: their tasks are done again.
+static void restore_runs(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    const weft_bytes identity = weft_text(resume->origin.identity);
+    size_t kept = 0;
+    for (size_t i = 0; i < resume->runs.count; i++) {
+        struct driver_runs *runs = &resume->runs.items[i];
+        struct run_index *index = NULL;
+        struct buf path = {0};
+        buf_format(&path, "%s/%s/%s", output_resume_place(driver->output), OUTPUT_RUNS, runs->name);
+        const bool is_good =
+            run_index_open(&index, buf_text(&path), runs->offset, identity, true) == WEFT_OK &&
+            index->range_count == driver->stages[0].range_count;
+        for (uint32_t t = 0; is_good && t < index->task_count; t++)
+            if (index->tasks[t] < driver->stages[0].map_count)
+                restore(driver, 0, SCHED_MAP, index->tasks[t]);
+        run_index_close(index);
+        buf_fini(&path);
+        if (is_good)
+            resume->runs.items[kept++] = *runs;
+        else
+            free(runs->name);
+    }
+    resume->runs.count = kept;
+    err_clear();
+}
+
+weft_err driver_resume_restore(struct driver *driver)
+{
+    if (!driver->resume.journal)
+        return WEFT_OK;
+    const weft_err code = restore_pieces(driver);
+    if (code == WEFT_OK && !driver->stages[0].is_map_only)
+        restore_runs(driver);
+    return code;
+}
+
+// ---- Noting what is safe now --------------------------------------------------------------------
+
+weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
+{
+    struct driver_resume *resume = &driver->resume;
+    const struct driver_piece *one = &driver->pieces[piece];
+    const struct piece_record record = {piece, one->crc32c, one->bytes, one->records};
+    if (!resume->journal)
+        return WEFT_OK;
+    resume->has_progress = true;
+    weft_err code = journal_append(resume->journal, RECORD_PIECE,
+                                   (weft_bytes){(const char *)&record, sizeof record});
+    return code == WEFT_OK ? journal_flush(resume->journal) : code;
+}
+
+static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
+{
+    struct driver_resume *resume = &driver->resume;
+    const char *slash = strrchr(done->path, '/');
+    const char *name = slash ? slash + 1 : done->path;
+    const struct runs_head head = {done->offset, (uint32_t)done->n_tasks, (uint32_t)strlen(name)};
+    struct buf payload = {0};
+    buf_append(&payload, &head, sizeof head);
+    buf_append_text(&payload, name);
+    weft_err code = payload.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
+                                       : keep_runs(resume, name, head.name_size, done->offset);
+    if (code == WEFT_OK)
+        code = journal_append(resume->journal, RECORD_RUNS, buf_bytes(&payload));
+    if (code == WEFT_OK)
+        code = journal_flush(resume->journal);
+    buf_fini(&payload);
+    resume->has_progress = true;
+    return code;
+}
+
+void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done)
+{
+    struct driver_resume *resume = &driver->resume;
+    weft_err code = WEFT_OK;
+    if (done->n_tasks && resume->journal)
+        code = note_runs(driver, done);
+    if (code != WEFT_OK) {
+        driver_fail(driver, code);
+        return;
+    }
+    const uint64_t cost_ms = (clock_now_ns() - resume->begun_ns) / 1000000;
+    resume->cost_ms = cost_ms > resume->cost_ms ? cost_ms : resume->cost_ms;
+    for (size_t i = 0; i < done->n_tasks; i++) {
+        const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
+                                          .worker = driver->worker,
+                                          .at = {.kind = SCHED_MAP, .task = done->tasks[i]},
+                                          .is_durable = true};
+        driver_step(driver, &event);
+    }
+    const struct sched_event event = {
+        .type = EVENT_CHECKPOINTED, .worker = driver->worker, .at = {.slot = done->slot}};
+    driver_step(driver, &event);
+}
+
+// ---- When ---------------------------------------------------------------------------------------
+
+static void take_time(void *owner);
+
+static void wait_for_next(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    const uint64_t pause_ms = resume->cost_ms * CHECKPOINT_COST_FACTOR;
+    loop_timer_free(resume->timer);
+    resume->timer =
+        loop_timer_new(driver->loop, pause_ms > resume->every_ms ? pause_ms : resume->every_ms, 0,
+                       take_time, driver);
+}
+
+static void take_time(void *owner)
+{
+    struct driver *driver = owner;
+    if (driver->is_over || driver->is_done)
+        return;
+    driver->resume.begun_ns = clock_now_ns();
+    driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
+    wait_for_next(driver);
+}
+
+void driver_resume_start(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    const char *every = getenv("WEFT_CHECKPOINT_MS");  // for tests
+    resume->every_ms = every ? strtoull(every, NULL, 10) : CHECKPOINT_EVERY_MS;
+    if (resume->journal && !driver->stages[0].is_map_only)
+        wait_for_next(driver);
+}
+
+void driver_resume_end(struct driver *driver, bool is_kept)
+{
+    struct driver_resume *resume = &driver->resume;
+    loop_timer_free(resume->timer);
+    resume->timer = NULL;
+    if (is_kept && resume->journal && resume->has_progress && !driver->is_done)
+        output_keep_unfinished(driver->output);
+    if (resume->journal && journal_close(resume->journal) != WEFT_OK)
+        err_clear();  // what it could not write is done again
+    resume->journal = NULL;
+}
+
+void driver_resume_free(struct driver *driver)
+{
+    struct driver_resume *resume = &driver->resume;
+    for (size_t i = 0; i < resume->runs.count; i++)
+        free(resume->runs.items[i].name);
+    VEC_FINI(&resume->runs);
+    manifest_fini(&resume->origin);
+    manifest_fini(&resume->found);
+}

@@ -1,0 +1,326 @@
+// replay: notes are small JSON files, named by a hash of what they say.
+
+#include "app/replay.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "app/chain.h"
+#include "app/progress.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "lang/command.h"
+#include "mapreduce/work/slot.h"
+#include "sys/command.h"
+#include "sys/file.h"
+#include "sys/nursery.h"
+
+enum {
+    NOTE_VERSION = 1,
+    NOTE_BYTES_MAX = 4 << 20,
+    REPLAY_MEMORY_BYTES = 1 << 30,
+};
+
+// ---- Notes --------------------------------------------------------------------------------------
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a replay");
+}
+
+static weft_err name_note(struct buf *path, const char *id)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (cache && cache[0] == '/')
+        buf_format(path, "%s/weft/replay", cache);
+    else if (home && home[0])
+        buf_format(path, "%s/.cache/weft/replay", home);
+    else
+        return err_set(WEFT_FAILED_PRECONDITION, "there is no home directory for replays");
+    weft_err code = file_make_directory(buf_text(path));
+    buf_format(path, "/%s.json", id);
+    return path->has_failed ? no_memory() : code;
+}
+
+// How this process was started.
+static weft_err append_arguments(struct buf *note)
+{
+    char *words = malloc(NOTE_BYTES_MAX);
+    int fd = -1;
+    size_t got = 0;
+    weft_err code = words ? file_open("/proc/self/cmdline", &fd) : no_memory();
+    if (code == WEFT_OK)
+        code = file_read_at(fd, "/proc/self/cmdline", words, NOTE_BYTES_MAX, 0, &got);
+    file_close(fd);
+    json_open(note, "arguments", '[');
+    for (size_t at = 0; code == WEFT_OK && at < got;) {
+        const size_t length = strnlen(words + at, got - at);
+        if (at > 0)
+            buf_append_text(note, ",");
+        json_append_string(note, (weft_bytes){words + at, length});
+        at += length + 1;
+    }
+    json_close(note, ']');
+    free(words);
+    return code;
+}
+
+weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset, char *id)
+{
+    struct buf note = {0}, path = {0};
+    char *program = NULL, *directory = getcwd(NULL, 0);
+    if (strncmp(input_path, "/proc/", 6) == 0) {
+        free(directory);
+        return err_set(WEFT_UNIMPLEMENTED, "%s cannot be read again", input_name);
+    }
+    weft_err code = directory ? command_own_path(&program) : no_memory();
+    json_open(&note, NULL, '{');
+    json_append_uint(&note, "version", NOTE_VERSION);
+    json_append_text(&note, "program", program);
+    json_append_text(&note, "directory", directory);
+    json_append_text(&note, "input", input_path);
+    json_append_uint(&note, "offset", offset);
+    if (code == WEFT_OK)
+        code = append_arguments(&note);
+    json_close(&note, '}');
+    buf_append_text(&note, "\n");
+    snprintf(id, REPLAY_ID_BYTES, "%08" PRIx32, (uint32_t)XXH3_64bits(note.data, note.size));
+    if (code == WEFT_OK)
+        code = name_note(&path, id);
+    int fd = -1;
+    if (code == WEFT_OK)
+        code = note.has_failed ? no_memory() : file_create(buf_text(&path), &fd);
+    if (code == WEFT_OK)
+        code = file_write(fd, buf_text(&path), note.data, note.size);
+    file_close(fd);
+    free(program);
+    free(directory);
+    buf_fini(&note);
+    buf_fini(&path);
+    return code;
+}
+
+static weft_err load_note(const char *path, json_t **note)
+{
+    json_error_t error;
+    *note = json_load_file(path, 0, &error);
+    if (*note && json_is_string(json_object_get(*note, "program")) &&
+        json_is_string(json_object_get(*note, "directory")) &&
+        json_is_string(json_object_get(*note, "input")) &&
+        json_is_integer(json_object_get(*note, "offset")) &&
+        json_array_size(json_object_get(*note, "arguments")) > 0)
+        return WEFT_OK;
+    json_decref(*note);
+    *note = NULL;
+    return err_set(WEFT_NOT_FOUND,
+                   "there is no such replay\n  a run that fails on a record prints the line to "
+                   "type; %s is what was looked for",
+                   path);
+}
+
+static const char *text_of(const json_t *note, const char *name)
+{
+    return json_string_value(json_object_get(note, name));
+}
+
+static bool is_id(const char *id)
+{
+    return id[0] && strlen(id) < REPLAY_ID_BYTES && strspn(id, "0123456789abcdef") == strlen(id);
+}
+
+// The argument list: [gdb -q --args PROGRAM] or the name, and what follows it.
+static weft_err become(const json_t *note, bool has_debugger)
+{
+    const json_t *words = json_object_get(note, "arguments");
+    const size_t count = json_array_size(words);
+    const char *program = text_of(note, "program");
+    const char **list = calloc(count + 5, sizeof *list);
+    if (!list)
+        return no_memory();
+    size_t at = 0;
+    if (has_debugger) {
+        list[at++] = "gdb";
+        list[at++] = "-q";
+        list[at++] = "--args";
+        list[at++] = program;
+    } else {
+        list[at++] = json_string_value(json_array_get(words, 0));
+    }
+    for (size_t i = 1; i < count; i++)
+        list[at++] = json_string_value(json_array_get(words, i));
+    char *path = NULL;
+    weft_err code = command_find(has_debugger ? "gdb" : program, &path);
+    if (code == WEFT_NOT_FOUND && has_debugger)
+        code = err_set(code, "gdb is not installed\n  try: apt-get install gdb");
+    if (code == WEFT_OK)
+        code = command_become(path, (char *const *)list);
+    free(path);
+    free(list);
+    return code;
+}
+
+weft_err replay_become(const char *id, bool has_debugger)
+{
+    struct buf path = {0};
+    json_t *note = NULL;
+    weft_err code = is_id(id) ? name_note(&path, id)
+                              : err_set(WEFT_INVALID_ARGUMENT, "%s is not the ID of a replay", id);
+    if (code == WEFT_OK)
+        code = load_note(buf_text(&path), &note);
+    if (code == WEFT_OK && chdir(text_of(note, "directory")) != 0)
+        code = err_errno("%s", text_of(note, "directory"));
+    if (code == WEFT_OK && setenv(REPLAY_VARIABLE, buf_text(&path), 1) != 0)
+        code = no_memory();
+    if (code == WEFT_OK)
+        code = become(note, has_debugger);
+    json_decref(note);
+    buf_fini(&path);
+    return code;
+}
+
+// ---- One slot in this process -------------------------------------------------------------------
+
+struct stand {
+    struct chain chain;
+    struct mem_budget budget;
+    struct mutex inputs_lock;
+    struct slot_page page;
+    struct input input;
+    struct stage stage;
+    struct slot slot;
+    struct piece piece;
+    int fd;  // what it writes
+    bool has_slot;
+};
+
+static void ignore_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
+                           uint64_t records)
+{
+    (void)owner, (void)piece, (void)bytes, (void)crc, (void)records;
+}
+
+static weft_err open_stage(struct stand *stand, const struct run_options *options)
+{
+    static const uint32_t part = 0;
+    struct stage *stage = &stand->stage;
+    *stage = (struct stage){
+        .job = stand->chain.jobs.items[0],
+        .args = &options->args,
+        .is_map_only = true,
+        .part_count = 1,
+        .range_count = 1,
+        .map_count = 1,
+        .inputs = &stand->input,
+        .input_count = 1,
+        .inputs_lock = &stand->inputs_lock,
+        .budget = &stand->budget,
+        .tmp = options->tmp,
+        .slots = &stand->slot,
+        .slot_count = 1,
+    };
+    weft_err code = options_choose_format(options, &stage->job, &stage->format);
+    if (code == WEFT_OK && !memory_plan_make(&stage->memory, REPLAY_MEMORY_BYTES, 1, 1))
+        code = no_memory();
+    if (code == WEFT_OK)
+        code = file_create_nameless(options->tmp, &stand->fd);
+    if (code != WEFT_OK)
+        return code;
+    stage->sink = sink_new(&(struct sink_options){.kind = SINK_FD,
+                                                  .fd = stand->fd,
+                                                  .piece_count = 1,
+                                                  .part_count = 1,
+                                                  .part_of_piece = &part,
+                                                  .tmp = options->tmp,
+                                                  .held_bytes_max = stage->memory.held_bytes,
+                                                  .written = ignore_written});
+    return stage->sink ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+static weft_err map_record(struct stand *stand)
+{
+    struct slot *slot = &stand->slot;
+    const weft_job *job = &stand->stage.job;
+    weft_err code = slot_init(slot, &stand->stage, 0, &stand->page);
+    stand->has_slot = code == WEFT_OK;
+    if (code != WEFT_OK)
+        return code;
+    slot_begin_attempt(slot, SLOT_OUTPUT, 0);
+    slot->pieces = &stand->piece;
+    slot->piece_count = 1;
+    slot->is_watched = true;
+    code = job->setup ? job->setup(&slot->hot) : WEFT_OK;
+    if (code == WEFT_OK)
+        code = map_run(slot, &stand->piece, 1);
+    if (code == WEFT_OK)
+        code = text_submit(slot);
+    if (job->teardown)
+        job->teardown(&slot->hot);
+    return code;
+}
+
+static weft_err print_text(struct stand *stand)
+{
+    char room[1 << 16];
+    size_t got = 0;
+    weft_err code = WEFT_OK;
+    for (uint64_t at = 0; code == WEFT_OK; at += got) {
+        code = file_read_at(stand->fd, "the answer", room, sizeof room, at, &got);
+        if (code != WEFT_OK || got == 0)
+            break;
+        code = file_write(STDOUT_FILENO, "standard output", room, got);
+    }
+    return code;
+}
+
+static weft_err replay(struct stand *stand, const struct run_options *options, const json_t *note)
+{
+    const char *path = text_of(note, "input");
+    const uint64_t offset = (uint64_t)json_integer_value(json_object_get(note, "offset"));
+    struct file_stat status;
+    weft_err code = file_stat(path, &status);
+    if (code == WEFT_OK && status.kind != FILE_REGULAR)
+        code = err_set(WEFT_NOT_FOUND, "%s is not there any more", path);
+    if (code != WEFT_OK)
+        return code;
+    stand->input =
+        (struct input){.name = path, .path = path, .size = status.size, .map.registered = -1};
+    stand->piece = (struct piece){0, offset, offset + 1};
+    code = chain_init(&stand->chain, options->job, &options->args);
+    if (code == WEFT_OK)
+        code = open_stage(stand, options);
+    if (code == WEFT_OK)
+        code = map_record(stand);
+    const weft_err printed = stand->stage.sink ? print_text(stand) : WEFT_OK;
+    return code != WEFT_OK ? code : printed;
+}
+
+int replay_record(const struct run_options *options, const char *note_path, const char *program)
+{
+    static struct stand stand;
+    json_t *note = NULL;
+    stand = (struct stand){.fd = -1};
+    mutex_init(&stand.inputs_lock);
+    if (options->job == &command_job)
+        command_set_nursery(nursery_new());
+    weft_err code = load_note(note_path, &note);
+    if (code == WEFT_OK)
+        code = replay(&stand, options, note);
+    const int exit_code =
+        code == WEFT_OK ? 0 : progress_report_error(STDERR_FILENO, program, options->json, code);
+    if (code == WEFT_OK)
+        fprintf(stderr, "weft: the record did no harm this time\n");
+    if (stand.has_slot)
+        slot_fini(&stand.slot);
+    if (stand.stage.sink)
+        sink_free(stand.stage.sink);
+    file_close(stand.fd);
+    chain_fini(&stand.chain);
+    json_decref(note);
+    return exit_code;
+}

@@ -1,0 +1,40 @@
+// Bisecting: finding the one record that makes a task fail, by trying parts of its input. Pure: says what to
+// try next and is told how it went.
+//
+// The input of the task is a line of bytes 0..size; a try is a stretch of it, and means the records that
+// begin in that stretch. Whoever knows better where the harm is gives a guess, which is tried first. It
+// takes log2(size) tries and one more to confirm: a record that does harm only together with others, or
+// only now and then, is not blamed.
+#ifndef MAPREDUCE_COORD_BISECT_H
+#define MAPREDUCE_COORD_BISECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BISECT_NO_GUESS UINT64_MAX
+
+enum bisect_state {
+    BISECT_GUESSING,    // the guess is tried
+    BISECT_HALVING,     // the first half of what is left is tried
+    BISECT_CONFIRMING,  // one byte is left; the record that begins there is tried alone
+    BISECT_FOUND,       // it is the record that begins at `begin`
+    BISECT_NOT_ONE,     // no single record does it
+};
+
+struct bisect {
+    enum bisect_state state;
+    uint64_t size, guess;
+    uint64_t begin, end;  // the harm is in here
+    uint32_t try_count;
+};
+
+// Begins for a task whose input has `size` bytes.
+void bisect_init(struct bisect *bisect, uint64_t size, uint64_t guess);
+
+// What to try now; false: it is over.
+bool bisect_next(const struct bisect *bisect, uint64_t *begin, uint64_t *end);
+
+// How that went.
+void bisect_take(struct bisect *bisect, bool has_failed);
+
+#endif

@@ -1,0 +1,20 @@
+// What those who run other people's code (src/lang) may know of a task beyond what weft.h tells everybody.
+#ifndef MAPREDUCE_TASK_H
+#define MAPREDUCE_TASK_H
+
+#include <weft/weft.h>
+
+struct task_facts {
+    uint32_t task, attempt;  // their numbers; the first attempt is 0
+    uint32_t task_count;     // of its kind in the stage
+    bool is_sample;          // only keys are wanted, and few of them
+    bool is_reducing;
+    bool is_map_only;  // the stage has no reduce: what map emits is the output
+    // The first piece of input of a map task.
+    const char *input_name, *input_path;
+    uint64_t begin, end;
+};
+
+void task_describe(const weft_task *task, struct task_facts *facts);
+
+#endif

@@ -1,0 +1,192 @@
+// What is inside a record, for the job that asks: fields of a csv row, columns by name, values of a JSON
+// object, the record's number.
+
+#include "base/number.h"
+#include "mapreduce/work/map.h"
+#include "mapreduce/work/source.h"
+#include "mapreduce/work/stretches.h"
+
+enum { HEADER_BYTES_MAX = 16 << 20 };
+
+// ---- columns
+
+void fields_take_header(struct slot *slot, weft_bytes row)
+{
+    struct header *header = &slot->header;
+    header->is_known = true;
+    header->input_index = slot->input_index;
+    header->row.size = header->room.size = 0;
+    header->names.count = 0;
+    buf_append(&header->row, row.data, row.size);
+    if (buf_reserve(&header->room, row.size + 1) && !header->row.has_failed) {
+        const struct record_format *format = &slot->stage->format;
+        const weft_bytes copy = buf_bytes(&header->row);
+        const size_t count = record_split_csv(format, copy, NULL, 0, &header->room);
+        weft_bytes name = {0};
+        while (count != SIZE_MAX && header->names.count < count && VEC_PUSH(&header->names, name))
+            continue;
+        header->room.size = 0;
+        if (header->names.count == count) {
+            record_split_csv(format, copy, header->names.items, count, &header->room);
+            return;
+        }
+        if (count == SIZE_MAX)
+            weft_fail(&slot->hot, "the header of %s has a stray quote", slot->input_name);
+    }
+    if (!slot->has_failed)
+        weft_fail(&slot->hot, "no memory for a header of %zu bytes", row.size);
+}
+
+// Whether the text, the beginning of an input, holds a whole row: its first one then.
+static weft_err find_row(const struct record_format *format, weft_bytes text, bool is_end,
+                         weft_bytes *row, bool *has_row)
+{
+    struct record_scan scan = {0};
+    size_t whole = 0;
+    bool is_last;
+    const size_t mark = record_bom_size(text);
+    const weft_bytes rest = {text.data + mark, text.size - mark};
+    weft_err code = record_find_whole(format, &scan, rest, SIZE_MAX, is_end, &whole, &is_last);
+    weft_bytes block = {rest.data, whole};
+    *has_row = !code && record_next(format, &block, row, &code);
+    return code;
+}
+
+// The first row of an input, read for a slot that is somewhere behind it.
+static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row)
+{
+    const struct record_format *format = &slot->stage->format;
+    struct source source;
+    bool has_row = false;
+    weft_err code = source_open(&source, slot->stage, slot->input_index, 0);
+    if (code)
+        return code;
+    while (!code && !has_row && !source_is_at_end(&source)) {
+        const size_t more = text->size ? text->size : 4096;
+        char *room = text->size < HEADER_BYTES_MAX ? buf_reserve(text, more) : NULL;
+        size_t got = 0;
+        code = room ? source_read(&source, room, more, &got)
+                    : err_set(WEFT_RESOURCE_EXHAUSTED, "the header of %s is too long",
+                              slot->input_name);
+        text->size += got;
+        if (!code)
+            code = find_row(format, buf_bytes(text), source_is_at_end(&source), row, &has_row);
+    }
+    source_close(&source);
+    if (!code && !has_row)
+        *row = (weft_bytes){"", 0};
+    return code;
+}
+
+size_t weft_column(weft_task *task, const char *name)
+{
+    struct slot *slot = slot_of_task(task);
+    const struct header *header = &slot->header;
+    if (slot->stage->format.kind != RECORD_CSV || !slot->stage->format.has_header) {
+        weft_fail(task, "columns have names only in csv with a header (--format csv:header)");
+        return 0;
+    }
+    if (!header->is_known || header->input_index != slot->input_index) {
+        struct buf text = {0};
+        weft_bytes row;
+        const weft_err code = read_header(slot, &text, &row);
+        if (code)
+            slot_fail(slot, code, true);
+        else
+            fields_take_header(slot, row);
+        buf_fini(&text);
+    }
+    for (size_t i = 0; i < header->names.count; i++)
+        if (bytes_equal(header->names.items[i], weft_text(name)))
+            return i;
+    if (!slot->has_failed)
+        weft_fail(task, "%s has no column '%s'", slot->input_name, name);
+    return 0;
+}
+
+size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max)
+{
+    struct slot *slot = slot_of_task(task);
+    slot->field_room.size = 0;
+    if (!buf_reserve(&slot->field_room, record.size + 1)) {
+        weft_fail(task, "no memory for the fields of a record of %zu bytes", record.size);
+        return 0;
+    }
+    const size_t count =
+        record_split_csv(&slot->stage->format, record, fields, max, &slot->field_room);
+    if (count != SIZE_MAX)
+        return count;
+    weft_fail(task, "a stray quote in a csv record");
+    return 0;
+}
+
+// ---- JSON
+
+weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path)
+{
+    struct slot *slot = slot_of_task(task);
+    weft_bytes value = {0};
+    // What was unescaped of this record stays where it is while others are asked for.
+    if (slot->fields_of != slot->record_index || slot->fields_object != object.data) {
+        slot->fields_of = slot->record_index;
+        slot->fields_object = object.data;
+        slot->field_room.size = 0;
+        if (!buf_reserve(&slot->field_room, object.size + 1)) {
+            weft_fail(task, "no memory for the values of a record of %zu bytes", object.size);
+            return weft_none();
+        }
+    }
+    switch (record_json_get(object, path, &value, &slot->field_room)) {
+    case RECORD_JSON_MISSING:
+    case RECORD_JSON_NULL:
+        return weft_none();
+    case RECORD_JSON_BROKEN:
+        weft_fail(task, "this is not JSON: %.*s", (int)(object.size < 80 ? object.size : 80),
+                  object.data);
+        return weft_none();
+    default:
+        return value;
+    }
+}
+
+bool weft_read_int(weft_bytes text, int64_t *value)
+{
+    return number_read_int(text, value);
+}
+
+bool weft_read_double(weft_bytes text, double *value)
+{
+    return number_read_double(text, value);
+}
+
+// ---- numbers of records
+
+static weft_err count_before(struct slot *slot, uint64_t *count)
+{
+    const struct record_format *format = &slot->stage->format;
+    struct record_counts before = {0};
+    *count = 0;
+    if (slot->piece_base == 0)
+        return WEFT_OK;
+    if (format->kind == RECORD_FIXED) {
+        *count = slot->piece_base / format->fixed_bytes;
+        return WEFT_OK;
+    }
+    const weft_err code = stretches_count(slot, slot->input_index, slot->piece_base, &before);
+    *count = before.ends[0];
+    if (format->kind == RECORD_CSV && format->has_header && *count)
+        --*count;
+    return code;
+}
+
+uint64_t weft_input_record(weft_task *task)
+{
+    struct slot *slot = slot_of_task(task);
+    if (!slot->has_record_base && slot->input_name) {
+        const weft_err code = count_before(slot, &slot->record_base);
+        if (code)
+            slot_fail(slot, code, true);
+        slot->has_record_base = true;
+    }
+    return slot->record_base + slot->record_index;
+}
