@@ -39,11 +39,12 @@ static void add_number(struct command_environment *environment, const char *name
 static void add_job(struct command_environment *environment, const struct command_place *place)
 {
     add(environment, "mapreduce_job_id", "mapred_job_id", place->job_id);
-    add(environment, "mapreduce_job_name", "mapred_job_name", place->job_name);
+    add(environment, "mapreduce_job_name", NULL, place->job_name);
     if (place->is_map)
-        add_number(environment, "mapreduce_job_maps", "mapred_map_tasks", place->task_count);
-    else
-        add_number(environment, "mapreduce_job_reduces", "mapred_reduce_tasks", place->task_count);
+        add_number(environment, "mapreduce_job_maps", NULL, place->task_count);
+    if (!place->is_map || place->is_map_only)
+        add_number(environment, "mapreduce_job_reduces", NULL,
+                   place->is_map_only ? 0 : place->task_count);
 }
 
 static void add_task(struct command_environment *environment, const struct command_place *place)

@@ -4,14 +4,14 @@
 // are the ones that scripts use:
 //
 //   mapreduce_job_id, mapred_job_id            job_local_0001
-//   mapreduce_job_name, mapred_job_name
+//   mapreduce_job_name
 //   mapreduce_task_id, mapred_tip_id           task_local_0001_m_000003
 //   mapreduce_task_attempt_id, mapred_task_id  attempt_local_0001_m_000003_0
 //   mapreduce_task_partition, mapred_task_partition
 //   mapreduce_task_ismap, mapred_task_is_map   true, false
 //   mapreduce_map_input_file, map_input_file   the input as it was named; file:/PATH as Hadoop has it
 //   mapreduce_map_input_start, map_input_start, mapreduce_map_input_length, map_input_length
-//   mapreduce_job_maps, mapred_map_tasks, or mapreduce_job_reduces, mapred_reduce_tasks
+//   mapreduce_job_maps or mapreduce_job_reduces
 //
 // Thread: one owner.
 #ifndef LANG_COMMAND_ENVIRONMENT_H
@@ -24,7 +24,7 @@
 struct command_place {
     const char *job_id, *job_name;
     uint32_t task, attempt, task_count;
-    bool is_map;
+    bool is_map, is_map_only;
     const char *input_file;  // NULL: a reduce task, or an input without a name
     uint64_t input_start, input_bytes;
     bool names_input_as_hadoop;  // file:/PATH

@@ -75,7 +75,6 @@ static void a_map_task_knows_itself_by_new_names_and_old(void **state)
         {"mapreduce_map_input_length", "5000000000"},
         {"map_input_length", "5000000000"},
         {"mapreduce_job_maps", "12"},
-        {"mapred_map_tasks", "12"},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_string_equal(find(expected[i][0]), expected[i][1]);
@@ -90,6 +89,18 @@ static void a_reduce_task_has_no_input_file(void **state)
     assert_string_equal(find("mapreduce_task_ismap"), "false");
     assert_null(find("map_input_file"));
     assert_null(find("mapreduce_job_maps"));
+    assert_string_equal(find("mapreduce_job_reduces"), "0");
+}
+
+static void a_map_only_job_has_no_reducers(void **state)
+{
+    (void)state;
+    struct command_place place = map_place;
+    make(&place, NULL, NULL);
+    assert_null(find("mapreduce_job_reduces"));
+    place.is_map_only = true;
+    make(&place, NULL, NULL);
+    assert_string_equal(find("mapreduce_job_reduces"), "0");
 }
 
 static void hadoop_names_an_input_by_its_whole_path(void **state)
@@ -137,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(a_map_task_knows_itself_by_new_names_and_old, tear_down),
         cmocka_unit_test_teardown(a_reduce_task_has_no_input_file, tear_down),
+        cmocka_unit_test_teardown(a_map_only_job_has_no_reducers, tear_down),
         cmocka_unit_test_teardown(hadoop_names_an_input_by_its_whole_path, tear_down),
         cmocka_unit_test_teardown(the_user_wins_over_us_and_we_over_what_is_inherited, tear_down),
         cmocka_unit_test_teardown(it_is_made_anew_for_every_task, tear_down),

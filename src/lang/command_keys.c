@@ -3,7 +3,6 @@
 #include "lang/command_keys.h"
 
 #include "base/args.h"
-#include "base/bytes.h"
 #include "lang/command_words.h"
 
 enum { TRAILER_BYTES = 4 };
@@ -103,9 +102,10 @@ weft_err command_keys_init(struct command_keys *keys, const char *order, const c
     if (strcmp(partition, "hash") == 0) {
         keys->partition = COMMAND_BY_HASH;
     } else if (strncmp(partition, "fields:", 7) == 0) {
-        keys->partition = COMMAND_BY_FIELDS;
-        code = err_wrap(read_order(&keys->fields, partition + 7, separator),
-                        "the fields to partition by '%s'", partition + 7);
+        keys->partition = partition[7] ? COMMAND_BY_FIELDS : COMMAND_BY_TEXT;
+        if (partition[7])
+            code = err_wrap(read_order(&keys->fields, partition + 7, separator),
+                            "the fields to partition by '%s'", partition + 7);
     } else {
         code = err_set(WEFT_INVALID_ARGUMENT,
                        "there is no way to partition by '%s'; there are hash and fields:-k1,2",
@@ -151,8 +151,10 @@ weft_bytes command_keys_decode(const struct command_keys *keys, weft_bytes encod
 // Java's arithmetic: bytes are signed, integers wrap.
 static uint32_t hash_bytes(uint32_t hash, const char *bytes, size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        hash = 31 * hash + (uint32_t)(int32_t)(signed char)bytes[i];
+    for (size_t i = 0; i < size; i++) {
+        const int byte = (signed char)bytes[i];
+        hash = 31 * hash + (uint32_t)byte;
+    }
     return hash;
 }
 
@@ -202,13 +204,49 @@ static uint32_t hash_fields(const struct sort_order *fields, weft_bytes key)
     return hash;
 }
 
+// The next character of UTF-8, at least one byte of it; what is none becomes U+FFFD, as Java has it.
+static uint32_t take_character(const unsigned char **at, const unsigned char *end)
+{
+    const unsigned char first = *(*at)++;
+    const int more = first < 0x80 ? 0 : first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    if (more == 0)
+        return first;
+    uint32_t character = first & (0x3fu >> more);
+    if (first < 0xc2 || first > 0xf4 || end - *at < more)
+        return 0xfffd;
+    for (int i = 0; i < more; i++) {
+        if (((*at)[i] & 0xc0) != 0x80)
+            return 0xfffd;
+        character = character << 6 | ((*at)[i] & 0x3f);
+    }
+    *at += more;
+    return character;
+}
+
+// Of a Java String: over units of UTF-16.
+static uint32_t hash_text(weft_bytes key)
+{
+    const unsigned char *at = (const unsigned char *)key.data, *const end = at + key.size;
+    uint32_t hash = 0;
+    while (at < end) {
+        const uint32_t character = take_character(&at, end);
+        if (character >= 0x10000)
+            hash = 31 * hash + (0xd800 + ((character - 0x10000) >> 10));
+        hash = 31 * hash +
+               (character >= 0x10000 ? 0xdc00 + ((character - 0x10000) & 0x3ff) : character);
+    }
+    return hash;
+}
+
 uint32_t command_keys_partition(const struct command_keys *keys, weft_bytes encoded,
                                 uint32_t part_count)
 {
     const weft_bytes key = command_keys_decode(keys, encoded);
     uint32_t hash = 0;
-    if (keys->partition != COMMAND_BY_FIELDS)
+    if (keys->partition == COMMAND_BY_HASH)
         hash = hash_bytes(1, key.data, key.size);
+    else if (keys->partition == COMMAND_BY_TEXT)
+        hash = hash_text(key);
     else if (key.size > 0)
         hash = hash_fields(&keys->fields, key);
     return (hash & INT32_MAX) % part_count;

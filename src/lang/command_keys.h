@@ -28,7 +28,7 @@ bool command_separator_init(struct command_separator *separator, const char *tex
 void command_split_line(const struct command_separator *separator, uint32_t fields, weft_bytes line,
                         weft_bytes *key, weft_bytes *value);
 
-enum command_partition { COMMAND_BY_RANGE, COMMAND_BY_HASH, COMMAND_BY_FIELDS };
+enum command_partition { COMMAND_BY_RANGE, COMMAND_BY_HASH, COMMAND_BY_FIELDS, COMMAND_BY_TEXT };
 
 struct command_keys {
     bool has_order;

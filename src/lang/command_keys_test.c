@@ -151,6 +151,19 @@ static void parts_by_fields_are_those_of_hadoop(void **state)
     assert_int_equal(part_of("-k1,1 -k2,2nr", "fields:-k1,1", "a\tb", 100000), 97);
 }
 
+// As Hadoop 3.4.2 has been seen to do it.
+static void parts_without_fields_are_those_of_a_text_in_java(void **state)
+{
+    (void)state;
+    assert_int_equal(part_of(NULL, "fields:", "", 5), 0);
+    assert_int_equal(part_of(NULL, "fields:", "a", 5), 2);
+    assert_int_equal(part_of(NULL, "fields:", "b", 5), 3);
+    assert_int_equal(part_of(NULL, "fields:", "\xc3\xa9t\xc3\xa9", 5), 2);
+    assert_int_equal(part_of(NULL, "fields:", "\xf0\x9f\x98\x80", 5), 4);
+    assert_int_equal(part_of(NULL, "fields:", "longer key", 5), 4);
+    assert_int_equal(part_of(NULL, "fields:", "\xff", 100000), 0xfffd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +174,7 @@ int main(void)
         cmocka_unit_test(what_is_no_order_is_refused),
         cmocka_unit_test(parts_by_hash_are_those_of_hadoop),
         cmocka_unit_test(parts_by_fields_are_those_of_hadoop),
+        cmocka_unit_test(parts_without_fields_are_those_of_a_text_in_java),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

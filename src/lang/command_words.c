@@ -105,28 +105,57 @@ static bool split(struct splitting *splitting, const char *line)
     return walk.quote == QUOTE_NONE;
 }
 
+static weft_err finish(struct splitting *splitting, struct command_words *words)
+{
+    splitting->has_memory = splitting->has_memory && VEC_NEXT(&splitting->words);
+    if (splitting->has_memory)
+        splitting->words.items[splitting->words.count] = NULL;
+    words->words = splitting->words.items;
+    words->count = splitting->words.count;
+    if (!splitting->has_memory)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command line");
+    if (words->count == 0)
+        return err_set(WEFT_INVALID_ARGUMENT, "the command is empty");
+    return WEFT_OK;
+}
+
 weft_err command_words_init(struct command_words *words, const char *line)
 {
     *words = (struct command_words){.room = malloc(strlen(line) + 1)};
     struct splitting splitting = {.to = words->room, .has_memory = words->room != NULL};
     const bool is_closed = !words->room || split(&splitting, line);
-    splitting.has_memory = splitting.has_memory && VEC_NEXT(&splitting.words);
-    if (splitting.words.items && splitting.has_memory)
-        splitting.words.items[splitting.words.count] = NULL;
-    words->words = splitting.words.items;
-    words->count = splitting.words.count;
-    if (!splitting.has_memory)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command line");
-    if (!is_closed)
+    const weft_err code = finish(&splitting, words);
+    if (!code && !is_closed)
         return err_set(WEFT_INVALID_ARGUMENT, "the command %s has a quote that does not end", line);
-    if (words->count == 0)
-        return err_set(WEFT_INVALID_ARGUMENT, "the command is empty");
-    if (splitting.operator)
+    if (!code && splitting.operator)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the command %s has %s, which only a shell understands; try --shell, or "
                        "quote it to give it to the command as it is",
                        line, splitting.operator);
-    return WEFT_OK;
+    return code;
+}
+
+weft_err command_words_init_hadoop(struct command_words *words, const char *line)
+{
+    *words = (struct command_words){.room = malloc(strlen(line) + 1)};
+    struct splitting splitting = {.to = words->room, .has_memory = words->room != NULL};
+    char quote = 0;
+    for (; words->room && *line; line++) {
+        const bool is_quote = *line == '\'' || *line == '"';
+        if (is_quote && (!quote || quote == *line)) {
+            quote = quote ? 0 : *line;
+            end_word(&splitting);
+        } else if (*line == ' ' && !quote) {
+            end_word(&splitting);
+        } else {
+            if (!splitting.word)
+                splitting.word = splitting.to;
+            *splitting.to++ = *line;
+        }
+    }
+    if (words->room)
+        end_word(&splitting);
+    return finish(&splitting, words);
 }
 
 void command_words_fini(struct command_words *words)

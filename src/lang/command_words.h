@@ -14,6 +14,11 @@ struct command_words {
 // INVALID_ARGUMENT: an open quote, no words at all, or a word such as | or > that only a shell would
 // understand. command_words_fini in every case.
 MUST_CHECK weft_err command_words_init(struct command_words *words, const char *line);
+
+// The same as Hadoop Streaming splits: only blanks separate, a quote begins or ends a word wherever it is,
+// empty quotes are no word, a backslash is a byte like any other, nothing is for a shell.
+MUST_CHECK weft_err command_words_init_hadoop(struct command_words *words, const char *line);
+
 void command_words_fini(struct command_words *words);
 
 // The first thing in the line, outside of quotes, that a shell would expand: "$HOME", "*", "`date`". It

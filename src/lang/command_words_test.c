@@ -86,6 +86,29 @@ static void what_is_quoted_or_inside_a_word_is_the_commands_own(void **unused)
     EXPECT("sed s/a|b/c/", "sed", "s/a|b/c/");
 }
 
+static void expect_hadoop_words(const char *line, const char *const *expected)
+{
+    struct command_words words;
+    assert_int_equal(command_words_init_hadoop(&words, line), WEFT_OK);
+    for (size_t i = 0; i < words.count && expected[i]; i++)
+        assert_string_equal(words.words[i], expected[i]);
+    assert_null(expected[words.count]);
+    command_words_fini(&words);
+}
+
+#define EXPECT_HADOOP(line, ...) expect_hadoop_words(line, (const char *const[]){__VA_ARGS__, NULL})
+
+static void hadoop_splits_in_its_own_way(void **unused)
+{
+    (void)unused;
+    EXPECT_HADOOP("  python3 m.py  -v ", "python3", "m.py", "-v");
+    EXPECT_HADOOP("printf a'b c'd e", "printf", "a", "b c", "d", "e");
+    EXPECT_HADOOP("printf a '' b", "printf", "a", "b");
+    EXPECT_HADOOP("sed \"it's\" 'say \"so\"'", "sed", "it's", "say \"so\"");
+    EXPECT_HADOOP("a \\n | b\tc", "a", "\\n", "|", "b\tc");
+    EXPECT_HADOOP("a 'open b", "a", "open b");
+}
+
 static void what_a_shell_would_expand_is_found(void **unused)
 {
     (void)unused;
@@ -109,6 +132,7 @@ int main(void)
         cmocka_unit_test(an_open_quote_and_an_empty_line_are_refused),
         cmocka_unit_test(a_word_for_the_shell_is_refused_with_what_to_try),
         cmocka_unit_test(what_is_quoted_or_inside_a_word_is_the_commands_own),
+        cmocka_unit_test(hadoop_splits_in_its_own_way),
         cmocka_unit_test(what_a_shell_would_expand_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
