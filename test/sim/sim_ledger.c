@@ -375,9 +375,19 @@ static void check_failure(const struct sim *sim, const struct sched_action *acti
     check_guilt(sim, action, event->type == EVENT_TASK_FAILED && event->is_final);
 }
 
+static bool is_safe(const struct sim *sim, uint32_t stage)
+{
+    const bool has_reduce = task_count(sim, stage, SCHED_REDUCE) > 0;
+    const uint64_t all = sim_all_of(sim_piece_count(&sim->options, stage));
+    return all && sim->ledger.durable[stage][has_reduce ? SCHED_REDUCE : SCHED_MAP] == all;
+}
+
 static void take_open(struct sim *sim, uint32_t stage)
 {
     struct sim_ledger *ledger = &sim->ledger;
+    for (uint32_t later = stage + 1; later < sim->options.stage_count; later++)
+        if (is_safe(sim, later))
+            sim_wrong(sim, "stage %u is opened, and %u is safe already", stage, later);
     if (stage > 0 && (ledger->stuck[SCHED_SAMPLE] || ledger->stuck[SCHED_MAP]))
         sim_wrong(sim, "stage %u is opened while a task is stuck", stage);
     sim->totals->stages_again += stage < ledger->open_stage;

@@ -16,7 +16,7 @@ enum {
     SEEDS_DEFAULT = 10000,
     // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, and all of it again for
     // each of the 6 losses that poison can cause, and for each of 4 excuses; twice that. A million seeds
-    // needed a tenth of it.
+    // needed a sixtieth of it.
     QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 6 * 5 * 2,
 };
 
@@ -74,14 +74,18 @@ static void draw_stages(struct sim_random *random, struct sim_options *options)
     options->part_count = sim_between(random, 1, 5);
 }
 
+// Where tasks can get stuck there is more of it, and it is where they do.
 static void draw_poison(struct sim_random *random, struct sim_options *options)
 {
-    options->poison_stage = sim_below(random, options->stage_count);
-    options->poison_kind = sim_below(random, SCHED_KIND_COUNT);
+    const bool is_asking = options->asks_before_failing && sim_chance(random, 600);
+    options->poison_stage = is_asking ? 0 : sim_below(random, options->stage_count);
+    options->poison_kind = is_asking && sim_chance(random, 700)
+                               ? SCHED_MAP
+                               : (enum sched_kind)sim_below(random, SCHED_KIND_COUNT);
     options->poison_task = sim_below(random, 6);
     const enum sim_fate fates[] = {FATE_FAIL, FATE_FAIL_LATE, FATE_CRASH, FATE_CRASH, FATE_HANG};
     options->poison_fate = fates[sim_below(random, 5)];
-    options->has_poison = sim_chance(random, 200);
+    options->has_poison = sim_chance(random, is_asking ? 500 : 200);
     options->poison_excuses = sim_between(random, 1, 5);
 }
 
@@ -129,8 +133,8 @@ static void draw_options(struct sim_random *random, struct sim_options *options)
         .fault_steps = sim_between(random, 50, 4000),
     };
     draw_stages(random, options);
-    draw_poison(random, options);
     draw_driver(random, options);
+    draw_poison(random, options);
 }
 
 // ---- The job and its answer -------------------------------------------------------------------
