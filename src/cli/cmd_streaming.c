@@ -1,0 +1,332 @@
+// weft streaming: takes the words behind `hadoop jar hadoop-streaming.jar` and gives its part files.
+//
+//   words -> lang/streaming (what they mean) -> the words of `weft run` for command_job -> a run
+//
+// Here is what touches files: the inputs are looked up, what is shipped (-files, -file) is put into a
+// directory where the commands run, and an output that exists is refused before anything is read.
+
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/options.h"
+#include "app/program.h"
+#include "lang/command.h"
+#include "lang/streaming.h"
+#include "lang/streaming_inputs.h"
+#include "sys/file.h"
+#include "sys/workdir.h"
+
+// Options of `weft run` that say how a job runs, not what it computes.
+static const char *const allowed[] = {
+    "force",    "slots",       "memory",       "tmp",   "timeout", "task-timeout", "record-timeout",
+    "skip-bad", "bad-records", "max-attempts", "quiet", "json",    "no-color",     "dry-run",
+};
+enum { ALLOWED_COUNT = sizeof allowed / sizeof *allowed };
+
+static void list_own(struct args_option *own)
+{
+    size_t count = 0;
+    for (const struct args_option *option = options_table; option->id; option++)
+        for (size_t i = 0; i < ALLOWED_COUNT && option->name; i++)
+            if (strcmp(allowed[i], option->name) == 0)
+                own[count++] = *option;
+    own[count] = (struct args_option){0};
+}
+
+static const char *find_own(const struct streaming_options *streaming, const char *beginning)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < streaming->own.count; i++)
+        if (strncmp(streaming->own.items[i], beginning, strlen(beginning)) == 0)
+            found = streaming->own.items[i] + strlen(beginning);
+    return found;
+}
+
+// ---- Output --------------------------------------------------------------------------------------------
+
+// Hadoop makes the directories above the output, and never writes into one that is there.
+static weft_err check_output(const struct streaming_options *streaming)
+{
+    struct file_stat status;
+    weft_err err = file_stat(streaming->output, &status);
+    if (err || find_own(streaming, "--force"))
+        return err;
+    if (status.kind != FILE_MISSING)
+        return err_set(WEFT_ALREADY_EXISTS,
+                       "the output directory %s is there already\n  Hadoop never replaces one"
+                       "\n  try: another name, rm -r %s, or --force",
+                       streaming->output, streaming->output);
+    char *above = strdup(streaming->output);
+    if (!above)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of the output");
+    size_t length = strlen(above);
+    while (length > 0 && above[length - 1] == '/')
+        above[--length] = 0;
+    char *slash = strrchr(above, '/');
+    if (slash && slash > above) {
+        *slash = 0;
+        err = file_make_directory(above);
+    }
+    free(above);
+    return err;
+}
+
+// ---- What is shipped -------------------------------------------------------------------------------------
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// The program of a command: its first word, without "./" in front.
+static size_t program_of(const char *command, const char **program)
+{
+    *program = strncmp(command, "./", 2) == 0 ? command + 2 : command;
+    return strcspn(*program, " ");
+}
+
+static bool is_program(const char *command, const char *name)
+{
+    const char *program;
+    if (!command)
+        return false;
+    const size_t length = program_of(command, &program);
+    return strlen(name) == length && memcmp(program, name, length) == 0;
+}
+
+// Commands that name a shipped file, by the path it was shipped from or by its name there, run it from
+// where it lies, before any program in PATH.
+static weft_err find_program(char **command, const char *path, const char *name)
+{
+    const char *program;
+    if (!is_program(*command, path) && !is_program(*command, name))
+        return WEFT_OK;
+    struct buf text = {0};
+    const size_t length = program_of(*command, &program);
+    buf_format(&text, "./%s%s", name, program + length);
+    char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
+    buf_fini(&text);
+    if (!copy)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command");
+    free(*command);
+    *command = copy;
+    return WEFT_OK;
+}
+
+static weft_err ship_file(struct streaming_options *streaming, struct workdir *workdir,
+                          const char *word)
+{
+    const char *hash = strrchr(word, '#');
+    char *path = strndup(word, hash ? (size_t)(hash - word) : strlen(word));
+    if (!path)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a file");
+    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
+        path[--length] = 0;
+    const char *name = hash ? hash + 1 : base_name(path);
+    char **commands[] = {&streaming->map, &streaming->combine, &streaming->reduce};
+    weft_err err = WEFT_OK;
+    bool as_program = false;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && !err; i++) {
+        err = find_program(commands[i], path, name);
+        as_program |= is_program(*commands[i], name);
+    }
+    if (!err)
+        err = err_wrap(workdir_add(workdir, path, name, as_program), "-files");
+    free(path);
+    return err;
+}
+
+// The directory for shipped files; none is made when there are none, then commands run here.
+static weft_err ship_files(struct streaming_options *streaming, struct workdir *workdir)
+{
+    if (streaming->files.count == 0)
+        return WEFT_OK;
+    const char *tmp = find_own(streaming, "--tmp=");
+    const char *from_environment = getenv("TMPDIR");
+    if (!tmp)
+        tmp = from_environment && *from_environment ? from_environment : "/var/tmp";
+    weft_err err = workdir_open(workdir, tmp);
+    for (size_t i = 0; i < streaming->files.count && !err; i++)
+        err = ship_file(streaming, workdir, streaming->files.items[i]);
+    return err;
+}
+
+// ---- The run -------------------------------------------------------------------------------------------
+
+// The words of `weft run`; fails once.
+struct spelling {
+    struct streaming_list words;
+    weft_err err;
+};
+
+static void put(struct spelling *spelling, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put(struct spelling *spelling, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    if (spelling->err)
+        return;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    spelling->err = text ? streaming_push(&spelling->words, text)
+                         : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    free(text);
+}
+
+static void put_delimiter(struct spelling *spelling, const char *delimiter)
+{
+    if (!delimiter || spelling->err)
+        return;
+    if (delimiter[1])
+        spelling->err = err_set(WEFT_UNIMPLEMENTED,
+                                "-D textinputformat.record.delimiter=%s: records can end with one "
+                                "byte only\n  try: sed, to make lines of them first",
+                                delimiter);
+    else
+        put(spelling, "--delimiter=\\x%02x", (unsigned char)delimiter[0]);
+}
+
+static void put_options(struct spelling *spelling, const struct streaming_options *streaming)
+{
+    size_t length = strlen(streaming->output);
+    while (length > 1 && streaming->output[length - 1] == '/')
+        length--;
+    put(spelling, "--output=%.*s/", (int)length, streaming->output);
+    if (streaming->reducers > 0)
+        put(spelling, "--reducers=%u", streaming->reducers);
+    if (streaming->max_attempts > 0)
+        put(spelling, "--max-attempts=%u", streaming->max_attempts);
+    if (streaming->codec != STREAMING_PLAIN)
+        put(spelling, "--compress=%s", streaming->codec == STREAMING_GZIP ? "gzip" : "zstd");
+    if (streaming->input == STREAMING_N_LINES)
+        put(spelling, "--lines-per-task=%u", streaming->lines_per_task);
+    put_delimiter(spelling, streaming->record_delimiter);
+    for (size_t i = 0; i < streaming->own.count; i++)
+        put(spelling, "%s", streaming->own.items[i]);
+}
+
+static weft_err spell(const struct streaming_options *streaming, const char *directory,
+                      const struct streaming_list *inputs, struct spelling *spelling)
+{
+    put_options(spelling, streaming);
+    if (!spelling->err)
+        spelling->err = streaming_spell_job(streaming, directory, &spelling->words);
+    put(spelling, "--");
+    for (size_t i = 0; i < inputs->count; i++)
+        put(spelling, "%s", inputs->items[i]);
+    return spelling->err;
+}
+
+static int run_words(const struct streaming_options *streaming, const struct streaming_list *words)
+{
+    struct run_options options;
+    int exit_code;
+    const struct options_request request = {.job = &command_job};
+    const weft_err err = options_parse(&options, &request, words->items, words->count);
+    if (err) {
+        exit_code = cli_fail(err, options.json);
+    } else {
+        options.is_hadoop = true;
+        options.hadoop = (struct plan_hadoop_options){
+            .split_min = streaming->split_min,
+            .block_bytes = streaming->block_bytes,
+            .reducers = streaming->reducers,
+            .has_cuts = streaming->input == STREAMING_N_LINES,
+        };
+        options.is_lazy = streaming->is_lazy;
+        exit_code = program_run(&options, "weft");
+    }
+    options_fini(&options);
+    return exit_code;
+}
+
+static int run(struct streaming_options *streaming)
+{
+    struct workdir workdir = {.alive = -1};
+    struct streaming_list inputs = {0};
+    struct spelling spelling = {0};
+    weft_err err = check_output(streaming);
+    if (!err)
+        err = streaming_find_inputs(streaming, &inputs);
+    if (!err)
+        err = ship_files(streaming, &workdir);
+    if (!err)
+        err = spell(streaming, workdir.path, &inputs, &spelling);
+    const int exit_code = err ? cli_fail(err, find_own(streaming, "--json") != NULL)
+                              : run_words(streaming, &spelling.words);
+    workdir_close(&workdir);
+    streaming_drop(&spelling.words);
+    streaming_drop(&inputs);
+    return exit_code;
+}
+
+int cmd_streaming(char *const *words, size_t count)
+{
+    struct streaming_options streaming;
+    struct args_option own[ALLOWED_COUNT + 1];
+    struct buf text = {0};
+    int exit_code;
+    list_own(own);
+    const weft_err err = streaming_parse(&streaming, words, count, own);
+    if (err) {
+        exit_code = cli_fail(err, find_own(&streaming, "--json") != NULL);
+    } else if (streaming.wants_help) {
+        help_format_streaming(&text);
+        exit_code = cli_print(&text);
+    } else {
+        exit_code = run(&streaming);
+    }
+    streaming_fini(&streaming);
+    return exit_code;
+}
+
+void help_format_streaming(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Runs a Hadoop Streaming job here, with the options of hadoop jar hadoop-streaming.jar.\n"
+        "\n"
+        "  weft streaming -files map.py,sum.py -input books -output counts \\\n"
+        "      -mapper map.py -reducer sum.py\n"
+        "  weft streaming -D mapreduce.job.reduces=0 -input 'logs/*.gz' -output errors \\\n"
+        "      -mapper 'grep ERROR'\n"
+        "\n"
+        "The part files are those that Hadoop 3 makes on one machine. Options (-x or --x):\n"
+        "  -input PATH...       files, directories, patterns; again for more\n"
+        "  -output DIR          where part-00000... go; it must not be there\n"
+        "  -mapper COMMAND      a command; without a shell, quotes group words\n"
+        "  -combiner COMMAND    likewise, over the lines of a map task\n"
+        "  -reducer COMMAND     likewise; NONE: no reducer; aggregate: the built-in one\n"
+        "  -numReduceTasks N    parts (default: 1); 0: the output of the mappers\n"
+        "  -files A,B#NAME      files to lie where the commands run; also -file PATH...\n"
+        "  -cmdenv NAME=VALUE   a variable for the commands\n"
+        "  -D NAME=VALUE        a property; also -jobconf\n"
+        "  -partitioner CLASS   HashPartitioner, KeyFieldBasedPartitioner of mapred.lib\n"
+        "  -inputformat CLASS   TextInputFormat, KeyValueTextInputFormat,\n"
+        "                       org.apache.hadoop.mapred.lib.NLineInputFormat\n"
+        "  -lazyOutput          no part without a line\n"
+        "  -verbose, -help\n"
+        "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --max-attempts,\n"
+        "--skip-bad, --force, --quiet, --json.\n"
+        "\n"
+        "Properties that are understood, by these or older names:\n"
+        "  mapreduce.job.reduces, stream.map.output.field.separator,\n"
+        "  stream.num.map.output.key.fields, stream.reduce.input.field.separator,\n"
+        "  stream.reduce.output.field.separator, stream.num.reduce.output.key.fields,\n"
+        "  stream.map.input.ignoreKey, stream.non.zero.exit.is.failure,\n"
+        "  mapreduce.map.output.key.field.separator, mapreduce.partition.keypartitioner.options,\n"
+        "  mapreduce.partition.keycomparator.options, mapreduce.job.output.key.comparator.class,\n"
+        "  mapreduce.output.textoutputformat.separator, mapreduce.output.fileoutputformat.compress,\n"
+        "  mapreduce.input.lineinputformat.linespermap, textinputformat.record.delimiter,\n"
+        "  mapreduce.input.fileinputformat.input.dir.recursive, mapreduce.map.maxattempts\n"
+        "Those that cannot change a result (memory, names, queues) are accepted; your own reach\n"
+        "the commands as variables; any other is refused by its name.\n");
+}
