@@ -357,7 +357,7 @@ static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
     if (code == WEFT_OK)
         code = journal_flush(resume->journal);
     buf_fini(&payload);
-    resume->has_progress = true;
+    resume->has_progress = driver->summary.has_checkpoints = true;
     return code;
 }
 
@@ -423,8 +423,13 @@ void driver_resume_end(struct driver *driver, bool is_kept)
     struct driver_resume *resume = &driver->resume;
     loop_timer_free(resume->timer);
     resume->timer = NULL;
-    if (is_kept && resume->journal && resume->has_progress && !driver->is_done)
+    if (is_kept && resume->journal && resume->has_progress && !driver->is_done) {
         output_keep_unfinished(driver->output);
+        const size_t length = strlen(driver->error);
+        snprintf(
+            driver->error + length, sizeof driver->error - length,
+            "\n  what is done is kept: the same command goes on from there, --force begins anew");
+    }
     if (resume->journal && journal_close(resume->journal) != WEFT_OK)
         err_clear();  // what it could not write is done again
     resume->journal = NULL;

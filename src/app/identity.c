@@ -72,7 +72,7 @@ static weft_err add_code(XXH3_state_t *hash, const struct run_options *options)
     for (size_t i = 0; code == WEFT_OK && i < sizeof letters; i++) {
         const char *command =
             options->job == &command_job ? weft_option(&options->args, letters[i], 0) : NULL;
-        if (command)
+        if (command && *command)
             code = add_command(hash, command);
     }
     return code;

@@ -102,7 +102,7 @@ static void append_hints(struct buf *buf, const struct summary *summary)
 {
     if (summary->has_switched_to_sort)
         buf_append_text(buf, "  note   mostly distinct keys: sorted instead of hashed\n");
-    if (summary->spill_bytes > 0 && summary->memory_limit > 0) {
+    if (summary->spill_bytes > 0 && summary->memory_limit > 0 && !summary->has_checkpoints) {
         buf_append_text(buf, "  note   did not fit in ");
         text_append_size(buf, summary->memory_limit);
         buf_append_text(buf, ": with more --memory it is faster\n");

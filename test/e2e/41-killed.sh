@@ -21,7 +21,7 @@ says "and tells that an attempt was lost" 'killed|signal|lost|died|again|retr'
 gives "a C job survives two killed workers" slow.expected \
     corral -w 250 -r 2 -l "$left" -- "$WEFT" run ./slow -u 5000 lines
 nothing_left "a killed worker leaves nothing"
-fails_with "a worker that is killed again and again ends the job" 1 'killed|signal|lost|died|attempt' \
+fails_with "a worker that is killed again and again ends the job" '1|3' 'killed|signal|lost|died|attempt' \
     corral -w 100 -r 100 -l "$left" -- "$WEFT" run --max-attempts 2 ./slow -u 20000 lines
 check "a run into a file survives as well" corral -w 50 -l "$left" -- "$WEFT" run -q sort distinct -o output
 same "and the file is right" sorted output

@@ -27,6 +27,8 @@ else
         says "the message names the output" 'disk'
         fails_with "the disk of a directory of parts is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/parts/ --reducers 4
+        [ ! -e disk/.parts.weft-unfinished ] || says "what is done of it is kept, which is told" 'goes on'
+        rm -rf disk/.parts.weft-unfinished
         fails_with "with --force it is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/old --force
         check "no half output stays, and the old one does" [ "$(ls -A disk):$(cat disk/old)" = old:old ]
@@ -48,6 +50,7 @@ mount -t tmpfs -o size=8M none disk || exit 99
 echo old >disk/old
 "$WEFT" run sort distinct -o "$1" $2
 code=$?
+rm -rf disk/.parts.weft-unfinished # what the next run goes on from
 ls -A disk >listing
 cat disk/old >>listing
 exit $code
@@ -68,6 +71,7 @@ if is_root && truncate -s 12M image && mkfs.ext4 -q image 2>/dev/null &&
 mount -o loop image disk && rm -rf disk/lost+found || exit 99
 "$WEFT" run --memory 16M --tmp disk sort distinct -o sorted.new
 code=$?
+rm -rf disk/.parts.weft-unfinished # what the next run goes on from
 ls -A disk >listing
 exit $code
 INSIDE
