@@ -88,11 +88,21 @@ void command_take_combined(void *owner, weft_bytes lines)
 
 // ---- Map ------------------------------------------------------------------------------------------------------
 
+// Hadoop does not take a byte order mark at the front of a file for text.
+static weft_bytes skip_mark(const struct command_runner *runner, weft_bytes block)
+{
+    const bool has_mark = runner->config.is_hadoop && block.size >= 3 &&
+                          memcmp(block.data, "\xef\xbb\xbf", 3) == 0 &&
+                          weft_input_offset(runner->task) == 0;
+    return has_mark ? (weft_bytes){block.data + 3, block.size - 3} : block;
+}
+
 // The records as the mapper is to see them.
 static weft_bytes make_input(struct command_runner *runner, weft_bytes block)
 {
     const struct command_config *config = &runner->config;
     const struct command_separator tab = {"\t", 1};
+    block = skip_mark(runner, block);
     // Records that end with NUL have their ends.
     if (block.size > 0 && block.data[block.size - 1] == 0)
         return block;

@@ -179,6 +179,16 @@ static bool is_good(const struct command_runner *runner, const struct process_ex
 
 // ---- Processes ------------------------------------------------------------------------------------------------
 
+// Hadoop's cuts are a byte before ours (plan_hadoop.h); the ends of a file are the same.
+static void move_place(const struct task_facts *facts, struct command_place *place)
+{
+    if (facts->begin > 0) {
+        place->input_start--;
+        place->input_bytes++;
+    }
+    place->input_bytes -= facts->end < facts->input_size;
+}
+
 // A task may have several input files; facts are about the first.
 static void describe_place(struct command_runner *runner, struct command_place *place)
 {
@@ -197,6 +207,8 @@ static void describe_place(struct command_runner *runner, struct command_place *
     place->input_file = runner->config.is_hadoop ? facts->input_path : facts->input_name;
     place->input_start = facts->begin;
     place->input_bytes = facts->end - facts->begin;
+    if (runner->config.is_hadoop)
+        move_place(facts, place);
     if (at_hand && facts->input_name && strcmp(at_hand, facts->input_name) != 0) {
         place->input_file = at_hand;
         place->input_start = weft_input_offset(runner->task);

@@ -13,6 +13,7 @@ struct task_facts {
     // The first piece of input of a map task.
     const char *input_name, *input_path;
     uint64_t begin, end;
+    uint64_t input_size;  // of the whole input
 };
 
 void task_describe(const weft_task *task, struct task_facts *facts);

@@ -273,7 +273,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
     const struct stage *stage = slot->stage;
     *facts = (struct task_facts){
         .task = slot->task,
-        .attempt = slot->attempt,
+        .attempt = slot->attempt - (slot->attempt > 0),  // the scheduler counts from 1
         .task_count = slot->is_reducing ? stage->range_count : stage->map_count,
         .is_sample = slot->mode == SLOT_SAMPLE,
         .is_reducing = slot->is_reducing,
@@ -286,6 +286,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
     facts->input_path = input->path;
     facts->begin = slot->pieces[0].begin;
     facts->end = slot->pieces[0].end;
+    facts->input_size = input->size;
 }
 
 uint32_t task_top_k(const weft_task *task)
