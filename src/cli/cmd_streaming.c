@@ -181,19 +181,6 @@ static void put(struct spelling *spelling, const char *format, ...)
     free(text);
 }
 
-static void put_delimiter(struct spelling *spelling, const char *delimiter)
-{
-    if (!delimiter || spelling->err)
-        return;
-    if (delimiter[1])
-        spelling->err = err_set(WEFT_UNIMPLEMENTED,
-                                "-D textinputformat.record.delimiter=%s: records can end with one "
-                                "byte only\n  try: sed, to make lines of them first",
-                                delimiter);
-    else
-        put(spelling, "--delimiter=\\x%02x", (unsigned char)delimiter[0]);
-}
-
 static void put_options(struct spelling *spelling, const struct streaming_options *streaming)
 {
     size_t length = strlen(streaming->output);
@@ -208,7 +195,6 @@ static void put_options(struct spelling *spelling, const struct streaming_option
         put(spelling, "--compress=%s", streaming->codec == STREAMING_GZIP ? "gzip" : "zstd");
     if (streaming->input == STREAMING_N_LINES)
         put(spelling, "--lines-per-task=%u", streaming->lines_per_task);
-    put_delimiter(spelling, streaming->record_delimiter);
     for (size_t i = 0; i < streaming->own.count; i++)
         put(spelling, "%s", streaming->own.items[i]);
 }
@@ -325,7 +311,7 @@ void help_format_streaming(struct buf *buf)
         "  mapreduce.map.output.key.field.separator, mapreduce.partition.keypartitioner.options,\n"
         "  mapreduce.partition.keycomparator.options, mapreduce.job.output.key.comparator.class,\n"
         "  mapreduce.output.textoutputformat.separator, mapreduce.output.fileoutputformat.compress,\n"
-        "  mapreduce.input.lineinputformat.linespermap, textinputformat.record.delimiter,\n"
+        "  mapreduce.input.lineinputformat.linespermap,\n"
         "  mapreduce.input.fileinputformat.input.dir.recursive, mapreduce.map.maxattempts\n"
         "Those that cannot change a result (memory, names, queues) are accepted; your own reach\n"
         "the commands as variables; any other is refused by its name.\n");

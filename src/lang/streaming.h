@@ -53,8 +53,8 @@ struct streaming_options {
     bool has_keys;                    // the mapper is told the key of a record, too
     bool is_recursive;                // directories below input directories
     uint64_t block_bytes, split_min;  // 0: Hadoop's default
-    const char *record_delimiter;     // NULL: line ends; borrowed, as are all texts below
 
+    // Texts below are borrowed from the properties.
     const char *map_separator;  // where a mapper's line is cut
     uint32_t map_key_fields;
     const char *reduce_input_separator;

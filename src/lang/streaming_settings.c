@@ -187,7 +187,6 @@ static weft_err settle_input(struct streaming_options *options, const struct str
                                "leave the key out in the mapper");
     options->is_recursive =
         get_bool(options, "mapreduce.input.fileinputformat.input.dir.recursive", false);
-    options->record_delimiter = streaming_get(options, "textinputformat.record.delimiter");
     options->lines_per_task = 1;
     if (!err)
         err = get_count(options, "mapreduce.input.lineinputformat.linespermap", UINT32_MAX,
@@ -340,6 +339,7 @@ static weft_err check_expected(const struct streaming_options *options, const ch
         {"stream.map.input.field.separator", "\t", "cut at the TAB in the mapper"},
         {"mapreduce.input.keyvaluelinerecordreader.key.value.separator", "\t",
          "plain lines, and cut them in the mapper"},
+        {"textinputformat.record.delimiter", "\n", "sed or tr, to make lines of the records first"},
         {"stream.stderr.reporter.prefix", "reporter:",
          "leave it out; counters are told by "
          "reporter:counter:GROUP,NAME,N"},
