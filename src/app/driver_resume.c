@@ -130,7 +130,7 @@ static weft_err open_journal(struct driver *driver)
     const struct journal_options options = {.keeps_good_prefix = true};
     weft_err code = name_in_place(driver, OUTPUT_JOURNAL, &path);
     if (code == WEFT_OK)
-        code = file_make_directory(output_resume_place(driver->output));
+        code = output_make_unfinished(driver->output);
     if (code == WEFT_OK)
         code = journal_open(&resume->journal, buf_text(&path), "run", &options, take_record, driver,
                             NULL);

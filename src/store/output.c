@@ -1,7 +1,7 @@
 // output: three kinds of target, one struct. What differs is how it is opened, committed and given up;
 // counting the pieces is the same.
 
-#include "store/output.h"
+#include "store/output_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,40 +16,6 @@
 #include "sys/find.h"
 #include "sys/place.h"
 #include "sys/standard.h"
-
-enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_IN_PLACE, TARGET_STREAM };
-
-struct piece {
-    uint64_t bytes, records;
-    uint32_t crc32c;
-    uint32_t part;
-    bool is_committed;
-};
-
-struct output {
-    enum target_kind kind;
-    bool force, is_finished;
-    bool may_resume;  // the temporary directory has a name that the next run finds
-    bool has_target;  // the directory exists already: see output_check_done
-    bool keeps_unfinished;
-    const struct manifest *origin;
-    bool has_temporary;  // it was made
-    char *shown;         // the target as the user gave it, for errors
-    char *target;        // FILE, DIRECTORY: links followed, no slash at the end
-    char *temporary;     // FILE, DIRECTORY: what the worker writes
-    char *job_name;
-    char suffix[8];  // of part files
-    struct output_place place;
-    int to;                  // IN_PLACE, STREAM: where the answer goes
-    uint64_t size_at_start;  // IN_PLACE: of the file we were given
-    struct copier *copier;   // STREAM
-
-    struct piece *pieces;
-    uint32_t piece_count, part_count;
-    uint32_t prefix_count;  // pieces from the first on that are all committed
-    uint64_t prefix_bytes;
-    uint64_t bytes, records;
-};
 
 static weft_err no_memory(void)
 {
@@ -111,18 +77,6 @@ static weft_err refuse_existing(const struct output *output)
                    output->shown);
 }
 
-static weft_err name_unfinished(struct output *output)
-{
-    const char *slash = strrchr(output->target, '/');
-    const size_t parent = slash ? (size_t)(slash - output->target) + 1 : 0;
-    struct buf name = {0};
-    buf_format(&name, "%.*s.%s.weft-unfinished", (int)parent, output->target,
-               output->target + parent);
-    output->temporary = name.has_failed ? NULL : strdup(buf_text(&name));
-    buf_fini(&name);
-    return output->temporary ? WEFT_OK : no_memory();
-}
-
 // Makes the name beside the target that the worker writes to.
 static weft_err name_temporary(struct output *output)
 {
@@ -137,7 +91,7 @@ static weft_err name_temporary(struct output *output)
     if (err)
         return explain(err, output, "a directory that you may write in");
     if (output->may_resume)
-        err = name_unfinished(output);
+        err = output_name_unfinished(output);
     else
         err = place_make_name(output->target, &output->temporary);
     output->place.path = output->temporary;
@@ -260,54 +214,6 @@ weft_err output_open(struct output **output, const struct output_options *option
     }
     *output = opened;
     return WEFT_OK;
-}
-
-// ---- Resuming ------------------------------------------------------------------------------------------
-
-const char *output_resume_place(const struct output *output)
-{
-    return output->may_resume ? output->temporary : NULL;
-}
-
-weft_err output_work_aside(struct output *output)
-{
-    output->may_resume = false;
-    free(output->temporary);
-    output->temporary = NULL;
-    const weft_err err = place_make_name(output->target, &output->temporary);
-    output->place.path = output->temporary;
-    return err;
-}
-
-void output_set_origin(struct output *output, const struct manifest *origin)
-{
-    output->origin = origin;
-}
-
-weft_err output_check_done(struct output *output, bool *is_done)
-{
-    *is_done = false;
-    if (!output->has_target || output->force)
-        return WEFT_OK;
-    struct manifest found = {0};
-    struct buf why = {0};
-    weft_err err = WEFT_OK;
-    if (manifest_verify(output->target, &found))
-        buf_format(&why, "it is not a finished output, or was changed since: %s", err_text());
-    else
-        *is_done = output->origin && manifest_is_same(&found, output->origin, &why);
-    if (!*is_done)
-        err = err_set(WEFT_ALREADY_EXISTS,
-                      "%s exists already\n  %s\n  try: --force to replace it, or another name",
-                      output->shown, buf_text(&why));
-    buf_fini(&why);
-    manifest_fini(&found);
-    return err;
-}
-
-void output_keep_unfinished(struct output *output)
-{
-    output->keeps_unfinished = output->may_resume;
 }
 
 // ---- Pieces --------------------------------------------------------------------------------------------
@@ -474,29 +380,6 @@ static weft_err check_parts(const struct output *output, const struct manifest *
     return err;
 }
 
-static weft_err copy_origin(struct manifest *manifest, const struct manifest *origin)
-{
-    weft_err err = WEFT_OK;
-    memcpy(manifest->identity, origin->identity, sizeof manifest->identity);
-    for (size_t i = 0; !err && i < origin->input_count; i++)
-        err = manifest_add_input(manifest, origin->inputs[i].name, origin->inputs[i].bytes,
-                                 origin->inputs[i].mtime_ns);
-    return err;
-}
-
-// What only a run that goes on would need.
-static void remove_work(const char *directory)
-{
-    static const char *const folders[] = {OUTPUT_JOURNAL, OUTPUT_RUNS};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        struct buf path = {0};
-        buf_format(&path, "%s/%s", directory, folders[i]);
-        if (file_remove_tree(buf_text(&path)))
-            err_clear();
-        buf_fini(&path);
-    }
-}
-
 static weft_err commit_directory(struct output *output)
 {
     struct manifest manifest = {0};
@@ -505,7 +388,7 @@ static weft_err commit_directory(struct output *output)
     if (!err)
         err = check_parts(output, &manifest);
     if (!err && output->origin)
-        err = copy_origin(&manifest, output->origin);
+        err = output_copy_origin(&manifest, output->origin);
     manifest_format(&text, &manifest);
     if (!err && text.has_failed)
         err = no_memory();
@@ -518,7 +401,7 @@ static weft_err commit_directory(struct output *output)
     if (!err)
         err = move_into_place(output);
     if (!err && output->may_resume)
-        remove_work(output->target);
+        output_remove_work(output->target);
     return err;
 }
 

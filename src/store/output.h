@@ -56,6 +56,9 @@ MUST_CHECK weft_err output_open(struct output **output, const struct output_opti
 // The unfinished directory, which may be there from an earlier run; NULL when nothing can be resumed.
 const char *output_resume_place(const struct output *output);
 
+// Makes that directory. One that was not there yet goes away again when the run fails.
+MUST_CHECK weft_err output_make_unfinished(struct output *output);
+
 // Somebody else is at work there: this run gets a directory of its own and cannot be resumed.
 MUST_CHECK weft_err output_work_aside(struct output *output);
 

@@ -287,7 +287,8 @@ static void plans_beyond_the_limits_are_refused_with_a_sentence(void **unused)
     const struct plan_input huge = {.size = UINT64_MAX};
     assert_int_equal(plan_init(&plan, &huge, 1, &options), WEFT_RESOURCE_EXHAUSTED);
     assert_string_equal(err_text(), "more than 256 TiB of input");
-    const struct plan_input large[] = {{.size = 200 * 1024 * GIB}, {.size = 200 * 1024 * GIB}, {.size = 1}};
+    const struct plan_input large[] = {
+        {.size = 200 * 1024 * GIB}, {.size = 200 * 1024 * GIB}, {.size = 1}};
     assert_int_equal(plan_init(&plan, large, 3, &options), WEFT_RESOURCE_EXHAUSTED);
 }
 

@@ -1,0 +1,104 @@
+// output: directories that a later run of the same command goes on with, or finds complete.
+
+#include "store/output_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sys/file.h"
+#include "sys/place.h"
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+}
+
+weft_err output_name_unfinished(struct output *output)
+{
+    const char *slash = strrchr(output->target, '/');
+    const size_t parent = slash ? (size_t)(slash - output->target) + 1 : 0;
+    struct buf name = {0};
+    buf_format(&name, "%.*s.%s.weft-unfinished", (int)parent, output->target,
+               output->target + parent);
+    output->temporary = name.has_failed ? NULL : strdup(buf_text(&name));
+    buf_fini(&name);
+    return output->temporary ? WEFT_OK : no_memory();
+}
+
+const char *output_resume_place(const struct output *output)
+{
+    return output->may_resume ? output->temporary : NULL;
+}
+
+weft_err output_make_unfinished(struct output *output)
+{
+    enum place_kind found;
+    weft_err err = place_look(output->temporary, &found);
+    if (!err)
+        err = file_make_directory(output->temporary);
+    output->has_temporary = !err && found == PLACE_FREE;
+    return err;
+}
+
+weft_err output_work_aside(struct output *output)
+{
+    output->may_resume = output->has_temporary = false;
+    free(output->temporary);
+    output->temporary = NULL;
+    const weft_err err = place_make_name(output->target, &output->temporary);
+    output->place.path = output->temporary;
+    return err;
+}
+
+void output_set_origin(struct output *output, const struct manifest *origin)
+{
+    output->origin = origin;
+}
+
+weft_err output_check_done(struct output *output, bool *is_done)
+{
+    *is_done = false;
+    if (!output->has_target || output->force)
+        return WEFT_OK;
+    struct manifest found = {0};
+    struct buf why = {0};
+    weft_err err = WEFT_OK;
+    if (manifest_verify(output->target, &found))
+        buf_format(&why, "it is not a finished output, or was changed since: %s", err_text());
+    else
+        *is_done = output->origin && manifest_is_same(&found, output->origin, &why);
+    if (!*is_done)
+        err = err_set(WEFT_ALREADY_EXISTS,
+                      "%s exists already\n  %s\n  try: --force to replace it, or another name",
+                      output->shown, buf_text(&why));
+    buf_fini(&why);
+    manifest_fini(&found);
+    return err;
+}
+
+void output_keep_unfinished(struct output *output)
+{
+    output->keeps_unfinished = output->may_resume;
+}
+
+weft_err output_copy_origin(struct manifest *manifest, const struct manifest *origin)
+{
+    weft_err err = WEFT_OK;
+    memcpy(manifest->identity, origin->identity, sizeof manifest->identity);
+    for (size_t i = 0; !err && i < origin->input_count; i++)
+        err = manifest_add_input(manifest, origin->inputs[i].name, origin->inputs[i].bytes,
+                                 origin->inputs[i].mtime_ns);
+    return err;
+}
+
+void output_remove_work(const char *directory)
+{
+    static const char *const folders[] = {OUTPUT_JOURNAL, OUTPUT_RUNS};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        struct buf path = {0};
+        buf_format(&path, "%s/%s", directory, folders[i]);
+        if (file_remove_tree(buf_text(&path)))
+            err_clear();
+        buf_fini(&path);
+    }
+}

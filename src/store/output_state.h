@@ -1,0 +1,52 @@
+// What output.c (opening, counting, committing) and output_resume.c (directories that a later run goes on
+// with) share.
+#ifndef STORE_OUTPUT_STATE_H
+#define STORE_OUTPUT_STATE_H
+
+#include "store/manifest.h"
+#include "store/output.h"
+
+enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_IN_PLACE, TARGET_STREAM };
+
+struct piece {
+    uint64_t bytes, records;
+    uint32_t crc32c;
+    uint32_t part;
+    bool is_committed;
+};
+
+struct output {
+    enum target_kind kind;
+    bool force, is_finished;
+    bool may_resume;  // the temporary directory has a name that the next run finds
+    bool has_target;  // the directory exists already: see output_check_done
+    bool keeps_unfinished;
+    const struct manifest *origin;
+    bool has_temporary;  // it was made
+    char *shown;         // the target as the user gave it, for errors
+    char *target;        // FILE, DIRECTORY: links followed, no slash at the end
+    char *temporary;     // FILE, DIRECTORY: what the worker writes
+    char *job_name;
+    char suffix[8];  // of part files
+    struct output_place place;
+    int to;                  // IN_PLACE, STREAM: where the answer goes
+    uint64_t size_at_start;  // IN_PLACE: of the file we were given
+    struct copier *copier;   // STREAM
+
+    struct piece *pieces;
+    uint32_t piece_count, part_count;
+    uint32_t prefix_count;  // pieces from the first on that are all committed
+    uint64_t prefix_bytes;
+    uint64_t bytes, records;
+};
+
+// The name that the next run of the same command finds.
+MUST_CHECK weft_err output_name_unfinished(struct output *output);
+
+// What the answer was made by and from, into a manifest.
+MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct manifest *origin);
+
+// Removes from a finished directory what only a run that goes on would need.
+void output_remove_work(const char *directory);
+
+#endif
