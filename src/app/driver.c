@@ -257,15 +257,19 @@ static weft_err find_inputs(struct driver *driver)
 static weft_err prepare(struct driver *driver)
 {
     // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
-    weft_err code = open_output(driver);
+    // A plan goes to standard output itself.
+    const bool has_output = driver->options->output || !driver->options->dry_run;
+    weft_err code = has_output ? open_output(driver) : WEFT_OK;
     if (code == WEFT_OK)
         code = find_inputs(driver);
     if (code == WEFT_OK)
         code = driver_resume_check(driver);
-    if (driver->resume.is_done)
+    if (driver->resume.is_done && !driver->options->dry_run)
         return code;
     if (code == WEFT_OK)
         code = driver_make_plan(driver);
+    if (code == WEFT_OK && driver->options->dry_run)
+        return driver_print_plan(driver);
     // From here on there are things to take away again, so that a signal may no longer just kill us.
     if (code == WEFT_OK)
         code = take_over_signals(driver);
@@ -397,7 +401,9 @@ weft_err driver_run(struct driver *driver)
     driver->begun_ns = clock_now_ns();
     progress_init(&driver->progress, driver->options, 2, driver->begun_ns);
     weft_err code = prepare(driver);
-    if (code == WEFT_OK && driver->resume.is_done)
+    if (code == WEFT_OK && driver->options->dry_run)
+        driver->is_silent = true;
+    else if (code == WEFT_OK && driver->resume.is_done)
         tell_done(driver);
     else if (code == WEFT_OK)
         code = run(driver);

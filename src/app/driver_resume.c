@@ -41,7 +41,7 @@ struct runs_head {
 weft_err driver_resume_check(struct driver *driver)
 {
     struct driver_resume *resume = &driver->resume;
-    if (!output_resume_place(driver->output))
+    if (!driver->output || !output_resume_place(driver->output))
         return WEFT_OK;
     weft_err code =
         identity_make(&resume->origin, driver->options, &driver->chain, &driver->inputs);
@@ -87,6 +87,7 @@ static weft_err take_runs(struct driver_resume *resume, weft_bytes payload)
     // A name, not a path: what is written in a file must not lead out of its directory.
     if (payload.size != sizeof head + head.name_size || memchr(name, '/', head.name_size))
         return WEFT_OK;
+    resume->task_count += head.task_count;
     return keep_runs(resume, name, head.name_size, head.offset);
 }
 
@@ -117,6 +118,8 @@ static weft_err take_record(void *owner, const struct journal_record *record)
 
 // ---- Opening it ---------------------------------------------------------------------------------
 
+static void forget_found(struct driver *driver);
+
 static weft_err name_in_place(const struct driver *driver, const char *name, struct buf *path)
 {
     buf_format(path, "%s/%s", output_resume_place(driver->output), name);
@@ -138,12 +141,27 @@ static weft_err open_journal(struct driver *driver)
     return code;
 }
 
+void driver_resume_look(struct driver *driver)
+{
+    struct buf path = {0};
+    struct buf why = {0};
+    if (driver->output && output_resume_place(driver->output) &&
+        name_in_place(driver, OUTPUT_JOURNAL, &path) == WEFT_OK &&
+        (journal_read(buf_text(&path), "run", &(struct journal_options){.keeps_good_prefix = true},
+                      take_record, driver, NULL) != WEFT_OK ||
+         !manifest_is_same(&driver->resume.found, &driver->resume.origin, &why)))
+        forget_found(driver);
+    err_clear();
+    buf_fini(&why);
+    buf_fini(&path);
+}
+
 static void forget_found(struct driver *driver)
 {
     struct driver_resume *resume = &driver->resume;
     for (size_t i = 0; i < resume->runs.count; i++)
         free(resume->runs.items[i].name);
-    resume->runs.count = 0;
+    resume->runs.count = resume->task_count = 0;
     resume->has_begun = false;
     manifest_fini(&resume->found);
     const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;

@@ -8,6 +8,7 @@
 //   driver_probe.c    looking for the record that makes a task fail
 //   driver_bad.c      records that are left out
 //   driver_resume.c   what outlives the run
+//   driver_dry.c      --dry-run
 #ifndef APP_DRIVER_STATE_H
 #define APP_DRIVER_STATE_H
 
@@ -96,6 +97,7 @@ struct driver_runs {
 };
 
 struct driver_resume {
+    uint32_t task_count;      // map tasks whose output is safe, as the journal tells
     struct manifest origin;   // what this run is: its job and inputs
     struct manifest found;    // what the unfinished one was
     struct journal *journal;  // NULL: this run cannot be resumed
@@ -245,6 +247,8 @@ MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
 
 // Tells what this run is; resume.is_done: the answer is there already.
 MUST_CHECK weft_err driver_resume_check(struct driver *driver);
+// What an unfinished run has done, without touching anything.
+void driver_resume_look(struct driver *driver);
 // Opens or begins the journal; refuses what is another job's. With the plan, before the output's.
 MUST_CHECK weft_err driver_resume_open(struct driver *driver);
 // Checks what is there and tells the scheduler. With the output's plan, before START.
@@ -254,6 +258,10 @@ MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t pie
 void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
 void driver_resume_end(struct driver *driver, bool is_kept);
 void driver_resume_free(struct driver *driver);
+
+// ---- driver_dry.c
+
+MUST_CHECK weft_err driver_print_plan(struct driver *driver);
 
 // ---- driver_blame.c
 

@@ -65,6 +65,7 @@ struct run_options {
     char *bad_records;  // where records that were left out are listed; set by options_complete
     uint32_t top;       // --top N; 0: everything
     bool quiet, verbose, json, no_color;
+    bool dry_run;     // only print the plan
     bool wants_help;  // -h or --help: nothing else was checked
 
     // JOB is a program (or a source that becomes one): its argument list without argv[0], with our

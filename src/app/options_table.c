@@ -40,6 +40,7 @@ enum option_id {
     OPTION_RECORD_TIMEOUT,
     OPTION_SKIP_BAD,
     OPTION_BAD_RECORDS,
+    OPTION_DRY_RUN,
     OPTION_QUIET,
     OPTION_VERBOSE,
     OPTION_JSON,
@@ -88,6 +89,7 @@ const struct args_option options_table[] = {
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
      "where to list them (default: weft-bad-records.jsonl)"},
+    {OPTION_DRY_RUN, 0, "dry-run", NULL, "only print the plan"},
     {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
     {OPTION_JSON, 0, "json", NULL, "progress and summary as JSON, one object per line on stderr"},
@@ -238,75 +240,82 @@ static weft_err set_of_command(struct run_options *options, const struct args_op
     return args_add_option(&options->args, command_letter((enum option_id)option->id), text);
 }
 
-static weft_err set_flag(struct run_options *options, int id)
+// ---- Which option is which field ----------------------------------------------------------------
+
+#define AT(field) offsetof(struct run_options, field)
+
+static const struct {
+    enum option_id id;
+    size_t at;
+} flags[] =
+    {
+        {OPTION_FORCE, AT(force)},       {OPTION_QUIET, AT(quiet)},
+        {OPTION_VERBOSE, AT(verbose)},   {OPTION_JSON, AT(json)},
+        {OPTION_NO_COLOR, AT(no_color)}, {OPTION_NUL, AT(ends_with_nul)},
+        {OPTION_DRY_RUN, AT(dry_run)},   {OPTION_HELP, AT(wants_help)},
+},
+  texts[] =
+      {
+          {OPTION_OUTPUT, AT(output)},           {OPTION_TMP, AT(tmp)},
+          {OPTION_FORMAT, AT(format)},           {OPTION_DELIMITER, AT(delimiter)},
+          {OPTION_BAD_RECORDS, AT(bad_records)},
+},
+  times[] = {
+      {OPTION_TIMEOUT, AT(timeout_ms)},
+      {OPTION_TASK_TIMEOUT, AT(task_timeout_ms)},
+      {OPTION_RECORD_TIMEOUT, AT(record_timeout_ms)},
+};
+
+static const struct {
+    enum option_id id;
+    size_t at;
+    uint32_t max;
+} counts[] = {
+    {OPTION_TOP, AT(top), UINT32_MAX},
+    {OPTION_SLOTS, AT(slots), SLOTS_MAX},
+    {OPTION_REDUCERS, AT(reducers), OPTIONS_REDUCERS_MAX},
+    {OPTION_MAX_ATTEMPTS, AT(max_attempts), OPTIONS_ATTEMPTS_MAX},
+    {OPTION_LINES_PER_TASK, AT(lines_per_task), UINT32_MAX},
+};
+
+#define COUNT_OF(list) (sizeof(list) / sizeof *(list))
+
+// Options that are more than a field.
+static weft_err set_special(struct run_options *options, const struct args_option *option,
+                            const char *text)
 {
-    bool *flag = id == OPTION_FORCE      ? &options->force
-                 : id == OPTION_QUIET    ? &options->quiet
-                 : id == OPTION_VERBOSE  ? &options->verbose
-                 : id == OPTION_JSON     ? &options->json
-                 : id == OPTION_NO_COLOR ? &options->no_color
-                 : id == OPTION_NUL      ? &options->ends_with_nul
-                                         : &options->wants_help;
-    *flag = true;
-    return WEFT_OK;
+    switch ((enum option_id)option->id) {
+    case OPTION_SKIP_BAD:
+        return set_skip_bad(&options->skip_bad, text);
+    case OPTION_MEMORY:
+        return set_memory(&options->memory_bytes, text);
+    case OPTION_OUTPUT_FORMAT:
+        return set_output_format(options, text);
+    case OPTION_COMPRESS:
+        return set_codec(options, text);
+    default:
+        return set_of_command(options, option, text);
+    }
 }
 
 weft_err options_set(struct run_options *options, const struct args_option *option,
                      const char *text)
 {
-    switch ((enum option_id)option->id) {
-    case OPTION_OUTPUT:
-        return options_set_text(&options->output, option->name, text);
-    case OPTION_TMP:
-        return options_set_text(&options->tmp, option->name, text);
-    case OPTION_TOP:
-        return set_count(&options->top, option->name, text, UINT32_MAX);
-    case OPTION_SLOTS:
-        return set_count(&options->slots, option->name, text, SLOTS_MAX);
-    case OPTION_REDUCERS:
-        return set_count(&options->reducers, option->name, text, OPTIONS_REDUCERS_MAX);
-    case OPTION_MAX_ATTEMPTS:
-        return set_count(&options->max_attempts, option->name, text, OPTIONS_ATTEMPTS_MAX);
-    case OPTION_TIMEOUT:
-        return set_time(&options->timeout_ms, option->name, text);
-    case OPTION_TASK_TIMEOUT:
-        return set_time(&options->task_timeout_ms, option->name, text);
-    case OPTION_RECORD_TIMEOUT:
-        return set_time(&options->record_timeout_ms, option->name, text);
-    case OPTION_SKIP_BAD:
-        return set_skip_bad(&options->skip_bad, text);
-    case OPTION_BAD_RECORDS:
-        return options_set_text(&options->bad_records, option->name, text);
-    case OPTION_MEMORY:
-        return set_memory(&options->memory_bytes, text);
-    case OPTION_LINES_PER_TASK:
-        return set_count(&options->lines_per_task, option->name, text, UINT32_MAX);
-    case OPTION_FORMAT:
-        return options_set_text(&options->format, option->name, text);
-    case OPTION_DELIMITER:
-        return options_set_text(&options->delimiter, option->name, text);
-    case OPTION_OUTPUT_FORMAT:
-        return set_output_format(options, text);
-    case OPTION_COMPRESS:
-        return set_codec(options, text);
-    case OPTION_MAP:
-    case OPTION_COMBINE:
-    case OPTION_REDUCE:
-    case OPTION_SHELL:
-    case OPTION_KEEP:
-    case OPTION_KEY_FIELDS:
-    case OPTION_SEPARATOR:
-    case OPTION_PARTITION_FIELDS:
-    case OPTION_SORT_FIELDS:
-        return set_of_command(options, option, text);
-    case OPTION_NUL:
-    case OPTION_FORCE:
-    case OPTION_QUIET:
-    case OPTION_VERBOSE:
-    case OPTION_JSON:
-    case OPTION_NO_COLOR:
-    case OPTION_HELP:
-        break;
-    }
-    return set_flag(options, option->id);
+    char *base = (char *)options;
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        if ((int)flags[i].id == option->id) {
+            *(bool *)(void *)(base + flags[i].at) = true;
+            return WEFT_OK;
+        }
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if ((int)texts[i].id == option->id)
+            return options_set_text((char **)(void *)(base + texts[i].at), option->name, text);
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if ((int)times[i].id == option->id)
+            return set_time((uint32_t *)(void *)(base + times[i].at), option->name, text);
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        if ((int)counts[i].id == option->id)
+            return set_count((uint32_t *)(void *)(base + counts[i].at), option->name, text,
+                             counts[i].max);
+    return set_special(options, option, text);
 }
