@@ -227,6 +227,7 @@ static weft_err open_output(struct driver *driver)
         .tmp = driver->options->tmp,
         .job_name = driver->chain.jobs.items[0].name,
         .suffix = codec_suffix(driver->options->compress),
+        .drops_empty = driver->options->is_lazy,
         .may_resume = true,
         .halted = wake,
         .owner = driver,
@@ -245,6 +246,8 @@ static weft_err find_inputs(struct driver *driver)
             options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
         .stdout_is_output = !options->output,
     };
+    if (options->is_hadoop && options->input_count == 0)
+        return WEFT_OK;  // directories without a file are an input there
     const weft_err code = inputs_expand(&driver->inputs, &request);
     if (code != WEFT_DEADLINE_EXCEEDED)
         return code;

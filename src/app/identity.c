@@ -50,17 +50,33 @@ static weft_err add_file(XXH3_state_t *hash, const char *path)
     return code;
 }
 
-// A command is its words and, of those that name a file here, the file: `python3 job.py`.
-static weft_err add_command(XXH3_state_t *hash, const char *command)
+// What a word names, here or where commands run, if that is a file.
+static weft_err add_named(XXH3_state_t *hash, const char *word, const char *directory)
+{
+    struct file_stat status;
+    struct buf path = {0};
+    if (directory && word[0] != '/')
+        buf_format(&path, "%s/%s", directory, word);
+    const char *const places[] = {path.size ? buf_text(&path) : word, word};
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; i < 2; i++) {
+        if (file_stat(places[i], &status) != WEFT_OK || status.kind != FILE_REGULAR)
+            continue;
+        code = add_file(hash, places[i]);
+        break;
+    }
+    buf_fini(&path);
+    return code;
+}
+
+// A command is its words and, of those that name a file, the file: `python3 job.py`.
+static weft_err add_command(XXH3_state_t *hash, const char *command, const char *directory)
 {
     struct command_words words;
     weft_err code = command_words_init_hadoop(&words, command);
     add_text(hash, command);
-    for (size_t i = 0; code == WEFT_OK && i < words.count; i++) {
-        struct file_stat status;
-        if (file_stat(words.words[i], &status) == WEFT_OK && status.kind == FILE_REGULAR)
-            code = add_file(hash, words.words[i]);
-    }
+    for (size_t i = 0; code == WEFT_OK && i < words.count; i++)
+        code = add_named(hash, words.words[i], directory);
     command_words_fini(&words);
     return code;
 }
@@ -73,16 +89,23 @@ static weft_err add_code(XXH3_state_t *hash, const struct run_options *options)
         const char *command =
             options->job == &command_job ? weft_option(&options->args, letters[i], 0) : NULL;
         if (command && *command)
-            code = add_command(hash, command);
+            code = add_command(hash, command, weft_option(&options->args, COMMAND_DIRECTORY, 0));
     }
     return code;
 }
 
+static const char directory_word[] = {'-', COMMAND_DIRECTORY, 0};
+
 static void add_options(XXH3_state_t *hash, const struct run_options *options,
                         const struct chain *chain)
 {
-    for (size_t i = 0; i < options->job_word_count; i++)
-        add_text(hash, options->job_words[i]);
+    for (size_t i = 0; i < options->job_word_count; i++) {
+        // Where commands run is not what they are; its name is another one every time.
+        if (options->job == &command_job && strcmp(options->job_words[i], directory_word) == 0)
+            i++;
+        else
+            add_text(hash, options->job_words[i]);
+    }
     for (size_t i = 0; i < chain->jobs.count; i++) {
         add_text(hash, chain->jobs.items[i].name);
         add_bytes(hash, chain->jobs.items[i].config);

@@ -198,6 +198,7 @@ weft_err output_open(struct output **output, const struct output_options *option
         return no_memory();
     opened->to = opened->place.fd = -1;
     opened->force = options->force;
+    opened->drops_empty = options->drops_empty;
     opened->may_resume =
         options->may_resume && target && target[0] && target[strlen(target) - 1] == '/';
     snprintf(opened->suffix, sizeof opened->suffix, "%s", options->suffix ? options->suffix : "");
@@ -242,7 +243,7 @@ static weft_err make_temporary(struct output *output)
 weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
                      const uint32_t *part_of_piece)
 {
-    ASSERT(!output->pieces && part_count > 0);
+    ASSERT(!output->pieces && (part_count > 0 || piece_count == 0));
     output->pieces = calloc(piece_count ? piece_count : 1, sizeof *output->pieces);
     if (!output->pieces)
         return no_memory();
@@ -380,6 +381,24 @@ static weft_err check_parts(const struct output *output, const struct manifest *
     return err;
 }
 
+// Parts that nobody wanted to see empty; the manifest still counts them.
+static weft_err drop_empty_parts(const struct output *output, struct manifest *manifest)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < manifest->part_count; i++) {
+        struct manifest_part *part = &manifest->parts[i];
+        struct buf path = {0};
+        buf_format(&path, "%s/%s", output->temporary, part->name);
+        if (part->records == 0) {
+            err = file_remove_tree(buf_text(&path));
+            manifest->bytes -= part->bytes;
+            part->bytes = part->crc32c = 0;
+        }
+        buf_fini(&path);
+    }
+    return err;
+}
+
 static weft_err commit_directory(struct output *output)
 {
     struct manifest manifest = {0};
@@ -387,6 +406,8 @@ static weft_err commit_directory(struct output *output)
     weft_err err = list_parts(output, &manifest);
     if (!err)
         err = check_parts(output, &manifest);
+    if (!err && output->drops_empty)
+        err = drop_empty_parts(output, &manifest);
     if (!err && output->origin)
         err = output_copy_origin(&manifest, output->origin);
     manifest_format(&text, &manifest);

@@ -25,6 +25,7 @@ struct output_options {
     const char *tmp;       // for the nameless file
     const char *job_name;  // for the manifest
     const char *suffix;    // of part files; NULL: none
+    bool drops_empty;      // DIR/: parts without a record are not left there
     bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
     // Called from another thread when the copying to a pipe or terminal came to a halt: all that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.

@@ -19,6 +19,7 @@ struct output {
     enum target_kind kind;
     bool force, is_finished;
     bool may_resume;  // the temporary directory has a name that the next run finds
+    bool drops_empty;
     bool has_target;  // the directory exists already: see output_check_done
     bool keeps_unfinished;
     const struct manifest *origin;

@@ -92,7 +92,7 @@ static weft_err count_parts(struct plan *plan, uint32_t reducers)
                        "%u map tasks without a reducer would make as many files, at most %d are "
                        "possible\n  try: -D mapreduce.input.fileinputformat.split.minsize=BYTES",
                        plan->map_count, PLAN_PARTS_MAX);
-    plan->part_count = reducers ? reducers : plan->map_count ? plan->map_count : 1;
+    plan->part_count = reducers ? reducers : plan->map_count;
     plan->range_count = plan->part_count;
     return WEFT_OK;
 }
