@@ -55,7 +55,10 @@ weft_err driver_resume_check(struct driver *driver)
     if (code != WEFT_OK)
         return code;
     output_set_origin(driver->output, &resume->origin);
-    return output_check_done(driver->output, &resume->is_done);
+    code = output_check_done(driver->output, &resume->is_done);
+    if (resume->is_done && !driver->options->dry_run)
+        output_tidy_done(driver->output);
+    return code;
 }
 
 // ---- What the journal says ----------------------------------------------------------------------

@@ -72,6 +72,9 @@ void output_set_origin(struct output *output, const struct manifest *origin);
 // it will be replaced. No target: *is_done is false.
 MUST_CHECK weft_err output_check_done(struct output *output, bool *is_done);
 
+// Removes what a run that was killed in its last moment has left in the finished target.
+void output_tidy_done(const struct output *output);
+
 // The failed run has made something that the next one can use: output_abort leaves the directory.
 void output_keep_unfinished(struct output *output);
 

@@ -76,6 +76,11 @@ weft_err output_check_done(struct output *output, bool *is_done)
     return err;
 }
 
+void output_tidy_done(const struct output *output)
+{
+    output_remove_work(output->target);
+}
+
 void output_keep_unfinished(struct output *output)
 {
     output->keeps_unfinished = output->may_resume;
