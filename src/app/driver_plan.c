@@ -3,6 +3,7 @@
 // and their memory depend on the machine, and no byte of the output depends on those.
 
 #include "app/driver_state.h"
+#include "lang/command.h"
 
 #include <stdlib.h>
 
@@ -33,13 +34,15 @@ static const weft_job *last_job(const struct driver *driver)
 static struct plan_options options_of_plan(const struct driver *driver)
 {
     const weft_job *job = &driver->chain.jobs.items[0];
-    const bool is_dear = job->whole_parts || driver->format.kind == RECORD_FILES;
+    const bool is_dear = job->whole_parts || driver->options->job == &command_job ||
+                         driver->format.kind == RECORD_FILES;
     return (struct plan_options){
         .reducers = driver->options->reducers       ? driver->options->reducers
                     : last_job(driver)->whole_parts ? 1
                                                     : 0,
         // A sample of these means starting a process, or reading a whole file.
         .samples_max = is_dear ? DEAR_SAMPLES_MAX : 0,
+        .is_dear = driver->options->job == &command_job,
         .has_cuts = driver->options->lines_per_task > 0,
     };
 }

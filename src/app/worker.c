@@ -222,9 +222,12 @@ static weft_err open_output(struct worker *worker, struct stage *stage, const We
 static void map_inputs(struct worker *worker, const struct stage *stage)
 {
     const Weft__JobStart *start = worker->start;
-    if (!start->may_map_input || stage->source || stage->job.reduce != weft_identity ||
-        stage->format.kind != RECORD_LINES || stage->format.delimiter != '\n' ||
-        worker->has_mapped_inputs || start->n_inputs > MAPPED_INPUTS_MAX)
+    // What is given to a command goes there without being copied.
+    const bool is_lent = stage->job.name == command_job.name;
+    const bool is_pointed_at = start->may_map_input && stage->job.reduce == weft_identity;
+    if (stage->source || !(is_lent || is_pointed_at) || stage->format.kind != RECORD_LINES ||
+        stage->format.delimiter != '\n' || worker->has_mapped_inputs ||
+        start->n_inputs > MAPPED_INPUTS_MAX)
         return;
     worker->has_mapped_inputs = true;
     for (size_t i = 0; i < start->n_inputs; i++) {

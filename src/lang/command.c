@@ -34,6 +34,9 @@ static void emit_line(struct command_runner *runner, weft_bytes line,
 {
     weft_bytes key, value;
     command_split_line(separator, fields, line, &key, &value);
+    // There a line without a separator is a key with an empty value; here it stays the line it is.
+    if (!value.data && runner->config.is_hadoop)
+        value = (weft_bytes){"", 0};
     const weft_bytes encoded = command_keys_encode(&runner->config.keys, key, &runner->key);
     if (runner->key.has_failed)
         check_memory(runner, &runner->key);

@@ -37,9 +37,10 @@ weft_err command_combine_add(struct command_combine *combine, weft_bytes key, we
     *is_full = size + (combine->pairs.count + 1) * sizeof *pair >= COMMAND_COMBINE_BYTES;
     if (pair && size <= UINT32_MAX) {
         *pair = (struct combine_pair){prefix_of(key), (uint32_t)combine->room.size,
-                                      (uint32_t)key.size, (uint32_t)value.size};
+                                      (uint32_t)key.size, (uint32_t)value.size, value.data};
         buf_append(&combine->room, key.data, key.size);
-        buf_append(&combine->room, value.data, value.size);
+        if (value.size)
+            buf_append(&combine->room, value.data, value.size);
     }
     if (!pair || size > UINT32_MAX || combine->room.has_failed)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pairs of a combiner");
@@ -67,7 +68,7 @@ static weft_err write_lines(struct command_combine *combine, struct command_pump
     bool is_closed;
     if (combine->lines.has_failed)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the lines of a combiner");
-    const weft_err code = command_pump_write(pump, buf_bytes(&combine->lines), &is_closed);
+    const weft_err code = command_pump_write(pump, buf_bytes(&combine->lines), false, &is_closed);
     combine->lines.size = 0;
     return code;
 }
@@ -83,7 +84,8 @@ weft_err command_combine_write(struct command_combine *combine, const struct com
         qsort_r(pairs, combine->pairs.count, sizeof *pairs, compare_pairs, combine->room.data);
     for (size_t i = 0; i < combine->pairs.count && !code; i++) {
         const weft_bytes key = {room + pairs[i].offset, pairs[i].key_bytes};
-        const weft_bytes value = {key.data + key.size, pairs[i].value_bytes};
+        const char *value_data = pairs[i].has_value ? key.data + key.size : NULL;
+        const weft_bytes value = {value_data, pairs[i].value_bytes};
         command_append_line(&combine->lines, command_keys_decode(keys, key), separator, value);
         if (combine->lines.size >= LINES_BYTES)
             code = write_lines(combine, pump);

@@ -21,6 +21,7 @@ struct command_combine {
 struct combine_pair {
     uint64_t prefix;  // of the key, so that most comparisons need no more
     uint32_t offset, key_bytes, value_bytes;
+    bool has_value;
 };
 
 void command_combine_fini(struct command_combine *combine);

@@ -46,7 +46,7 @@ void command_split_line(const struct command_separator *separator, uint32_t fiel
         from = at + separator->size;
     }
     *key = line;
-    *value = (weft_bytes){"", 0};
+    *value = weft_none();
     if (!at)
         return;
     key->size = (size_t)(at - line.data);

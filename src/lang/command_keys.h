@@ -23,8 +23,8 @@ struct command_separator {
 // One or more bytes; \t, \0, \n and \\ stand for what they stand for in C. False for anything else.
 bool command_separator_init(struct command_separator *separator, const char *text);
 
-// Splits a line behind its first `fields` fields. A line with fewer is all key; its value is empty, not
-// missing: that is how Hadoop has it, and the reducer sees a separator at the end of the line.
+// Splits a line behind its first `fields` fields. A line with fewer is all key and has no value
+// (weft_none). To Hadoop it is an empty one, and the reducer sees a separator at the end of the line.
 void command_split_line(const struct command_separator *separator, uint32_t fields, weft_bytes line,
                         weft_bytes *key, weft_bytes *value);
 

@@ -79,7 +79,7 @@ weft_bytes command_lines_cut(weft_bytes block, const struct command_separator *s
     for (weft_bytes line; weft_next_line(&block, &line);) {
         weft_bytes key, value;
         command_split_line(separator, fields, line, &key, &value);
-        command_append_line(room, key, joint, value);
+        command_append_line(room, key, joint, value.data ? value : (weft_bytes){"", 0});
     }
     return buf_bytes(room);
 }
@@ -93,8 +93,10 @@ void command_append_line(struct buf *to, weft_bytes key, const struct command_se
     if (key.size)
         memcpy(at, key.data, key.size);
     at += key.size;
-    memcpy(at, separator->text, separator->size);
-    at += separator->size;
+    if (value.data) {
+        memcpy(at, separator->text, separator->size);
+        at += separator->size;
+    }
     if (value.size)
         memcpy(at, value.data, value.size);
     at += value.size;

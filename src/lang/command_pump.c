@@ -142,13 +142,15 @@ static weft_err drain(struct command_pump *pump, unsigned ready)
 
 // ---- Input ------------------------------------------------------------------------------------------------
 
-weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool *is_closed)
+weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool is_lent,
+                            bool *is_closed)
 {
     weft_err code = WEFT_OK;
     *is_closed = pump->child.in < 0;
     while (data.size > 0 && !*is_closed) {
         size_t put;
-        code = child_write(&pump->child, data.data, data.size, &put, is_closed);
+        code = (is_lent ? child_lend : child_write)(&pump->child, data.data, data.size, &put,
+                                                    is_closed);
         if (code)
             break;
         data.data += put;
@@ -168,7 +170,7 @@ weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
     pump->looks_for_marker = true;
     pump->has_marker = false;
     weft_err code = command_pump_write(
-        pump, (weft_bytes){COMMAND_MARKER, sizeof COMMAND_MARKER - 1}, &is_closed);
+        pump, (weft_bytes){COMMAND_MARKER, sizeof COMMAND_MARKER - 1}, false, &is_closed);
     while (!code && !pump->has_marker && pump->child.out >= 0) {
         const unsigned ready =
             child_wait_ready(&pump->child, CHILD_OUT | CHILD_ERR | CHILD_END, -1);

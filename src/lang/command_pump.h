@@ -34,7 +34,9 @@ MUST_CHECK weft_err command_pump_start(struct command_pump *pump, struct nursery
                                        const struct nursery_spec *spec);
 
 // Writes all of it. When the command has closed its input, the rest is dropped and *is_closed is true.
-MUST_CHECK weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool *is_closed);
+// is_lent: the bytes are a mapped file's and need not be copied.
+MUST_CHECK weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool is_lent,
+                                       bool *is_closed);
 
 // Writes the marker and reads up to the command's answer to it. *is_kept false: it closed its output
 // instead; command_pump_finish tells how it ended.

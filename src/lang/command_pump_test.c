@@ -57,7 +57,8 @@ static void start(const char *script)
 static bool put(const void *data, size_t size)
 {
     bool is_closed;
-    assert_int_equal(command_pump_write(&pump, (weft_bytes){data, size}, &is_closed), WEFT_OK);
+    assert_int_equal(command_pump_write(&pump, (weft_bytes){data, size}, false, &is_closed),
+                     WEFT_OK);
     return is_closed;
 }
 

@@ -282,7 +282,8 @@ void command_runner_write(struct command_runner *runner, weft_bytes data)
     bool is_closed;
     if (runner->failure || data.size == 0 || !runner->pump.is_running)
         return;
-    command_runner_fail(runner, command_pump_write(&runner->pump, data, &is_closed));
+    const bool is_lent = task_is_mapped(runner->task, data);
+    command_runner_fail(runner, command_pump_write(&runner->pump, data, is_lent, &is_closed));
     if (!runner->failure && is_closed)
         look_after(runner);
 }

@@ -16,6 +16,9 @@ struct task_facts {
     uint64_t input_size;  // of the whole input
 };
 
+// Whether the bytes are a file's own, mapped for as long as the stage lasts.
+bool task_is_mapped(const weft_task *task, weft_bytes bytes);
+
 void task_describe(const weft_task *task, struct task_facts *facts);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -360,14 +361,17 @@ weft_err child_read(struct child *child, unsigned which, void *data, size_t size
     return WEFT_OK;
 }
 
-weft_err child_write(struct child *child, const void *data, size_t size, size_t *put,
+// By write or, where the pages may be lent, by vmsplice.
+static weft_err give(struct child *child, const void *data, size_t size, bool is_lent, size_t *put,
                      bool *has_ended)
 {
     *put = 0;
     *has_ended = child->in < 0;
     if (child->in < 0 || size == 0)
         return WEFT_OK;
-    const ssize_t count = write(child->in, data, size);
+    const struct iovec pages = {(void *)(uintptr_t)data, size};
+    const ssize_t count =
+        is_lent ? vmsplice(child->in, &pages, 1, SPLICE_F_NONBLOCK) : write(child->in, data, size);
     if (count >= 0) {
         *put = (size_t)count;
         return WEFT_OK;
@@ -376,6 +380,18 @@ weft_err child_write(struct child *child, const void *data, size_t size, size_t 
     if (*has_ended)
         child_close_in(child);
     return code;
+}
+
+weft_err child_write(struct child *child, const void *data, size_t size, size_t *put,
+                     bool *has_ended)
+{
+    return give(child, data, size, false, put, has_ended);
+}
+
+weft_err child_lend(struct child *child, const void *data, size_t size, size_t *put,
+                    bool *has_ended)
+{
+    return give(child, data, size, true, put, has_ended);
 }
 
 // ---- Its end ----------------------------------------------------------------------------------------------

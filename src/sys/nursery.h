@@ -58,6 +58,11 @@ MUST_CHECK weft_err child_read(struct child *child, unsigned which, void *data, 
 MUST_CHECK weft_err child_write(struct child *child, const void *data, size_t size, size_t *put,
                                 bool *has_ended);
 
+// The same without copying: the pipe refers to the pages, which must not change until the command has
+// read them. Only for mapped files.
+MUST_CHECK weft_err child_lend(struct child *child, const void *data, size_t size, size_t *put,
+                               bool *has_ended);
+
 // Waits for the end of the command itself, up to timeout_ms (-1: for ever; false: it still runs). What it
 // left behind in its session has been killed by then.
 bool child_wait(struct child *child, int timeout_ms, struct process_exit *exit);

@@ -14,7 +14,8 @@ struct packing {
     uint64_t weight;  // of the task that is still open
 };
 
-static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count);
+static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count,
+                          uint32_t splits_wanted);
 static weft_err cut_input(struct packing *packing, const struct plan *plan, uint32_t input,
                           const struct plan_input *cut, uint64_t offset);
 static weft_err cut_as_told(struct packing *packing, const struct plan *plan, uint32_t input,
@@ -57,7 +58,8 @@ weft_err plan_init(struct plan *plan, const struct plan_input *inputs, uint32_t 
     if (options->reducers > PLAN_PARTS_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "%u parts: at most %d are possible",
                        options->reducers, PLAN_PARTS_MAX);
-    weft_err code = sum_sizes(plan, inputs, input_count);
+    weft_err code = sum_sizes(plan, inputs, input_count,
+                              options->is_dear ? PLAN_SPLITS_WANTED_DEAR : PLAN_SPLITS_WANTED);
     if (code)
         return code;
     count_parts(plan, options->reducers);
@@ -91,7 +93,8 @@ void plan_fini(struct plan *plan)
 
 // The total, and from it the size of a split. Small inputs weigh more than they hold, so that ten
 // thousand of them are not one task.
-static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count)
+static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count,
+                          uint32_t splits_wanted)
 {
     const uint64_t bytes_max = (uint64_t)PLAN_MAPS_MAX * PLAN_SPLIT_BYTES_MAX;
     uint64_t weight = 0;
@@ -103,7 +106,7 @@ static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, ui
         weight += piece_weight(inputs[input].size);
     }
     const uint64_t wanted =
-        clamp(weight / PLAN_SPLITS_WANTED, PLAN_SPLIT_BYTES_MIN, PLAN_SPLIT_BYTES_MAX);
+        clamp(weight / splits_wanted, PLAN_SPLIT_BYTES_MIN, PLAN_SPLIT_BYTES_MAX);
     plan->split_bytes = round_up(wanted, PLAN_SPLIT_BYTES_UNIT);
     return WEFT_OK;
 }

@@ -15,6 +15,7 @@ enum {
     PLAN_SPLIT_BYTES_MAX = 64 << 20,
     PLAN_SPLIT_BYTES_UNIT = 64 << 10,
     PLAN_SPLITS_WANTED = 256,
+    PLAN_SPLITS_WANTED_DEAR = 64,
 
     // Opening a file costs about as much as reading this much; a piece never counts for less. So a
     // task has at most 64 MiB / 16 KiB = 4,096 pieces, and its frame is under 128 KiB.
@@ -52,6 +53,7 @@ struct plan_input {
 struct plan_options {
     uint32_t reducers;     // --reducers; 0: the default
     uint32_t samples_max;  // 0: PLAN_SAMPLES_MAX
+    bool is_dear;          // starting a task means starting a process: fewer and larger ones
     bool has_cuts;         // somebody looked into the inputs: they are cut there and nowhere else
 };
 

@@ -165,6 +165,21 @@ static void a_stuck_suspect_does_not_make_the_others_run_alone(void **unused)
     assert_int_equal(charges(SCHED_MAP, 0), 0);
 }
 
+static void getting_stuck_is_no_progress(void **unused)
+{
+    (void)unused;
+    asking_job(0, 1, 1);
+    ready(1);
+    failed("m0.1@0", WEFT_ABORTED);
+    assert_string_equal(failed("m0.2@0", WEFT_ABORTED), "stuck(ABORTED m0.2)");
+    assert_string_equal(lost("", SCHED_NO_SLOT), "worker2");
+    assert_string_equal(lost("", SCHED_NO_SLOT), "worker3");
+    excused(SCHED_MAP, 0);
+    ready(1);
+    held("m0.3@0");  // further than ever: the losses are forgotten
+    assert_string_equal(lost("", SCHED_NO_SLOT), "worker4");
+}
+
 static void reduce_tasks_and_later_stages_fail_without_a_question(void **unused)
 {
     (void)unused;
@@ -399,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_stuck_task_whose_text_is_written_after_all_is_committed),
         cmocka_unit_test(an_attempt_that_hangs_after_its_text_is_written_is_not_looked_into),
         cmocka_unit_test(a_stuck_suspect_does_not_make_the_others_run_alone),
+        cmocka_unit_test(getting_stuck_is_no_progress),
         cmocka_unit_test(reduce_tasks_and_later_stages_fail_without_a_question),
         cmocka_unit_test(a_final_failure_is_not_looked_into),
         cmocka_unit_test(restored_tasks_are_not_run),

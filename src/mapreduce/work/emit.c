@@ -267,6 +267,12 @@ bool task_is_combining(const weft_task *task)
     return slot_of_task(task)->mode == SLOT_COMBINE;
 }
 
+bool task_is_mapped(const weft_task *task, weft_bytes bytes)
+{
+    const struct slot *slot = slot_of_task(task);
+    return bytes.data >= slot->mapped_begin && bytes.data + bytes.size <= slot->mapped_end;
+}
+
 void task_describe(const weft_task *task, struct task_facts *facts)
 {
     const struct slot *slot = slot_of_task(task);

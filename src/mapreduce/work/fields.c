@@ -188,5 +188,5 @@ uint64_t weft_input_record(weft_task *task)
             slot_fail(slot, code, true);
         slot->has_record_base = true;
     }
-    return slot->record_base + slot->record_index;
+    return slot->record_base + slot->record_index + 1;
 }

@@ -9,6 +9,8 @@
 
 #include "base/exact_sum.h"
 
+enum { WATCH_EVERY_GROUPS = 256 };  // what a reducer takes for itself is looked at so often
+
 struct weft_values {
     struct slot *slot;
     struct pair_stream *stream;  // NULL: the one pair is all
@@ -77,8 +79,11 @@ static void end_group(weft_values *values)
 weft_err groups_run(struct slot *slot, struct pair_stream *stream, weft_reduce_fn *function)
 {
     weft_values values = {.slot = slot, .stream = stream};
+    uint32_t group_count = 0;
     fetch(&values);
     while (values.has_pair && !slot->has_failed) {
+        if ((++group_count & (WATCH_EVERY_GROUPS - 1)) == 0)
+            slot_watch_memory(slot);
         begin_group(&values);
         function(&slot->hot, buf_bytes(&slot->group_key), &values);
         end_group(&values);
@@ -142,7 +147,7 @@ bool weft_next(weft_values *values, weft_bytes *value)
         end = number_write_double(end, partial_as_double(&pair));
         break;
     default:
-        *value = pair.bytes;
+        *value = pair.type == VALUE_NONE ? weft_none() : pair.bytes;
         return true;
     }
     *value = (weft_bytes){values->room, (size_t)(end - values->room)};

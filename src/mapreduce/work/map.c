@@ -44,10 +44,10 @@ static uint64_t feed_lines(struct slot *slot, weft_bytes block, uint64_t offset)
     uint64_t lines = 0;
     for (weft_bytes line; !slot->has_failed && weft_next_line(&block, &line); lines++) {
         map_note_position(slot, offset + (uint64_t)(line.data - begin));
-        slot->record_index++;
         if (line.size && line.data[line.size - 1] == '\r' && line.data + line.size < block.data)
             line.size--;
         map(&slot->hot, line);
+        slot->record_index++;
     }
     return lines;
 }
@@ -58,13 +58,17 @@ static uint64_t feed_records(struct slot *slot, weft_bytes block, uint64_t offse
     const char *begin = block.data;
     weft_err code = WEFT_OK;
     uint64_t records = 0;
-    for (;; records++) {
-        map_note_position(slot, offset + (uint64_t)(block.data - begin));
+    for (; !slot->has_failed; records++) {
+        const char *at = block.data;
         weft_bytes record;
-        if (slot->has_failed || !record_next(&stage->format, &block, &record, &code))
+        const bool has_record = record_next(&stage->format, &block, &record, &code);
+        if (has_record)
+            at = map_record_begin(&stage->format, at, record);
+        map_note_position(slot, offset + (uint64_t)(at - begin));
+        if (!has_record)
             break;
-        slot->record_index++;
         stage->job.map(&slot->hot, record);
+        slot->record_index += map_count_numbered(&stage->format, record);
     }
     if (code)
         slot_fail(slot,
@@ -97,7 +101,9 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uin
     } else if (stage->job.map_block) {
         records = count_records(stage, block);
         stage->job.map_block(&slot->hot, block);
-        slot->record_index += records;
+        slot->record_index += stage->format.kind == RECORD_CHUNKS
+                                  ? map_count_numbered(&stage->format, block)
+                                  : records;
     } else if (stage->format.kind == RECORD_LINES && stage->format.delimiter == '\n') {
         records = feed_lines(slot, block, offset);
     } else {
@@ -146,6 +152,7 @@ struct reading {
     struct record_scan scan;  // of the buffer
     uint64_t end;             // of the piece
     uint64_t taken;           // of the file, as counted for progress
+    bool has_header_ahead;    // the row that names the columns is still to come
 };
 
 // A byte of the file lies at the same place in its page in memory as on disk: the kernel copies
@@ -205,7 +212,8 @@ static weft_err fill(struct reading *r)
     const weft_err code = source_read(&r->source, buffered(r) + r->filled, read_size(r), &got);
     slot_enter(slot, phase);
     r->filled += got;
-    if (r->source.size == SOURCE_SIZE_UNKNOWN && slot->mode != SLOT_SAMPLE && !slot->is_watched)
+    const bool is_longer = r->source.codec && !r->source.input->is_indexed;
+    if (is_longer && slot->mode != SLOT_SAMPLE && !slot->is_watched)
         r->end = UINT64_MAX;  // compressed: the file's size says nothing
     return code;
 }
@@ -220,17 +228,17 @@ static void drop(struct reading *r, size_t size)
     memmove(buffered(r), left, r->filled);
 }
 
-// A piece that begins inside its input: the record before is another's.
-static weft_err skip_begun_record(struct reading *r)
+// Inside quotes or not is known from all that lies before.
+static weft_err look_before(struct reading *r, struct record_counts *before)
+{
+    const weft_err code = stretches_count(r->slot, r->slot->input_index, r->base, before);
+    r->scan.is_quoted = before->quotes & 1;
+    return code;
+}
+
+static weft_err find_first_record(struct reading *r)
 {
     const struct record_format *format = &r->slot->stage->format;
-    if (format->kind == RECORD_CSV) {
-        struct record_counts before;
-        const weft_err code = stretches_count(r->slot, r->slot->input_index, r->base, &before);
-        if (code)
-            return code;
-        r->scan.is_quoted = before.quotes & 1;
-    }
     for (;;) {
         const weft_err code = fill(r);
         if (code)
@@ -245,19 +253,40 @@ static weft_err skip_begun_record(struct reading *r)
     }
 }
 
-// The first row of a file with a header names its columns, and a mark of byte order is no data.
-static weft_bytes take_head(struct slot *slot, weft_bytes block)
+// A piece that begins inside its input: the record before is another's.
+static weft_err skip_begun_record(struct reading *r)
 {
-    const struct record_format *format = &slot->stage->format;
-    if (format->kind == RECORD_CSV || format->kind == RECORD_JSONL) {
+    const struct record_format *format = &r->slot->stage->format;
+    struct record_counts before = {0};
+    weft_err code = WEFT_OK;
+    if (format->kind == RECORD_CSV)
+        code = look_before(r, &before);
+    const bool may_have_header = format->has_header && !code && before.ends[0] == 0;
+    if (!code)
+        code = find_first_record(r);
+    // Empty lines may stand before a header, and the end of the first piece among them.
+    if (!code && may_have_header && r->base < r->end) {
+        code = look_before(r, &before);
+        r->scan.is_quoted = false;
+        r->has_header_ahead = before.ends[0] == 0;
+    }
+    return code;
+}
+
+// The first row of a file with a header names its columns, and a mark of byte order is no data.
+static weft_bytes take_head(struct reading *r, weft_bytes block)
+{
+    const struct record_format *format = &r->slot->stage->format;
+    if (r->base == 0 && (format->kind == RECORD_CSV || format->kind == RECORD_JSONL)) {
         const size_t mark = record_bom_size(block);
         block = (weft_bytes){block.data + mark, block.size - mark};
     }
     weft_err code;
     weft_bytes header;
-    if (format->kind == RECORD_CSV && format->has_header &&
-        record_next(format, &block, &header, &code))
-        fields_take_header(slot, header);
+    if (r->has_header_ahead && record_next(format, &block, &header, &code)) {
+        fields_take_header(r->slot, header);
+        r->has_header_ahead = false;
+    }
     return block;
 }
 
@@ -266,8 +295,8 @@ static void feed_buffered(struct reading *r, size_t size)
     struct slot *slot = r->slot;
     weft_bytes block = {buffered(r), size};
     slot_enter(slot, PHASE_MAP);
-    if (r->base == 0)
-        block = take_head(slot, block);
+    if (r->base == 0 || r->has_header_ahead)
+        block = take_head(r, block);
     uint64_t bytes = size;
     if (r->source.codec) {
         const uint64_t taken = source_taken(&r->source);
@@ -303,21 +332,20 @@ static weft_err read_records(struct reading *r)
 }
 
 // A file without a byte is seen by those who see files or blocks.
-static bool feed_empty(struct reading *r)
+static void feed_empty(struct slot *slot)
 {
-    struct slot *slot = r->slot;
     const struct stage *stage = slot->stage;
-    if (r->source.input->size || r->source.codec)
-        return false;
-    if (stage->job.map_block || stage->format.kind == RECORD_FILES) {
-        const weft_bytes nothing = {slot->read_buffer, 0};
-        slot->record_index++;
-        if (stage->job.map_block)
-            feed_block(slot, nothing, 0, 0);
-        else
-            stage->job.map(&slot->hot, nothing);
-    }
-    return true;
+    const weft_bytes nothing = {slot->read_buffer, 0};
+    if (!stage->job.map_block && stage->format.kind != RECORD_FILES)
+        return;
+    map_note_position(slot, 0);
+    if (map_chooses(slot))
+        map_feed_chosen_empty(slot, nothing);
+    else if (stage->job.map_block)
+        stage->job.map_block(&slot->hot, nothing);
+    else
+        stage->job.map(&slot->hot, nothing);
+    map_note_progress(slot, stage->format.kind == RECORD_FILES, 0);
 }
 
 static weft_err map_read(struct slot *slot, const struct piece *piece)
@@ -336,13 +364,15 @@ static weft_err map_read(struct slot *slot, const struct piece *piece)
     if (slot->mode == SLOT_SAMPLE && !begins_inside)
         r.end = piece->end - piece->begin;
     slot->window_begin = slot->is_watched && !begins_inside ? piece->begin : 0;
-    if (!feed_empty(&r)) {
-        if (begins_inside)
-            code = skip_begun_record(&r);
-        slot->piece_base = r.base;
-        if (!code)
-            code = read_records(&r);
-    }
+    if (begins_inside)
+        code = skip_begun_record(&r);
+    else
+        r.has_header_ahead = format->kind == RECORD_CSV && format->has_header;
+    slot->piece_base = r.base;
+    if (!code)
+        code = read_records(&r);
+    if (!code && source_is_at_end(&r.source) && r.source.at == 0)
+        feed_empty(slot);
     source_close(&r.source);
     return code;
 }

@@ -25,6 +25,23 @@ static inline bool map_chooses(const struct slot *slot)
            slot->window_begin > 0 || slot->window_end != UINT64_MAX;
 }
 uint64_t map_feed_chosen(struct slot *slot, weft_bytes block, uint64_t offset);
+void map_feed_chosen_empty(struct slot *slot, weft_bytes nothing);
+
+// Where a record that was found at `at` or behind it begins: with what frames it, but behind empty lines.
+static inline const char *map_record_begin(const struct record_format *format, const char *at,
+                                           weft_bytes record)
+{
+    const bool leaves_out_empty = format->kind == RECORD_CSV || format->kind == RECORD_JSONL;
+    return leaves_out_empty ? record.data : at;
+}
+
+// By how much the number of the next record is larger. Chunks are cut by position, so it is their lines
+// that are numbered.
+static inline uint64_t map_count_numbered(const struct record_format *format, weft_bytes record)
+{
+    const struct record_format lines = {.kind = RECORD_LINES, .delimiter = format->delimiter};
+    return format->kind == RECORD_CHUNKS ? record_count(&lines, record) : 1;
+}
 
 // Keeps aside what the record at hand emits or writes.
 void map_draft_pair(struct slot *slot, const struct pair *pair);

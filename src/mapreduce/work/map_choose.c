@@ -125,7 +125,6 @@ static void map_carefully(struct slot *slot, weft_bytes record)
 
 static void give_record(struct slot *slot, weft_bytes record)
 {
-    slot->record_index++;
     if (slot->mode == SLOT_LOOK)
         note_bad(slot, record, "");
     else if (slot->is_careful)
@@ -135,45 +134,91 @@ static void give_record(struct slot *slot, weft_bytes record)
 }
 
 // Jobs that take blocks get the stretches between the records that are left out.
-static void give_stretch(struct slot *slot, const char *begin, const char *end)
+struct walk {
+    struct slot *slot;
+    weft_bytes block;  // what is left of it
+    const char *begin, *stretch;
+    uint64_t offset;  // of the begin
+    uint64_t held;    // records in the stretch: their numbers are not passed before it is given
+    bool takes_blocks;
+};
+
+static void note_place(const struct walk *walk, const char *at)
 {
-    if (begin < end && !slot->has_failed && slot->mode != SLOT_LOOK)
-        slot->stage->job.map_block(&slot->hot, (weft_bytes){begin, (size_t)(end - begin)});
+    map_note_position(walk->slot, walk->offset + (uint64_t)(at - walk->begin));
+}
+
+static void give_stretch(struct walk *walk, const char *end)
+{
+    struct slot *slot = walk->slot;
+    if (walk->stretch < end && !slot->has_failed) {
+        note_place(walk, walk->stretch);
+        slot->stage->job.map_block(&slot->hot,
+                                   (weft_bytes){walk->stretch, (size_t)(end - walk->stretch)});
+    }
+    slot->record_index += walk->held;
+    walk->held = 0;
+    walk->stretch = walk->block.data;
+}
+
+static void walk_record(struct walk *walk, weft_bytes record, const char *at, bool is_good)
+{
+    struct slot *slot = walk->slot;
+    const uint64_t numbers = map_count_numbered(&slot->stage->format, record);
+    if (walk->takes_blocks && is_good) {
+        walk->held += numbers;
+        return;
+    }
+    if (walk->takes_blocks)
+        give_stretch(walk, at);
+    else if (is_good)
+        give_record(slot, record);
+    slot->record_index += numbers;
 }
 
 uint64_t map_feed_chosen(struct slot *slot, weft_bytes block, uint64_t offset)
 {
-    const struct stage *stage = slot->stage;
-    const char *begin = block.data, *stretch = block.data;
-    const bool takes_blocks = stage->job.map_block && slot->mode != SLOT_LOOK;
+    const struct record_format *format = &slot->stage->format;
+    struct walk walk = {.slot = slot,
+                        .block = block,
+                        .begin = block.data,
+                        .stretch = block.data,
+                        .offset = offset,
+                        .takes_blocks = slot->stage->job.map_block && slot->mode != SLOT_LOOK};
     weft_err code = WEFT_OK;
     uint64_t records = 0;
     while (!slot->has_failed) {
-        const char *at = block.data;
+        const char *at = walk.block.data;
         weft_bytes record;
-        map_note_position(slot, offset + (uint64_t)(at - begin));
-        if (!record_next(&stage->format, &block, &record, &code)) {
-            if (!code || !slot->is_careful)
-                break;
+        const bool has_record = record_next(format, &walk.block, &record, &code);
+        note_place(&walk, has_record ? map_record_begin(format, at, record) : at);
+        if (!has_record && (!code || !slot->is_careful))
+            break;
+        if (!has_record) {
             note_bad(slot, record, err_text());
-            code = WEFT_OK;
+            slot->record_index++;
             continue;
         }
         const bool is_good = is_chosen(slot, slot->input_offset);
         records += is_good;
-        if (takes_blocks && !is_good) {
-            give_stretch(slot, stretch, at);
-            stretch = block.data;
-        } else if (!takes_blocks && is_good) {
-            give_record(slot, record);
-        }
+        walk_record(&walk, record, at, is_good);
     }
-    if (takes_blocks && !code)
-        give_stretch(slot, stretch, block.data);
-    if (code)
+    if (walk.takes_blocks && !code)
+        give_stretch(&walk, walk.block.data);
+    if (code && !slot->has_failed)
         slot_fail(slot,
                   err_wrap(code, "%s, record at offset %llu", slot->input_name,
                            (unsigned long long)slot->input_offset),
                   true);
     return records;
+}
+
+void map_feed_chosen_empty(struct slot *slot, weft_bytes nothing)
+{
+    if (!is_chosen(slot, 0))
+        return;
+    if (slot->stage->job.map_block && slot->mode != SLOT_LOOK)
+        slot->stage->job.map_block(&slot->hot, nothing);
+    else
+        give_record(slot, nothing);
 }

@@ -86,7 +86,7 @@ struct slot {
     const char *input_name;
     uint64_t input_offset;
     uint64_t piece_base;    // where the first record of the piece begins
-    uint64_t record_index;  // records of the piece so far, this one included
+    uint64_t record_index;  // records of the piece before this one
     uint64_t record_base;   // records of the input before the piece, once somebody asked
     bool has_record_base;
     struct header header;                   // of the input at hand

@@ -38,7 +38,16 @@ static struct stretches *stretches_of(const struct stage *stage, struct input *i
     return stretches;
 }
 
-// Counts from `begin` (where the source is) up to `end`.
+// A mark of byte order is no data, and a line of nothing else is empty.
+static weft_bytes without_mark(const struct stage *stage, weft_bytes text, bool is_front)
+{
+    const enum record_kind kind = stage->format.kind;
+    const bool may_have_one = is_front && (kind == RECORD_CSV || kind == RECORD_JSONL);
+    const size_t mark = may_have_one ? record_bom_size(text) : 0;
+    return (weft_bytes){text.data + mark, text.size - mark};
+}
+
+// Counts from where the source is up to `end`.
 static weft_err count_bytes(const struct stage *stage, struct source *source, uint64_t end,
                             struct record_counts *counts)
 {
@@ -47,12 +56,13 @@ static weft_err count_bytes(const struct stage *stage, struct source *source, ui
     *counts = (struct record_counts){0};
     while (!code && source->at < end) {
         const uint64_t left = end - source->at;
+        const bool is_front = source->at == 0;
         size_t got = 0;
         code = source_read(source, room, left < READ_BYTES ? (size_t)left : READ_BYTES, &got);
         if (code || got == 0)
             break;
-        *counts = record_counts_join(*counts,
-                                     record_count_stretch(&stage->format, (weft_bytes){room, got}));
+        const weft_bytes text = without_mark(stage, (weft_bytes){room, got}, is_front);
+        *counts = record_counts_join(*counts, record_count_stretch(&stage->format, text));
     }
     free(room);
     return code;
