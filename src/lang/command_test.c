@@ -121,7 +121,7 @@ static void a_reducer_sees_sorted_lines(void **state)
     (void)state;
     write_file("a", "b\t1\na\t2\nword\nb\t0\n");
     expect_output(OPTIONS("-m", "cat", "-r", "cat -A"), "a^I2$\nb^I1$\nb^I0$\nword$\n");
-    expect_output(OPTIONS("-m", "", "-r", ""), "a\t2\nb\t1\nb\t0\nword\t\n");
+    expect_output(OPTIONS("-m", "", "-r", ""), "a\t2\nb\t1\nb\t0\nword\n");
 }
 
 static void one_reducer_sees_a_whole_part(void **state)
