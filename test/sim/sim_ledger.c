@@ -279,6 +279,14 @@ static void check_order(const struct sim *sim, const struct sched_action *action
     }
 }
 
+// All output of a stage is there for good.
+static bool is_safe(const struct sim *sim, uint32_t stage)
+{
+    const bool has_reduce = task_count(sim, stage, SCHED_REDUCE) > 0;
+    const uint64_t all = sim_all_of(sim_piece_count(&sim->options, stage));
+    return all && sim->ledger.durable[stage][has_reduce ? SCHED_REDUCE : SCHED_MAP] == all;
+}
+
 static void take_run(struct sim *sim, const struct sched_action *action)
 {
     struct sim_ledger *ledger = &sim->ledger;
@@ -289,6 +297,8 @@ static void take_run(struct sim *sim, const struct sched_action *action)
         sim_wrong(sim, "no room in slot %u", at->slot);
     if (ledger->is_sealing[at->slot])
         sim_wrong(sim, "a task for slot %u, which is sealing", at->slot);
+    if (is_safe(sim, action->stage))
+        sim_wrong(sim, "%s task %u runs in vain", kind_names[at->kind], at->task);
     if (action->stage == 0 && ledger->stuck[at->kind] >> at->task & 1)
         sim_wrong(sim, "%s task %u runs, though it is stuck", kind_names[at->kind], at->task);
     if (ledger->states[action->stage][at->kind][at->task] == SCHED_COMMITTED &&
@@ -373,13 +383,6 @@ static void check_failure(const struct sim *sim, const struct sched_action *acti
         return;
     sim->totals->blamed++;
     check_guilt(sim, action, event->type == EVENT_TASK_FAILED && event->is_final);
-}
-
-static bool is_safe(const struct sim *sim, uint32_t stage)
-{
-    const bool has_reduce = task_count(sim, stage, SCHED_REDUCE) > 0;
-    const uint64_t all = sim_all_of(sim_piece_count(&sim->options, stage));
-    return all && sim->ledger.durable[stage][has_reduce ? SCHED_REDUCE : SCHED_MAP] == all;
 }
 
 static void take_open(struct sim *sim, uint32_t stage)
