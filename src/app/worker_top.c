@@ -33,10 +33,16 @@ static void map_by_count(weft_task *task, weft_bytes record)
 static void reduce_first(weft_task *task, weft_bytes by_count, weft_values *values)
 {
     struct slot *slot = slot_of_task(task);
+    const weft_bytes key = {by_count.data + COUNT_BYTES, by_count.size - COUNT_BYTES};
     weft_bytes count;
-    if (slot->records_out < slot->stage->top && weft_next(values, &count))
-        weft_emit(task, (weft_bytes){by_count.data + COUNT_BYTES, by_count.size - COUNT_BYTES},
-                  count);
+    int64_t number;
+    if (slot->records_out >= slot->stage->top || !weft_next(values, &count))
+        return;
+    // It came as text from the stage before; forms that tell numbers from texts are to see a number.
+    if (slot->stage->text_form != OUTPUT_TEXT && number_read_int(count, &number))
+        weft_emit_int(task, key, number);
+    else
+        weft_emit(task, key, count);
 }
 
 const weft_job worker_top_job = {.name = "top", .map = map_by_count, .reduce = reduce_first};

@@ -38,7 +38,8 @@ static inline void copy_short_key(char *to, weft_bytes key)
 // A line "key TAB total": what most output is made of.
 static void write_total(struct slot *slot, weft_bytes key, int64_t total)
 {
-    if (!slot->stage->sink || key.size - 1 >= 16) {
+    const bool is_text = slot->stage->sink && slot->stage->text_form == OUTPUT_TEXT;
+    if (!is_text || key.size - 1 >= 16) {
         text_write_pair(slot, key, VALUE_INT, total, weft_none());
         return;
     }
@@ -96,7 +97,7 @@ static inline void write_text(struct slot *slot, weft_bytes line)
 static weft_err write_all(struct slot *slot, const struct sorted *sorted)
 {
     enum { AHEAD = 20 };
-    const bool is_text_output = slot->stage->sink != NULL;
+    const bool is_text_output = slot->stage->sink && slot->stage->text_form == OUTPUT_TEXT;
     for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
         const struct entry entry = sorted->entries[i];
         if (i + AHEAD < sorted->entry_count)
