@@ -374,5 +374,5 @@ void options_format_job_help(struct buf *buf, const char *program, const weft_jo
         buf_append_text(buf, "\n");
     buf_append_text(buf, "\nINPUT is a file, a directory, a quoted pattern, @names.txt or -\n"
                          "\nOptions of every job (a letter that the job defines is the job's):\n");
-    args_format_help(buf, options_table);
+    args_format_help(buf, options_table, OPTIONS_OF_COMMANDS);
 }

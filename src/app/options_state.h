@@ -4,6 +4,9 @@
 
 #include "app/options.h"
 
+// The heading of the options that only commands have.
+#define OPTIONS_OF_COMMANDS "Commands"
+
 weft_err options_no_memory(void);
 
 // Sets one option from its value ("" for a flag); wrong ones are INVALID_ARGUMENT.

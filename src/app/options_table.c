@@ -49,17 +49,14 @@ enum option_id {
 };
 
 const struct args_option options_table[] = {
-    {OPTION_OUTPUT, 'o', "output", "PATH",
-     "write to a file; PATH/ makes a directory of part files with a manifest (default: stdout)"},
-    {OPTION_FORCE, 0, "force", NULL, "replace an existing output, once the new one is complete"},
-    {OPTION_TOP, 0, "top", "N", "only the N largest counts, largest first (jobs that count)"},
+    {ARGS_HEADING, 0, NULL, NULL, "Input"},
     {OPTION_FORMAT, 0, "format", "FORMAT",
      "records are: lines, chunks, files, csv, csv:header, jsonl, tfrecord, fixed:N"},
     {OPTION_DELIMITER, 0, "delimiter", "C",
      "records end with C (\\t, \\x1e) instead of a line end"},
     {OPTION_NUL, '0', "null", NULL, "records end with a zero byte"},
-    {OPTION_OUTPUT_FORMAT, 0, "output-format", "FORMAT", "write text, csv, jsonl or tfrecord"},
-    {OPTION_COMPRESS, 0, "compress", "CODEC", "compress the output: zstd, gzip or lz4"},
+    {OPTION_LINES_PER_TASK, 0, "lines-per-task", "N", "give every map task N lines"},
+    {ARGS_HEADING, 0, NULL, NULL, OPTIONS_OF_COMMANDS},
     {OPTION_MAP, 0, "map", "CMD",
      "map with a command: records on its stdin, key TAB value lines on its stdout"},
     {OPTION_COMBINE, 0, "combine", "CMD", "combine a map task's lines with a command"},
@@ -67,28 +64,37 @@ const struct args_option options_table[] = {
      "reduce with a command: lines sorted by key on its stdin; or aggregate"},
     {OPTION_SHELL, 0, "shell", NULL, "run these commands by sh -c, with pipes and all"},
     {OPTION_KEEP, 0, "keep", NULL, "keep a command alive from task to task (it must answer \\x1e)"},
+    {OPTION_SEPARATOR, 0, "separator", "C", "between the fields of a line (default: TAB)"},
     {OPTION_KEY_FIELDS, 0, "key-fields", "N",
      "the key is the first N fields of a line (default: 1)"},
-    {OPTION_SEPARATOR, 0, "separator", "C", "between the fields of a line (default: TAB)"},
+    {OPTION_SORT_FIELDS, 0, "sort-fields", "KEYS", "order of keys, such as '-k1,1 -k2,2nr'"},
     {OPTION_PARTITION_FIELDS, 0, "partition-fields", "N",
      "keys with the same first N fields go to the same part; also -k1,2"},
-    {OPTION_SORT_FIELDS, 0, "sort-fields", "KEYS", "order of keys, such as '-k1,1 -k2,2nr'"},
-    {OPTION_LINES_PER_TASK, 0, "lines-per-task", "N", "give every map task N lines"},
+    {ARGS_HEADING, 0, NULL, NULL, "Output"},
+    {OPTION_OUTPUT, 'o', "output", "PATH",
+     "write to a file; PATH/ makes a directory of part files with a manifest (default: stdout)"},
+    {OPTION_FORCE, 0, "force", NULL, "replace an existing output, once the new one is complete"},
+    {OPTION_REDUCERS, 0, "reducers", "N",
+     "make N part files (default: from the input's size; 1 with --reduce)"},
+    {OPTION_TOP, 0, "top", "N", "only the N largest counts, largest first (jobs that count)"},
+    {OPTION_OUTPUT_FORMAT, 0, "output-format", "FORMAT", "write text, csv, jsonl or tfrecord"},
+    {OPTION_COMPRESS, 0, "compress", "CODEC", "compress the output: zstd, gzip or lz4"},
+    {ARGS_HEADING, 0, NULL, NULL, "Resources"},
     {OPTION_SLOTS, 'n', "slots", "N", "run N tasks at a time (default: the cores it may use)"},
     {OPTION_MEMORY, 0, "memory", "SIZE",
      "never use more than this, spill to disk instead: 64M, 4G (default: half of what is free)"},
     {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
-    {OPTION_REDUCERS, 0, "reducers", "N",
-     "make N part files (default: from the input's size; 1 with --reduce)"},
+    {ARGS_HEADING, 0, NULL, NULL, "Faults"},
+    {OPTION_MAX_ATTEMPTS, 0, "max-attempts", "N", "try a failing task N times (default: 4)"},
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "give up after this time: 30s, 10m, 2h"},
     {OPTION_TASK_TIMEOUT, 0, "task-timeout", "TIME", "stop an attempt at a task that takes longer"},
-    {OPTION_MAX_ATTEMPTS, 0, "max-attempts", "N", "try a failing task N times (default: 4)"},
     {OPTION_RECORD_TIMEOUT, 0, "record-timeout", "TIME",
      "stop an attempt that stays at one record"},
     {OPTION_SKIP_BAD, 0, "skip-bad", "N",
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
      "where to list them (default: weft-bad-records.jsonl)"},
+    {ARGS_HEADING, 0, NULL, NULL, "Talk"},
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "only print the plan"},
     {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
@@ -101,7 +107,7 @@ const struct args_option options_table[] = {
 weft_err options_set_text(char **to, const char *name, const char *text)
 {
     if (!*text)
-        return err_set(WEFT_INVALID_ARGUMENT, "--%s is empty\n  it needs a path", name);
+        return err_set(WEFT_INVALID_ARGUMENT, "--%s is empty\n  try: -h shows what it needs", name);
     char *copy = strdup(text);
     if (!copy)
         return options_no_memory();

@@ -225,7 +225,7 @@ static void values_that_make_no_sense_are_refused(void **state)
             "--memory", "15M");
     REFUSED("--timeout soon is not a time\n  write it like 500ms, 30s, 10m or 2h", "--timeout",
             "soon");
-    REFUSED("--output is empty\n  it needs a path", "-o", "", "count");
+    REFUSED("--output is empty\n  try: -h shows what it needs", "-o", "", "count");
     REFUSED("no job is named\n  try: weft run wordcount FILE..., or weft run -h", "-q");
     REFUSED("unknown option --memmory\n  did you mean --memory?", "--memmory", "1G", "count");
 }

@@ -163,26 +163,38 @@ static void append_wrapped(struct buf *buf, size_t column, const char *text)
     buf_append_text(buf, "\n");
 }
 
-void args_format_help(struct buf *buf, const struct args_option *options)
+static void format_option(struct buf *buf, const struct args_option *option)
 {
+    const size_t start = buf->size;
+    if (option->letter)
+        buf_format(buf, "  -%c%s", option->letter, option->name ? ", " : "");
+    else
+        buf_append_text(buf, "      ");
+    if (option->name)
+        buf_format(buf, "--%s", option->name);
+    if (option->value)
+        buf_format(buf, " %s", option->value);
+    size_t column = buf->size - start;
+    if (column + 2 > HELP_INDENT) {
+        buf_append_text(buf, "\n");
+        column = 0;
+    }
+    append_wrapped(buf, column, option->help);
+}
+
+void args_format_help(struct buf *buf, const struct args_option *options, const char *but)
+{
+    bool is_shown = true;
     for (; options->id; options++) {
-        if (!options->help)
+        const bool is_heading = options->id == ARGS_HEADING;
+        if (is_heading)
+            is_shown = !but || strcmp(but, options->help) != 0;
+        if (!options->help || !is_shown)
             continue;
-        const size_t start = buf->size;
-        if (options->letter)
-            buf_format(buf, "  -%c%s", options->letter, options->name ? ", " : "");
+        if (is_heading)
+            buf_format(buf, "%s\n", options->help);
         else
-            buf_append_text(buf, "      ");
-        if (options->name)
-            buf_format(buf, "--%s", options->name);
-        if (options->value)
-            buf_format(buf, " %s", options->value);
-        size_t column = buf->size - start;
-        if (column + 2 > HELP_INDENT) {
-            buf_append_text(buf, "\n");
-            column = 0;
-        }
-        append_wrapped(buf, column, options->help);
+            format_option(buf, options);
     }
 }
 

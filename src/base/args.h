@@ -12,8 +12,10 @@
 
 // ---- Reading words -------------------------------------------------------------------------------
 
+enum { ARGS_HEADING = -1 };
+
 struct args_option {
-    int id;             // what the caller switches by; > 0
+    int id;             // what the caller switches by; > 0; or ARGS_HEADING, with only `help`
     char letter;        // 0: only the long form
     const char *name;   // without dashes; NULL: only the letter
     const char *value;  // the name of its value in the help, such as "SIZE"; NULL: a flag
@@ -48,8 +50,9 @@ MUST_CHECK weft_err args_next(struct args_reader *reader, struct args_item *item
 // The candidate nearest to a mistyped word, NULL when none is near. `names` ends with NULL.
 const char *args_guess(const char *word, const char *const *names);
 
-// Appends the help of a table: "  -n, --slots N      text", long texts broken at 78 columns.
-void args_format_help(struct buf *buf, const struct args_option *options);
+// Appends the help of a table: "  -n, --slots N      text", long texts broken at 90 columns, headings as
+// they are. The heading `but` is left out with what stands under it; NULL: nothing is.
+void args_format_help(struct buf *buf, const struct args_option *options, const char *but);
 
 // ---- The job's own ---------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ static void help_lists_what_has_a_text(void **state)
 {
     (void)state;
     struct buf buf = {0};
-    args_format_help(&buf, table);
+    args_format_help(&buf, table, NULL);
     assert_string_equal(buf_text(&buf), "  -n, --slots N         run N tasks at a time\n"
                                         "  -q, --quiet           say nothing\n"
                                         "      --memory SIZE     never use more\n");
@@ -133,13 +133,43 @@ static void help_breaks_long_texts_between_words(void **state)
         {0},
     };
     struct buf buf = {0};
-    args_format_help(&buf, wordy);
+    args_format_help(&buf, wordy, NULL);
     assert_string_equal(
         buf_text(&buf),
         "      --a-name-that-is-very-long AND-A-VALUE\n"
         "                        a text that goes on and on until it no longer fits in the line\n"
         "                        that it was begun in and is broken\n");
     buf_fini(&buf);
+}
+
+static void headings_are_shown_and_are_no_options(void **state)
+{
+    (void)state;
+    static const struct args_option grouped[] = {
+        {ARGS_HEADING, 0, NULL, NULL, "Talk"},
+        {1, 'q', "quiet", NULL, "say nothing"},
+        {ARGS_HEADING, 0, NULL, NULL, "More"},
+        {2, 'v', "verbose", NULL, "say more"},
+        {0},
+    };
+    struct buf buf = {0};
+    args_format_help(&buf, grouped, NULL);
+    assert_string_equal(buf_text(&buf), "Talk\n"
+                                        "  -q, --quiet           say nothing\n"
+                                        "More\n"
+                                        "  -v, --verbose         say more\n");
+    buf.size = 0;
+    args_format_help(&buf, grouped, "Talk");
+    assert_string_equal(buf_text(&buf), "More\n"
+                                        "  -v, --verbose         say more\n");
+    buf_fini(&buf);
+    char *words[] = {"-v", "--Talk"};
+    struct args_reader reader;
+    struct args_item item;
+    args_start(&reader, words, 2, grouped);
+    assert_int_equal(args_next(&reader, &item), WEFT_OK);
+    assert_int_equal(item.option->id, 2);
+    assert_int_equal(args_next(&reader, &item), WEFT_INVALID_ARGUMENT);
 }
 
 static void a_job_sees_its_options_and_arguments_in_order(void **state)
@@ -192,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_guess_is_near_or_none),
         cmocka_unit_test(help_lists_what_has_a_text),
         cmocka_unit_test(help_breaks_long_texts_between_words),
+        cmocka_unit_test(headings_are_shown_and_are_no_options),
         cmocka_unit_test(a_job_sees_its_options_and_arguments_in_order),
         cmocka_unit_test(a_job_refuses_what_it_does_not_know),
     };

@@ -21,6 +21,7 @@ void help_format_overview(struct buf *buf)
                     "\n"
                     "  weft run wordcount books/*.txt         the words of some texts, counted\n"
                     "  weft run sort -n big.txt -o out.txt    a file larger than memory, sorted\n"
+                    "  weft run --map ./map.py --reduce ./reduce.py data/    your own programs\n"
                     "\n"
                     "Verbs:\n");
     help_format_verbs(buf, false);
@@ -46,10 +47,13 @@ static void format_run(struct buf *buf)
         "  weft run wordcount books/*.txt            words and how often they occur\n"
         "  weft run --top 10 wordcount -i books/     the ten most frequent, case folded\n"
         "  weft run sort -n numbers.txt -o out.txt   sorted into a file\n"
-        "  weft run grep 'ERROR|WARN' logs/          the lines that match\n"
+        "  weft run grep 'ERROR|WARN' logs/          the lines that match, also of .gz files\n"
+        "  weft run --map 'cut -f 2' --reduce 'uniq -c' table.tsv    commands as map and reduce\n"
+        "  weft run --map ./map.py --reduce ./reduce.py data/ -o out/\n"
         "  weft run job.c data/ -o counts/           your own job in C: built, run, in part files\n"
         "\n"
         "Usage: weft run [options] JOB [job options] INPUT...\n"
+        "       weft run --map CMD [--combine CMD] [--reduce CMD] [options] INPUT...\n"
         "\n"
         "JOB is one of\n");
     for (const weft_job *const *job = builtin_jobs; *job; job++) {
@@ -67,14 +71,16 @@ static void format_run(struct buf *buf)
              "  'a/*.txt'   a pattern that the shell did not expand\n"
              "  @names.txt  a name per line\n"
              "  -           standard input\n"
+             "gzip, zstd, lz4 and bzip2 are known by their content.\n"
              "\n"
              "Options (behind JOB a letter that the job defines is the job's):\n");
-    args_format_help(buf, options_table);
+    args_format_help(buf, options_table, NULL);
     buf_append_text(
         buf,
         "\n"
         "The answer goes to standard output, all else to standard error. The bytes of the answer\n"
-        "do not depend on slots, memory or retries.\n"
+        "do not depend on slots, memory or retries. The same command again goes on with an\n"
+        "unfinished DIR/, and leaves a finished one alone.\n"
         "Exit: 0 done, 1 the job failed, 2 wrong usage, 4 not found, 5 refused (exists, no\n"
         "permission, no space), 6 timed out, 130 interrupted, 143 terminated.\n");
 }
