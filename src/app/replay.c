@@ -169,8 +169,12 @@ weft_err replay_become(const char *id, bool has_debugger)
 {
     struct buf path = {0};
     json_t *note = NULL;
-    weft_err code = is_id(id) ? name_note(&path, id)
-                              : err_set(WEFT_INVALID_ARGUMENT, "%s is not the ID of a replay", id);
+    weft_err code =
+        is_id(id) ? name_note(&path, id)
+                  : err_set(WEFT_INVALID_ARGUMENT,
+                            "%s is not the ID of a replay\n  a run that fails on a record prints "
+                            "the line to type",
+                            id);
     if (code == WEFT_OK)
         code = load_note(buf_text(&path), &note);
     if (code == WEFT_OK && chdir(text_of(note, "directory")) != 0)

@@ -38,8 +38,8 @@ weft_err aggregate_begin(struct aggregate *aggregate, weft_bytes key)
     if (kind == KIND_COUNT)
         return err_set(
             WEFT_INVALID_ARGUMENT,
-            "aggregate: the key '%.*s' does not say what to do with its values; keys are "
-            "TYPE:NAME, such as LongValueSum:word, and the types are LongValueSum, "
+            "aggregate: the key '%.*s' does not say what to do with its values\n"
+            "  keys are TYPE:NAME, such as LongValueSum:word; the types are LongValueSum, "
             "LongValueMax, LongValueMin, DoubleValueSum, StringValueMax, StringValueMin, "
             "UniqValueCount, ValueHistogram",
             (int)(key.size < 80 ? key.size : 80), key.data);

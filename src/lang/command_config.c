@@ -82,8 +82,8 @@ static weft_err read_separator(const weft_args *args, char letter, const char *w
         return WEFT_OK;
     return err_set(
         WEFT_INVALID_ARGUMENT,
-        "the separator %s '%s': it has 1 to %d bytes; \\t, \\n, \\0 and \\\\ are TAB, line "
-        "end, NUL and backslash",
+        "the separator %s '%s' makes no sense\n  it has 1 to %d bytes; \\t, \\n, \\0 and \\\\ are TAB, "
+        "line end, NUL and backslash",
         what, text, COMMAND_SEPARATOR_BYTES_MAX);
 }
 
@@ -181,7 +181,9 @@ weft_err command_config_init(struct command_config *config, const weft_args *arg
     for (int role = 0; role < COMMAND_ROLE_COUNT && !code; role++)
         code = read_step(config, (enum command_role)role, weft_option(args, letters[role], 0));
     if (!code && config->steps[COMMAND_ROLE_MAP].how == COMMAND_NONE)
-        code = err_set(WEFT_INVALID_ARGUMENT, "there is no command to map with; try --map COMMAND");
+        code = err_set(
+            WEFT_INVALID_ARGUMENT,
+            "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on as they are");
     return code;
 }
 

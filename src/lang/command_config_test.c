@@ -95,7 +95,9 @@ static void what_is_wrong_is_said(void **state)
 {
     (void)state;
     assert_int_equal(READ("-r", "cat"), WEFT_INVALID_ARGUMENT);
-    assert_string_equal(err_text(), "there is no command to map with; try --map COMMAND");
+    assert_string_equal(
+        err_text(),
+        "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on as they are");
     assert_int_equal(READ("-m", "cat", "-r", "a | b"), WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "--reduce: the command a | b has |, which only a shell"));
     assert_int_equal(READ("-S", "-m", "  "), WEFT_INVALID_ARGUMENT);

@@ -219,7 +219,7 @@ static void a_command_that_cannot_be_started_is_named(void **state)
     write_file("a", "x\n");
     expect_failure(OPTIONS("-m", "no-such-program"),
                    "cannot start no-such-program: there is no such program in PATH");
-    expect_failure(OPTIONS("-m", "cat | wc"), "which only a shell understands; try --shell");
+    expect_failure(OPTIONS("-m", "cat | wc"), "which only a shell understands\n  try: --shell");
 }
 
 static void a_kept_command_serves_all_tasks(void **state)

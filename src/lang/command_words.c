@@ -129,8 +129,8 @@ weft_err command_words_init(struct command_words *words, const char *line)
         return err_set(WEFT_INVALID_ARGUMENT, "the command %s has a quote that does not end", line);
     if (!code && splitting.operator)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "the command %s has %s, which only a shell understands; try --shell, or "
-                       "quote it to give it to the command as it is",
+                       "the command %s has %s, which only a shell understands\n  try: --shell, or "
+                       "quotes around it to hand it to the command as it is",
                        line, splitting.operator);
     return code;
 }

@@ -68,8 +68,8 @@ static void a_word_for_the_shell_is_refused_with_what_to_try(void **unused)
 {
     (void)unused;
     expect_refusal("tr a b | sort", "the command tr a b | sort has |, which only a shell "
-                                    "understands; try --shell, or quote it to give it to the "
-                                    "command as it is");
+                                    "understands\n  try: --shell, or quotes around it to hand it "
+                                    "to the command as it is");
     struct command_words words;
     const char *const lines[] = {"a > b", "a && b", "a ; b", "cat 2>&1", "echo $(date)", "a &"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

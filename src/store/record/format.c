@@ -105,10 +105,11 @@ weft_err record_format_parse(const char *text, struct record_format *format)
     *format = (struct record_format){.delimiter = '\n', .separator = ','};
     const char *options = strchrnul(text, ':');
     if (!find_kind((weft_bytes){text, (size_t)(options - text)}, &format->kind))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "there is no record format %s: it is lines, chunks, files, csv, csv:header, "
-                       "jsonl, tfrecord or fixed:BYTES",
-                       text);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "there is no record format %s\n  it is lines, chunks, files, csv, csv:header, "
+            "jsonl, tfrecord or fixed:BYTES",
+            text);
     if (format->kind == RECORD_FIXED)
         return parse_fixed(*options ? options + 1 : options, format);
     if (*options == 0)
