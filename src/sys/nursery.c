@@ -195,6 +195,17 @@ static weft_err refuse_interpreter(const char *name, const struct nursery_report
                    interpreter);
 }
 
+// A script that lies here is often named without the "./" that it needs.
+static weft_err refuse_missing(const char *name, const char *directory)
+{
+    if (strchr(name, '/'))
+        return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such file", name);
+    if (*name && !directory && access(name, F_OK) == 0)
+        return err_set(WEFT_NOT_FOUND,
+                       "cannot start %s: there is no such program in PATH; try: ./%s", name, name);
+    return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such program in PATH", name);
+}
+
 static weft_err refuse_start(const struct nursery_spec *spec, const struct nursery_report *report)
 {
     const char *name = spec->arguments[0];
@@ -212,8 +223,7 @@ static weft_err refuse_start(const struct nursery_spec *spec, const struct nurse
                            "cannot start %s: it is not executable; try: chmod +x %s", name,
                            report->path);
         if (errno == ENOENT)
-            return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such %s", name,
-                           strchr(name, '/') ? "file" : "program in PATH");
+            return refuse_missing(name, spec->directory);
         break;
     case NURSERY_FAULT_SYSTEM:
         break;

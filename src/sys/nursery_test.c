@@ -250,6 +250,9 @@ static void a_program_that_is_not_there_is_named(void **state)
                    "cannot start %s: there is no such program in PATH");
     expect_refusal("./no-such-file", WEFT_NOT_FOUND, "cannot start %s: there is no such file");
     expect_refusal("", WEFT_NOT_FOUND, "cannot start %s: there is no such program in PATH");
+    write_file("lies-here", "echo found\n", 0755);
+    expect_refusal("lies-here", WEFT_NOT_FOUND,
+                   "cannot start %s: there is no such program in PATH; try: ./%s");
 }
 
 static void a_program_that_is_not_executable_is_named_with_the_cure(void **state)
