@@ -17,14 +17,16 @@ static void end(struct link *link)
     if (link->is_ending || !link->is_open)
         return;
     link->is_ending = true;
+    // The watch goes before its descriptor. A process that is just being started may hold a copy of that
+    // for a moment: the kernel would go on telling of it, and the next worker's has the same number.
+    loop_watch_free(link->watch);
+    link->watch = NULL;
     process_kill(&link->process);
     struct process_exit exit;
     process_wait(&link->process, &exit);
     // Only now is nothing more to come.
     if (link->stream && link->code == WEFT_OK)
         loop_stream_drain(link->stream);
-    loop_watch_free(link->watch);
-    link->watch = NULL;
     if (link->is_open)
         link->calls.lost(link->owner, &exit, link->code);
 }
