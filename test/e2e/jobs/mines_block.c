@@ -1,0 +1,3 @@
+// mines.c, taking blocks of lines.
+#define TAKES_BLOCKS
+#include "mines.c"
