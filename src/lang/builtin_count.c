@@ -6,7 +6,7 @@
 static void count_lines(weft_task *task, weft_bytes block)
 {
     struct lines lines;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line);)
         weft_emit_int(task, line, 1);
 }

@@ -37,9 +37,54 @@ static void check_failure(weft_task *task)
         weft_fail(task, "%s", weft_error());
 }
 
+// ---- records that are no lines: one matches when a line of it does
+
+static bool has_plain_lines(const weft_task *task)
+{
+    struct record_format format;
+    return lines_choose_format(task, &format);
+}
+
+static bool next_record(weft_task *task, struct lines *lines, bool matches, weft_bytes *record)
+{
+    struct pattern *pattern = weft_state(task);
+    while (lines_next(lines, record)) {
+        weft_bytes line;
+        pattern_begin(pattern, record->size ? *record : weft_text("\n"));
+        if (pattern_next_line(pattern, &line) == matches)
+            return true;
+    }
+    return false;
+}
+
+static void emit_records(weft_task *task, weft_bytes block, bool that_match)
+{
+    struct lines lines;
+    lines_init(&lines, task, block);
+    for (weft_bytes record; next_record(task, &lines, that_match, &record);)
+        weft_emit(task, record, weft_none());
+    check_failure(task);
+}
+
+static int64_t count_records(weft_task *task, weft_bytes block, bool that_match)
+{
+    struct lines lines;
+    int64_t count = 0;
+    lines_init(&lines, task, block);
+    for (weft_bytes record; next_record(task, &lines, that_match, &record);)
+        count++;
+    return count;
+}
+
+// ---- lines
+
 static void emit_matching(weft_task *task, weft_bytes block)
 {
     struct pattern *pattern = weft_state(task);
+    if (!has_plain_lines(task)) {
+        emit_records(task, block, true);
+        return;
+    }
     pattern_begin(pattern, block);
     for (weft_bytes line; pattern_next_line(pattern, &line);)
         weft_emit(task, line, weft_none());
@@ -49,7 +94,7 @@ static void emit_matching(weft_task *task, weft_bytes block)
 static void emit_lines(weft_task *task, const char *from, const char *until)
 {
     struct lines lines;
-    lines_init(&lines, (weft_bytes){from, (size_t)(until - from)});
+    lines_init(&lines, task, (weft_bytes){from, (size_t)(until - from)});
     for (weft_bytes line; lines_next(&lines, &line);)
         weft_emit(task, line, weft_none());
 }
@@ -59,6 +104,10 @@ static void emit_others(weft_task *task, weft_bytes block)
 {
     struct pattern *pattern = weft_state(task);
     const char *at = block.data, *const end = block.data + block.size;
+    if (!has_plain_lines(task)) {
+        emit_records(task, block, false);
+        return;
+    }
     pattern_begin(pattern, block);
     for (weft_bytes line; pattern_next_line(pattern, &line);) {
         emit_lines(task, at, line.data);
@@ -70,7 +119,7 @@ static void emit_others(weft_task *task, weft_bytes block)
 }
 
 // -o: every match of a line on a line of its own.
-static void emit_matches(weft_task *task, weft_bytes block)
+static void emit_matches_of_lines(weft_task *task, weft_bytes block)
 {
     struct pattern *pattern = weft_state(task);
     pattern_begin(pattern, block);
@@ -80,6 +129,18 @@ static void emit_matches(weft_task *task, weft_bytes block)
             weft_emit(task, (weft_bytes){line.data + start, end - start}, weft_none());
     }
     check_failure(task);
+}
+
+static void emit_matches(weft_task *task, weft_bytes block)
+{
+    struct lines lines;
+    if (has_plain_lines(task)) {
+        emit_matches_of_lines(task, block);
+        return;
+    }
+    lines_init(&lines, task, block);
+    for (weft_bytes record; lines_next(&lines, &record);)
+        emit_matches_of_lines(task, record);
 }
 
 // -v and -o: lines without a match have no matches to print.
@@ -120,12 +181,14 @@ static int64_t count_in(weft_task *task, weft_bytes block)
 
 static void count_matching(weft_task *task, weft_bytes block)
 {
-    emit_count(task, count_in(task, block));
+    emit_count(task,
+               has_plain_lines(task) ? count_in(task, block) : count_records(task, block, true));
 }
 
 static void count_others(weft_task *task, weft_bytes block)
 {
-    emit_count(task, count_lines(block) - count_in(task, block));
+    emit_count(task, has_plain_lines(task) ? count_lines(block) - count_in(task, block)
+                                           : count_records(task, block, false));
 }
 
 static void print_count(weft_task *task, weft_bytes key, weft_values *values)

@@ -6,6 +6,7 @@
 // out, whichever attempt at that place counts in the end.
 
 #include "lang/builtin.h"
+#include "lang/builtin_lines.h"
 
 #include "base/err.h"
 
@@ -69,16 +70,28 @@ static void begin_block(struct index *index, uint32_t file, uint64_t offset)
     index->offset = offset;
 }
 
-static void emit_words(weft_task *task, weft_bytes block)
+static void emit_words_of(weft_task *task, weft_bytes text)
 {
     struct index *index = weft_state(task);
     const weft_bytes file = weft_text(weft_input_name(task));
-    begin_block(index, weft_input_index(task), weft_input_offset(task));
     weft_words words;
-    weft_words_init(&words, block);
+    weft_words_init(&words, text);
     for (weft_bytes word; weft_next_word(&words, &word);)
         if (!see(index, word))
             weft_emit(task, word, file);
+}
+
+static void emit_words(weft_task *task, weft_bytes block)
+{
+    struct lines lines;
+    begin_block(weft_state(task), weft_input_index(task), weft_input_offset(task));
+    if (lines_keep_words_apart(task)) {
+        emit_words_of(task, block);
+        return;
+    }
+    lines_init(&lines, task, block);
+    for (weft_bytes record; lines_next(&lines, &record);)
+        emit_words_of(task, record);
 }
 
 static weft_err setup(weft_task *task)

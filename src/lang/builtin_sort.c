@@ -49,7 +49,7 @@ static void teardown(weft_task *task)
 static void emit_lines(weft_task *task, weft_bytes block)
 {
     struct lines lines;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line);)
         weft_emit(task, line, weft_none());
 }
@@ -57,7 +57,7 @@ static void emit_lines(weft_task *task, weft_bytes block)
 static void emit_counted_lines(weft_task *task, weft_bytes block)
 {
     struct lines lines;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line);)
         weft_emit_int(task, line, 1);
 }
@@ -78,7 +78,7 @@ static void emit_keys(weft_task *task, weft_bytes block)
     const struct sorter *sorter = weft_state(task);
     struct lines lines;
     size_t offset;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line) && encode(task, line, &offset);)
         weft_emit(task, buf_bytes(&sorter->key), weft_none());
 }
@@ -88,7 +88,7 @@ static void emit_counted_keys(weft_task *task, weft_bytes block)
     const struct sorter *sorter = weft_state(task);
     struct lines lines;
     size_t offset;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line) && encode(task, line, &offset);)
         weft_emit_int(task, buf_bytes(&sorter->key), 1);
 }
@@ -98,7 +98,7 @@ static void emit_keys_with_offset(weft_task *task, weft_bytes block)
     const struct sorter *sorter = weft_state(task);
     struct lines lines;
     size_t offset;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line) && encode(task, line, &offset);)
         weft_emit_int(task, buf_bytes(&sorter->key), (int64_t)offset);
 }
@@ -108,7 +108,7 @@ static void emit_keys_with_line(weft_task *task, weft_bytes block)
     const struct sorter *sorter = weft_state(task);
     struct lines lines;
     size_t offset;
-    lines_init(&lines, block);
+    lines_init(&lines, task, block);
     for (weft_bytes line; lines_next(&lines, &line) && encode(task, line, &offset);)
         weft_emit(task, buf_bytes(&sorter->key), line);
 }

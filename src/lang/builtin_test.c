@@ -60,7 +60,7 @@ static void the_lines_of_a_block_are_those_of_weft_next_line(void **unused)
             text[i] = next_random() % density ? 'x' : '\n';
         weft_bytes rest = {text, size}, expected, line;
         struct lines lines;
-        lines_init(&lines, rest);
+        lines_init_plain(&lines, rest);
         while (weft_next_line(&rest, &expected)) {
             assert_true(lines_next(&lines, &line));
             assert_ptr_equal(line.data, expected.data);

@@ -2,6 +2,7 @@
 // -i folds the case of a piece that fits in the first cache, then hands it to the same loop.
 
 #include "lang/builtin.h"
+#include "lang/builtin_lines.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,14 @@ static bool is_blank(char byte)
 
 static void count_words(weft_task *task, weft_bytes block)
 {
-    weft_emit_words(task, block);
+    struct lines lines;
+    if (lines_keep_words_apart(task)) {
+        weft_emit_words(task, block);
+        return;
+    }
+    lines_init(&lines, task, block);
+    for (weft_bytes record; lines_next(&lines, &record);)
+        weft_emit_words(task, record);
 }
 
 // Without a branch, so that the compiler makes vectors of it.
@@ -53,7 +61,7 @@ static void count_folded_giant(weft_task *task, weft_bytes piece)
     free(folded);
 }
 
-static void count_folded_words(weft_task *task, weft_bytes block)
+static void count_folded_text(weft_task *task, weft_bytes block)
 {
     char folded[PIECE_BYTES];
     while (block.size > 0) {
@@ -67,6 +75,18 @@ static void count_folded_words(weft_task *task, weft_bytes block)
         block.data += piece.size;
         block.size -= piece.size;
     }
+}
+
+static void count_folded_words(weft_task *task, weft_bytes block)
+{
+    struct lines lines;
+    if (lines_keep_words_apart(task)) {
+        count_folded_text(task, block);
+        return;
+    }
+    lines_init(&lines, task, block);
+    for (weft_bytes record; lines_next(&lines, &record);)
+        count_folded_text(task, record);
 }
 
 static weft_err configure(weft_job *job, const weft_args *args)

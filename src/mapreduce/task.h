@@ -2,7 +2,7 @@
 #ifndef MAPREDUCE_TASK_H
 #define MAPREDUCE_TASK_H
 
-#include <weft/weft.h>
+#include "store/record/record.h"
 
 struct task_facts {
     uint32_t task, attempt;  // their numbers; the first attempt is 0
@@ -18,6 +18,9 @@ struct task_facts {
 
 // Whether the bytes are a file's own, mapped for as long as the stage lasts.
 bool task_is_mapped(const weft_task *task, weft_bytes bytes);
+
+// How the records that the task is given were cut.
+const struct record_format *task_record_format(const weft_task *task);
 
 void task_describe(const weft_task *task, struct task_facts *facts);
 

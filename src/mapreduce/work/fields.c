@@ -2,6 +2,7 @@
 // object, the record's number.
 
 #include "base/number.h"
+#include "mapreduce/task.h"
 #include "mapreduce/work/map.h"
 #include "mapreduce/work/source.h"
 #include "mapreduce/work/stretches.h"
@@ -159,7 +160,12 @@ bool weft_read_double(weft_bytes text, double *value)
     return number_read_double(text, value);
 }
 
-// ---- numbers of records
+// ---- records
+
+const struct record_format *task_record_format(const weft_task *task)
+{
+    return &slot_of_task(task)->stage->format;
+}
 
 static weft_err count_before(struct slot *slot, uint64_t *count)
 {
