@@ -27,7 +27,7 @@ weft_err csv_cut(struct record_scan *scan, struct cut *cut)
     if (last != SIZE_MAX)
         cut_here(cut, seen + last + 1, false);
     else if (cut->is_end)
-        return err_set(WEFT_INVALID_ARGUMENT,
+        return err_set(WEFT_DATA_LOSS,
                        "open quote: the file ends before a quote of the row that begins here is "
                        "closed; a quote inside a field is written twice");
     return WEFT_OK;

@@ -61,7 +61,7 @@ struct record_scan {
 // `text` begins where a record does. *whole is set to how many bytes at its front are whole records
 // that begin before `limit` (counted from text; SIZE_MAX: no limit), 0: more has to be read. `is_end`:
 // nothing follows the text, so what is left unfinished is a record, or DATA_LOSS where it cannot be one
-// (an open quote: INVALID_ARGUMENT; a cut tfrecord). Whole records before what is wrong are given first: a
+// (an open quote, a cut tfrecord). Whole records before what is wrong are given first: a
 // failure is always about the record at the text's begin. *is_last: no record behind *whole begins
 // before `limit`, or nothing is left; empty lines there are whole and last, too, but no records.
 MUST_CHECK weft_err record_find_whole(const struct record_format *format, struct record_scan *scan,
