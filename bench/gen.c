@@ -4,6 +4,8 @@
 //   gen card BYTES SEED SPACE          words of 9 or 10 bytes out of SPACE: mostly distinct
 //   gen keys BYTES SEED SPACE LENGTH   words of exactly LENGTH bytes, SPACE different ones
 //   gen tera RECORDS SEED              lines of 100 bytes that start with 10 random printable bytes
+//   gen csv BYTES SEED                 sales with 10 columns and a header; 1 note in 20 is quoted
+//   gen jsonl BYTES SEED               the same as JSON lines
 //   gen files DIR COUNT BYTES SEED     COUNT files of BYTES of Zipf text, 100 to a folder
 //   gen word RANK                      the word of that rank in `zipf`, rank 0 being the commonest
 //
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +290,40 @@ static void write_files(const char *folder, uint64_t count, uint64_t bytes, uint
     zipf_free(&zipf);
 }
 
+// One sale as a row or as an object: about 95 and 200 bytes. Both forms hold the same values.
+static void write_sale(bool is_csv, uint64_t i, uint64_t *random)
+{
+    static const char *const colors[] = {"red", "green", "blue", "black", "white", "amber"};
+    const uint64_t r = mix(*random += 0x9e3779b97f4a7c15u), s = mix(r);
+    const unsigned long long id = i, shop = r % 1000, product = (r >> 10) % 20000;
+    const unsigned long long customer = s % 5000000, city = (s >> 32) % 3000;
+    const unsigned quantity = 1 + (unsigned)(r >> 40) % 20, cents = (unsigned)(s >> 24) % 100000;
+    const unsigned day = 1 + (unsigned)(r >> 50) % 28, month = 1 + (unsigned)(r >> 56) % 12;
+    const char *color = colors[(r >> 34) % 6];
+    const bool has_quotes = (s >> 44) % 20 == 0;
+    if (is_csv)
+        printf("%llu,2025-%02u-%02u,shop-%03llu,product-%05llu,%s,%u,%u.%02u,customer-%07llu,"
+               "city-%04llu,%s\n",
+               id, month, day, shop, product, color, quantity, cents / 100, cents % 100, customer,
+               city, has_quotes ? "\"said \"\"yes, please\"\"\"" : "no note");
+    else
+        printf("{\"id\":%llu,\"day\":\"2025-%02u-%02u\",\"shop\":\"shop-%03llu\","
+               "\"product\":\"product-%05llu\",\"color\":\"%s\",\"quantity\":%u,"
+               "\"price\":%u.%02u,\"customer\":\"customer-%07llu\",\"city\":\"city-%04llu\","
+               "\"note\":\"%s\"}\n",
+               id, month, day, shop, product, color, quantity, cents / 100, cents % 100, customer,
+               city, has_quotes ? "said \\\"yes, please\\\"" : "no note");
+}
+
+static void write_sales(bool is_csv, uint64_t bytes, uint64_t seed)
+{
+    uint64_t random = mix(seed);
+    if (is_csv)
+        puts("id,day,shop,product,color,quantity,price,customer,city,note");
+    for (uint64_t i = 0; (uint64_t)ftello(stdout) + 256 < bytes; i++)
+        write_sale(is_csv, i, &random);
+}
+
 static int is_command(int argc, char **argv, const char *name, int argument_count)
 {
     return argc == argument_count + 2 && strcmp(argv[1], name) == 0;
@@ -312,6 +349,8 @@ int main(int argc, char **argv)
         write_keys(&text, number(argv[3]), number(argv[4]), (unsigned)length);
     } else if (is_command(argc, argv, "tera", 2)) {
         write_tera(number(argv[2]), number(argv[3]));
+    } else if (is_command(argc, argv, "csv", 2) || is_command(argc, argv, "jsonl", 2)) {
+        write_sales(strcmp(argv[1], "csv") == 0, number(argv[2]), number(argv[3]));
     } else if (is_command(argc, argv, "files", 4)) {
         write_files(argv[2], number(argv[3]), number(argv[4]), number(argv[5]));
     } else if (is_command(argc, argv, "word", 1)) {

@@ -41,6 +41,38 @@ def keys(mb, space, length):
     return make(name, mb * MIB, "keys", mb * MIB, 45, space, length)
 
 
+def csv(mb):
+    return make(f"sales-{mb}.csv", mb * MIB, "csv", mb * MIB, 47)
+
+
+def jsonl(mb):
+    return make(f"sales-{mb}.jsonl", mb * MIB, "jsonl", mb * MIB, 47)
+
+
+def gzipped(path):
+    """The same file through gzip, beside it."""
+    packed = path.with_name(path.name + ".gz")
+    if not packed.exists():
+        place.say(f"packing {packed.name}")
+        partial = packed.with_suffix(".part")
+        with open(partial, "wb") as file:
+            subprocess.run(["gzip", "-c", path], stdout=file, check=True)
+        partial.rename(packed)
+    return packed
+
+
+def pieces(path, count):
+    """The same file cut at line ends into so many files, in a folder beside it."""
+    folder = path.with_name(f"{path.stem}-in-{count}")
+    if not folder.exists():
+        partial = folder.with_suffix(".part")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        subprocess.run(["split", "-n", f"l/{count}", path, partial / "piece-"], check=True)
+        partial.rename(folder)
+    return folder
+
+
 def small_files(count, size):
     """A folder of `count` files of `size` bytes."""
     folder = place.CACHE / f"files-{count}-{size}"

@@ -44,6 +44,25 @@ def duckdb_count(source, out, is_sorted=False):
     return [str(part) for part in command] + (["sorted"] if is_sorted else [])
 
 
+def duckdb_group(form, source, out):
+    command = [duckdb_python(), place.BENCH / "duck_group.py", form, source, out, place.TEMP,
+               place.CORES]
+    return [str(part) for part in command]
+
+
+def hadoop_streaming(source, out, mapper, reducer):
+    """Real Hadoop Streaming in one process, from the jars that test/streaming/record fetches."""
+    jars = Path(place.HADOOP)
+    if not list(jars.glob("**/hadoop-streaming-*.jar")):
+        raise place.Absent("Hadoop: test/streaming/record fetches it")
+    folder = place.TEMP / "hadoop"
+    path = ":".join(sorted({f"{jar.parent}/*" for jar in jars.glob("**/*.jar")}))
+    return shell(f"rm -rf {folder} && java -cp '{path}' org.apache.hadoop.streaming.HadoopStreaming "
+                 f"-fs file:/// -jt local -D hadoop.tmp.dir={folder}/tmp -input file://{source} "
+                 f"-output file://{folder}/out -mapper {shlex.quote(mapper)} "
+                 f"-reducer {shlex.quote(reducer)} && cat {folder}/out/part-* > {out} && rm -rf {folder}")
+
+
 def duckdb_version():
     return place.first_line(duckdb_python(), "-c", "import duckdb; print(duckdb.__version__)")
 

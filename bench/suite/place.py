@@ -19,6 +19,7 @@ ROUNDS = int(os.environ.get("WEFT_BENCH_ROUNDS", "5"))
 QUIET_SECONDS = float(os.environ.get("WEFT_BENCH_QUIET", "3"))
 ROW_PATTERN = re.compile(os.environ.get("WEFT_BENCH_ROWS", ""))
 PROBES = os.environ.get("WEFT_PROBES", "")
+HADOOP = os.environ.get("WEFT_HADOOP", "/var/tmp/weft-hadoop-3.4.2")  # test/streaming/record
 # All programs get the same cores, two unless asked otherwise, however many the machine has.
 CORES = int(os.environ.get("WEFT_BENCH_CORES", "2"))
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

@@ -24,8 +24,6 @@ enum {
     READ_BYTES = 1 << 18,
 };
 
-enum record_type { RECORD_BEGIN = 1, RECORD_PIECE, RECORD_RUNS };
-
 struct piece_record {
     uint32_t piece, crc32c;
     uint64_t bytes, records;
@@ -99,7 +97,7 @@ static weft_err take_record(void *owner, const struct journal_record *record)
     struct driver *driver = owner;
     struct driver_resume *resume = &driver->resume;
     struct piece_record piece;
-    switch ((enum record_type)record->type) {
+    switch ((enum resume_record)record->type) {
     case RECORD_BEGIN:
         resume->has_begun = true;
         return manifest_parse(&resume->found, record->payload);
@@ -115,6 +113,10 @@ static weft_err take_record(void *owner, const struct journal_record *record)
         return WEFT_OK;
     case RECORD_RUNS:
         return take_runs(resume, record->payload);
+    case RECORD_BAD:
+    case RECORD_LEFT_OUT:
+    case RECORD_READ:
+        return driver_resume_take_bad(driver, (enum resume_record)record->type, record->payload);
     }
     return WEFT_OK;
 }
@@ -164,7 +166,8 @@ static void forget_found(struct driver *driver)
     struct driver_resume *resume = &driver->resume;
     for (size_t i = 0; i < resume->runs.count; i++)
         free(resume->runs.items[i].name);
-    resume->runs.count = resume->task_count = 0;
+    resume->runs.count = resume->left_out.count = resume->task_count = 0;
+    driver->bad.count = 0;
     resume->has_begun = false;
     manifest_fini(&resume->found);
     const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;
@@ -344,7 +347,7 @@ weft_err driver_resume_restore(struct driver *driver)
     const weft_err code = restore_pieces(driver);
     if (code == WEFT_OK && !driver->stages[0].is_map_only)
         restore_runs(driver);
-    return code;
+    return code == WEFT_OK ? driver_resume_restore_bad(driver) : code;
 }
 
 // ---- Noting what is safe now --------------------------------------------------------------------
@@ -357,8 +360,11 @@ weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
     if (!resume->journal)
         return WEFT_OK;
     resume->has_progress = true;
-    weft_err code = journal_append(resume->journal, RECORD_PIECE,
-                                   (weft_bytes){(const char *)&record, sizeof record});
+    const bool is_map = driver->stage_count == 1 && driver->stages[0].is_map_only;
+    weft_err code = is_map ? driver_resume_note_left_out(driver, piece) : WEFT_OK;
+    if (code == WEFT_OK)
+        code = journal_append(resume->journal, RECORD_PIECE,
+                              (weft_bytes){(const char *)&record, sizeof record});
     return code == WEFT_OK ? journal_flush(resume->journal) : code;
 }
 
@@ -373,6 +379,8 @@ static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
     buf_append_text(&payload, name);
     weft_err code = payload.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
                                        : keep_runs(resume, name, head.name_size, done->offset);
+    for (size_t i = 0; i < done->n_tasks && code == WEFT_OK; i++)
+        code = driver_resume_note_left_out(driver, done->tasks[i]);
     if (code == WEFT_OK)
         code = journal_append(resume->journal, RECORD_RUNS, buf_bytes(&payload));
     if (code == WEFT_OK)

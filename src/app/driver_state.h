@@ -7,7 +7,7 @@
 //   driver_blame.c    sentences about what went wrong
 //   driver_probe.c    looking for the record that makes a task fail
 //   driver_bad.c      records that are left out
-//   driver_resume.c   what outlives the run
+//   driver_resume.c   what outlives the run; driver_resume_bad.c: of records that are left out
 //   driver_dry.c      --dry-run
 #ifndef APP_DRIVER_STATE_H
 #define APP_DRIVER_STATE_H
@@ -96,12 +96,31 @@ struct driver_runs {
     uint64_t offset;
 };
 
+// What the journal of a run holds. Numbers stay as they are: another weft may read them.
+enum resume_record {
+    RECORD_BEGIN = 1,
+    RECORD_PIECE,
+    RECORD_RUNS,
+    RECORD_BAD,
+    RECORD_LEFT_OUT,
+    RECORD_READ,
+};
+
+// What the journal says that a map task has left out (or, is_read, how many records it had).
+struct driver_found {
+    uint32_t task;
+    bool is_read;
+    uint64_t records;
+    struct bad_record bad;
+};
+
 struct driver_resume {
     uint32_t task_count;      // map tasks whose output is safe, as the journal tells
     struct manifest origin;   // what this run is: its job and inputs
     struct manifest found;    // what the unfinished one was
     struct journal *journal;  // NULL: this run cannot be resumed
     VEC(struct driver_runs) runs;
+    VEC(struct driver_found) left_out;
     bool is_done;       // the answer is there already
     bool has_begun;     // there is an unfinished one
     bool has_progress;  // there is something worth going on with
@@ -258,6 +277,20 @@ MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t pie
 void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
 void driver_resume_end(struct driver *driver, bool is_kept);
 void driver_resume_free(struct driver *driver);
+
+// ---- driver_resume_bad.c
+
+// A record that tries have found.
+MUST_CHECK weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *bad);
+// What a map task of the first stage has left out: to be called, and its output to be noted, in one go.
+MUST_CHECK weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task);
+// A record of the journal of one of these types.
+MUST_CHECK weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type,
+                                           weft_bytes payload);
+// Counts those of tasks that are taken over; when it is known which are.
+MUST_CHECK weft_err driver_resume_restore_bad(struct driver *driver);
+// How many records these tasks had.
+uint64_t driver_resume_records(const struct driver *driver);
 
 // ---- driver_dry.c
 

@@ -7,7 +7,11 @@
 #include "base/number.h"
 #include "mapreduce/work/map.h"
 
-enum { TEXT_BYTES_MIN = 64 << 10, FRAME_BYTES = 256 << 10 };
+enum {
+    TEXT_BYTES_MIN = 64 << 10,
+    FRAME_BYTES = 256 << 10,
+    EARLY_BYTES = 1 << 20
+};  // enough to be written while it is in the cache
 
 static bool is_compressed(const struct stage *stage)
 {
@@ -214,6 +218,8 @@ void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
         return;
     memcpy(to, text.data, text.size);
     slot->text.size += text.size;
+    if (slot->text.size >= EARLY_BYTES && sink_is_next(slot->stage->sink, slot->piece))
+        hand_on_part(slot);
 }
 
 static weft_err keep(struct slot *slot, weft_bytes text)

@@ -38,6 +38,7 @@ struct chunk {
 struct held {
     VEC(struct chunk) chunks;
     uint64_t size;
+    uint64_t early;  // the first so many bytes are in their place already, and not in chunks
     uint32_t crc;
 };
 
@@ -70,7 +71,8 @@ struct sink {
     struct mutex mutex;  // guards all below, and what pieces say is under it
     struct part *parts;
     size_t held_bytes;
-    int spool_fd;  // -1 until it is needed
+    bool has_remains;  // something was written early by an attempt that failed
+    int spool_fd;      // -1 until it is needed
     uint64_t spool_size;
     weft_err failure;  // the first one in writing the output
     char failure_text[ERR_TEXT_BYTES_MAX];
@@ -189,6 +191,8 @@ void sink_free(struct sink *sink)
     free(sink);
 }
 
+static weft_err remember_failure(struct sink *sink, weft_err err, const char *path);
+
 // ---- Holding text -------------------------------------------------------------------------------
 
 // Forgets held text; its memory may be used by others.
@@ -262,21 +266,70 @@ static weft_err hold(struct sink *sink, struct held *held, weft_bytes text)
     return WEFT_OK;
 }
 
+// Whether all pieces before it in its part have their place, and where it begins then. Pieces that were
+// adopted count as placed. Under the lock.
+static bool is_next(const struct sink *sink, uint32_t index, uint64_t *offset)
+{
+    const struct part *part = &sink->parts[sink->pieces[index].part];
+    uint32_t next = part->next_piece;
+    *offset = part->next_offset;
+    for (; next < index && sink->pieces[next].is_adopted; next++)
+        *offset += sink->pieces[next].size;
+    return next == index;
+}
+
+bool sink_is_next(struct sink *sink, uint32_t piece)
+{
+    uint64_t offset;
+    if (sink->kind == SINK_FD)
+        return false;
+    mutex_lock(&sink->mutex);
+    const bool is_it = !sink->pieces[piece].is_known && is_next(sink, piece, &offset);
+    mutex_unlock(&sink->mutex);
+    return is_it;
+}
+
+// What comes first goes to its place at once, while it is in the cache. An attempt that fails has
+// written what the next one writes again.
+static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, uint64_t offset)
+{
+    struct held *draft = &sink->pieces[index].draft;
+    char path[PATH_MAX];
+    int fd = sink->fd;
+    name_part(sink, sink->pieces[index].part, path, sizeof path);
+    weft_err err = sink->kind == SINK_PARTS ? file_open_kept(path, &fd) : WEFT_OK;
+    if (err)
+        return remember_failure(sink, err, path);
+    err = file_write_at(fd, path, text.data, text.size, offset + draft->early);
+    if (sink->kind == SINK_PARTS)
+        file_close(fd);
+    draft->early += err ? 0 : text.size;
+    return err ? remember_failure(sink, err, path) : WEFT_OK;
+}
+
 weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
 {
     ASSERT(piece < sink->piece_count);
     struct held *draft = &sink->pieces[piece].draft;
+    uint64_t offset;
     mutex_lock(&sink->mutex);
     const bool is_repeated = sink->pieces[piece].is_known;
+    const bool is_early =
+        sink->kind != SINK_FD && draft->chunks.count == 0 && is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
     draft->crc = crc32c(draft->crc, text.data, text.size);
     draft->size += text.size;
-    return is_repeated ? WEFT_OK : hold(sink, draft, text);  // repeated: only compared
+    if (is_repeated)
+        return WEFT_OK;  // only compared
+    return is_early ? write_early(sink, piece, text, offset) : hold(sink, draft, text);
 }
 
 void sink_discard(struct sink *sink, uint32_t piece)
 {
     ASSERT(piece < sink->piece_count);
+    mutex_lock(&sink->mutex);
+    sink->has_remains |= sink->pieces[piece].draft.early > 0;
+    mutex_unlock(&sink->mutex);
     drop_held(sink, &sink->pieces[piece].draft);
 }
 
@@ -306,7 +359,7 @@ static weft_err copy_from_spool(struct sink *sink, int fd, const char *path,
 static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece *piece,
                             weft_bytes tail)
 {
-    uint64_t offset = piece->offset;
+    uint64_t offset = piece->offset + piece->text.early;
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < piece->text.chunks.count && !err; i++) {
         const struct chunk *chunk = &piece->text.chunks.items[i];
@@ -324,7 +377,7 @@ static weft_err write_piece(struct sink *sink, int fd, const char *path, struct 
 struct stretch {
     uint32_t part, begin, end;
     uint64_t part_bytes;  // of the whole part, when this is its end
-    bool is_end;
+    bool is_end, has_remains;
 };
 
 static weft_err write_pieces(struct sink *sink, int fd, const char *path,
@@ -340,8 +393,8 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
         if (sink->written)
             sink->written(sink->owner, i, piece->size, piece->crc, piece->records);
     }
-    // A lost worker may have left more than is the output now.
-    if (stretch->is_end && sink->is_resumed && sink->kind != SINK_FD)
+    // A lost worker or a failed attempt may have left more than is the output now.
+    if (stretch->is_end && (sink->is_resumed || stretch->has_remains) && sink->kind != SINK_FD)
         return file_truncate(fd, path, stretch->part_bytes);
     return WEFT_OK;
 }
@@ -395,6 +448,7 @@ static struct stretch place_pieces(struct sink *sink, uint32_t part_index)
     stretch.end = part->next_piece;
     stretch.is_end = part->next_piece == part->end_piece;
     stretch.part_bytes = part->next_offset;
+    stretch.has_remains = sink->has_remains;
     return stretch;
 }
 
@@ -427,11 +481,8 @@ static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size
         piece->size = size;
         piece->crc = crc;
         piece->records = records;
-        const struct part *part = &sink->parts[piece->part];
-        uint32_t next = part->next_piece;
-        while (next < index && sink->pieces[next].is_adopted)
-            next++;
-        taking.is_next = next == index;
+        uint64_t offset;
+        taking.is_next = is_next(sink, index, &offset);
     }
     mutex_unlock(&sink->mutex);
     return taking;

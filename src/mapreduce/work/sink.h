@@ -50,10 +50,13 @@ MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes te
 
 // A long piece may come in several parts: all but the last by sink_append, from where they are held
 // like a piece that waits. sink_submit of the same piece ends it; sink_discard forgets what a failed
-// attempt has appended, so that another can begin again: that is why nothing appended goes to its
-// place before sink_submit.
+// attempt has appended, so that another can begin again. What is appended goes to its place early when
+// all pieces before it are there (FILE and PARTS; another attempt writes over it), else it is held.
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
+
+// Whether what is appended to the piece would go to its place at once.
+bool sink_is_next(struct sink *sink, uint32_t piece);
 
 // Whether the piece is the first of its part.
 bool sink_is_first(const struct sink *sink, uint32_t piece);
