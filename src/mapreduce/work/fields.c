@@ -87,6 +87,10 @@ size_t weft_column(weft_task *task, const char *name)
         weft_fail(task, "columns have names only in csv with a header (--format csv:header)");
         return 0;
     }
+    if (!slot->input_name) {
+        weft_fail(task, "weft_column('%s') where there is no record: ask in map", name);
+        return 0;
+    }
     if (!header->is_known || header->input_index != slot->input_index) {
         struct buf text = {0};
         weft_bytes row;
@@ -105,14 +109,52 @@ size_t weft_column(weft_task *task, const char *name)
     return 0;
 }
 
+// ---- room for what has to be unquoted or unescaped
+
+// What was made of a record stays until map returns, whatever else is asked of it. Elsewhere values come one
+// after the other inside one call, and stay until the next one is looked into.
+static void forget_others(struct slot *slot, weft_bytes text)
+{
+    const bool is_mapping = !slot->is_reducing && slot->mode != SLOT_COMBINE;
+    const bool is_same =
+        is_mapping ? slot->fields_of == slot->record_index : slot->fields_object == text.data;
+    slot->fields_of = slot->record_index;
+    slot->fields_object = text.data;
+    if (is_same)
+        return;
+    slot->field_room.size = 0;
+    for (size_t i = 0; i < slot->full_rooms.count; i++)
+        buf_fini(&slot->full_rooms.items[i]);
+    slot->full_rooms.count = 0;
+}
+
+// Room for what may come out of the text; false fails the attempt.
+static bool make_room(struct slot *slot, weft_bytes text)
+{
+    struct buf *room = &slot->field_room;
+    forget_others(slot, text);
+    if (__builtin_expect(room->capacity - room->size > text.size, 1))
+        return true;
+    size_t wanted = text.size + 1;
+    bool is_good = true;
+    if (room->size) {
+        wanted += room->capacity;  // twice as large, so that the next record finds room enough
+        is_good = VEC_PUSH(&slot->full_rooms, *room);
+        if (is_good)
+            *room = (struct buf){0};
+    }
+    room->has_failed = false;
+    if (is_good && buf_reserve(room, wanted))
+        return true;
+    weft_fail(&slot->hot, "no memory for the values of a record of %zu bytes", text.size);
+    return false;
+}
+
 size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max)
 {
     struct slot *slot = slot_of_task(task);
-    slot->field_room.size = 0;
-    if (!buf_reserve(&slot->field_room, record.size + 1)) {
-        weft_fail(task, "no memory for the fields of a record of %zu bytes", record.size);
+    if (!make_room(slot, record))
         return 0;
-    }
     const size_t count =
         record_split_csv(&slot->stage->format, record, fields, max, &slot->field_room);
     if (count != SIZE_MAX)
@@ -127,16 +169,8 @@ weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path)
 {
     struct slot *slot = slot_of_task(task);
     weft_bytes value = {0};
-    // What was unescaped of this record stays where it is while others are asked for.
-    if (slot->fields_of != slot->record_index || slot->fields_object != object.data) {
-        slot->fields_of = slot->record_index;
-        slot->fields_object = object.data;
-        slot->field_room.size = 0;
-        if (!buf_reserve(&slot->field_room, object.size + 1)) {
-            weft_fail(task, "no memory for the values of a record of %zu bytes", object.size);
-            return weft_none();
-        }
-    }
+    if (!make_room(slot, object))
+        return weft_none();
     switch (record_json_get(object, path, &value, &slot->field_room)) {
     case RECORD_JSON_MISSING:
     case RECORD_JSON_NULL:
@@ -188,7 +222,9 @@ static weft_err count_before(struct slot *slot, uint64_t *count)
 uint64_t weft_input_record(weft_task *task)
 {
     struct slot *slot = slot_of_task(task);
-    if (!slot->has_record_base && slot->input_name) {
+    if (!slot->input_name)
+        return 0;
+    if (!slot->has_record_base) {
         const weft_err code = count_before(slot, &slot->record_base);
         if (code)
             slot_fail(slot, code, true);

@@ -385,6 +385,7 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
         slot->input_name = input->name;
         atomic_store_explicit(&slot->page->input_index, pieces[i].input, memory_order_relaxed);
         slot->record_index = slot->piece_base = 0;
+        slot->fields_of = UINT64_MAX;
         slot->has_record_base = false;
         const weft_err code =
             input->map.data ? map_mapped(slot, input, &pieces[i]) : map_read(slot, &pieces[i]);

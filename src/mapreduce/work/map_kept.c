@@ -27,6 +27,7 @@ weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
             slot->stage->job.map(&slot->hot,
                                  (weft_bytes){slot->read_buffer + at + 8 + sizes[0], sizes[1]});
             at += 8 + (size_t)sizes[0] + sizes[1];
+            slot->record_index++;
             map_note_progress(slot, 1, 8 + (uint64_t)sizes[0] + sizes[1]);
         }
         done += at;

@@ -74,6 +74,9 @@ void slot_fini(struct slot *slot)
     buf_fini(&slot->sample);
     buf_fini(&slot->group_key);
     buf_fini(&slot->field_room);
+    for (size_t i = 0; i < slot->full_rooms.count; i++)
+        buf_fini(&slot->full_rooms.items[i]);
+    VEC_FINI(&slot->full_rooms);
     buf_fini(&slot->packed);
     buf_fini(&slot->draft);
     VEC_FINI(&slot->bad);

@@ -93,6 +93,7 @@ struct slot {
     uint64_t fields_of;                     // whose values are in the room: a record's number,
     const char *fields_object;              // and where it lies
     struct buf field_room;                  // what had to be unquoted or unescaped
+    VEC(struct buf) full_rooms;             // of the same record: bytes in use do not move
     const char *mapped_begin, *mapped_end;  // mapped input that emitted keys may point into
 
     // what it reuses
