@@ -10,6 +10,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// ---- How many --------------------------------------------------------------------------------
+
+// Only what the attempt that counts has left out is left out of the answer.
+static bool counts(const struct driver *driver, const struct driver_left_out *left)
+{
+    return driver->tally.tasks[left->task].attempt == left->attempt;
+}
+
+static uint64_t count_bad(const struct driver *driver)
+{
+    uint64_t count = driver->bad.count;
+    for (size_t i = 0; i < driver->left_out.count; i++)
+        count += counts(driver, &driver->left_out.items[i]);
+    return count;
+}
+
 // ---- Those that tries have found ----------------------------------------------------------------
 
 static int compare_places(const struct place *a, const struct place *b)
@@ -25,11 +41,14 @@ bool driver_may_skip(const struct driver *driver)
     if (!limit->is_set)
         return false;
     // A share can only be judged when all records are known.
-    return limit->is_share || driver->bad.count < limit->count;
+    return limit->is_share || count_bad(driver) < limit->count;
 }
 
 weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad)
 {
+    for (size_t i = 0; i < driver->bad.count; i++)
+        if (compare_places(&driver->bad.items[i].place, &bad->place) == 0)
+            return WEFT_OK;
     if (!VEC_PUSH(&driver->bad, *bad)) {
         const weft_err code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
         driver_fail(driver, code);
@@ -97,20 +116,6 @@ weft_err driver_take_left_out(struct driver *driver, size_t number, const Weft__
             return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
     }
     return WEFT_OK;
-}
-
-// Only what the attempt that counts has left out is left out of the answer.
-static bool counts(const struct driver *driver, const struct driver_left_out *left)
-{
-    return driver->tally.tasks[left->task].attempt == left->attempt;
-}
-
-static uint64_t count_bad(const struct driver *driver)
-{
-    uint64_t count = driver->bad.count;
-    for (size_t i = 0; i < driver->left_out.count; i++)
-        count += counts(driver, &driver->left_out.items[i]);
-    return count;
 }
 
 weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end)
@@ -185,12 +190,18 @@ static weft_err write_bad(struct driver *driver)
     return err_wrap(code, "the list of bad records");
 }
 
+void driver_list_bad(struct driver *driver)
+{
+    if (write_bad(driver) != WEFT_OK)
+        err_clear();
+}
+
 weft_err driver_judge_bad(struct driver *driver)
 {
     driver->has_judged_bad = true;
     if (!driver->options->skip_bad.is_set)
         return WEFT_OK;
-    uint64_t records = 0;
+    uint64_t records = driver_resume_records(driver);
     for (uint32_t task = 0; task < driver->stages[0].map_count; task++)
         records += driver->tally.tasks[driver->stages[0].first_task[SCHED_MAP] + task].records_in;
     const weft_err code = write_bad(driver);

@@ -359,6 +359,8 @@ static void describe_found(struct driver *driver, struct buf *why)
     text_append_escaped(why, (weft_bytes){bad->text, shown});
     buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
     append_indented(why, probe->how);
+    if (driver->options->skip_bad.is_set)
+        buf_format(why, "\n  it is one more than --skip-bad allows");
 }
 
 static void condemn(struct driver *driver)
@@ -378,13 +380,16 @@ static void condemn_found(struct driver *driver)
     snprintf(driver->why, sizeof driver->why, "%s", buf_text(&why));
     buf_fini(&why);
     driver->next[0] = 0;
+    const bool is_over = driver->options->skip_bad.is_set;
+    if (is_over)
+        driver_list_bad(driver);
     const struct input *input = &driver->inputs.items[probe->found.place.input];
     if (driver->owns_process &&
         replay_save(input->name, input->path, probe->found.place.offset, id) == WEFT_OK)
         snprintf(driver->next, sizeof driver->next,
-                 "weft replay %s runs just that record (--debug: in gdb); --skip-bad N leaves "
-                 "such records out",
-                 id);
+                 "weft replay %s runs just that record (--debug: in gdb); %s leaves such records "
+                 "out",
+                 id, is_over ? "a larger --skip-bad" : "--skip-bad N");
     condemn(driver);
 }
 
@@ -407,10 +412,14 @@ void driver_conclude_probe(struct driver *driver, bool is_found)
         condemn_unfound(driver);
     } else if (driver_may_skip(driver)) {
         snprintf(probe->found.reason, sizeof probe->found.reason, "%.250s", probe->how);
-        if (driver_add_bad(driver, &probe->found) == WEFT_OK) {
-            const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = probe->at};
+        weft_err code = driver_add_bad(driver, &probe->found);
+        if (code == WEFT_OK)
+            code = driver_resume_note_bad(driver, &probe->found);
+        const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = probe->at};
+        if (code == WEFT_OK)
             driver_step(driver, &event);
-        }
+        else
+            driver_fail(driver, code);
     } else {
         condemn_found(driver);
     }

@@ -175,7 +175,7 @@ static void forget_found(struct driver *driver)
         driver->pieces[i] = (struct driver_piece){0};
 }
 
-// Another job's work, or that of this one over other inputs.
+// Another job's work, or that of this one over other inputs; with --force anybody's.
 static weft_err refuse_or_remove(struct driver *driver, const char *why)
 {
     const char *place = output_resume_place(driver->output);
@@ -233,7 +233,7 @@ weft_err driver_resume_open(struct driver *driver)
     }
     struct buf why = {0};
     if (code == WEFT_OK && resume->has_begun &&
-        !manifest_is_same(&resume->found, &resume->origin, &why))
+        (driver->options->force || !manifest_is_same(&resume->found, &resume->origin, &why)))
         code = refuse_or_remove(driver, buf_text(&why));
     buf_fini(&why);
     return code == WEFT_OK ? begin_journal(driver) : code;
@@ -459,6 +459,9 @@ void driver_resume_end(struct driver *driver, bool is_kept)
             driver->error + length, sizeof driver->error - length,
             "\n  what is done is kept: the same command goes on from there, --force begins anew");
     }
+    // What goes goes under the lock: the next run may be waiting for the place.
+    if (resume->journal)
+        output_abort(driver->output);
     if (resume->journal && journal_close(resume->journal) != WEFT_OK)
         err_clear();  // what it could not write is done again
     resume->journal = NULL;
@@ -470,6 +473,7 @@ void driver_resume_free(struct driver *driver)
     for (size_t i = 0; i < resume->runs.count; i++)
         free(resume->runs.items[i].name);
     VEC_FINI(&resume->runs);
+    VEC_FINI(&resume->left_out);
     manifest_fini(&resume->origin);
     manifest_fini(&resume->found);
 }

@@ -29,12 +29,9 @@ struct read_record {
 static weft_err note(struct driver *driver, enum resume_record type, uint32_t task,
                      const struct bad_record *bad)
 {
-    const struct bad_head head = {task,
-                                  bad->place.input,
-                                  bad->place.offset,
-                                  bad->size,
-                                  bad->text_size,
-                                  (uint32_t)strnlen(bad->reason, sizeof bad->reason)};
+    const struct bad_head head = {
+        task,      bad->place.input, bad->place.offset,
+        bad->size, bad->text_size,   (uint32_t)strnlen(bad->reason, sizeof bad->reason)};
     struct buf payload = {0};
     buf_append(&payload, &head, sizeof head);
     buf_append(&payload, bad->text, head.text_size);

@@ -258,6 +258,8 @@ MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
                                          const Weft__TaskEnd *end);
 // Whether there are not too many; a share is judged at the end only.
 MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
+// Writes the list of those so far; failing that is no news.
+void driver_list_bad(struct driver *driver);
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);

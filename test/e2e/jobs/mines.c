@@ -1,6 +1,6 @@
 // Counts lines; one that says `boom HOW` makes it fail that way: segv, abort, exit, kill, fail, loop, or
 // loud (it says something before it crashes). With -o NAME it is harmless once the file NAME is there. The
-// lines come one by one, in mines_block.c as blocks.
+// lines come one by one, in mines_block.c as blocks; -u makes it sleep so many microseconds at each.
 #include <weft/weft.h>
 
 #include <signal.h>
@@ -34,6 +34,9 @@ static void blow_up(weft_task *task, const char *how, size_t size)
 static void take_line(weft_task *task, weft_bytes line)
 {
     const char *harmless = weft_option(weft_task_args(task), 'o', 0);
+    const char *pause = weft_option(weft_task_args(task), 'u', 0);
+    if (pause)
+        usleep((useconds_t)atoi(pause));
     if (line.size > 5 && memcmp(line.data, "boom ", 5) == 0 &&
         (!harmless || access(harmless, F_OK) != 0))
         blow_up(task, line.data + 5, line.size - 5);
@@ -58,6 +61,6 @@ static void map(weft_task *task, weft_bytes block)
 int main(int argc, char **argv)
 {
     const weft_job job = {
-        .name = "mines", MAP, .combine = weft_sum, .reduce = weft_sum, .options = "o:"};
+        .name = "mines", MAP, .combine = weft_sum, .reduce = weft_sum, .options = "o:u:"};
     return weft_main(argc, argv, &job);
 }
