@@ -176,8 +176,8 @@ weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path)
     case RECORD_JSON_NULL:
         return weft_none();
     case RECORD_JSON_BROKEN:
-        weft_fail(task, "this is not JSON: %.*s", (int)(object.size < 80 ? object.size : 80),
-                  object.data);
+        weft_fail(task, "this is not JSON, or nested deeper than 256: %.*s",
+                  (int)(object.size < 80 ? object.size : 80), object.data);
         return weft_none();
     default:
         return value;
