@@ -70,6 +70,7 @@ void collector_reset(struct collector *collector, struct slot *slot)
     pages_reset(&collector->pages);
     collector->wide_queued = 0;
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
+    collector->has_looked = collector->is_settled = false;
     collector_drop_runs(collector);
     collector->fold_count = collector->distinct_seen = 0;
     collector->combine_above = slot->stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
@@ -227,7 +228,7 @@ static weft_err judge_tables(struct slot *slot)
 {
     struct collector *c = &slot->collector;
     const uint64_t distinct = c->distinct_seen + c->shorts.used + c->wides.used + c->longs.used;
-    if (distinct < JUDGE_AFTER || c->fold_count > distinct + distinct / 2)
+    if (c->is_settled || distinct < JUDGE_AFTER || c->fold_count > distinct + distinct / 2)
         return WEFT_OK;
     const weft_err code = collector_drain_tables(slot);
     if (code)

@@ -45,8 +45,10 @@ struct collector {
     struct long_table longs;
     struct wide_pending wide_queue[WIDE_QUEUE];
     uint32_t wide_queued;
-    bool is_direct;  // tables are bypassed: keys hardly repeat
-    bool has_mixed;  // holds values that are no integers: folding arrays is not enough
+    bool is_direct;   // tables are bypassed: keys hardly repeat
+    bool has_looked;  // whether they do was looked at once more
+    bool is_settled;  // and they do: tables are not judged again
+    bool has_mixed;   // holds values that are no integers: folding arrays is not enough
     bool is_sealed;
     bool is_draining;        // tables are being emptied: no room can be made meanwhile
     uint64_t fold_count;     // keys given to the tables since they were last empty
@@ -151,6 +153,10 @@ void collector_limit_pages(struct collector *collector, const struct slot *slot)
 
 // (collector_combine.c) Runs the job's combiner over what is in memory, when that may pay.
 MUST_CHECK weft_err collector_combine(struct slot *slot);
+
+// (collector_spill.c) At the end of an attempt: of keys that seemed to be distinct and have become many, some
+// are looked at once more. If they repeat after all, the tables are used again.
+MUST_CHECK weft_err collector_look_again(struct slot *slot);
 
 // (collector_spill.c) Makes room: compacts or spills. Tables are emptied too.
 MUST_CHECK weft_err collector_make_room(struct slot *slot);

@@ -5,6 +5,13 @@
 #include "mapreduce/work/gather.h"
 #include "mapreduce/work/slot.h"
 
+enum {
+    // When keys that seemed to be distinct are looked at again: late enough that a million of them would
+    // have come several times, early enough that a gigabyte of the same is not collected for nothing.
+    LOOK_BYTES = 48 << 20,
+    LOOK_ENTRIES = 1 << 18,  // at most, of one range
+};
+
 // ---- emptying the tables into the buckets; their own reserve makes sure that there is room
 
 static weft_err put_shorts(struct slot *slot, const struct fold_aside *entries, size_t count)
@@ -296,6 +303,52 @@ weft_err collector_make_room(struct slot *slot)
         }
     }
     return collector_spill(slot);
+}
+
+// ---- looking again
+
+static weft_err count_total(void *owner, uint64_t prefix, weft_bytes key, int64_t total)
+{
+    (void)prefix, (void)key, (void)total;
+    ++*(uint64_t *)owner;
+    return WEFT_OK;
+}
+
+// How many different keys the range in the middle holds, and how many in all.
+static weft_err sample_range(struct slot *slot, uint64_t *distinct, uint64_t *all)
+{
+    const struct buckets *const only = &slot->collector.buckets;
+    struct sorted sorted;
+    *distinct = *all = 0;
+    weft_err code = gather_sorted(&slot->area, &only, 1, only->range_count / 2, 0, LOOK_ENTRIES,
+                                  &slot->stage->order, &sorted);
+    if (code)
+        return code;
+    *all = sorted.entry_count + sorted.wide_count;
+    return gather_fold(&sorted, slot->stage->op, false, count_total, distinct);
+}
+
+weft_err collector_look_again(struct slot *slot)
+{
+    struct collector *c = &slot->collector;
+    const size_t share = slot->stage->memory.collect_bytes / 4;
+    const size_t enough = share < LOOK_BYTES ? share : LOOK_BYTES;
+    if (!c->is_direct || c->has_looked || pages_live_bytes(&c->pages) < enough ||
+        !may_compact(slot))
+        return WEFT_OK;
+    const enum phase phase = slot_enter(slot, PHASE_SORT);
+    uint64_t distinct, all;
+    c->has_looked = true;
+    weft_err code = sample_range(slot, &distinct, &all);
+    if (!code && distinct < all / 2) {
+        code = compact(slot);
+        c->is_direct = false;
+        c->is_settled = true;
+        c->fold_count = c->distinct_seen = 0;
+        collector_limit_pages(c, slot);
+    }
+    slot_enter(slot, phase);
+    return code;
 }
 
 // A range that would not fit the sorting area of a reduce attempt has to come from disk, where it is

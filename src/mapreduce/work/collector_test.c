@@ -326,6 +326,35 @@ static void keys_that_change_their_ways_stay_inside_the_budget(void **state)
     run_changing_keys(&rig, "wider", 5 << 20);
 }
 
+// Drawn evenly from many keys, each looks new for a long time: 600,000 draws out of 200,000.
+static void keys_that_only_seem_distinct_go_back_to_the_tables(void **state)
+{
+    (void)state;
+    enum { KEYS = 200000, EMITS = 600000 };
+    static struct rig rig;
+    const char *const tails[] = {"", "wider"};
+    for (size_t t = 0; t < 2; t++) {
+        rig_init(&rig, &sum_job, weft_text(""));
+        assert_true(memory_plan_make(&rig.stage.memory, 48 << 20, 1, 1));
+        begin(&rig);
+        uint64_t random = 1;
+        for (uint32_t i = 0; i < EMITS; i++) {
+            char key[24];
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            snprintf(key, sizeof key, "%06u%s", (unsigned)((random >> 33) % KEYS), tails[t]);
+            emit(&rig, key, 1);
+            if (i % 50000 == 0)
+                emit_flush(&rig.slots[0]);  // as at the end of an attempt
+        }
+        assert_true(rig.slots[0].collector.is_settled && !rig.slots[0].collector.is_direct);
+        finish(&rig);
+        uint64_t lines;
+        assert_int_equal(sum_of_output(&rig, &lines), EMITS);
+        assert_in_range(lines, 180000, KEYS);
+        rig_fini(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_reset_collector_is_as_new),
         cmocka_unit_test(a_large_pair_fits_where_small_ones_were_spilled),
         cmocka_unit_test(keys_that_change_their_ways_stay_inside_the_budget),
+        cmocka_unit_test(keys_that_only_seem_distinct_go_back_to_the_tables),
         cmocka_unit_test(a_pair_is_refused_when_there_is_no_memory_and_nothing_to_spill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

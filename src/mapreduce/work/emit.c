@@ -176,7 +176,9 @@ void emit_flush(struct slot *slot)
     slot->word_count = 0;
     if (slot->mode != SLOT_COLLECT || slot->has_failed)
         return;
-    const weft_err code = collector_flush(slot);
+    weft_err code = collector_flush(slot);
+    if (!code)
+        code = collector_look_again(slot);
     if (code)
         slot_fail(slot, code, code == WEFT_RESOURCE_EXHAUSTED || code == WEFT_INVALID_ARGUMENT);
 }
