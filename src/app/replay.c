@@ -1,4 +1,5 @@
-// replay: notes are small JSON files, named by a hash of what they say.
+// replay: notes are small JSON files, named by a hash of what they say. Words and names are bytes, JSON is not:
+// a byte of theirs stands as the character of that number.
 
 #include "app/replay.h"
 
@@ -48,6 +49,37 @@ static weft_err name_note(struct buf *path, const char *id)
     return path->has_failed ? no_memory() : code;
 }
 
+static void append_bytes(struct buf *note, weft_bytes bytes)
+{
+    struct buf wide = {0};
+    for (size_t i = 0; i < bytes.size; i++) {
+        const unsigned char byte = (unsigned char)bytes.data[i];
+        const char two[2] = {(char)(0xc0 | byte >> 6), (char)(0x80 | (byte & 0x3f))};
+        buf_append(&wide, byte < 0x80 ? &bytes.data[i] : two, byte < 0x80 ? 1 : 2);
+    }
+    json_append_string(note, buf_bytes(&wide));
+    note->has_failed = note->has_failed || wide.has_failed;
+    buf_fini(&wide);
+}
+
+static void append_text(struct buf *note, const char *name, const char *text)
+{
+    buf_format(note, ",\"%s\":", name);
+    append_bytes(note, weft_text(text ? text : ""));
+}
+
+// The way back, in place.
+static void take_bytes(json_t *value)
+{
+    char *to = (char *)json_string_value(value);
+    for (const char *from = to; to && (*to = *from); to++) {
+        const bool is_two = (*from & 0xfc) == 0xc0;
+        if (is_two)
+            *to = (char)((from[0] & 3) << 6 | (from[1] & 0x3f));
+        from += is_two ? 2 : 1;
+    }
+}
+
 // How this process was started.
 static weft_err append_arguments(struct buf *note)
 {
@@ -63,7 +95,7 @@ static weft_err append_arguments(struct buf *note)
         const size_t length = strnlen(words + at, got - at);
         if (at > 0)
             buf_append_text(note, ",");
-        json_append_string(note, (weft_bytes){words + at, length});
+        append_bytes(note, (weft_bytes){words + at, length});
         at += length + 1;
     }
     json_close(note, ']');
@@ -71,39 +103,62 @@ static weft_err append_arguments(struct buf *note)
     return code;
 }
 
+// All that a replay needs to know.
+static weft_err append_note(struct buf *note, const char *input_path, uint64_t offset)
+{
+    struct file_stat input = {0};
+    char *program = NULL, *directory = getcwd(NULL, 0);
+    weft_err code = directory ? command_own_path(&program) : no_memory();
+    if (code == WEFT_OK)
+        code = file_stat(input_path, &input);
+    json_open(note, NULL, '{');
+    json_append_uint(note, "version", NOTE_VERSION);
+    json_append_uint(note, "offset", offset);
+    json_append_uint(note, "input_bytes", input.size);
+    json_append_int(note, "input_mtime_ns", input.mtime_ns);
+    append_text(note, "program", program);
+    append_text(note, "directory", directory);
+    append_text(note, "input", input_path);
+    if (code == WEFT_OK)
+        code = append_arguments(note);
+    json_close(note, '}');
+    buf_append_text(note, "\n");
+    free(program);
+    free(directory);
+    return code;
+}
+
 weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset, char *id)
 {
     struct buf note = {0}, path = {0};
-    char *program = NULL, *directory = getcwd(NULL, 0);
-    if (strncmp(input_path, "/proc/", 6) == 0) {
-        free(directory);
-        return err_set(WEFT_UNIMPLEMENTED, "%s cannot be read again", input_name);
-    }
-    weft_err code = directory ? command_own_path(&program) : no_memory();
-    json_open(&note, NULL, '{');
-    json_append_uint(&note, "version", NOTE_VERSION);
-    json_append_text(&note, "program", program);
-    json_append_text(&note, "directory", directory);
-    json_append_text(&note, "input", input_path);
-    json_append_uint(&note, "offset", offset);
-    if (code == WEFT_OK)
-        code = append_arguments(&note);
-    json_close(&note, '}');
-    buf_append_text(&note, "\n");
-    snprintf(id, REPLAY_ID_BYTES, "%08" PRIx32, (uint32_t)XXH3_64bits(note.data, note.size));
-    if (code == WEFT_OK)
-        code = name_note(&path, id);
     int fd = -1;
+    if (strncmp(input_path, "/proc/", 6) == 0)
+        return err_set(WEFT_UNIMPLEMENTED, "%s cannot be read again", input_name);
+    weft_err code = append_note(&note, input_path, offset);
+    if (code == WEFT_OK && note.has_failed)
+        code = no_memory();
+    if (code == WEFT_OK) {
+        const uint32_t hash = (uint32_t)XXH3_64bits(note.data, note.size);
+        snprintf(id, REPLAY_ID_BYTES, "%08" PRIx32, hash);
+        code = name_note(&path, id);
+    }
     if (code == WEFT_OK)
-        code = note.has_failed ? no_memory() : file_create(buf_text(&path), &fd);
+        code = file_create(buf_text(&path), &fd);
     if (code == WEFT_OK)
         code = file_write(fd, buf_text(&path), note.data, note.size);
     file_close(fd);
-    free(program);
-    free(directory);
     buf_fini(&note);
     buf_fini(&path);
     return code;
+}
+
+static void take_all_bytes(json_t *note)
+{
+    const char *name;
+    json_t *value;
+    size_t i;
+    json_object_foreach(note, name, value) take_bytes(value);
+    json_array_foreach(json_object_get(note, "arguments"), i, value) take_bytes(value);
 }
 
 static weft_err load_note(const char *path, json_t **note)
@@ -114,8 +169,10 @@ static weft_err load_note(const char *path, json_t **note)
         json_is_string(json_object_get(*note, "directory")) &&
         json_is_string(json_object_get(*note, "input")) &&
         json_is_integer(json_object_get(*note, "offset")) &&
-        json_array_size(json_object_get(*note, "arguments")) > 0)
+        json_array_size(json_object_get(*note, "arguments")) > 0) {
+        take_all_bytes(*note);
         return WEFT_OK;
+    }
     json_decref(*note);
     *note = NULL;
     return err_set(WEFT_NOT_FOUND,
@@ -288,8 +345,15 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
     const uint64_t offset = (uint64_t)json_integer_value(json_object_get(note, "offset"));
     struct file_stat status;
     weft_err code = file_stat(path, &status);
+    const json_int_t size = json_integer_value(json_object_get(note, "input_bytes"));
+    const json_int_t mtime_ns = json_integer_value(json_object_get(note, "input_mtime_ns"));
     if (code == WEFT_OK && status.kind != FILE_REGULAR)
         code = err_set(WEFT_NOT_FOUND, "%s is not there any more", path);
+    else if (code == WEFT_OK && (status.size != (uint64_t)size || status.mtime_ns != mtime_ns))
+        code = err_set(WEFT_FAILED_PRECONDITION,
+                       "%s has changed since: the record may be elsewhere now\n  try: the run "
+                       "again, it tells where",
+                       path);
     if (code != WEFT_OK)
         return code;
     stand->input =

@@ -1,0 +1,126 @@
+#!/bin/bash
+# weft replay ID: one record again, alone, in a process of its own.
+. "$(dirname "$0")/lib.sh"
+
+compile mines && compile mines_block || exit 1
+python=$(python3 -c 'import sys; print(sys.executable)')
+for how in segv abort exit fail loud; do
+    { seq 3000 && echo "boom $how" && seq 3001 5000; } >"in.$how"
+done
+
+# fail WORD...: runs that job and leaves the ID that it names in $id.
+fail() {
+    try weft run -q "$@"
+    id=$(sed -n 's/.*weft replay \([0-9a-f]\{8\}\) .*/\1/p' "$err")
+}
+
+declare -A expected=([segv]=139 [abort]=134 [exit]=7 [fail]=1 [loud]=139)
+for job in mines mines_block; do
+    for how in segv abort exit fail loud; do
+        fail ./$job "in.$how"
+        try weft replay "$id"
+        check "$job, $how: it fails as it did" [ "$code" = "${expected[$how]}" ]
+        check "and prints nothing" [ ! -s "$out" ]
+        case $how in
+        fail) says "it says what it said" 'it said fail, at in.fail near offset 13893' ;;
+        loud) says "it says what it said" 'last word on stderr' ;;
+        esac
+    done
+done
+
+fail ./mines -o here in.segv
+: >here
+printf 'boom segv\t1\n' >harmless
+gives "a record that does no harm any more: what it emits is printed" harmless weft replay "$id"
+says "and that it did none" 'no harm'
+mkdir elsewhere
+cd elsewhere || exit 1
+gives "from another directory too" ../harmless weft replay "$id"
+cd .. || exit 1
+fail ./mines_block -o there in.segv && : >there
+gives "of blocks just that record as well" harmless weft replay "$id"
+
+# ---- commands, compressed inputs, formats ---------------------------------------------------------------
+
+cat >strict.py <<'END'
+import os, sys
+for line in sys.stdin:
+    if line.startswith("boom") and not os.path.exists("tolerant"):
+        sys.stderr.write("no idea what to do with this\n")
+        sys.exit(3)
+    sys.stdout.write(line.rstrip("\n") + "\t1\n")
+END
+fail --map "$python strict.py" in.segv
+fails_with "a command fails as it did" 1 'code 3' weft replay "$id"
+says "with its standard error" 'no idea what to do'
+: >tolerant
+gives "or prints what it makes of the record" harmless weft replay "$id"
+gzip -k in.segv && rm -f here
+fail ./mines -o here in.segv.gz
+try weft replay "$id"
+check "a record of a compressed file crashes again" [ "$code" = 139 ]
+: >here
+gives "and is the right one" harmless weft replay "$id"
+printf '1,"a\nb"\nboom fail,"c\nd"\n2,e\n' >rows.csv && rm here
+fail --format csv ./mines -o here rows.csv
+: >here
+printf 'boom fail,"c\nd"\t1\n' >expected
+gives "a csv row is a whole row" expected weft replay "$id"
+rm here && mkdir 'a b' && cp in.segv $'a b/-x \xff'
+fail ./mines -o here -- $'a b/-x \xff'
+: >here
+gives "any file name can be replayed" harmless weft replay "$id"
+rm here && cp "$e2e/jobs/mines.c" .
+fail mines.c -o here in.segv
+: >here
+gives "a C source as well" harmless weft replay "$id"
+
+# ---- a debugger -----------------------------------------------------------------------------------------
+
+mkdir fake && cat >fake/gdb <<'END'
+#!/bin/sh
+{ for word; do echo "$word"; done; env | grep ^WEFT_REPLAY; } >gdb.called
+END
+chmod +x fake/gdb
+rm -f here
+fail ./mines -o here in.segv
+PATH=$PWD/fake:$PATH try weft replay --debug "$id"
+check "--debug starts gdb" [ -s gdb.called ]
+check "with the program" eval 'grep -qx -- --args gdb.called && grep -q "/mines$" gdb.called'
+check "and its words" eval 'grep -qx here gdb.called && grep -qx in.segv gdb.called'
+check "which then knows that it is a replay" grep -q ^WEFT_REPLAY gdb.called
+if command -v gdb >/dev/null && ! is_sanitized; then
+    printf 'run\nbacktrace\nkill\nquit\n' >commands
+    try weft replay "$id" --debug <commands
+    check "in a real one it stops where it crashes" grep -q 'SIGSEGV' "$out"
+    check "in the job's own code" grep -q 'blow_up.*mines.c\|mines.c:[0-9]' "$out"
+else
+    skip "in a real one it stops where it crashes" "there is no gdb here, or a sanitizer is in the way"
+fi
+mkdir none
+fails_with "without gdb it says so" 4 'gdb is not installed' \
+    env PATH="$PWD/none" "$E2E_TOOLS/corral" -l "$left" -- "$WEFT" replay --debug "$id"
+
+# ---- what cannot be replayed ------------------------------------------------------------------------------
+
+fails_with "an ID that nobody gave" 4 'no such replay' weft replay 01234567
+fails_with "something that is no ID" 2 'not the ID' weft replay ../../etc/passwd
+fails_with "no ID" 2 'which one' weft replay
+fails_with "two of them" 2 'one replay at a time' weft replay "$id" "$id"
+fails_with "an unknown option" 2 'unknown option' weft replay --fast "$id"
+mv in.segv gone.segv
+fails_with "an input that is gone is named" 4 'in.segv' weft replay "$id"
+seq 10 >in.segv
+fails_with "one that has become another is told" '1|4|5' 'in.segv.*changed|changed.*in.segv' weft replay "$id"
+mv gone.segv in.segv
+notes=$XDG_CACHE_HOME/weft/replay
+echo '{"version":1,' >"$notes/$id.json"
+fails_with "a note that is damaged is no note" 4 'no such replay' weft replay "$id"
+try weft replay --help
+check "there is help" eval '[ "$code" = 0 ] && grep -q -- --debug "$out"'
+rm -rf "$XDG_CACHE_HOME"/weft/replay && : >"$XDG_CACHE_HOME"/weft/replay
+try weft run -q ./mines in.segv
+says "without a place for notes the record is shown all the same" 'at offset 13893'
+check_not "and no ID is promised" grep -q 'weft replay' "$err"
+
+finish
