@@ -70,7 +70,8 @@ void collector_reset(struct collector *collector, struct slot *slot)
     pages_reset(&collector->pages);
     collector->wide_queued = 0;
     collector->is_direct = collector->has_mixed = collector->is_sealed = false;
-    collector->has_looked = collector->is_settled = false;
+    collector->is_settled = false;
+    collector->look_above = 0;
     collector_drop_runs(collector);
     collector->fold_count = collector->distinct_seen = 0;
     collector->combine_above = slot->stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;

@@ -45,10 +45,10 @@ struct collector {
     struct long_table longs;
     struct wide_pending wide_queue[WIDE_QUEUE];
     uint32_t wide_queued;
-    bool is_direct;   // tables are bypassed: keys hardly repeat
-    bool has_looked;  // whether they do was looked at once more
-    bool is_settled;  // and they do: tables are not judged again
-    bool has_mixed;   // holds values that are no integers: folding arrays is not enough
+    bool is_direct;     // tables are bypassed: keys hardly repeat
+    bool is_settled;    // they do repeat, as another look has told: tables are not judged again
+    size_t look_above;  // bytes in pages at which there is another look; 0: not chosen yet
+    bool has_mixed;     // holds values that are no integers: folding arrays is not enough
     bool is_sealed;
     bool is_draining;        // tables are being emptied: no room can be made meanwhile
     uint64_t fold_count;     // keys given to the tables since they were last empty

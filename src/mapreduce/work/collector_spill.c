@@ -8,8 +8,9 @@
 enum {
     // When keys that seemed to be distinct are looked at again: late enough that a million of them would
     // have come several times, early enough that a gigabyte of the same is not collected for nothing.
-    LOOK_BYTES = 48 << 20,
-    LOOK_ENTRIES = 1 << 18,  // at most, of one range
+    LOOK_BYTES = 32 << 20,
+    LOOK_BYTES_MAX = 128 << 20,  // tables of what is more than this miss the cache at every key
+    LOOK_ENTRIES = 1 << 18,      // at most, of one range
 };
 
 // ---- emptying the tables into the buckets; their own reserve makes sure that there is room
@@ -331,14 +332,14 @@ static weft_err sample_range(struct slot *slot, uint64_t *distinct, uint64_t *al
 weft_err collector_look_again(struct slot *slot)
 {
     struct collector *c = &slot->collector;
-    const size_t share = slot->stage->memory.collect_bytes / 4;
-    const size_t enough = share < LOOK_BYTES ? share : LOOK_BYTES;
-    if (!c->is_direct || c->has_looked || pages_live_bytes(&c->pages) < enough ||
-        !may_compact(slot))
+    const size_t share = slot->stage->memory.collect_bytes / 8, live = pages_live_bytes(&c->pages);
+    if (c->look_above == 0)
+        c->look_above = share < LOOK_BYTES ? share : LOOK_BYTES;
+    if (!c->is_direct || live < c->look_above || live > LOOK_BYTES_MAX || !may_compact(slot))
         return WEFT_OK;
     const enum phase phase = slot_enter(slot, PHASE_SORT);
     uint64_t distinct, all;
-    c->has_looked = true;
+    c->look_above = 2 * live;
     weft_err code = sample_range(slot, &distinct, &all);
     if (!code && distinct < all / 2) {
         code = compact(slot);
