@@ -59,7 +59,8 @@ echo '{"a":' >broken
 fails_with "broken JSON is shown" 1 'not JSON.*: \{"a":' weft run --max-attempts 1 ./json_value a broken
 
 python3 -c 'print("{\"a\":" + "[" * 10000 + "]" * 10000 + "}")' >deep
-fails_with "nesting 10,000 deep is refused, not followed" 1 'deeper than 256' weft run --max-attempts 1 ./json_value a.0.0 deep
+fails_with "nesting 10,000 deep is refused, not followed" 1 'deeper than 256' \
+    weft run --max-attempts 1 ./json_value a.0.0 deep
 printf 'deep:1:0:' >expected && cat deep >>expected
 gives "who does not look into it is not concerned" expected answer --format jsonl ./record_places deep
 

@@ -8,6 +8,8 @@
 
 static bool is_skipped(const struct slot *slot, uint64_t offset)
 {
+    if (slot->skip_count == 0)
+        return false;
     const struct place *low = slot->skips, *end = slot->skips + slot->skip_count;
     while (low < end) {
         const struct place *middle = low + (end - low) / 2;
