@@ -37,6 +37,7 @@ void progress_init(struct progress *progress, const struct run_options *options,
 void progress_fini(struct progress *progress)
 {
     buf_fini(&progress->text);
+    free(progress->last_why);
 }
 
 // Writes what is in the buffer, and empties it.
@@ -241,8 +242,14 @@ void progress_retry(struct progress *progress, const char *what, uint32_t attemp
         json_append_text(text, "error", why);
         close_event(progress);
     } else {
-        buf_format(text, "weft: %s failed, attempt %" PRIu32 " of %" PRIu32 "\n  %s\n", what,
-                   attempt, attempts_max, why);
+        // Said once: a script that cannot work fails in every task and attempt.
+        const bool is_known = progress->last_why && strcmp(progress->last_why, why) == 0;
+        buf_format(text, "weft: %s failed, attempt %" PRIu32 " of %" PRIu32 "%s\n", what, attempt,
+                   attempts_max, is_known ? ", as before" : "");
+        if (!is_known)
+            buf_format(text, "  %s\n", why);
+        free(progress->last_why);
+        progress->last_why = strdup(why);
     }
     flush(progress);
 }

@@ -38,6 +38,7 @@ struct progress {
     uint64_t begun_ns, step_begun_ns, drawn_ns;
     uint32_t stage;
     const char *step;  // the last one told; NULL: none
+    char *last_why;    // of the last retry that was told
     struct buf text;
 };
 

@@ -104,7 +104,8 @@ void command_runner_begin(struct command_runner *runner, weft_task *task)
     command_combine_clear(&runner->combine);
     command_stderr_begin(&runner->err);
     // A sample is looked at again as part of a task: once is enough to be told of it.
-    runner->err.fd = runner->facts.is_sample ? -1 : STDERR_FILENO;
+    const bool is_silent = runner->facts.is_sample || runner->facts.is_probe;
+    runner->err.fd = is_silent ? -1 : STDERR_FILENO;
     runner->lines.size = 0;
     runner->has_started = runner->drops_output = false;
     runner->failure = WEFT_OK;
@@ -243,6 +244,7 @@ static void finish_process(struct command_runner *runner, enum command_role role
     weft_err code = command_pump_finish(pump, &exit);
     if (!code && !is_good(runner, &exit))
         code = refuse_exit(runner, role, &exit, "");
+    command_stderr_settle(&runner->err, !code);
     command_runner_fail(runner, code);
 }
 
@@ -327,6 +329,7 @@ static void end_kept(struct command_runner *runner)
                 refuse_exit(runner, runner->role, &exit,
                             " instead of answering the end of a task; without --keep it need not");
     }
+    command_stderr_settle(&runner->err, !code);
     command_runner_fail(runner, code);
 }
 

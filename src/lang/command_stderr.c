@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "sys/clock.h"
+
+#define PATIENCE_NS UINT64_C(1000000000)
 
 static const char reporter[] = "reporter:";
 static const char counter[] = "reporter:counter:";
@@ -28,6 +31,7 @@ void command_stderr_begin(struct command_stderr *err)
 {
     err->open.size = err->shown.size = err->tail.size = err->shown_bytes = 0;
     err->status[0] = 0;
+    err->begun_ns = clock_now_ns();
 }
 
 static bool begins_with(weft_bytes line, const char *prefix, size_t prefix_size)
@@ -160,13 +164,20 @@ void command_stderr_take(struct command_stderr *err, weft_bytes text)
         buf_append(&err->open, text.data + whole, text.size - whole);
     if (err->open.size > COMMAND_ERROR_LINE_BYTES_MAX)
         take_open_line(err);
-    pass_on(err);
+    if (clock_now_ns() - err->begun_ns > PATIENCE_NS)
+        pass_on(err);
 }
 
 void command_stderr_end(struct command_stderr *err)
 {
     take_open_line(err);
-    pass_on(err);
+}
+
+void command_stderr_settle(struct command_stderr *err, bool is_good)
+{
+    if (is_good)
+        pass_on(err);
+    err->shown.size = 0;
 }
 
 bool command_stderr_append_tail(const struct command_stderr *err, size_t bytes_max, struct buf *to)

@@ -5,6 +5,8 @@
 //   any other line                  passed on whole, up to 64 KiB for an attempt; its end is remembered
 //                                   for the sentence of a failure
 //
+// A command that fails within a second is quoted by that sentence, and need not be heard twice: what it said
+// is passed on when it has lived longer, or ended well.
 // Thread: one owner.
 #ifndef LANG_COMMAND_STDERR_H
 #define LANG_COMMAND_STDERR_H
@@ -27,6 +29,7 @@ struct command_stderr {
     struct buf shown;  // lines to be passed on with one write
     struct buf tail;
     size_t shown_bytes;
+    uint64_t begun_ns;
     char status[128];
 };
 
@@ -39,6 +42,9 @@ void command_stderr_begin(struct command_stderr *err);
 // Takes what was read; at the end of the stream a last line without an end is a line, too.
 void command_stderr_take(struct command_stderr *err, weft_bytes text);
 void command_stderr_end(struct command_stderr *err);
+
+// How the command has ended: what still waits is passed on, or dropped.
+void command_stderr_settle(struct command_stderr *err, bool is_good);
 
 // Appends the end of what was said as whole lines, each behind four blanks, in at most `bytes_max` bytes.
 // False: nothing was said.

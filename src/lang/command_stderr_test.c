@@ -30,6 +30,7 @@ static int set_up(void **state)
     passed = tmpfile();
     command_stderr_init(&err, passed ? fileno(passed) : -1, count, counted);
     command_stderr_begin(&err);
+    err.begun_ns = 0;  // it has lived long enough
     return passed ? 0 : -1;
 }
 
@@ -102,6 +103,7 @@ static void lines_are_passed_on_whole_wherever_reads_cut_them(void **state)
     take("back\n  last");
     expect_passed("Traceback\n");
     command_stderr_end(&err);
+    command_stderr_settle(&err, true);
     expect_passed("Traceback\n  last\n");
     expect_tail(100, "    Traceback\n      last\n");
 }
@@ -139,6 +141,7 @@ static void a_flood_is_cut_but_its_counters_count(void **state)
     // The next attempt may speak again.
     command_stderr_begin(&err);
     take("again\n");
+    command_stderr_settle(&err, true);
     assert_true(lseek(fileno(passed), 0, SEEK_END) == size + 6);
 }
 
@@ -154,12 +157,29 @@ static void a_line_without_an_end_does_not_grow_for_ever(void **state)
     assert_true(err.open.capacity < 4 * COMMAND_ERROR_LINE_BYTES_MAX);
 }
 
+static void who_fails_at_once_is_not_heard_twice(void **state)
+{
+    (void)state;
+    command_stderr_begin(&err);
+    take("oops\n");
+    command_stderr_end(&err);
+    command_stderr_settle(&err, false);
+    expect_passed("");
+    expect_tail(100, "    oops\n");
+    command_stderr_begin(&err);
+    take("fine\n");
+    expect_passed("");
+    command_stderr_settle(&err, true);
+    expect_passed("fine\n");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(counters_are_counted_and_not_shown),
+        TEST(who_fails_at_once_is_not_heard_twice),
         TEST(what_is_no_counter_is_shown_as_it_is),
         TEST(the_last_status_is_kept),
         TEST(lines_are_passed_on_whole_wherever_reads_cut_them),

@@ -150,7 +150,10 @@ static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), cons
         return;
     if (!err_text()[0])
         err_set(code, "the job's %s of a task failed", name);
-    slot_fail(slot, code, false);
+    // What is not there, or not allowed, will not be the next time either.
+    const bool is_final = code == WEFT_NOT_FOUND || code == WEFT_PERMISSION_DENIED ||
+                          code == WEFT_INVALID_ARGUMENT || code == WEFT_UNIMPLEMENTED;
+    slot_fail(slot, code, is_final);
 }
 
 void slot_call_begin(struct slot *slot)
