@@ -399,7 +399,8 @@ static void condemn_unfound(struct driver *driver)
     snprintf(driver->why, sizeof driver->why, "%.900s%s", probe->why,
              probe->bisect.state == BISECT_NOT_ONE
                  ? "\n  no single record does it: they fail together, or only sometimes"
-                 : "");
+             : probe->bisect.state == BISECT_NO_RECORD ? "\n  it fails without any record, too"
+                                                       : "");
     snprintf(driver->next, sizeof driver->next, "%s", probe->next);
     condemn(driver);
 }

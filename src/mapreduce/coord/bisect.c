@@ -11,10 +11,6 @@ static void go_on(struct bisect *bisect)
 void bisect_init(struct bisect *bisect, uint64_t size, uint64_t guess)
 {
     *bisect = (struct bisect){.size = size, .guess = guess, .end = size};
-    if (guess < size)
-        bisect->state = BISECT_GUESSING;
-    else
-        go_on(bisect);
 }
 
 static uint64_t middle(const struct bisect *bisect)
@@ -27,6 +23,9 @@ bool bisect_next(const struct bisect *bisect, uint64_t *begin, uint64_t *end)
     *begin = bisect->begin;
     *end = bisect->end;
     switch (bisect->state) {
+    case BISECT_NOTHING:
+        *end = *begin;
+        return true;
     case BISECT_GUESSING:
         *begin = bisect->guess;
         *end = bisect->guess + 1;
@@ -38,6 +37,7 @@ bool bisect_next(const struct bisect *bisect, uint64_t *begin, uint64_t *end)
         return true;
     case BISECT_FOUND:
     case BISECT_NOT_ONE:
+    case BISECT_NO_RECORD:
         break;
     }
     return false;
@@ -47,6 +47,12 @@ void bisect_take(struct bisect *bisect, bool has_failed)
 {
     bisect->try_count++;
     switch (bisect->state) {
+    case BISECT_NOTHING:
+        if (has_failed || bisect->guess < bisect->size) {
+            bisect->state = has_failed ? BISECT_NO_RECORD : BISECT_GUESSING;
+            return;
+        }
+        break;
     case BISECT_GUESSING:
         if (has_failed) {
             bisect->begin = bisect->guess;
@@ -65,6 +71,7 @@ void bisect_take(struct bisect *bisect, bool has_failed)
         return;
     case BISECT_FOUND:
     case BISECT_NOT_ONE:
+    case BISECT_NO_RECORD:
         return;
     }
     go_on(bisect);

@@ -3,7 +3,7 @@
 //
 // The input of the task is a line of bytes 0..size; a try is a stretch of it, and means the records that
 // begin in that stretch. Whoever knows better where the harm is gives a guess, which is tried first. It
-// takes log2(size) tries and one more to confirm: a record that does harm only together with others, or
+// takes one try without any record, log2(size) tries, and one more to confirm: a record that does harm only together with others, or
 // only now and then, is not blamed.
 #ifndef MAPREDUCE_COORD_BISECT_H
 #define MAPREDUCE_COORD_BISECT_H
@@ -14,11 +14,13 @@
 #define BISECT_NO_GUESS UINT64_MAX
 
 enum bisect_state {
+    BISECT_NOTHING,     // no record at all is tried: a script may not even start
     BISECT_GUESSING,    // the guess is tried
     BISECT_HALVING,     // the first half of what is left is tried
     BISECT_CONFIRMING,  // one byte is left; the record that begins there is tried alone
     BISECT_FOUND,       // it is the record that begins at `begin`
     BISECT_NOT_ONE,     // no single record does it
+    BISECT_NO_RECORD,   // it takes none
 };
 
 struct bisect {
@@ -31,7 +33,7 @@ struct bisect {
 // Begins for a task whose input has `size` bytes.
 void bisect_init(struct bisect *bisect, uint64_t size, uint64_t guess);
 
-// What to try now; false: it is over.
+// What to try now, an empty stretch for no record at all; false: it is over.
 bool bisect_next(const struct bisect *bisect, uint64_t *begin, uint64_t *end);
 
 // How that went.

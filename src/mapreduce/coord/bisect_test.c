@@ -13,7 +13,8 @@ static void search(struct bisect *bisect, uint64_t bad)
 {
     uint64_t begin, end;
     while (bisect_next(bisect, &begin, &end)) {
-        assert_true(begin < end && end <= bisect->size);
+        assert_true(begin < end || bisect->state == BISECT_NOTHING);
+        assert_true(end <= bisect->size);
         assert_true(bisect->try_count < 70);
         bisect_take(bisect, begin <= bad && bad < end);
     }
@@ -32,17 +33,17 @@ static void a_record_is_found_wherever_it_begins(void **unused)
         }
 }
 
-static void sixty_four_mebibytes_take_27_tries(void **unused)
+static void sixty_four_mebibytes_take_28_tries(void **unused)
 {
     (void)unused;
     struct bisect bisect;
     bisect_init(&bisect, 64 << 20, BISECT_NO_GUESS);
     search(&bisect, 12345678);
     assert_int_equal(bisect.begin, 12345678);
-    assert_int_equal(bisect.try_count, 27);
+    assert_int_equal(bisect.try_count, 28);
 }
 
-static void a_good_guess_takes_one_try(void **unused)
+static void a_good_guess_takes_two_tries(void **unused)
 {
     (void)unused;
     struct bisect bisect;
@@ -50,7 +51,7 @@ static void a_good_guess_takes_one_try(void **unused)
     search(&bisect, 17);
     assert_int_equal(bisect.state, BISECT_FOUND);
     assert_int_equal(bisect.begin, 17);
-    assert_int_equal(bisect.try_count, 1);
+    assert_int_equal(bisect.try_count, 2);
 }
 
 static void a_wrong_guess_costs_one_try(void **unused)
@@ -61,7 +62,7 @@ static void a_wrong_guess_costs_one_try(void **unused)
     search(&bisect, 900);
     assert_int_equal(bisect.state, BISECT_FOUND);
     assert_int_equal(bisect.begin, 900);
-    assert_int_equal(bisect.try_count, 12);
+    assert_int_equal(bisect.try_count, 13);
 }
 
 static void harm_that_no_single_record_does_blames_none(void **unused)
@@ -76,13 +77,27 @@ static void harm_that_no_single_record_does_blames_none(void **unused)
     assert_int_equal(bisect.state, BISECT_NOT_ONE);
 }
 
+static void what_fails_without_a_record_blames_none(void **unused)
+{
+    (void)unused;
+    struct bisect bisect;
+    uint64_t begin, end;
+    bisect_init(&bisect, 1000, 17);
+    assert_true(bisect_next(&bisect, &begin, &end));
+    assert_int_equal(begin, end);
+    bisect_take(&bisect, true);
+    assert_int_equal(bisect.state, BISECT_NO_RECORD);
+    assert_false(bisect_next(&bisect, &begin, &end));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_is_found_wherever_it_begins),
-        cmocka_unit_test(sixty_four_mebibytes_take_27_tries),
-        cmocka_unit_test(a_good_guess_takes_one_try),
+        cmocka_unit_test(sixty_four_mebibytes_take_28_tries),
+        cmocka_unit_test(a_good_guess_takes_two_tries),
         cmocka_unit_test(a_wrong_guess_costs_one_try),
+        cmocka_unit_test(what_fails_without_a_record_blames_none),
         cmocka_unit_test(harm_that_no_single_record_does_blames_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

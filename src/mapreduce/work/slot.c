@@ -142,7 +142,7 @@ void slot_watch_memory(struct slot *slot)
 
 static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), const char *name)
 {
-    if (!hook || slot->has_failed)
+    if (!hook || slot->has_failed || slot->mode == SLOT_LOOK)
         return;
     err_clear();
     const weft_err code = hook(&slot->hot);
