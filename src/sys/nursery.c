@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -200,7 +201,9 @@ static weft_err refuse_missing(const char *name, const char *directory)
 {
     if (strchr(name, '/'))
         return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such file", name);
-    if (*name && !directory && access(name, F_OK) == 0)
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory ? directory : ".", name);
+    if (*name && access(path, F_OK) == 0)
         return err_set(WEFT_NOT_FOUND,
                        "cannot start %s: there is no such program in PATH; try: ./%s", name, name);
     return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such program in PATH", name);
