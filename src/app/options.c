@@ -214,6 +214,9 @@ weft_err options_parse(struct run_options *options, const struct options_request
     options->inputs = parse.inputs.items;
     options->input_count = parse.inputs.count;
     drop_words(&parse.program_words);
+    // Without a mapper records are what a reducer reduces.
+    if (!err && names_commands && !weft_option(&options->args, COMMAND_MAP, 0))
+        err = args_add_option(&options->args, COMMAND_MAP, "");
     if (!err && options->job && !options->wants_help)
         err = spell_job_words(options);
     return err;
