@@ -164,21 +164,38 @@ static void give_up(struct driver *driver)
     driver_fail(driver, WEFT_INTERNAL);
 }
 
-static void time_is_up(void *owner)
-{
-    struct driver *driver = owner;
-    driver->probe.has_timed_out = true;
-    link_kill(&driver->probe.link);
-}
+static void time_is_up(void *owner);
 
-static void try_now(struct driver *driver)
+static void wait_for_it(struct driver *driver)
 {
     struct driver_probe *probe = &driver->probe;
     const uint32_t record_ms = driver->options->record_timeout_ms;
     const uint32_t limit_ms = record_ms ? record_ms : driver->options->task_timeout_ms;
-    probe->has_timed_out = false;
+    loop_timer_free(probe->timer);
+    probe->timer = NULL;
+    probe->seen_offset = atomic_load(&probe->link.page->slots[0].input_offset);
     if (limit_ms)
         probe->timer = loop_timer_new(driver->loop, limit_ms, 0, time_is_up, driver);
+}
+
+// A stretch of many records may take its time, as long as it does not stay at one of them.
+static void time_is_up(void *owner)
+{
+    struct driver *driver = owner;
+    struct driver_probe *probe = &driver->probe;
+    const uint64_t offset = atomic_load(&probe->link.page->slots[0].input_offset);
+    if (driver->options->record_timeout_ms && offset != probe->seen_offset) {
+        wait_for_it(driver);
+        return;
+    }
+    probe->has_timed_out = true;
+    link_kill(&probe->link);
+}
+
+static void try_now(struct driver *driver)
+{
+    driver->probe.has_timed_out = false;
+    wait_for_it(driver);
     if (send_try(driver) != WEFT_OK)
         give_up(driver);
 }

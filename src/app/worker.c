@@ -520,7 +520,7 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
             if (worker.stage)
                 wait_for_slots(&worker);
             nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
-            fflush(NULL);  // what user code printed; _exit would drop it
+            fflush(NULL);                     // what user code printed; _exit would drop it
             worker_send(&worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
             _exit(0);  // the kernel takes memory back faster than we could give it
         }

@@ -5,10 +5,13 @@
 
 #include <stdlib.h>
 
+#include "sys/clock.h"
+
 enum {
     BUFFER_BYTES = 1 << 20,
     ERROR_BYTES = 16 << 10,
     REST_READS_MAX = 128,
+    WATCH_EVERY_MS = 50,
 };
 
 void command_pump_init(struct command_pump *pump, command_lines_fn *take, void *owner,
@@ -140,6 +143,21 @@ static weft_err drain(struct command_pump *pump, unsigned ready)
     return code;
 }
 
+// Waits until something can be done, and looks after the command meanwhile.
+static weft_err wait_ready(struct command_pump *pump, unsigned wanted, unsigned *ready)
+{
+    for (*ready = 0; !*ready;) {
+        *ready = child_wait_ready(&pump->child, wanted, pump->watch ? WATCH_EVERY_MS : -1);
+        const uint64_t now = clock_now_ns();
+        if (!pump->watch || now - pump->watched_ns < WATCH_EVERY_MS * UINT64_C(1000000))
+            continue;
+        pump->watched_ns = now;
+        if (!pump->watch(pump->owner, pump->child.pid))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "a command takes too much memory");
+    }
+    return WEFT_OK;
+}
+
 // ---- Input ------------------------------------------------------------------------------------------------
 
 weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool is_lent,
@@ -157,8 +175,9 @@ weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool is_
         data.size -= put;
         if (data.size == 0 || *is_closed)
             break;
-        const unsigned ready = child_wait_ready(&pump->child, CHILD_IN | CHILD_OUT | CHILD_ERR, -1);
-        if ((code = drain(pump, ready)))
+        unsigned ready;
+        code = wait_ready(pump, CHILD_IN | CHILD_OUT | CHILD_ERR, &ready);
+        if (code || (code = drain(pump, ready)))
             break;
     }
     return code;
@@ -172,10 +191,11 @@ weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
     weft_err code = command_pump_write(
         pump, (weft_bytes){COMMAND_MARKER, sizeof COMMAND_MARKER - 1}, false, &is_closed);
     while (!code && !pump->has_marker && pump->child.out >= 0) {
-        const unsigned ready =
-            child_wait_ready(&pump->child, CHILD_OUT | CHILD_ERR | CHILD_END, -1);
-        code = drain(pump, ready);
-        if (ready == CHILD_END)
+        unsigned ready;
+        code = wait_ready(pump, CHILD_OUT | CHILD_ERR | CHILD_END, &ready);
+        if (!code)
+            code = drain(pump, ready);
+        if (code || ready == CHILD_END)
             break;
     }
     pump->looks_for_marker = false;
@@ -207,8 +227,9 @@ weft_err command_pump_finish(struct command_pump *pump, struct process_exit *exi
     *exit = (struct process_exit){0};
     child_close_in(&pump->child);
     for (unsigned ready = 0; !code && !(ready & CHILD_END);) {
-        ready = child_wait_ready(&pump->child, CHILD_OUT | CHILD_ERR | CHILD_END, -1);
-        code = drain(pump, ready);
+        code = wait_ready(pump, CHILD_OUT | CHILD_ERR | CHILD_END, &ready);
+        if (!code)
+            code = drain(pump, ready);
     }
     if (!code)
         code = drain_rest(pump);

@@ -15,11 +15,16 @@
 // Takes whole lines, each with its end: an end that the last line of the output lacks is added.
 typedef void command_lines_fn(void *owner, weft_bytes lines);
 
+// Called now and then while a command runs; false: it is to be given up.
+typedef bool command_watch_fn(void *owner, pid_t pid);
+
 struct command_pump {
     struct child child;
     bool is_running;  // started and not finished
     command_lines_fn *take;
+    command_watch_fn *watch;  // may be NULL
     void *owner;
+    uint64_t watched_ns;
     struct command_stderr *err;
     char *buffer;
     size_t capacity, size;  // `size` bytes of it are a line that has not ended

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lang/command.h"
+#include "sys/mem.h"
 
 enum {
     TAIL_BYTES_MAX = 600,          // of standard error in a sentence, which has ERR_TEXT_BYTES_MAX
@@ -44,6 +45,12 @@ static void count(void *owner, const char *name, int64_t amount)
         weft_counter_add(runner->task, name, amount);
 }
 
+static bool watch(void *owner, pid_t pid)
+{
+    struct command_runner *runner = owner;
+    return task_watch_outside(runner->task, mem_resident_bytes_of(pid));
+}
+
 weft_err command_runner_new(const weft_args *args, struct command_runner **runner)
 {
     struct command_runner *made = calloc(1, sizeof *made);
@@ -53,6 +60,7 @@ weft_err command_runner_new(const weft_args *args, struct command_runner **runne
     command_stderr_init(&made->err, STDERR_FILENO, count, made);
     command_pump_init(&made->pump, command_take_output, made, &made->err);
     command_pump_init(&made->combiner, command_take_combined, made, &made->err);
+    made->pump.watch = made->combiner.watch = watch;
     const weft_err code = command_config_init(&made->config, args);
     if (code) {
         command_runner_free(made);

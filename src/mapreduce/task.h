@@ -17,6 +17,10 @@ struct task_facts {
     uint64_t input_size;  // of the whole input
 };
 
+// Tells how much memory processes outside take for the task: it counts like the job's own. False: the
+// attempt has failed because of it.
+bool task_watch_outside(weft_task *task, uint64_t bytes);
+
 // Whether the bytes are a file's own, mapped for as long as the stage lasts.
 bool task_is_mapped(const weft_task *task, weft_bytes bytes);
 

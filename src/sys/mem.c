@@ -23,6 +23,7 @@ enum {
     ROUND_HUGE_ABOVE = 16 << 20,  // from here on the rest of a huge page does not matter
     MAPS_MAX = 16384,  // more files than that are not mapped: the caller reads them instead
     MAP_TAIL = 64,     // readable zero bytes behind the data, for vector loads
+    DEPTH_MAX = 16,    // of processes that start processes
 };
 
 // ---- Memory against a budget
@@ -244,12 +245,9 @@ void mem_map_populate(const struct mem_map *map, size_t begin, size_t end)
 #define MEM_IS_SANITIZED 1
 #endif
 
-uint64_t mem_resident_bytes(void)
+static uint64_t read_resident(const char *path)
 {
-#if defined(MEM_IS_SANITIZED)
-    return 0;
-#endif
-    FILE *status = fopen("/proc/self/status", "re");
+    FILE *status = fopen(path, "re");
     if (!status)
         return 0;
     char line[128];
@@ -262,4 +260,32 @@ uint64_t mem_resident_bytes(void)
     }
     fclose(status);
     return total;
+}
+
+uint64_t mem_resident_bytes(void)
+{
+#if defined(MEM_IS_SANITIZED)
+    return 0;
+#endif
+    return read_resident("/proc/self/status");
+}
+
+// Children that come and go meanwhile may be missed: this is looked at again and again.
+static uint64_t sum_tree(pid_t pid, int depth)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    uint64_t total = read_resident(path);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *children = depth < DEPTH_MAX ? fopen(path, "re") : NULL;
+    for (int child; children && fscanf(children, "%d", &child) == 1;)
+        total += sum_tree((pid_t)child, depth + 1);
+    if (children)
+        fclose(children);
+    return total;
+}
+
+uint64_t mem_resident_bytes_of(pid_t pid)
+{
+    return sum_tree(pid, 0);
 }

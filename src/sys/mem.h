@@ -14,6 +14,8 @@
 
 #include "base/err.h"
 
+#include <sys/types.h>
+
 enum { MEM_HUGE_PAGE = 2 << 20 };
 
 struct mem_budget {
@@ -54,5 +56,8 @@ void mem_map_populate(const struct mem_map *map, size_t begin, size_t end);
 
 // Anonymous memory of this process that is really there (RssAnon + RssShmem), in bytes; 0 if unknown.
 uint64_t mem_resident_bytes(void);
+
+// The same of another process and all that descends from it. Takes some microseconds for each.
+uint64_t mem_resident_bytes_of(pid_t pid);
 
 #endif

@@ -119,6 +119,24 @@ gives "--keep: the same answer" text answer --slots 2 --keep --map 'python3 keep
 check "from one process a slot" [ "$(wc -c <starts)" -le 2 ]
 fails_with "a command that cannot be kept is told so" 1 'keep' weft run --keep --map 'head -n 1' text
 
+# --- memory
+cat >hoard.py <<'PYTHON'
+import sys
+
+hoard = ["x" * 10000 for line in sys.stdin]
+print(len(hoard))
+PYTHON
+if is_sanitized; then
+    skip "a mapper that takes too much is stopped" "a sanitizer takes more"
+else
+    fails_with "a mapper that takes too much is stopped" 5 'uses [0-9]+ MiB of memory' \
+        weft run --memory 200M --map 'python3 hoard.py' text
+    fails_with "a reducer as well" 5 'uses [0-9]+ MiB of memory' \
+        weft run --memory 200M --map cat --reduce 'python3 hoard.py' text
+    fails_with "and one behind a pipe" 5 'uses [0-9]+ MiB of memory' \
+        weft run --memory 200M --shell --map 'cat | python3 hoard.py' text
+fi
+
 # --- nothing is left
 for ms in 50 300; do
     try corral -a $ms -s 9 -l "$left" -- "$WEFT" run -q --shell \

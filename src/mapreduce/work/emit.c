@@ -269,6 +269,14 @@ bool task_is_combining(const weft_task *task)
     return slot_of_task(task)->mode == SLOT_COMBINE;
 }
 
+bool task_watch_outside(weft_task *task, uint64_t bytes)
+{
+    struct slot *slot = slot_of_task(task);
+    atomic_store_explicit(&slot->outside_bytes, bytes, memory_order_relaxed);
+    slot_watch_memory(slot);
+    return !slot->has_failed;
+}
+
 bool task_is_mapped(const weft_task *task, weft_bytes bytes)
 {
     const struct slot *slot = slot_of_task(task);

@@ -110,6 +110,7 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->text.size = 0;
     slot->has_appended = false;
     slot->skip_count = slot->bad.count = 0;
+    atomic_store_explicit(&slot->outside_bytes, 0, memory_order_relaxed);
     slot->is_careful = slot->is_drafting = slot->is_reducing = slot->is_watched = false;
     slot->window_begin = 0;
     slot->window_end = UINT64_MAX;
@@ -127,7 +128,9 @@ void slot_watch_memory(struct slot *slot)
     if (!stage->process_bytes_max || now - slot->memory_watched_ns < WATCH_EVERY_NS)
         return;
     slot->memory_watched_ns = now;
-    const uint64_t resident = mem_resident_bytes();
+    uint64_t resident = mem_resident_bytes();
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        resident += atomic_load_explicit(&stage->slots[i].outside_bytes, memory_order_relaxed);
     if (resident <= stage->process_bytes_max)
         return;
     const uint64_t ours = atomic_load_explicit(&stage->budget->used, memory_order_relaxed);

@@ -116,6 +116,7 @@ struct slot {
     void *user_state;
     bool is_set_up;
     uint64_t memory_watched_ns;
+    _Atomic uint64_t outside_bytes;  // of memory, that processes of the attempt at hand take
 
     // combining: where the combiner's pairs go
     weft_err (*combined)(void *owner, const struct pair *pair);
@@ -154,8 +155,9 @@ static inline enum phase slot_enter(struct slot *slot, enum phase phase)
     return before;
 }
 
-// Looks now and then at the memory of the whole process: what user code takes for itself counts too, and
-// the attempt that finds the promise broken fails instead of breaking it further.
+// Looks now and then at the memory of the whole process and of those it has started: what user code
+// takes for itself counts too, and the attempt that finds the promise broken fails instead of breaking it
+// further.
 void slot_watch_memory(struct slot *slot);
 
 // Ends the attempt with this thread's sentence. is_final: trying again cannot help.
