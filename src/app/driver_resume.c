@@ -12,7 +12,6 @@
 #include "base/crc32c.h"
 #include "mapreduce/work/run_index.h"
 #include "store/journal.h"
-#include "sys/clock.h"
 #include "sys/file.h"
 
 #include <stdio.h>
@@ -47,13 +46,13 @@ weft_err driver_resume_check(struct driver *driver)
         err_clear();
         manifest_fini(&resume->origin);
         bool is_done;
-        code = output_check_done(driver->output, &is_done);
+        code = output_check_done(driver->output, false, &is_done);
         return code != WEFT_OK ? code : output_work_aside(driver->output);
     }
     if (code != WEFT_OK)
         return code;
     output_set_origin(driver->output, &resume->origin);
-    code = output_check_done(driver->output, &resume->is_done);
+    code = output_check_done(driver->output, driver->options->skip_bad.is_set, &resume->is_done);
     if (resume->is_done && !driver->options->dry_run)
         output_tidy_done(driver->output);
     return code;
@@ -214,6 +213,18 @@ static weft_err begin_journal(struct driver *driver)
     return code;
 }
 
+static bool is_ours(const struct driver *driver, struct buf *why)
+{
+    const struct driver_resume *resume = &driver->resume;
+    bool has_left_out = driver->bad.count > 0;
+    for (size_t i = 0; i < resume->left_out.count; i++)
+        has_left_out = has_left_out || !resume->left_out.items[i].is_read;
+    if (!has_left_out || driver->options->skip_bad.is_set)
+        return manifest_is_same(&resume->found, &resume->origin, why);
+    buf_format(why, "bad records were left out of it, by --skip-bad");
+    return false;
+}
+
 weft_err driver_resume_open(struct driver *driver)
 {
     struct driver_resume *resume = &driver->resume;
@@ -232,8 +243,7 @@ weft_err driver_resume_open(struct driver *driver)
         code = refuse_or_remove(driver, why);
     }
     struct buf why = {0};
-    if (code == WEFT_OK && resume->has_begun &&
-        (driver->options->force || !manifest_is_same(&resume->found, &resume->origin, &why)))
+    if (code == WEFT_OK && resume->has_begun && (driver->options->force || !is_ours(driver, &why)))
         code = refuse_or_remove(driver, buf_text(&why));
     buf_fini(&why);
     return code == WEFT_OK ? begin_journal(driver) : code;
@@ -390,6 +400,8 @@ static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
     return code;
 }
 
+static void wait_for_next(struct driver *driver);
+
 void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done)
 {
     struct driver_resume *resume = &driver->resume;
@@ -400,8 +412,12 @@ void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done)
         driver_fail(driver, code);
         return;
     }
-    const uint64_t cost_ms = (clock_now_ns() - resume->begun_ns) / 1000000;
-    resume->cost_ms = cost_ms > resume->cost_ms ? cost_ms : resume->cost_ms;
+    // Not the time until it came: a slot ends its task first.
+    const uint64_t cost_ms = done->nanoseconds / 1000000;
+    if (cost_ms > resume->cost_ms) {
+        resume->cost_ms = cost_ms;
+        wait_for_next(driver);
+    }
     for (size_t i = 0; i < done->n_tasks; i++) {
         const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
                                           .worker = driver->worker,
@@ -433,9 +449,9 @@ static void take_time(void *owner)
     struct driver *driver = owner;
     if (driver->is_over || driver->is_done)
         return;
-    driver->resume.begun_ns = clock_now_ns();
-    driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
+    driver->resume.cost_ms = 0;  // that of the dearest slot
     wait_for_next(driver);
+    driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
 }
 
 void driver_resume_start(struct driver *driver)

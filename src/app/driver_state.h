@@ -81,6 +81,7 @@ struct driver_probe {
     struct bad_record found;
     struct link link;
     struct loop_timer *timer;
+    uint64_t seen_offset;  // where the try was when the timer was set
 };
 
 // A record that an attempt has left out by itself.
@@ -125,7 +126,7 @@ struct driver_resume {
     bool has_begun;     // there is an unfinished one
     bool has_progress;  // there is something worth going on with
     struct loop_timer *timer;
-    uint64_t every_ms, begun_ns, cost_ms;  // of checkpoints
+    uint64_t every_ms, cost_ms;  // of checkpoints
 };
 
 struct driver {

@@ -314,6 +314,7 @@ static void take_checkpoint(struct bench *bench)
 {
     struct slot *slot = bench->slot;
     struct checkpoint checkpoint = {0};
+    const uint64_t begun_ns = clock_now_ns();
     slot_enter(slot, PHASE_SPILL);
     const weft_err code =
         collector_checkpoint(slot, bench->held.items, bench->held.count, false, &checkpoint);
@@ -330,6 +331,7 @@ static void take_checkpoint(struct bench *bench)
     done.path = checkpoint.path ? (char *)checkpoint.path : done.path;
     done.offset = checkpoint.offset;
     done.bytes = checkpoint.bytes;
+    done.nanoseconds = clock_now_ns() - begun_ns;
     worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
     bench->held.count = 0;
 }

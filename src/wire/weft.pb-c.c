@@ -2553,7 +2553,7 @@ const ProtobufCMessageDescriptor weft__checkpoint__descriptor =
   (ProtobufCMessageInit) weft__checkpoint__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[6] =
 {
   {
     "slot",
@@ -2615,9 +2615,22 @@ static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "nanoseconds",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, nanoseconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__checkpointed__field_indices_by_name[] = {
   4,   /* field[4] = bytes */
+  5,   /* field[5] = nanoseconds */
   3,   /* field[3] = offset */
   2,   /* field[2] = path */
   0,   /* field[0] = slot */
@@ -2626,7 +2639,7 @@ static const unsigned weft__checkpointed__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__checkpointed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
 {
@@ -2636,7 +2649,7 @@ const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
   "Weft__Checkpointed",
   "weft",
   sizeof(Weft__Checkpointed),
-  5,
+  6,
   weft__checkpointed__field_descriptors,
   weft__checkpointed__field_indices_by_name,
   1,  weft__checkpointed__number_ranges,

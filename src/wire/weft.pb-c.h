@@ -537,10 +537,14 @@ struct  Weft__Checkpointed
    * written for it
    */
   uint64_t bytes;
+  /*
+   * that the slot spent on it
+   */
+  uint64_t nanoseconds;
 };
 #define WEFT__CHECKPOINTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__checkpointed__descriptor) \
-    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0 }
+    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, 0 }
 
 
 struct  Weft__WorkerFailed
