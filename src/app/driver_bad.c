@@ -126,8 +126,8 @@ weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool
         return WEFT_OK;
     if (!limit->is_share && bad > limit->count)
         return err_set(WEFT_ABORTED,
-                       "more than %" PRIu64 " bad records\n  try: a larger --skip-bad",
-                       limit->count);
+                       "more than %" PRIu64 " bad record%s\n  try: a larger --skip-bad",
+                       limit->count, limit->count == 1 ? "" : "s");
     const double share = records_in ? 100.0 * (double)bad / (double)records_in : 100;
     if (is_end && limit->is_share && share > limit->percent)
         return err_set(WEFT_ABORTED,
@@ -164,6 +164,7 @@ static weft_err write_bad(struct driver *driver)
     driver->summary.bad_count = count;
     if (count == 0)
         return WEFT_OK;
+    output_set_left_out(driver->output);
     struct bad_record *all = malloc((size_t)count * sizeof *all);
     struct buf text = {0};
     if (!all)

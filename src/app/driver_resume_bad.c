@@ -53,8 +53,6 @@ weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *
 
 weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task)
 {
-    if (!driver->options->skip_bad.is_set)
-        return WEFT_OK;
     const size_t number = driver->stages[0].first_task[SCHED_MAP] + task;
     const struct tally_task *tally = &driver->tally.tasks[number];
     const struct read_record read = {.task = task, .records = tally->records_in};

@@ -11,7 +11,9 @@
 
 #include "lang/command.h"
 #include "lang/command_words.h"
+#include "sys/command.h"
 #include "sys/file.h"
+#include "sys/find.h"
 
 enum { READ_BYTES = 1 << 18 };
 
@@ -50,62 +52,75 @@ static weft_err add_file(XXH3_state_t *hash, const char *path)
     return code;
 }
 
-// What a word names, here or where commands run, if that is a file.
-static weft_err add_named(XXH3_state_t *hash, const char *word, const char *directory)
+// A program somewhere in PATH: its size and time tell it from another one, its bytes may be many.
+static void add_program(XXH3_state_t *hash, const char *name)
 {
-    struct file_stat status;
-    struct buf path = {0};
-    if (directory && word[0] != '/')
-        buf_format(&path, "%s/%s", directory, word);
-    const char *const places[] = {path.size ? buf_text(&path) : word, word};
-    weft_err code = WEFT_OK;
-    for (size_t i = 0; i < 2; i++) {
-        if (file_stat(places[i], &status) != WEFT_OK || status.kind != FILE_REGULAR)
-            continue;
-        code = add_file(hash, places[i]);
-        break;
-    }
-    buf_fini(&path);
-    return code;
+    char *path = NULL;
+    struct file_stat status = {0};
+    if (command_find(name, &path) != WEFT_OK || file_stat(path, &status) != WEFT_OK)
+        err_clear();  // its absence is told when it is started
+    add_text(hash, path);
+    add_number(hash, status.size);
+    add_number(hash, (uint64_t)status.mtime_ns);
+    free(path);
 }
 
-// A command is its words and, of those that name a file, the file: `python3 job.py`.
-static weft_err add_command(XXH3_state_t *hash, const char *command, const char *directory)
+// A command is its words and, of those that name a file here, the file: `python3 job.py`.
+static weft_err add_command(XXH3_state_t *hash, const char *command)
 {
     struct command_words words;
     weft_err code = command_words_init_hadoop(&words, command);
-    add_text(hash, command);
-    for (size_t i = 0; code == WEFT_OK && i < words.count; i++)
-        code = add_named(hash, words.words[i], directory);
+    if (code == WEFT_OK && words.count && !strchr(words.words[0], '/'))
+        add_program(hash, words.words[0]);
+    for (size_t i = 0; code == WEFT_OK && i < words.count; i++) {
+        struct file_stat status;
+        if (file_stat(words.words[i], &status) == WEFT_OK && status.kind == FILE_REGULAR)
+            code = add_file(hash, words.words[i]);
+    }
     command_words_fini(&words);
     return code;
 }
 
-static weft_err add_code(XXH3_state_t *hash, const struct run_options *options)
+struct folder {
+    XXH3_state_t *hash;
+    size_t length;  // of its path, which is another one every time
+};
+
+static weft_err add_shipped(void *owner, const struct found *found)
 {
-    weft_err code = add_file(hash, "/proc/self/exe");
-    const char letters[] = {COMMAND_MAP, COMMAND_COMBINE, COMMAND_REDUCE};
-    for (size_t i = 0; code == WEFT_OK && i < sizeof letters; i++) {
-        const char *command =
-            options->job == &command_job ? weft_option(&options->args, letters[i], 0) : NULL;
-        if (command && *command)
-            code = add_command(hash, command, weft_option(&options->args, COMMAND_DIRECTORY, 0));
-    }
-    return code;
+    const struct folder *folder = owner;
+    add_text(folder->hash, found->path + folder->length);
+    return add_file(folder->hash, found->path);
 }
 
-static const char directory_word[] = {'-', COMMAND_DIRECTORY, 0};
+// What the job's own options say; commands with the files they name.
+static weft_err add_job_words(XXH3_state_t *hash, const struct run_options *options)
+{
+    const struct weft_args *args = &options->args;
+    const bool is_command = options->job == &command_job;
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; code == WEFT_OK && i < args->value_count; i++) {
+        const struct args_value *value = &args->values[i];
+        const char letter = value->letter;
+        add_number(hash, (uint64_t)letter);
+        if (is_command && letter == COMMAND_DIRECTORY) {
+            struct folder folder = {hash, strlen(value->text)};
+            code = find_walk(value->text, add_shipped, &folder);
+            continue;
+        }
+        add_text(hash, value->text);
+        if (is_command && value->text[0] &&
+            (letter == COMMAND_MAP || letter == COMMAND_COMBINE || letter == COMMAND_REDUCE))
+            code = add_command(hash, value->text);
+    }
+    for (size_t i = 0; i < args->argument_count; i++)
+        add_text(hash, args->arguments[i]);
+    return code;
+}
 
 static void add_options(XXH3_state_t *hash, const struct run_options *options,
                         const struct chain *chain)
 {
-    for (size_t i = 0; i < options->job_word_count; i++) {
-        // Where commands run is not what they are; its name is another one every time.
-        if (options->job == &command_job && strcmp(options->job_words[i], directory_word) == 0)
-            i++;
-        else
-            add_text(hash, options->job_words[i]);
-    }
     for (size_t i = 0; i < chain->jobs.count; i++) {
         add_text(hash, chain->jobs.items[i].name);
         add_bytes(hash, chain->jobs.items[i].config);
@@ -118,9 +133,15 @@ static void add_options(XXH3_state_t *hash, const struct run_options *options,
     add_number(hash, options->compress);
     add_number(hash, options->reducers);
     add_number(hash, options->top);
-    add_number(hash, options->skip_bad.is_set);
+    add_number(hash, options->is_hadoop);
+    add_number(hash, options->is_lazy);
+    add_number(hash, options->hadoop.split_min);
+    add_number(hash, options->hadoop.block_bytes);
+    add_number(hash, options->hadoop.reducers);
+    add_number(hash, options->hadoop.has_cuts);
 }
 
+// Which records are left out is not an option's business: see output_set_left_out.
 weft_err identity_make(struct manifest *origin, const struct run_options *options,
                        const struct chain *chain, const struct inputs *inputs)
 {
@@ -128,8 +149,11 @@ weft_err identity_make(struct manifest *origin, const struct run_options *option
     if (!hash)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the identity of a job");
     XXH3_128bits_reset(hash);
+    add_text(hash, weft_version());  // a library may be newer than the program
     add_options(hash, options, chain);
-    weft_err code = add_code(hash, options);
+    weft_err code = add_job_words(hash, options);
+    if (code == WEFT_OK)
+        code = add_file(hash, "/proc/self/exe");
     const XXH128_hash_t sum = XXH3_128bits_digest(hash);
     XXH3_freeState(hash);
     snprintf(origin->identity, sizeof origin->identity, "%016" PRIx64 "%016" PRIx64, sum.high64,

@@ -409,7 +409,7 @@ static weft_err commit_directory(struct output *output)
     if (!err && output->drops_empty)
         err = drop_empty_parts(output, &manifest);
     if (!err && output->origin)
-        err = output_copy_origin(&manifest, output->origin);
+        err = output_copy_origin(&manifest, output);
     manifest_format(&text, &manifest);
     if (!err && text.has_failed)
         err = no_memory();

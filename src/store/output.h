@@ -67,10 +67,13 @@ MUST_CHECK weft_err output_work_aside(struct output *output);
 struct manifest;
 void output_set_origin(struct output *output, const struct manifest *origin);
 
+// The answer lacks records that were bad: whoever does not allow that must not take it for the whole one.
+void output_set_left_out(struct output *output);
+
 // What to do with a target that exists already: it is the finished answer of the same job over the same
 // inputs, whole and unchanged (*is_done), or it is refused by ALREADY_EXISTS with what differs; with `force`
-// it will be replaced. No target: *is_done is false.
-MUST_CHECK weft_err output_check_done(struct output *output, bool *is_done);
+// it will be replaced. One that lacks bad records is taken only if may_lack. No target: *is_done is false.
+MUST_CHECK weft_err output_check_done(struct output *output, bool may_lack, bool *is_done);
 
 // Removes what a run that was killed in its last moment has left in the finished target.
 void output_tidy_done(const struct output *output);

@@ -55,7 +55,33 @@ void output_set_origin(struct output *output, const struct manifest *origin)
     output->origin = origin;
 }
 
-weft_err output_check_done(struct output *output, bool *is_done)
+void output_set_left_out(struct output *output)
+{
+    output->has_left_out = true;
+}
+
+// An answer without its bad records has an identity of its own: the first digit is another one.
+static void mark_left_out(struct manifest *manifest)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *first = memchr(digits, manifest->identity[0], sizeof digits - 1);
+    if (first)
+        manifest->identity[0] = digits[(first - digits) ^ 8];
+}
+
+static bool is_of_origin(const struct output *output, struct manifest *found, bool may_lack,
+                         struct buf *why)
+{
+    if (output->origin && manifest_is_same(found, output->origin, why))
+        return true;
+    if (!output->origin || !may_lack)
+        return false;
+    why->size = 0;
+    mark_left_out(found);
+    return manifest_is_same(found, output->origin, why);
+}
+
+weft_err output_check_done(struct output *output, bool may_lack, bool *is_done)
 {
     *is_done = false;
     if (!output->has_target || output->force)
@@ -66,7 +92,7 @@ weft_err output_check_done(struct output *output, bool *is_done)
     if (manifest_verify(output->target, &found))
         buf_format(&why, "it is not a finished output, or was changed since: %s", err_text());
     else
-        *is_done = output->origin && manifest_is_same(&found, output->origin, &why);
+        *is_done = is_of_origin(output, &found, may_lack, &why);
     if (!*is_done)
         err = err_set(WEFT_ALREADY_EXISTS,
                       "%s exists already\n  %s\n  try: --force to replace it, or another name",
@@ -86,10 +112,13 @@ void output_keep_unfinished(struct output *output)
     output->keeps_unfinished = output->may_resume;
 }
 
-weft_err output_copy_origin(struct manifest *manifest, const struct manifest *origin)
+weft_err output_copy_origin(struct manifest *manifest, const struct output *output)
 {
+    const struct manifest *origin = output->origin;
     weft_err err = WEFT_OK;
     memcpy(manifest->identity, origin->identity, sizeof manifest->identity);
+    if (output->has_left_out)
+        mark_left_out(manifest);
     for (size_t i = 0; !err && i < origin->input_count; i++)
         err = manifest_add_input(manifest, origin->inputs[i].name, origin->inputs[i].bytes,
                                  origin->inputs[i].mtime_ns);

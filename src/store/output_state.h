@@ -23,6 +23,7 @@ struct output {
     bool has_target;  // the directory exists already: see output_check_done
     bool keeps_unfinished;
     const struct manifest *origin;
+    bool has_left_out;
     bool has_temporary;  // it was made
     char *shown;         // the target as the user gave it, for errors
     char *target;        // FILE, DIRECTORY: links followed, no slash at the end
@@ -45,7 +46,7 @@ struct output {
 MUST_CHECK weft_err output_name_unfinished(struct output *output);
 
 // What the answer was made by and from, into a manifest.
-MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct manifest *origin);
+MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct output *output);
 
 // Removes from a finished directory what only a run that goes on would need.
 void output_remove_work(const char *directory);
