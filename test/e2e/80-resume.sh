@@ -80,15 +80,15 @@ round() {
 }
 
 jobs=(sort wordcount grep order stages spill gzip slow)
-sort=(sort distinct more) wordcount=(wordcount words more) grep=(grep a words distinct)
-order=(./order distinct more) stages=(./stages words) spill=(sort --memory 32M --slots 2 distinct more)
-gzip=(sort --compress gzip words) slow=(./slow -u 100 numbers)
+declare -A words=([sort]="sort distinct more" [wordcount]="wordcount words more" [grep]="grep a words distinct"
+    [order]="./order distinct more" [stages]="./stages words" [spill]="sort --memory 32M --slots 2 distinct more"
+    [gzip]="sort --compress gzip words" [slow]="./slow -u 100 numbers")
 for job in "${jobs[@]}"; do
-    declare -n line=$job
+    read -ra line <<<"${words[$job]}"
     expect "$job.d" "${line[@]}"
 done
 for job in "${jobs[@]}"; do
-    declare -n line=$job
+    read -ra line <<<"${words[$job]}"
     : >"$dir/problems"
     for ((i = 0; i < (rounds + 7) / 8; i++)); do
         round "$job.d" "${line[@]}" >>"$dir/problems" 2>&1

@@ -28,7 +28,7 @@ for job in mines mines_block; do
     done
 done
 
-fail ./mines -o here in.segv
+fail ./mines -f here in.segv
 : >here
 printf 'boom segv\t1\n' >harmless
 gives "a record that does no harm any more: what it emits is printed" harmless weft replay "$id"
@@ -37,7 +37,7 @@ mkdir elsewhere
 cd elsewhere || exit 1
 gives "from another directory too" ../harmless weft replay "$id"
 cd .. || exit 1
-fail ./mines_block -o there in.segv && : >there
+fail ./mines_block -f there in.segv && : >there
 gives "of blocks just that record as well" harmless weft replay "$id"
 
 # ---- commands, compressed inputs, formats ---------------------------------------------------------------
@@ -56,22 +56,22 @@ says "with its standard error" 'no idea what to do'
 : >tolerant
 gives "or prints what it makes of the record" harmless weft replay "$id"
 gzip -k in.segv && rm -f here
-fail ./mines -o here in.segv.gz
+fail ./mines -f here in.segv.gz
 try weft replay "$id"
 check "a record of a compressed file crashes again" [ "$code" = 139 ]
 : >here
 gives "and is the right one" harmless weft replay "$id"
 printf '1,"a\nb"\nboom fail,"c\nd"\n2,e\n' >rows.csv && rm here
-fail --format csv ./mines -o here rows.csv
+fail --format csv ./mines -f here rows.csv
 : >here
 printf 'boom fail,"c\nd"\t1\n' >expected
 gives "a csv row is a whole row" expected weft replay "$id"
 rm here && mkdir 'a b' && cp in.segv $'a b/-x \xff'
-fail ./mines -o here -- $'a b/-x \xff'
+fail ./mines -f here -- $'a b/-x \xff'
 : >here
 gives "any file name can be replayed" harmless weft replay "$id"
 rm here && cp "$e2e/jobs/mines.c" .
-fail mines.c -o here in.segv
+fail mines.c -f here in.segv
 : >here
 gives "a C source as well" harmless weft replay "$id"
 
@@ -83,7 +83,7 @@ mkdir fake && cat >fake/gdb <<'END'
 END
 chmod +x fake/gdb
 rm -f here
-fail ./mines -o here in.segv
+fail ./mines -f here in.segv
 PATH=$PWD/fake:$PATH try weft replay --debug "$id"
 check "--debug starts gdb" [ -s gdb.called ]
 check "with the program" eval 'grep -qx -- --args gdb.called && grep -q "/mines$" gdb.called'

@@ -1,5 +1,5 @@
 // Counts lines; one that says `boom HOW` makes it fail that way: segv, abort, exit, kill, fail, loop, or
-// loud (it says something before it crashes). With -o NAME it is harmless once the file NAME is there. The
+// loud (it says something before it crashes). With -f NAME it is harmless once the file NAME is there. The
 // lines come one by one, in mines_block.c as blocks; -u makes it sleep so many microseconds at each.
 #include <weft/weft.h>
 
@@ -33,7 +33,7 @@ static void blow_up(weft_task *task, const char *how, size_t size)
 
 static void take_line(weft_task *task, weft_bytes line)
 {
-    const char *harmless = weft_option(weft_task_args(task), 'o', 0);
+    const char *harmless = weft_option(weft_task_args(task), 'f', 0);
     const char *pause = weft_option(weft_task_args(task), 'u', 0);
     if (pause)
         usleep((useconds_t)atoi(pause));
@@ -61,6 +61,6 @@ static void map(weft_task *task, weft_bytes block)
 int main(int argc, char **argv)
 {
     const weft_job job = {
-        .name = "mines", MAP, .combine = weft_sum, .reduce = weft_sum, .options = "o:u:"};
+        .name = "mines", MAP, .combine = weft_sum, .reduce = weft_sum, .options = "f:u:"};
     return weft_main(argc, argv, &job);
 }
