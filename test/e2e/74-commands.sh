@@ -130,11 +130,11 @@ if is_sanitized; then
     skip "a mapper that takes too much is stopped" "a sanitizer takes more"
 else
     fails_with "a mapper that takes too much is stopped" 5 'uses [0-9]+ MiB of memory' \
-        weft run --memory 200M --map 'python3 hoard.py' text
+        weft run --memory 200M --map 'python3 hoard.py' long
     fails_with "a reducer as well" 5 'uses [0-9]+ MiB of memory' \
-        weft run --memory 200M --map cat --reduce 'python3 hoard.py' text
+        weft run --memory 200M --map cat --reduce 'python3 hoard.py' long
     fails_with "and one behind a pipe" 5 'uses [0-9]+ MiB of memory' \
-        weft run --memory 200M --shell --map 'cat | python3 hoard.py' text
+        weft run --memory 200M --shell --map 'cat | python3 hoard.py' long
 fi
 
 # --- nothing is left
