@@ -1,19 +1,42 @@
 # Completion of weft for bash.
 # shellcheck shell=bash
 #
-# weft VERB; weft run [options] JOB [job options] INPUT...
+# weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB.
 
 _weft_run() {
     local current=$1 previous=$2
     local jobs="wordcount count sort grep index"
-    local options="--output --force --reducers --top --slots --memory --tmp --timeout --task-timeout
-        --max-attempts --quiet --verbose --json --no-color --help"
+    local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
+        --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
+        --output-format --compress --slots --memory --tmp --max-attempts --timeout --task-timeout
+        --record-timeout --skip-bad --bad-records --dry-run --quiet --verbose --json --no-color --help"
     case $previous in
+    --format)
+        mapfile -t COMPREPLY < <(
+            compgen -W "lines chunks files csv csv:header jsonl tfrecord fixed:" -- "$current"
+        )
+        return
+        ;;
+    --output-format)
+        mapfile -t COMPREPLY < <(compgen -W "text csv jsonl tfrecord" -- "$current")
+        return
+        ;;
+    --compress)
+        mapfile -t COMPREPLY < <(compgen -W "zstd gzip lz4" -- "$current")
+        return
+        ;;
+    --map | --combine | --reduce)
+        mapfile -t COMPREPLY < <(
+            compgen -c -- "$current"
+            compgen -f -- "$current"
+        )
+        return
+        ;;
     --tmp)
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    -o | --output)
+    -o | --output | --bad-records)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
@@ -21,11 +44,12 @@ _weft_run() {
         mapfile -t COMPREPLY < <(compgen -W "256M 512M 1G 2G 4G" -- "$current")
         return
         ;;
-    --timeout | --task-timeout)
+    --timeout | --task-timeout | --record-timeout)
         mapfile -t COMPREPLY < <(compgen -W "30s 1m 10m 1h" -- "$current")
         return
         ;;
-    --reducers | --top | --slots | --max-attempts) return ;;
+    --reducers | --top | --slots | --max-attempts | --skip-bad | --delimiter | --separator | \
+        --key-fields | --sort-fields | --partition-fields | --lines-per-task) return ;;
     esac
 
     # The first word that is neither an option nor the value of one is the job.
@@ -33,8 +57,14 @@ _weft_run() {
     for ((i = 2; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
+        --map | --combine | --reduce)
+            job=--map
+            break
+            ;;
         -o | --output | --reducers | --top | -n | --slots | --memory | --tmp | --timeout | \
-            --task-timeout | --max-attempts) ((i++)) ;;
+            --task-timeout | --record-timeout | --max-attempts | --skip-bad | --bad-records | \
+            --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
+            --sort-fields | --partition-fields | --lines-per-task) ((i++)) ;;
         -*) ;;
         *)
             job=$word
@@ -64,15 +94,36 @@ _weft_run() {
     fi
 }
 
+_weft_streaming() {
+    local current=$1
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(
+            compgen -W "-input -output -mapper -combiner -reducer -numReduceTasks -files -file -cmdenv -D
+                -partitioner -inputformat -lazyOutput -help" -- "$current"
+        )
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+}
+
 _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run streaming replay help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run ]]; then
         _weft_run "$current" "$previous"
+    elif [[ ${COMP_WORDS[1]} == streaming ]]; then
+        _weft_streaming "$current"
+    elif [[ ${COMP_WORDS[1]} == replay ]]; then
+        mapfile -t COMPREPLY < <(
+            cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
+                compgen -f -X '!*.json' -- "$current" | sed 's/\.json$//'
+        )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "run version" -- "$current")
+        mapfile -t COMPREPLY < <(
+            compgen -W "run streaming replay version wordcount count sort grep index" -- "$current"
+        )
     fi
 }
 

@@ -4,9 +4,11 @@ set -l jobs wordcount count sort grep index
 
 complete -c weft -f
 complete -c weft -n __fish_use_subcommand -a run -d 'Run a job, wait, print the answer'
+complete -c weft -n __fish_use_subcommand -a streaming -d 'Run a Hadoop Streaming job by its own options'
+complete -c weft -n __fish_use_subcommand -a replay -d 'Run just the record that a job failed on'
 complete -c weft -n __fish_use_subcommand -a help -d 'Explain a verb'
 complete -c weft -n __fish_use_subcommand -a version -d 'Print the version'
-complete -c weft -n '__fish_seen_subcommand_from help' -a 'run version'
+complete -c weft -n '__fish_seen_subcommand_from help' -a 'run streaming replay version'
 
 set -l no_job "$run; and not __fish_seen_subcommand_from $jobs"
 complete -c weft -n $no_job -a wordcount -d 'Count words'
@@ -16,16 +18,35 @@ complete -c weft -n $no_job -a grep -d 'Print matching lines'
 complete -c weft -n $no_job -a index -d 'For every word the files it occurs in'
 complete -c weft -n $run -F
 
+complete -c weft -n $run -l format -x -a 'lines chunks files csv csv:header jsonl tfrecord' -d 'How inputs are cut into records'
+complete -c weft -n $run -l delimiter -x -d 'Records end with this byte'
+complete -c weft -n $run -s 0 -l null -d 'Records end with a zero byte'
+complete -c weft -n $run -l lines-per-task -x -d 'Give every map task so many lines'
+complete -c weft -n $run -l map -r -F -d 'Map with a command'
+complete -c weft -n $run -l combine -r -F -d 'Combine with a command'
+complete -c weft -n $run -l reduce -r -F -d 'Reduce with a command'
+complete -c weft -n $run -l shell -d 'Run the commands by sh -c'
+complete -c weft -n $run -l keep -d 'Keep a command alive from task to task'
+complete -c weft -n $run -l separator -x -d 'Between the fields of a line'
+complete -c weft -n $run -l key-fields -x -d 'How many fields are the key'
+complete -c weft -n $run -l sort-fields -x -d 'Order of keys'
+complete -c weft -n $run -l partition-fields -x -d 'Fields that choose the part'
 complete -c weft -n $run -s o -l output -r -F -d 'Where the answer goes: FILE or DIR/'
 complete -c weft -n $run -l force -d 'Replace an existing output'
 complete -c weft -n $run -l reducers -x -d 'How many parts'
 complete -c weft -n $run -l top -x -d 'Only the N largest counts'
+complete -c weft -n $run -l output-format -x -a 'text csv jsonl tfrecord' -d 'Write records as'
+complete -c weft -n $run -l compress -x -a 'zstd gzip lz4' -d 'Compress the output'
 complete -c weft -n $run -s n -l slots -x -d 'How many tasks at a time'
 complete -c weft -n $run -l memory -x -a '256M 512M 1G 2G 4G' -d 'How much memory the run may take'
 complete -c weft -n $run -l tmp -x -a '(__fish_complete_directories)' -d 'Where to spill'
 complete -c weft -n $run -l timeout -x -a '30s 1m 10m 1h' -d 'Give up after this time'
 complete -c weft -n $run -l task-timeout -x -a '30s 1m 10m 1h' -d 'Stop an attempt after this time'
 complete -c weft -n $run -l max-attempts -x -d 'How often to try a task'
+complete -c weft -n $run -l record-timeout -x -a '30s 1m 10m 1h' -d 'Stop an attempt that stays at one record'
+complete -c weft -n $run -l skip-bad -x -a '1 10 0.1% 1%' -d 'Leave out so many bad records'
+complete -c weft -n $run -l bad-records -r -F -d 'Where to list them'
+complete -c weft -n $run -l dry-run -d 'Only print the plan'
 complete -c weft -n $run -s q -l quiet -d 'Only errors'
 complete -c weft -n $run -s v -l verbose -d 'A longer summary'
 complete -c weft -n $run -l json -d 'Progress and summary as JSON lines'
@@ -39,3 +60,14 @@ complete -c weft -n '__fish_seen_subcommand_from sort' -s r -d 'In reverse'
 complete -c weft -n '__fish_seen_subcommand_from sort' -s u -d 'One of equal lines'
 complete -c weft -n '__fish_seen_subcommand_from grep' -s c -d 'Only how many'
 complete -c weft -n '__fish_seen_subcommand_from grep' -s F -d 'A plain text'
+
+set -l streaming '__fish_seen_subcommand_from streaming'
+complete -c weft -n $streaming -F
+for option in input output mapper combiner reducer files file
+    complete -c weft -n $streaming -o $option -r -F
+end
+for option in numReduceTasks cmdenv D partitioner inputformat
+    complete -c weft -n $streaming -o $option -x
+end
+complete -c weft -n $streaming -o lazyOutput
+complete -c weft -n $streaming -o help
