@@ -310,6 +310,11 @@ typedef struct weft_options {
     uint32_t max_attempts;         // 0: 4
     bool show_progress;            // on standard error, as `weft run` does
     const char *const *arguments;  // NULL-terminated: the job's own options and arguments
+    const char *format;            // of the inputs' records, as --format; NULL: the job's
+    const char *output_format;     // "csv", "jsonl", "tfrecord"; NULL: text
+    const char *compress;          // "zstd", "gzip", "lz4"; NULL: not at all
+    uint64_t skip_bad;             // so many records that make the job fail may be left out
+    const char *bad_records;       // where they are listed; NULL: weft-bad-records.jsonl
 } weft_options;
 
 // First in main() of a program that submits jobs: in a worker's copy it runs the job and never

@@ -242,6 +242,22 @@ static weft_err copy_numbers(struct run_options *options, const weft_options *ap
     return WEFT_OK;
 }
 
+static weft_err copy_formats(struct run_options *options, const weft_options *api)
+{
+    weft_err err = WEFT_OK;
+    if (api->format)
+        err = options_set_text(&options->format, "format", api->format);
+    if (!err && api->bad_records)
+        err = options_set_text(&options->bad_records, "bad-records", api->bad_records);
+    if (!err && api->output_format &&
+        !record_output_find(api->output_format, &options->output_format))
+        err = err_set(WEFT_INVALID_ARGUMENT, "there is no output format %s", api->output_format);
+    if (!err && api->compress && !codec_find(api->compress, &options->compress))
+        err = err_set(WEFT_INVALID_ARGUMENT, "there is no compression %s", api->compress);
+    options->skip_bad = (struct skip_limit){.is_set = api->skip_bad > 0, .count = api->skip_bad};
+    return err;
+}
+
 weft_err options_from_api(struct run_options *options, const weft_job *job, const weft_options *api)
 {
     *options = (struct run_options){.job = job};
@@ -252,6 +268,8 @@ weft_err options_from_api(struct run_options *options, const weft_job *job, cons
         err = options_set_text(&options->output, "output", api->output);
     if (!err && api->tmp)
         err = options_set_text(&options->tmp, "tmp", api->tmp);
+    if (!err)
+        err = copy_formats(options, api);
     for (size_t i = 0; !err && api->inputs && api->inputs[i]; i++)
         err = push_word(&inputs, api->inputs[i]);
     options->inputs = inputs.items;

@@ -289,6 +289,17 @@ static void a_submitted_run_is_copied_and_checked(void **state)
     api = (weft_options){.slots = 100000};
     assert_int_equal(options_from_api(&options, &count_job, &api), WEFT_INVALID_ARGUMENT);
     options_fini(&options);
+    api = (weft_options){
+        .format = "csv", .output_format = "jsonl", .compress = "zstd", .skip_bad = 3};
+    assert_int_equal(options_from_api(&options, &count_job, &api), WEFT_OK);
+    assert_string_equal(options.format, "csv");
+    assert_int_equal(options.output_format, OUTPUT_JSONL);
+    assert_int_equal(options.compress, CODEC_ZSTD);
+    assert_true(options.skip_bad.is_set && options.skip_bad.count == 3);
+    options_fini(&options);
+    api = (weft_options){.compress = "rar"};
+    assert_int_equal(options_from_api(&options, &count_job, &api), WEFT_INVALID_ARGUMENT);
+    options_fini(&options);
 }
 
 static void defaults_come_from_the_machine(void **state)
