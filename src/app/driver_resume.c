@@ -322,6 +322,16 @@ static weft_err restore_pieces(struct driver *driver)
     return code;
 }
 
+// A task is taken over once: runs that were damaged when its output was made again may be sound now.
+static bool is_usable(const struct driver *driver, const struct run_index *index)
+{
+    bool is_new = index->range_count == driver->stages[0].range_count;
+    for (uint32_t i = 0; i < index->task_count; i++)
+        is_new = is_new && index->tasks[i] < driver->stages[0].map_count &&
+                 sched_task_state(driver->sched, 0, SCHED_MAP, index->tasks[i]) != SCHED_COMMITTED;
+    return is_new;
+}
+
 // Damaged ones are dropped: their tasks are done again.
 static void restore_runs(struct driver *driver)
 {
@@ -335,10 +345,9 @@ static void restore_runs(struct driver *driver)
         buf_format(&path, "%s/%s/%s", output_resume_place(driver->output), OUTPUT_RUNS, runs->name);
         const bool is_good =
             run_index_open(&index, buf_text(&path), runs->offset, identity, true) == WEFT_OK &&
-            index->range_count == driver->stages[0].range_count;
+            is_usable(driver, index);
         for (uint32_t t = 0; is_good && t < index->task_count; t++)
-            if (index->tasks[t] < driver->stages[0].map_count)
-                restore(driver, 0, SCHED_MAP, index->tasks[t]);
+            restore(driver, 0, SCHED_MAP, index->tasks[t]);
         run_index_close(index);
         buf_fini(&path);
         if (is_good)
