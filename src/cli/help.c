@@ -38,7 +38,8 @@ static void append_first_sentence(struct buf *buf, const char *usage)
     buf_append_text(buf, "\n");
 }
 
-static void format_run(struct buf *buf)
+// What a job can be, by example.
+static void format_run_examples(struct buf *buf)
 {
     buf_append_text(
         buf,
@@ -54,8 +55,13 @@ static void format_run(struct buf *buf)
         "\n"
         "Usage: weft run [options] JOB [job options] INPUT...\n"
         "       weft run --map CMD [--combine CMD] [--reduce CMD] [options] INPUT...\n"
-        "\n"
-        "JOB is one of\n");
+        "\n");
+}
+
+static void format_run(struct buf *buf)
+{
+    format_run_examples(buf);
+    buf_append_text(buf, "JOB is one of\n");
     for (const weft_job *const *job = builtin_jobs; *job; job++) {
         buf_format(buf, "  %-10s  ", (*job)->name);
         append_first_sentence(buf, (*job)->usage);
