@@ -155,8 +155,8 @@ find "$dir/tmp" -mindepth 1 -delete
 halfway() { # NAME WORD...
     local name=$1
     shift
-    corral -s 9 -a 700 -e 4000 -l "$left" -- "$WEFT" run -q "$@" --output "$name/"
-    : >"$left"
+    kill_when "has_done .$name.weft-unfinished" "$WEFT" run -q "$@" --output "$name/"
+    find "$dir/tmp" -mindepth 1 -delete
 }
 seq -f '%01024g' 6000 >lines
 rm -rf out .out.weft-* && halfway out ./slow -u 200 lines

@@ -13,30 +13,12 @@ unfinished=.out.weft-unfinished
 # Two templates: one stopped while it maps (files of runs), one while it reduces or maps to the end (parts).
 seq -f '%01024g' 6000 >lines
 check "a job with a reducer, undisturbed" answer ./slow lines -o runs.expected/
-# kill_when CONDITION COMMAND...: kill -9 as soon as it is so.
-kill_when() {
-    local condition=$1 pid
-    shift
-    "$@" 2>/dev/null &
-    pid=$!
-    until eval "$condition" || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-    kill -9 $pid 2>/dev/null
-    wait $pid 2>/dev/null
-}
-notes() { grep -aqs "$1" $unfinished/.weft-journal/journal-000001; }
 rm -rf $unfinished out
-kill_when 'notes map-0-.-0' env SLOW_US=300 "$WEFT" run -q ./slow lines -o out/
+kill_when 'has_done $unfinished map-0-.-0' env SLOW_US=300 "$WEFT" run -q ./slow lines -o out/
 cp -a $unfinished runs
 printf 'cat\nsleep ${PAUSE:-0}\n' >script.sh
 rm -rf $unfinished out
-begun=0
-grown() { # the journal is more than its header and its first record
-    local size
-    size=$(stat -c %s $unfinished/.weft-journal/journal-000001 2>/dev/null || echo 0)
-    [ "$size" -gt 64 ] && [ $begun = 0 ] && begun=$size
-    [ "$size" -gt 64 ] && [ "$size" -gt $begun ]
-}
-kill_when grown \
+kill_when 'has_done $unfinished' \
     env PAUSE=0.4 "$WEFT" run -q --reducers 2 --map 'sh script.sh' lines -o out/
 cp -a $unfinished parts
 : >"$left"
@@ -197,11 +179,11 @@ check "and gives the right answer" is_right runs
 
 # Runs that were found damaged and are sound again later must not count twice: their tasks were done again.
 rm -rf out $unfinished
-kill_when 'notes map-0-0-0' env SLOW_US=200 "$WEFT" run -q --slots 1 ./slow lines -o out/
+kill_when 'has_done $unfinished map-0-0-0' env SLOW_US=200 "$WEFT" run -q --slots 1 ./slow lines -o out/
 first=$unfinished/.weft-runs/map-0-0-0
 cp -a $first sound
 flip $first 100 >/dev/null
-kill_when 'notes map-0-0-1' env SLOW_US=200 "$WEFT" run -q --slots 1 ./slow lines -o out/
+kill_when 'has_done $unfinished map-0-0-1' env SLOW_US=200 "$WEFT" run -q --slots 1 ./slow lines -o out/
 cp -a sound $first
 check "there are two files of runs" [ "$(find $unfinished/.weft-runs -type f | wc -l)" = 2 ]
 try run_again runs

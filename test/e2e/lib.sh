@@ -98,6 +98,29 @@ compile() {
         -Wl,-rpath,"$library" 2>"$dir/compile" || { note <"$dir/compile" && return 1; }
 }
 
+# kill_when CONDITION COMMAND...: kill -9 as soon as it is so.
+kill_when() {
+    local condition=$1 pid
+    shift
+    "$@" 2>/dev/null &
+    pid=$!
+    until eval "$condition" || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+}
+
+# has_done UNFINISHED [NAME]: whether the journal in that directory tells of something done (in a file of
+# that name), beyond its header and its first record.
+has_done() {
+    local file=$1/.weft-journal/journal-000001 first
+    if [ $# = 2 ]; then
+        grep -aqs "$2" "$file"
+        return
+    fi
+    first=$(od -An -tu4 -j64 -N4 "$file" 2>/dev/null) # bytes of the first record
+    [ -n "$first" ] && [ "$(stat -c %s "$file")" -gt $((64 + 20 + first)) ]
+}
+
 is_root() { [ "$(id -u)" = 0 ]; }
 is_long() { [ "${WEFT_LONG:-0}" = 1 ]; }
 
