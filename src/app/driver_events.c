@@ -79,8 +79,13 @@ static void take_failure(struct driver *driver, const struct sched_action *actio
     if (charges > 1)
         snprintf(tries, sizeof tries, " (attempt %u of %u)", charges,
                  driver->options->max_attempts);
-    // A sentence of several lines has its own advice behind the first.
+    // A sentence of several lines has its own advice behind the first; what the first one announces stays
+    // in front of it.
     const char *rest = strchr(driver->why, '\n');
+    if (rest && rest > driver->why && rest[-1] == ':') {
+        const char *announcement = memrchr(driver->why, ';', (size_t)(rest - driver->why));
+        rest = announcement ? announcement : rest;
+    }
     const int first = rest ? (int)(rest - driver->why) : (int)strlen(driver->why);
     snprintf(driver->error, sizeof driver->error, "%.*s%s%s%s%s", first, driver->why, tries,
              rest ? rest : "", driver->next[0] ? "\n  try: " : "", driver->next);

@@ -422,6 +422,19 @@ static void condemn_unfound(struct driver *driver)
     condemn(driver);
 }
 
+// The beginning says who failed and how, the end of what it said why.
+static void keep_reason(struct driver_probe *probe)
+{
+    enum { END_BYTES = 120 };
+    char *reason = probe->found.reason;
+    const size_t size = sizeof probe->found.reason, length = strlen(probe->how);
+    if (length < size)
+        memcpy(reason, probe->how, length + 1);
+    else
+        snprintf(reason, size, "%.*s ... %s", (int)(size - END_BYTES - 6), probe->how,
+                 probe->how + length - END_BYTES);
+}
+
 void driver_conclude_probe(struct driver *driver, bool is_found)
 {
     struct driver_probe *probe = &driver->probe;
@@ -429,7 +442,7 @@ void driver_conclude_probe(struct driver *driver, bool is_found)
     if (!is_found) {
         condemn_unfound(driver);
     } else if (driver_may_skip(driver)) {
-        snprintf(probe->found.reason, sizeof probe->found.reason, "%.250s", probe->how);
+        keep_reason(probe);
         weft_err code = driver_add_bad(driver, &probe->found);
         if (code == WEFT_OK)
             code = driver_resume_note_bad(driver, &probe->found);

@@ -246,7 +246,8 @@ static void submit_output(struct bench *bench, const Weft__TaskRun *run)
 // A failure in map says at which record it happened, unless its sentence names the file already.
 static void add_place(struct slot *slot)
 {
-    if (!slot->input_name || strstr(slot->error, slot->input_name))
+    // Whoever works behind our back, and tells at the end, is not at the record that was read last.
+    if (!slot->input_name || slot->stage->job.end || strstr(slot->error, slot->input_name))
         return;
     char text[ERR_TEXT_BYTES_MAX];
     snprintf(text, sizeof text, "%.800s (at byte %llu of %.160s)", slot->error,

@@ -97,7 +97,8 @@ static weft_err run_program(const struct run_options *options)
         err = compile_source(&(struct compile_spec){.source = options->job_word, .messages = -1},
                              &program);
     if (err == WEFT_NOT_FOUND)
-        err = err_set(WEFT_INVALID_ARGUMENT, "%s is not a program that can be run\n  try: chmod +x",
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "%s is not a program that can be run\n  try: chmod +x %s", options->job_word,
                       options->job_word);
     if (!err)
         err = compile_check_program(program, options->job_word);

@@ -183,16 +183,35 @@ weft_err command_pump_write(struct command_pump *pump, weft_bytes data, bool is_
     return code;
 }
 
+// A command that does not know what the marker means waits for more, and we for it.
+static weft_err wait_answer(struct command_pump *pump, uint64_t since_ns, unsigned *ready)
+{
+    const unsigned wanted = CHILD_OUT | CHILD_ERR | CHILD_END;
+    while (!(*ready = child_wait_ready(&pump->child, wanted, WATCH_EVERY_MS))) {
+        if (pump->watch && !pump->watch(pump->owner, pump->child.pid))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "a command takes too much memory");
+        if (clock_now_ns() - since_ns > COMMAND_KEEP_PATIENCE_NS)
+            return err_set(
+                WEFT_DEADLINE_EXCEEDED,
+                "a kept command has not answered the end of a task for a minute\n  it must "
+                "print the line \\x1e that it reads, and flush; else it cannot be kept\n"
+                "  try: without --keep");
+    }
+    return WEFT_OK;
+}
+
 weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
 {
     bool is_closed, has_more = true;
+    uint64_t heard_ns = clock_now_ns();
     pump->looks_for_marker = true;
     pump->has_marker = false;
     weft_err code = command_pump_write(
         pump, (weft_bytes){COMMAND_MARKER, sizeof COMMAND_MARKER - 1}, false, &is_closed);
     while (!code && !pump->has_marker && pump->child.out >= 0) {
         unsigned ready;
-        code = wait_ready(pump, CHILD_OUT | CHILD_ERR | CHILD_END, &ready);
+        code = wait_answer(pump, heard_ns, &ready);
+        heard_ns = clock_now_ns();
         if (!code)
             code = drain(pump, ready);
         if (code || ready == CHILD_END)

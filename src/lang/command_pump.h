@@ -11,6 +11,7 @@
 
 // Behind the records of each task a kept command gets a line of this one byte, and answers with it.
 #define COMMAND_MARKER "\x1e\n"
+#define COMMAND_KEEP_PATIENCE_NS (UINT64_C(60) * 1000000000)  // for its answer, without any output
 
 // Takes whole lines, each with its end: an end that the last line of the output lacks is added.
 typedef void command_lines_fn(void *owner, weft_bytes lines);

@@ -160,6 +160,9 @@ static void append_hints(const struct command_runner *runner, enum command_role 
         buf_format(to, "; the end of its standard error:\n%s", buf_text(&tail));
     } else {
         buf_append_text(to, "; it said nothing on standard error");
+        if (strstr(runner->config.steps[role].line, "grep"))
+            buf_append_text(to,
+                            " (a grep that finds nothing ends so: --shell and 'grep ... || true')");
     }
     buf_fini(&tail);
 }
@@ -172,8 +175,8 @@ static weft_err refuse_exit(const struct command_runner *runner, enum command_ro
     process_describe_exit(exit, how, sizeof how);
     append_command(runner, role, &text);
     buf_format(&text, " %s%s%s", exit->was_signalled ? "was " : "", how, more);
-    if (role != COMMAND_ROLE_REDUCE && runner->facts.input_name)
-        buf_format(&text, " on %.200s", runner->facts.input_name);
+    if (role != COMMAND_ROLE_REDUCE && runner->input_name)
+        buf_format(&text, " on %.200s", runner->input_name);
     append_hints(runner, role, &text);
     const weft_err code = err_set(WEFT_ABORTED, "%s", buf_text(&text));
     buf_fini(&text);
@@ -256,6 +259,12 @@ static void finish_process(struct command_runner *runner, enum command_role role
     command_runner_fail(runner, code);
 }
 
+// A reducer has a part, and no other task to be kept for.
+static bool is_kept_role(const struct command_runner *runner, enum command_role role)
+{
+    return runner->config.is_kept && role == COMMAND_ROLE_MAP;
+}
+
 bool command_runner_start(struct command_runner *runner, enum command_role role)
 {
     const bool is_map = role == COMMAND_ROLE_MAP && runner->facts.input_name;
@@ -263,7 +272,7 @@ bool command_runner_start(struct command_runner *runner, enum command_role role)
     const bool is_other_input = runner->has_started && input != runner->input_index;
     if (runner->failure)
         return false;
-    if (runner->has_started && (!is_other_input || runner->config.is_kept))
+    if (runner->has_started && (!is_other_input || is_kept_role(runner, role)))
         return true;
     if (is_other_input) {
         finish_process(runner, role, &runner->pump);
@@ -271,6 +280,7 @@ bool command_runner_start(struct command_runner *runner, enum command_role role)
     }
     runner->has_started = true;
     runner->input_index = input;
+    runner->input_name = is_map ? weft_input_name(runner->task) : NULL;
     if (!runner->pump.is_running && !runner->failure) {
         command_runner_fail(runner, start_process(runner, role, &runner->pump));
         runner->role = role;
@@ -343,7 +353,7 @@ static void end_kept(struct command_runner *runner)
 
 weft_err command_runner_end(struct command_runner *runner)
 {
-    if (!runner->failure && runner->pump.is_running && runner->config.is_kept)
+    if (!runner->failure && runner->pump.is_running && is_kept_role(runner, runner->role))
         end_kept(runner);
     else
         finish_process(runner, runner->role, &runner->pump);

@@ -26,10 +26,11 @@ struct command_runner {
     // the attempt
     weft_task *task;
     struct task_facts facts;
-    bool has_started;      // a process ran, or runs, for it
-    bool drops_output;     // of a reducer without input
-    uint32_t input_index;  // of the file that the process was started for
-    weft_err failure;      // to be told at the end of the attempt, with its sentence
+    bool has_started;        // a process ran, or runs, for it
+    bool drops_output;       // of a reducer without input
+    uint32_t input_index;    // of the file that the process was started for
+    const char *input_name;  // likewise; NULL: for none
+    weft_err failure;        // to be told at the end of the attempt, with its sentence
     struct buf failure_text;
 
     // the process of `pump`, when it is kept

@@ -12,6 +12,7 @@ struct packing {
     VEC(size_t) first_pieces;
     VEC(uint64_t) first_bytes;
     uint64_t weight;  // of the task that is still open
+    uint64_t piece_bytes_min;
 };
 
 static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, uint32_t count,
@@ -32,9 +33,9 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-static uint64_t piece_weight(uint64_t bytes)
+static uint64_t piece_weight(uint64_t bytes, uint64_t least)
 {
-    return bytes < PLAN_PIECE_BYTES_MIN ? PLAN_PIECE_BYTES_MIN : bytes;
+    return bytes < least ? least : bytes;
 }
 
 static weft_err no_memory(void)
@@ -64,7 +65,8 @@ weft_err plan_init(struct plan *plan, const struct plan_input *inputs, uint32_t 
         return code;
     count_parts(plan, options->reducers);
 
-    struct packing packing = {0};
+    struct packing packing = {.piece_bytes_min = options->is_dear ? PLAN_PIECE_BYTES_MIN_DEAR
+                                                                  : PLAN_PIECE_BYTES_MIN};
     uint64_t offset = 0;
     for (uint32_t input = 0; input < input_count && !code; input++) {
         code = (options->has_cuts ? cut_as_told : cut_input)(&packing, plan, input, &inputs[input],
@@ -103,7 +105,7 @@ static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, ui
             return err_set(WEFT_RESOURCE_EXHAUSTED, "more than %" PRIu64 " TiB of input",
                            bytes_max >> 40);
         plan->total_bytes += inputs[input].size;
-        weight += piece_weight(inputs[input].size);
+        weight += piece_weight(inputs[input].size, PLAN_PIECE_BYTES_MIN);
     }
     const uint64_t wanted =
         clamp(weight / splits_wanted, PLAN_SPLIT_BYTES_MIN, PLAN_SPLIT_BYTES_MAX);
@@ -115,7 +117,7 @@ static weft_err sum_sizes(struct plan *plan, const struct plan_input *inputs, ui
 static weft_err put_piece(struct packing *packing, const struct plan *plan, struct plan_piece piece,
                           uint64_t offset)
 {
-    const uint64_t weight = piece_weight(piece.end - piece.begin);
+    const uint64_t weight = piece_weight(piece.end - piece.begin, packing->piece_bytes_min);
     if (packing->pieces.count == 0 || packing->weight + weight > plan->split_bytes) {
         if (packing->first_pieces.count == PLAN_MAPS_MAX)
             return err_set(WEFT_RESOURCE_EXHAUSTED, "more than %d map tasks", PLAN_MAPS_MAX);

@@ -20,6 +20,7 @@ enum {
     // Opening a file costs about as much as reading this much; a piece never counts for less. So a
     // task has at most 64 MiB / 16 KiB = 4,096 pieces, and its frame is under 128 KiB.
     PLAN_PIECE_BYTES_MIN = 16 << 10,
+    PLAN_PIECE_BYTES_MIN_DEAR = 256 << 10,  // each is a process of its own: four are a task
 
     PLAN_PART_BYTES = 32 << 20,
     PLAN_PARTS_DEFAULT_MAX = 256,
