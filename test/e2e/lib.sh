@@ -102,7 +102,7 @@ compile() {
 kill_when() {
     local condition=$1 pid
     shift
-    "$@" 2>/dev/null &
+    "$@" &
     pid=$!
     until eval "$condition" || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
     kill -9 $pid 2>/dev/null
