@@ -118,7 +118,7 @@ has_done() {
         return
     fi
     first=$(od -An -tu4 -j64 -N4 "$file" 2>/dev/null) # bytes of the first record
-    [ -n "$first" ] && [ "$(stat -c %s "$file")" -gt $((64 + 20 + first)) ]
+    [ -n "$first" ] && [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt $((64 + 20 + first)) ]
 }
 
 is_root() { [ "$(id -u)" = 0 ]; }
