@@ -32,11 +32,6 @@ weft_err options_choose_format(const struct run_options *options, const weft_job
     weft_err code = record_format_parse(text, format);
     if (code == WEFT_OK)
         code = set_delimiter(options, format);
-    if (code == WEFT_OK && options->record_timeout_ms && !job->map)
-        code = err_set(WEFT_INVALID_ARGUMENT,
-                       "--record-timeout needs a job that takes records one by one, and %s takes "
-                       "blocks of them\n  try: --task-timeout",
-                       job->name);
     if (code == WEFT_OK && job->map_block && format->kind == RECORD_TFRECORD)
         code = err_set(WEFT_INVALID_ARGUMENT,
                        "%s takes blocks of text, and %s has none\n  try: a job with map per record",
