@@ -12,12 +12,13 @@ counted() { sed 's/$/\t1/' | sort; } # of lines that differ
 # ---- what is said -------------------------------------------------------------------------------------
 
 declare -A reason=([segv]='segmentation fault' [abort]='aborted' [exit]='code 7' [kill]='signal 9'
-    [fail]='it said fail' [loop]='longer than --record-timeout' [loud]='segmentation fault')
+    [fail]='it said fail' [loop]='longer than --(record|task)-timeout' [loud]='segmentation fault')
+declare -A limit=([mines]=--record-timeout=150ms [mines_block]=--task-timeout=300ms) # of blocks no record is seen
 for how in segv abort exit kill fail loop loud; do
     { seq 3000 && echo "boom $how" && seq 3001 5000; } >"in.$how"
     for job in mines mines_block; do
         fails_with "$job, $how: the record is shown" '1|6' 'at offset 13893: "boom '$how'" \([0-9]+ bytes\)' \
-            weft run -q --record-timeout 150ms ./$job "in.$how"
+            weft run -q --max-attempts 2 "${limit[$job]}" ./$job "in.$how"
         says "with its file" "one record of in.$how"
         says "how it failed" "${reason[$how]}"
         says "and how to see it again" 'weft replay [0-9a-f]{8}'
@@ -25,7 +26,7 @@ for how in segv abort exit kill fail loop loud; do
 done
 says "what the job said on standard error is there" 'last word on stderr'
 fails_with "--task-timeout finds an endless loop as well" 6 'at offset 13893: "boom loop"' \
-    weft run -q --task-timeout 300ms --max-attempts 2 ./mines in.loop
+    weft run -q --task-timeout 200ms --max-attempts 1 ./mines in.loop
 { seq 9 && printf 'boom fail\001\t"\\\377 %0300d\n' 7; } >odd
 fails_with "a record is shown escaped and cut" 1 'at offset 18: "boom fail.x01.*\.\.\." \(315 bytes\)' \
     weft run -q ./mines odd
@@ -78,15 +79,15 @@ leaves_out() {
     shift 3
     rm -f weft-bad-records.jsonl
     grep -v boom "$file" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print $0 "\t" n }' | sort >expected
-    gives "$sentence" expected weft run -q --record-timeout 200ms --skip-bad "$expected_count" "$@" "$file"
+    gives "$sentence" expected weft run -q --skip-bad "$expected_count" "$@" "$file"
     grep -b boom "$file" | sed 's/:.*//' >"$dir/offsets"
     sed 's/.*"offset":\([0-9]*\).*/\1/' weft-bad-records.jsonl >"$dir/actual"
     same "and lists their offsets in order" "$dir/offsets" "$dir/actual"
     check "their file and their bytes" eval '[ "$(grep -c "\"file\":\"$file\".*\"record\":\"boom " weft-bad-records.jsonl)" = "$expected_count" ]'
 }
 for how in segv exit fail loop; do
-    leaves_out "one that does $how is left out" 1 in.$how ./mines
-    leaves_out "of blocks too" 1 in.$how ./mines_block
+    leaves_out "one that does $how is left out" 1 in.$how --max-attempts 2 "${limit[mines]}" ./mines
+    leaves_out "of blocks too" 1 in.$how --max-attempts 2 "${limit[mines_block]}" ./mines_block
 done
 { echo "boom segv" && seq 2000 && echo "boom fail" && echo "boom exit" && seq 2001 3000 && echo "boom abort"; } >several
 leaves_out "several of one task, the first and the last record too" 4 several ./mines
@@ -142,6 +143,12 @@ fails_with "a csv row with a line break in quotes is shown as a whole" 1 'at off
     weft run -q --format csv ./mines rows.csv
 try weft run -q --skip-bad 1 --format csv ./mines rows.csv
 check "and left out as a whole" eval '[ "$code" = 0 ] && ! grep -q boom "$out" && [ "$(grep -c "^lines, 600" "$out")" = 1 ]'
+seq 3 | weft run -q --output-format tfrecord --map cat - >records && flip=$(printf '\377')
+printf %s "$flip" | dd of=records bs=1 seek=30 conv=notrunc status=none
+fails_with "a tfrecord with a wrong checksum fails" 1 'record at offset 17: the checksum' weft run -q --format tfrecord ./mines records
+printf '1\t1\n3\t1\n' >expected
+gives "and can be left out" expected weft run -q --format tfrecord --skip-bad 1 ./mines records
+check "and is listed" grep -q '"offset":17,.*checksum' weft-bad-records.jsonl
 mkdir folder && cp in.segv folder/a && cp good folder/b && cp in.fail folder/c
 try weft run -q --skip-bad 2 ./mines folder
 check "of several files" eval '[ "$code" = 0 ] && ! grep -q boom "$out"'

@@ -92,6 +92,16 @@ cp script.kept script.sh
 try weft run --json --map 'sh script.sh' lines -o out/
 check "with the old one it goes on" eval '[ "$code" = 0 ] && [ "$(jsonlines -g resumed_tasks <"$err")" -gt 0 ]'
 check "with the right answer" eval 'cat out/part-* | cmp - lines'
+mkdir elsewhere && printf 'cat\nsleep ${PAUSE:-0}\n' >elsewhere/shipped.sh
+streaming=("$WEFT" streaming -D mapreduce.job.reduces=0 -D fs.local.block.size=1048576 # 6 tasks
+    -files elsewhere/shipped.sh -mapper 'sh shipped.sh' -input lines -output out --json)
+rm -rf out && kill_when "has_done $unfinished" env PAUSE=0.4 "${streaming[@]}" 2>"$err"
+check "weft streaming was killed halfway" [ -d "$unfinished" ]
+sleep 0.2 && find "$dir/tmp" -mindepth 1 -delete
+try "${streaming[@]}"
+check "and goes on, though its files are shipped to another place" eval '[ "$code" = 0 ] && [ "$(jsonlines -g resumed_tasks <"$err")" -gt 0 ]'
+mv out out.kept
+check "with the right answer" eval '"${streaming[@]}" 2>"$err" && diff -r out out.kept'
 mkdir bin && printf '#!/bin/sh\ncat\nsleep 0.2\n' >bin/slowly && chmod +x bin/slowly
 PATH=$PWD/bin:$PATH
 rm -rf out && halfway run -q --map slowly lines -o out/
