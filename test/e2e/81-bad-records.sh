@@ -98,8 +98,8 @@ leaves_out "the last one without a line end" 1 unended ./mines
 awk -v seed=$RANDOM 'BEGIN { srand(seed); for (i = 0; i < 40000; i++) {
     if (i == 0 || i == 39999 || i % 4001 == 7) print (i % 2 ? "boom segv" : "boom fail"); else printf "%0100d\n", i } }' >many
 bad_count=$(grep -c boom many)
-leaves_out "many of several tasks and of the sample ($bad_count)" "$bad_count" many ./mines
-leaves_out "of blocks too" "$bad_count" many --slots 1 ./mines_block
+leaves_out "many of several tasks and of the sample ($bad_count)" "$bad_count" many --reducers 4 ./mines
+leaves_out "of blocks too" "$bad_count" many --reducers 4 --slots 1 ./mines_block
 try weft run --skip-bad 4 ./mines several
 says "the summary counts them" '4 bad records'
 try weft run --json --skip-bad 4 ./mines several
@@ -156,9 +156,20 @@ check "each is named" eval 'grep -q "folder/a.*segmentation" weft-bad-records.js
 fails_with "of standard input as well" 1 'at offset 13893: "boom segv"' weft run -q ./mines - <in.segv
 check_not "which cannot be replayed" grep -q 'weft replay' "$err"
 
+# Stopped while it looks for the record, by the user or by kill -9: the tries go too.
+for signal in 2 9; do
+    corral -s $signal -a 700 -e 4000 -l "$left" -- "$WEFT" run -q --task-timeout 300ms --max-attempts 1 ./mines_block in.loop 2>"$err"
+    check "signal $signal ends the search" [ $? = $((128 + signal)) ]
+done
+check "and nobody stays behind" [ ! -s "$left" ]
+
 # ---- memory -----------------------------------------------------------------------------------------------
 
 seq 3000 >plenty
+if is_sanitized; then
+    skip "leaks are stopped" "a sanitizer's memory is not the job's"
+    finish
+fi
 fails_with "a mapper that leaks is stopped at its budget" '1|5' 'memory' weft run -q --memory 64M ./stuffed -m plenty
 says "and told how much it was" '--memory|leak|budget|[0-9] ?[MG]B'
 fails_with "a reducer likewise" '1|5' 'memory' weft run -q --memory 64M ./stuffed -r plenty
