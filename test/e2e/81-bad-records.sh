@@ -13,7 +13,7 @@ counted() { sed 's/$/\t1/' | sort; } # of lines that differ
 
 declare -A reason=([segv]='segmentation fault' [abort]='aborted' [exit]='code 7' [kill]='signal 9'
     [fail]='it said fail' [loop]='longer than --(record|task)-timeout' [loud]='segmentation fault')
-declare -A limit=([mines]=--record-timeout=150ms [mines_block]=--task-timeout=300ms) # of blocks no record is seen
+declare -A limit=([mines]=--record-timeout=150ms [mines_block]=--task-timeout=300ms)
 for how in segv abort exit kill fail loop loud; do
     { seq 3000 && echo "boom $how" && seq 3001 5000; } >"in.$how"
     for job in mines mines_block; do
