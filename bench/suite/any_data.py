@@ -6,7 +6,7 @@ from .groups import weft_file_row, weft_row
 from .measure import Group, Row
 from .report import faster, within
 
-PYTHON_MB = max(1, place.MB // 16)
+PYTHON_MB = max(1, place.MB // 64)
 JOBS = place.BENCH / "jobs"
 
 
