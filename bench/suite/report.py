@@ -70,7 +70,7 @@ def target_lines(group, results):
     for needs, judge, text in group.targets:
         missing = [name for name in needs if name not in by_name]
         cells = (text, "not measured", f"no {missing[0]}") if missing else judge(by_name)
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return lines if group.targets else []
 
 
@@ -90,7 +90,7 @@ def row_line(group, result, base):
     spread = f"{seconds(result.wall(), unit)} [{seconds(min(walls), unit)}.." \
              f"{seconds(max(walls), unit)}] {unit}"
     ratio = f"{number(result.wall() / base)}" if base else "-"
-    cells = [result.row.name, number(size / MB / result.wall()) if size else "-", spread,
+    cells = [result.row.name.replace("|", "\\|"), number(size / MB / result.wall()) if size else "-", spread,
              str(len(walls)), ratio, seconds(result.cpu(), unit) + f" {unit}",
              f"{result.memory_mib():.0f}" if result.wall() > 0.02 else "-",
              f"{result.foreign():.0%}" if result.wall() > 0.1 else "-"]
