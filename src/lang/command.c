@@ -78,6 +78,23 @@ void command_take_output(void *owner, weft_bytes lines)
     check_memory(runner, &runner->output);
 }
 
+// Output that goes out as it is need not be looked at, and is read to where it is written from.
+char *command_find_room(void *owner, size_t *size)
+{
+    struct command_runner *runner = owner;
+    const bool is_output = runner->facts.is_reducing || runner->facts.is_map_only;
+    if (!is_output || runner->config.is_hadoop || runner->drops_output || runner->facts.is_sample ||
+        runner->facts.is_probe)
+        return NULL;
+    return task_output_room(runner->task, size);
+}
+
+void command_fill_room(void *owner, weft_bytes filled)
+{
+    struct command_runner *runner = owner;
+    task_output_add(runner->task, filled.size, words_count_lines(filled.data, filled.size));
+}
+
 // The bytes of a combiner's lines are in its pump's buffer, so that those of the mapper stay.
 void command_take_combined(void *owner, weft_bytes lines)
 {

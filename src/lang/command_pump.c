@@ -9,6 +9,7 @@
 
 enum {
     BUFFER_BYTES = 1 << 20,
+    ROOM_BYTES_MIN = 64 << 10,
     ERROR_BYTES = 16 << 10,
     REST_READS_MAX = 128,
     WATCH_EVERY_MS = 50,
@@ -39,7 +40,7 @@ weft_err command_pump_start(struct command_pump *pump, struct nursery *nursery,
         pump->capacity = BUFFER_BYTES;
     }
     pump->size = 0;
-    pump->looks_for_marker = pump->has_marker = false;
+    pump->looks_for_marker = pump->has_marker = pump->is_line_open = false;
     const weft_err code = nursery_start(nursery, spec, &pump->child);
     pump->is_running = code == WEFT_OK;
     return code;
@@ -104,12 +105,36 @@ static weft_err make_room(struct command_pump *pump)
     return WEFT_OK;
 }
 
+// Straight to where it belongs. *is_done false: there is no such place now.
+static weft_err read_direct(struct command_pump *pump, bool *is_done, bool *has_more)
+{
+    size_t size = ROOM_BYTES_MIN, got = 0;
+    bool has_ended;
+    char *room = pump->room && pump->size == 0 && !pump->looks_for_marker
+                     ? pump->room(pump->owner, &size)
+                     : NULL;
+    *is_done = room;
+    if (!room)
+        return WEFT_OK;
+    const weft_err code = child_read(&pump->child, CHILD_OUT, room,
+                                     size < BUFFER_BYTES ? size : BUFFER_BYTES, &got, &has_ended);
+    *has_more = !code && got > 0;
+    if (*has_more) {
+        pump->is_line_open = room[got - 1] != '\n';
+        pump->fill(pump->owner, (weft_bytes){room, got});
+    }
+    return code;
+}
+
 // *has_more: there was something, and there may be more.
 static weft_err read_output(struct command_pump *pump, bool *has_more)
 {
     size_t got;
-    bool has_ended;
-    weft_err code = make_room(pump);
+    bool has_ended, is_done;
+    weft_err code = read_direct(pump, &is_done, has_more);
+    if (code || is_done)
+        return code;
+    code = make_room(pump);
     // One byte is left for the end of a last line.
     if (!code)
         code = child_read(&pump->child, CHILD_OUT, pump->buffer + pump->size,
@@ -252,10 +277,11 @@ weft_err command_pump_finish(struct command_pump *pump, struct process_exit *exi
     }
     if (!code)
         code = drain_rest(pump);
-    if (!code && pump->size > 0) {
+    if (!code && (pump->size > 0 || pump->is_line_open)) {
         pump->buffer[pump->size++] = '\n';
         hand_on(pump, pump->size);
     }
+    pump->is_line_open = false;
     if (!code)
         child_wait(&pump->child, -1, exit);
     command_stderr_end(pump->err);

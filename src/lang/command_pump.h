@@ -16,6 +16,11 @@
 // Takes whole lines, each with its end: an end that the last line of the output lacks is added.
 typedef void command_lines_fn(void *owner, weft_bytes lines);
 
+// Where output may be read to without being looked at: room for at least *size bytes, set to what there is, or
+// NULL; and how much of it was filled.
+typedef char *command_room_fn(void *owner, size_t *size);
+typedef void command_fill_fn(void *owner, weft_bytes filled);
+
 // Called now and then while a command runs; false: it is to be given up.
 typedef bool command_watch_fn(void *owner, pid_t pid);
 
@@ -23,6 +28,9 @@ struct command_pump {
     struct child child;
     bool is_running;  // started and not finished
     command_lines_fn *take;
+    command_room_fn *room;  // may be NULL: then `take` gets all lines
+    command_fill_fn *fill;
+    bool is_line_open;        // what was filled last has no line end
     command_watch_fn *watch;  // may be NULL
     void *owner;
     uint64_t watched_ns;

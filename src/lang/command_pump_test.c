@@ -227,9 +227,45 @@ static void a_command_that_cannot_be_kept_is_told(void **state)
     expect_output("only\n");
 }
 
+static char room[1 << 20];
+static size_t room_size;
+
+static char *find_room(void *owner, size_t *size)
+{
+    (void)owner;
+    assert_true(*size > 0);
+    *size = sizeof room - room_size;
+    return room + room_size;
+}
+
+static void fill_room(void *owner, weft_bytes filled)
+{
+    (void)owner;
+    assert_ptr_equal(filled.data, room + room_size);
+    room_size += filled.size;
+}
+
+static void output_goes_to_its_room_and_an_open_line_is_ended(void **state)
+{
+    (void)state;
+    pump.room = find_room;
+    pump.fill = fill_room;
+    start("printf 'one\ntwo'");
+    finish(0);
+    assert_int_equal(room_size, 7);
+    assert_memory_equal(room, "one\ntwo", 7);
+    expect_output("\n");  // what ends it comes the other way
+    start("echo three");
+    finish(0);
+    assert_int_equal(room_size, 13);
+    expect_output("");
+    pump.room = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_goes_to_its_room_and_an_open_line_is_ended),
         cmocka_unit_test(lines_go_through_cat_unchanged),
         cmocka_unit_test(a_last_line_without_an_end_gets_one),
         cmocka_unit_test(much_goes_in_and_more_comes_out),

@@ -61,6 +61,8 @@ weft_err command_runner_new(const weft_args *args, struct command_runner **runne
     command_pump_init(&made->pump, command_take_output, made, &made->err);
     command_pump_init(&made->combiner, command_take_combined, made, &made->err);
     made->pump.watch = made->combiner.watch = watch;
+    made->pump.room = command_find_room;
+    made->pump.fill = command_fill_room;
     const weft_err code = command_config_init(&made->config, args);
     if (code) {
         command_runner_free(made);

@@ -63,5 +63,7 @@ void command_runner_fail(struct command_runner *runner, weft_err code);
 // Where lines that commands print go (command.c).
 void command_take_output(void *runner, weft_bytes lines);
 void command_take_combined(void *runner, weft_bytes lines);
+char *command_find_room(void *runner, size_t *size);
+void command_fill_room(void *runner, weft_bytes filled);
 
 #endif

@@ -5,6 +5,7 @@
 // bytes however much memory there is.
 
 #include "base/number.h"
+#include "mapreduce/task.h"
 #include "mapreduce/work/map.h"
 
 enum {
@@ -194,6 +195,13 @@ static void write_lines_formed(struct slot *slot, weft_bytes text)
     }
 }
 
+// What can go to its place goes while it is in the cache.
+static void hand_on_early(struct slot *slot)
+{
+    if (slot->text.size >= EARLY_BYTES && sink_is_next(slot->stage->sink, slot->piece))
+        hand_on_part(slot);
+}
+
 void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
 {
     struct slot *slot = slot_of_task(task);
@@ -218,8 +226,26 @@ void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
         return;
     memcpy(to, text.data, text.size);
     slot->text.size += text.size;
-    if (slot->text.size >= EARLY_BYTES && sink_is_next(slot->stage->sink, slot->piece))
-        hand_on_part(slot);
+    hand_on_early(slot);
+}
+
+char *task_output_room(weft_task *task, size_t *size)
+{
+    struct slot *slot = slot_of_task(task);
+    if (slot->has_failed || slot->is_drafting || slot->mode != SLOT_OUTPUT || !slot->stage->sink ||
+        slot->stage->text_form != OUTPUT_TEXT)
+        return NULL;
+    char *room = text_reserve(slot, *size);
+    *size = room ? slot->text.capacity - slot->text.size : 0;
+    return room;
+}
+
+void task_output_add(weft_task *task, size_t size, uint64_t line_count)
+{
+    struct slot *slot = slot_of_task(task);
+    slot->text.size += size;
+    slot->records_out += line_count;
+    hand_on_early(slot);
 }
 
 static weft_err keep(struct slot *slot, weft_bytes text)
