@@ -66,7 +66,7 @@ static void check_words(const weft_job *job, char *const *words, size_t count, b
     if (!err && options.program_words)
         check_program_words(job, &options);
     else if (!err && !options.wants_help)
-        check_job_words(job, &options);
+        check_job_words(options.job, &options);  // with --map or --reduce it is that of commands
     options_fini(&options);
 }
 
