@@ -195,7 +195,7 @@ WEFT_API const char *weft_input_name(const weft_task *task);
 WEFT_API uint32_t weft_input_index(const weft_task *task);
 WEFT_API uint64_t weft_input_offset(const weft_task *task);
 
-// The record's number in its input, from 1. Records before the task's first are counted when this is
+// The record's number in its input, from 1; of a block that of its first. Records before the task's first are counted when this is
 // asked for the first time, so a job that does not ask does not pay.
 WEFT_API uint64_t weft_input_record(weft_task *task);
 
@@ -210,15 +210,16 @@ WEFT_API void *weft_state(const weft_task *task);
 WEFT_API void weft_counter_add(weft_task *task, const char *name, int64_t amount);
 
 // The fields of a csv record, unquoted, at most `max` of them; returns how many the record has, which may
-// be more. A stray quote fails the task. Valid until the callback returns.
+// be more. A stray quote fails the task. Valid until map returns; in reduce and combine until another text is
+// looked into.
 WEFT_API size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max);
 
 // The index of a column that the header of the record's file names; fails the task when there is none.
 WEFT_API size_t weft_column(weft_task *task, const char *name);
 
 // The value at a path ("user.name", "tags.0") in a JSON object: a string unescaped, anything else as it
-// is written; data is NULL when it is missing or null. Broken JSON fails the task. Valid until the
-// callback returns.
+// is written; data is NULL when it is missing or null. Broken JSON fails the task. Valid as
+// long as what weft_fields gives.
 WEFT_API weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path);
 
 // Reads a decimal number, of a field or a JSON value; false when it is none.

@@ -63,7 +63,7 @@ const struct args_option options_table[] = {
     {OPTION_REDUCE, 0, "reduce", "CMD",
      "reduce with a command: lines sorted by key on its stdin; or aggregate"},
     {OPTION_SHELL, 0, "shell", NULL, "run these commands by sh -c, with pipes and all"},
-    {OPTION_KEEP, 0, "keep", NULL, "keep a command alive from task to task (it must answer \\x1e)"},
+    {OPTION_KEEP, 0, "keep", NULL, "keep a mapper alive from task to task (it must answer \\x1e)"},
     {OPTION_SEPARATOR, 0, "separator", "C", "between the fields of a line (default: TAB)"},
     {OPTION_KEY_FIELDS, 0, "key-fields", "N",
      "the key is the first N fields of a line (default: 1)"},

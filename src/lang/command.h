@@ -9,7 +9,7 @@
 // the tail of it is kept for the sentence of a failure. An exit code other than 0 fails the attempt; a
 // command that stops reading early does not. The pipes of a command are pumped by the slot's own thread.
 //
-// A kept process (COMMAND_KEEP) serves all tasks of a slot. Behind the records of a task it gets a line of
+// A kept mapper (COMMAND_KEEP) serves all tasks of a slot. Behind the records of a task it gets a line of
 // the one byte 0x1e; it prints all it has for the task and then the same line, flushed. Its input ends
 // when there are no more tasks. What its environment says of the task is about its first.
 #ifndef LANG_COMMAND_H
@@ -24,7 +24,7 @@ enum {
     COMMAND_COMBINE = 'c',  // "aggregate": the built-in one
     COMMAND_REDUCE = 'r',   // "": pairs are passed on; "aggregate"; without it: map-only
     COMMAND_SHELL = 'S',    // flag: by sh -c, else split into words as a shell would, no shell
-    COMMAND_KEEP = 'K',     // flag: one process for all tasks of a slot
+    COMMAND_KEEP = 'K',     // flag: one mapper for all tasks of a slot
     COMMAND_KEY_FIELDS = 'k',  // how many fields of a map line are the key; default 1
     COMMAND_SEPARATOR = 's',   // between them, up to 15 bytes; default TAB
     COMMAND_PARTITION = 'p',  // "hash" (as Hadoop), "fields:-k1,2", "fields:" (hash of a Java text)

@@ -2,8 +2,8 @@
 //
 // A record belongs to the piece it begins in: a piece that begins inside one leaves it to the piece
 // before, and reads its own last record beyond its end. Inputs are read into one buffer per slot, cut
-// at record ends; large inputs of sorting jobs are mapped, so that keys can be pointed at instead of
-// copied. How a text is cut is known to store/record, what a file is compressed with to the source.
+// at record ends; large inputs of sorting jobs and of commands are mapped, so that keys can be pointed at and
+// pipes be lent pages instead of copies. How a text is cut is known to store/record, what a file is compressed with to the source.
 
 #include "mapreduce/work/map.h"
 #include "mapreduce/work/source.h"
