@@ -1,0 +1,491 @@
+// What happens in a host: sessions begin and end, calls are done, time passes.
+
+#include "resource/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "resource/host_state.h"
+
+static weft_bytes id_of(const void *item)
+{
+    const struct session *session = item;
+    return (weft_bytes){(const char *)session->id, SESSION_ID_BYTES};
+}
+
+// "files" of "/files/0".
+static weft_bytes role_of(const char *member)
+{
+    const char *role = member + (*member == '/');
+    const char *end = strchr(role, '/');
+    if (!*role)
+        return weft_text("localhost");
+    return end ? (weft_bytes){role, (size_t)(end - role)} : weft_text(role);
+}
+
+struct host *host_new(const struct host_options *options)
+{
+    struct host *host = calloc(1, sizeof *host);
+    if (!host)
+        return NULL;
+    host->options = *options;
+    snprintf(host->member, sizeof host->member, "%s", options->member);
+    host->container = role_of(host->member);
+    registry_init(&host->registry, options->seed);
+    map_init(&host->sessions_by_id, id_of, options->seed);
+    list_init(&host->stirred);
+    return host;
+}
+
+void host_free(struct host *host)
+{
+    if (!host)
+        return;
+    host->options.log = NULL;
+    while (host->sessions.count)
+        host_end_session(host, host->sessions.items[host->sessions.count - 1]);
+    VEC_FINI(&host->sessions);
+    map_fini(&host->sessions_by_id);
+    registry_fini(&host->registry);
+    buf_fini(&host->scratch);
+    free(host);
+}
+
+const char *host_member(const struct host *host)
+{
+    return host->member;
+}
+
+uint64_t host_epoch(const struct host *host)
+{
+    return host->options.epoch;
+}
+
+uint64_t host_seed(const struct host *host)
+{
+    return host->options.seed;
+}
+
+void host_set_time(struct host *host, uint64_t now_ms)
+{
+    host->now_ms = now_ms;
+}
+
+uint64_t host_time(const struct host *host)
+{
+    return host->now_ms;
+}
+
+struct link *host_stirred(struct host *host)
+{
+    return &host->stirred;
+}
+
+weft_err host_log(struct host *host, uint32_t type, weft_bytes payload)
+{
+    if (!host->options.log || host->is_replaying)
+        return WEFT_OK;
+    return host->options.log(host->options.log_owner, type, payload);
+}
+
+bool host_note(struct resource *resource, weft_bytes note)
+{
+    struct host *host = resource->host;
+    host->scratch.size = 0;
+    call_write_u64(&host->scratch, resource->uid);
+    buf_append(&host->scratch, note.data, note.size);
+    const weft_err err = host_log(host, HOST_RECORD_NOTE, buf_bytes(&host->scratch));
+    if (err)
+        err_clear();
+    return !err;
+}
+
+// ---- Sessions --------------------------------------------------------------------------------------
+
+struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID_BYTES])
+{
+    return map_find(&host->sessions_by_id, (weft_bytes){(const char *)id, SESSION_ID_BYTES});
+}
+
+static size_t place_of_number(const struct host *host, uint32_t number)
+{
+    size_t low = 0, high = host->sessions.count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (host->sessions.items[middle]->number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct session *host_session_by_number(struct host *host, uint32_t number)
+{
+    const size_t at = place_of_number(host, number);
+    if (at == host->sessions.count || host->sessions.items[at]->number != number)
+        return NULL;
+    return host->sessions.items[at];
+}
+
+struct session *host_next_session(struct host *host, struct session *previous)
+{
+    const size_t at = previous ? place_of_number(host, previous->number) + 1 : 0;
+    return at < host->sessions.count ? host->sessions.items[at] : NULL;
+}
+
+weft_err host_add_session(struct host *host, uint32_t number, const struct session_name *name,
+                          struct session **made)
+{
+    struct session *session = calloc(1, sizeof *session);
+    if (!session || !VEC_NEXT(&host->sessions)) {
+        free(session);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
+    }
+    session->host = host;
+    session->number = number;
+    session->incarnation = name->incarnation;
+    memcpy(session->id, name->id, SESSION_ID_BYTES);
+    snprintf(session->member, sizeof session->member, "%s", name->member);
+    list_init(&session->waits);
+    list_init(&session->holdings);
+    if (!map_add(&host->sessions_by_id, session)) {
+        free(session);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
+    }
+    host->sessions.items[host->sessions.count++] = session;
+    if (host->session_count_ever < number)
+        host->session_count_ever = number;
+    *made = session;
+    return WEFT_OK;
+}
+
+weft_err host_open_session(struct host *host, const struct session_name *name,
+                           struct session **session)
+{
+    const uint32_t number = host->session_count_ever + 1;
+    struct buf *record = &host->scratch;
+    record->size = 0;
+    call_write_u32(record, number);
+    buf_append(record, name->id, SESSION_ID_BYTES);
+    call_write_u64(record, name->incarnation);
+    call_write_text(record, weft_text(name->member));
+    const weft_err err = host_log(host, HOST_RECORD_SESSION, buf_bytes(record));
+    return err ? err : host_add_session(host, number, name, session);
+}
+
+// Nobody is told anything any more, but what the session had goes back.
+static void give_up_all(struct session *session, weft_err code, const char *why)
+{
+    while (!list_is_empty(&session->waits)) {
+        struct wait *wait = LIST_ITEM(session->waits.next, struct wait, in_session);
+        wait->resource->kind->cancel(wait, code, why);
+    }
+    while (!list_is_empty(&session->holdings)) {
+        struct holding *holding = LIST_ITEM(session->holdings.next, struct holding, in_session);
+        holding->resource->kind->release(holding);
+    }
+}
+
+static void end_watches_if_alone(struct host *host);
+
+void host_drop_session(struct host *host, struct session *session)
+{
+    give_up_all(session, WEFT_CANCELLED, "its session has ended");
+    for (size_t i = 0; i < session->handles.count; i++)
+        if (session->handles.items[i])
+            registry_release(&host->registry, session->handles.items[i]);
+    VEC_FINI(&session->handles);
+    list_take_out(&session->in_stirred);
+    map_take_out(&host->sessions_by_id, id_of(session));
+    const size_t at = place_of_number(host, session->number);
+    host->sessions.count--;
+    memmove(host->sessions.items + at, host->sessions.items + at + 1,
+            (host->sessions.count - at) * sizeof *host->sessions.items);
+    buf_fini(&session->answers);
+    free(session);
+    end_watches_if_alone(host);
+}
+
+void host_end_session(struct host *host, struct session *session)
+{
+    const uint32_t number = session->number;
+    // If the journal refuses, a restart finds the session again and ends it in its turn.
+    if (host_log(host, HOST_RECORD_END, (weft_bytes){(const char *)&number, sizeof number}))
+        err_clear();
+    host_drop_session(host, session);
+}
+
+// ---- Who may still write -------------------------------------------------------------------------------
+
+bool host_has_users(struct host *host, const struct session *except)
+{
+    if (host->expects_someone)
+        return true;
+    for (size_t i = 0; i < host->sessions.count; i++) {
+        const struct session *session = host->sessions.items[i];
+        if (session != except && session->member[0] && !session->has_left)
+            return true;
+    }
+    return false;
+}
+
+static bool someone_could_write(const struct host *host)
+{
+    if (host->expects_someone)
+        return true;
+    for (size_t i = 0; i < host->sessions.count; i++) {
+        const struct session *session = host->sessions.items[i];
+        if (session->member[0] && !session->has_left && session->watch_count == 0)
+            return true;
+    }
+    return false;
+}
+
+// A watcher is taken for one that only watches: two who watch each other would never end.
+static void end_watches_if_alone(struct host *host)
+{
+    if (!host->options.ends_watches || host->watch_count == 0 || host->is_ending_watches ||
+        someone_could_write(host))
+        return;
+    host->is_ending_watches = true;
+    for (size_t i = 0; i < host->registry.all.count; i++) {
+        struct resource *resource = host->registry.all.items[i];
+        if (resource->kind->writers_gone)
+            resource->kind->writers_gone(resource);
+    }
+    host->is_ending_watches = false;
+}
+
+void host_expect(struct host *host, bool someone)
+{
+    host->expects_someone = someone;
+    end_watches_if_alone(host);
+}
+
+void host_begin_watch(struct host *host, struct session *session)
+{
+    session->watch_count++;
+    host->watch_count++;
+}
+
+void host_end_watch(struct host *host, struct session *session)
+{
+    session->watch_count--;
+    host->watch_count--;
+}
+
+// ---- Calls -----------------------------------------------------------------------------------------------
+
+weft_err host_open_resource(struct host *host, enum call_kind kind, weft_bytes container,
+                            weft_bytes name, weft_bytes attributes, struct resource **resource)
+{
+    const struct registry_wish wish = {(uint8_t)kind, container, name, attributes};
+    return registry_open(&host->registry, host, host->options.epoch, &wish, resource);
+}
+
+weft_err host_set_handle(struct session *session, uint16_t handle, struct resource *resource)
+{
+    while (session->handles.count <= handle)
+        if (!VEC_PUSH(&session->handles, NULL))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another handle");
+    if (session->handles.items[handle])
+        return err_set(WEFT_INVALID_ARGUMENT, "handle %u is in use", handle);
+    session->handles.items[handle] = resource;
+    registry_acquire(resource);
+    return WEFT_OK;
+}
+
+static void do_open(struct host *host, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    struct registry_wish wish = {.kind = call_read_u8(&reader)};
+    wish.container = call_read_text(&reader);
+    wish.name = call_read_text(&reader);
+    wish.attributes = reader.rest;
+    if (wish.container.size == 0)
+        wish.container = host->container;
+    struct resource *resource;
+    weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the call to open is cut")
+                                     : registry_open(&host->registry, host, host->options.epoch,
+                                                     &wish, &resource);
+    if (!err)
+        err = host_set_handle(session, call->handle, resource);
+    if (err) {
+        session_fail_by_err(session, call->sequence, err);
+        return;
+    }
+    struct buf answer = {0};
+    call_write_u64(&answer, resource->uid);
+    call_write_u64(&answer, host->options.epoch);
+    resource->kind->describe(resource, &answer);
+    session_answer(session, call->sequence, 0, buf_bytes(&answer));
+    buf_fini(&answer);
+}
+
+static void cancel_all_of(struct session *session, struct resource *resource)
+{
+    for (struct link *at = session->waits.next, *next; at != &session->waits; at = next) {
+        next = at->next;
+        struct wait *wait = LIST_ITEM(at, struct wait, in_session);
+        if (wait->resource == resource)
+            resource->kind->cancel(wait, WEFT_ABORTED, "it was removed");
+    }
+    for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
+        next = at->next;
+        struct holding *holding = LIST_ITEM(at, struct holding, in_session);
+        if (holding->resource == resource)
+            resource->kind->release(holding);
+    }
+}
+
+static void do_remove(struct host *host, struct session *session, const struct call *call,
+                      struct resource *resource)
+{
+    for (size_t i = 0; i < host->sessions.count; i++)
+        cancel_all_of(host->sessions.items[i], resource);
+    registry_remove(&host->registry, resource);
+    session_answer(session, call->sequence, 0, weft_none());
+}
+
+static void do_cancel(struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    const uint64_t sequence = call_read_u64(&reader);
+    for (struct link *at = session->waits.next; at != &session->waits; at = at->next) {
+        struct wait *wait = LIST_ITEM(at, struct wait, in_session);
+        if (wait->sequence != sequence)
+            continue;
+        wait->resource->kind->cancel(wait, WEFT_CANCELLED, "it was cancelled by its caller");
+        break;
+    }
+    session_answer(session, call->sequence, 0, weft_none());
+}
+
+static void do_leave(struct host *host, struct session *session, const struct call *call)
+{
+    give_up_all(session, WEFT_CANCELLED, "its member has left");
+    session->has_left = true;
+    session_answer(session, call->sequence, 0, weft_none());
+    end_watches_if_alone(host);
+}
+
+static void do_list(struct host *host, struct session *session, const struct call *call)
+{
+    struct buf answer = {0};
+    for (size_t i = 0; i < host->registry.all.count; i++) {
+        const struct resource *resource = host->registry.all.items[i];
+        if (resource->is_removed)
+            continue;
+        const size_t container_size = resource->key.size - resource->name.size - 2;
+        call_write_u8(&answer, (uint8_t)resource->kind->number);
+        call_write_text(&answer, (weft_bytes){resource->key.data + 1, container_size});
+        call_write_text(&answer, resource->name);
+    }
+    session_answer(session, call->sequence, 0, buf_bytes(&answer));
+    buf_fini(&answer);
+}
+
+static struct resource *find_handle(struct session *session, const struct call *call)
+{
+    if (call->handle >= session->handles.count || !session->handles.items[call->handle]) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "handle %u was never opened",
+                     call->handle);
+        return NULL;
+    }
+    struct resource *resource = session->handles.items[call->handle];
+    if (resource->is_removed) {
+        session_fail(session, call->sequence, WEFT_NOT_FOUND, "the %s '%.*s' was removed",
+                     resource->kind->name, (int)resource->name.size, resource->name.data);
+        return NULL;
+    }
+    return resource;
+}
+
+static void dispatch(struct host *host, struct session *session, const struct call *call)
+{
+    switch (call->op) {
+    case CALL_OPEN:
+        do_open(host, session, call);
+        return;
+    case CALL_CANCEL:
+        do_cancel(session, call);
+        return;
+    case CALL_LEAVE:
+        do_leave(host, session, call);
+        return;
+    case CALL_LIST:
+        do_list(host, session, call);
+        return;
+    case CALL_PING:
+        session_answer(session, call->sequence, 0, weft_none());
+        return;
+    default:
+        break;
+    }
+    struct resource *resource = find_handle(session, call);
+    if (!resource)
+        return;
+    if (call->op == CALL_REMOVE)
+        do_remove(host, session, call, resource);
+    else
+        resource->kind->apply(resource, session, call);
+    if (host->watch_count)
+        end_watches_if_alone(host);
+}
+
+weft_err host_call(struct host *host, struct session *session, const struct call *call,
+                   uint64_t answered)
+{
+    if (answered != session->acknowledged)
+        session_acknowledge(session, answered);
+    if (call->sequence & CALL_ASKS_BIT) {
+        dispatch(host, session, call);
+        return WEFT_OK;
+    }
+    if (call->sequence <= session->applied)
+        return WEFT_OK;
+    session->applied = call->sequence;
+    if (host->options.log && !host->is_replaying) {
+        struct buf *record = &host->scratch;
+        record->size = 0;
+        call_write_u32(record, session->number);
+        call_write_u64(record, answered);
+        buf_append(record, call->whole.data, call->whole.size);
+        const weft_err err = record->has_failed
+                                 ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal")
+                                 : host_log(host, HOST_RECORD_CALL, buf_bytes(record));
+        if (err) {
+            session_refuse(session, call->sequence, err);
+            return WEFT_OK;
+        }
+    }
+    dispatch(host, session, call);
+    return session->answers.has_failed
+               ? err_set(WEFT_DATA_LOSS, "no memory for what %s is answered", session->member)
+               : WEFT_OK;
+}
+
+// ---- Time --------------------------------------------------------------------------------------------------
+
+uint64_t host_next_deadline(struct host *host)
+{
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < host->registry.all.count; i++) {
+        const struct resource *resource = host->registry.all.items[i];
+        if (!resource->kind->next_deadline)
+            continue;
+        const uint64_t due = resource->kind->next_deadline(resource);
+        next = due < next ? due : next;
+    }
+    return next;
+}
+
+void host_expire(struct host *host)
+{
+    for (size_t i = 0; i < host->registry.all.count; i++) {
+        struct resource *resource = host->registry.all.items[i];
+        if (resource->kind->expire)
+            resource->kind->expire(resource, host->now_ms);
+    }
+}

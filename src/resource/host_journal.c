@@ -1,0 +1,281 @@
+// How a host is kept: what a journal's records do when they are done again, and a snapshot of all state
+// as records, which replaces a long journal.
+//
+// A snapshot stands in the order in which it can be read: sessions first, because leases name their
+// holders; then resources; then what sessions have of resources.
+
+#include <stdlib.h>
+
+#include "resource/host.h"
+#include "resource/host_state.h"
+
+struct host_saver {
+    host_log_fn *log;
+    void *owner;
+    uint64_t uid;
+    struct buf record;
+};
+
+static weft_err refuse(const char *why)
+{
+    return err_set(WEFT_DATA_LOSS, "the journal of a host does not fit together: %s", why);
+}
+
+// ---- Replaying ---------------------------------------------------------------------------------------
+
+static void write_epoch(const struct host *host, struct buf *record)
+{
+    record->size = 0;
+    call_write_u64(record, host->options.epoch);
+    call_write_u64(record, host->registry.made_count);
+    call_write_u32(record, host->session_count_ever);
+}
+
+weft_err host_log_epoch(struct host *host)
+{
+    write_epoch(host, &host->scratch);
+    return host_log(host, HOST_RECORD_EPOCH, buf_bytes(&host->scratch));
+}
+
+static weft_err replay_epoch(struct host *host, struct call_reader *reader)
+{
+    if (host->registry.made_count || host->session_count_ever)
+        return refuse("it begins twice");
+    host->options.epoch = call_read_u64(reader);
+    host->registry.made_count = call_read_u64(reader);
+    host->session_count_ever = call_read_u32(reader);
+    return WEFT_OK;
+}
+
+static weft_err replay_session(struct host *host, struct call_reader *reader)
+{
+    struct session_name name = {0};
+    const uint32_t number = call_read_u32(reader);
+    const weft_bytes id = call_read_bytes(reader, SESSION_ID_BYTES);
+    name.incarnation = call_read_u64(reader);
+    const weft_bytes member = call_read_text(reader);
+    char text[SESSION_MEMBER_BYTES] = "";
+    const struct session *last =
+        host->sessions.count ? host->sessions.items[host->sessions.count - 1] : NULL;
+    if (reader->has_failed || member.size >= sizeof text || (last && last->number >= number))
+        return refuse("a session");
+    memcpy(name.id, id.data, SESSION_ID_BYTES);
+    if (member.size)
+        memcpy(text, member.data, member.size);
+    name.member = text;
+    if (host_find_session(host, name.id))
+        return refuse("a session that begins twice");
+    struct session *session;
+    return host_add_session(host, number, &name, &session);
+}
+
+static weft_err replay_call(struct host *host, struct call_reader *reader)
+{
+    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    const uint64_t answered = call_read_u64(reader);
+    struct call call;
+    if (!session || reader->has_failed)
+        return refuse("a call of nobody");
+    weft_err err = call_next(&reader->rest, &call);
+    if (!err && (reader->rest.size || call.sequence & CALL_ASKS_BIT))
+        err = refuse("a call");
+    return err ? err : host_call(host, session, &call, answered);
+}
+
+static weft_err replay_note(struct host *host, struct call_reader *reader)
+{
+    struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+    if (!resource || reader->has_failed || !resource->kind->replay)
+        return refuse("something happened to a resource that is not there");
+    return resource->kind->replay(resource, reader);
+}
+
+static weft_err replay_resource(struct host *host, struct call_reader *reader)
+{
+    const uint64_t uid = call_read_u64(reader);
+    const weft_bytes key = call_read_blob(reader);
+    const bool is_removed = call_read_u8(reader);
+    const char *zero = key.size > 1 ? memchr(key.data + 1, 0, key.size - 1) : NULL;
+    if (reader->has_failed || !zero)
+        return refuse("a resource without a name");
+    const struct registry_wish wish = {
+        (uint8_t)key.data[0],
+        {key.data + 1, (size_t)(zero - key.data) - 1},
+        {zero + 1, key.size - (size_t)(zero - key.data) - 1},
+        reader->rest,
+    };
+    const uint64_t made_count = host->registry.made_count;
+    struct resource *resource;
+    const weft_err err = registry_open(&host->registry, host, 0, &wish, &resource);
+    if (err)
+        return err;
+    host->registry.made_count = made_count;
+    resource->uid = uid;
+    if (is_removed) {
+        registry_acquire(resource);  // until its handles are there
+        registry_remove(&host->registry, resource);
+        resource->handle_count--;
+    }
+    return WEFT_OK;
+}
+
+static weft_err replay_part(struct host *host, struct call_reader *reader)
+{
+    struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+    if (!resource || reader->has_failed)
+        return refuse("a part of a resource that is not there");
+    return resource->kind->load(resource, reader);
+}
+
+static weft_err replay_handles(struct host *host, struct session *session,
+                               struct call_reader *reader)
+{
+    for (uint32_t left = call_read_u32(reader); left > 0 && !reader->has_failed; left--) {
+        const uint16_t handle = call_read_u16(reader);
+        struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+        if (!resource)
+            return refuse("a handle of a resource that is not there");
+        const weft_err err = host_set_handle(session, handle, resource);
+        if (err)
+            return err;
+    }
+    return reader->has_failed ? refuse("handles") : WEFT_OK;
+}
+
+static weft_err replay_state(struct host *host, struct call_reader *reader)
+{
+    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    if (!session)
+        return refuse("the state of nobody");
+    session->applied = call_read_u64(reader);
+    session->acknowledged = call_read_u64(reader);
+    session->has_left = call_read_u8(reader);
+    const weft_err err = replay_handles(host, session, reader);
+    if (err)
+        return err;
+    buf_append(&session->answers, reader->rest.data, reader->rest.size);
+    return session->answers.has_failed
+               ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what was answered")
+               : WEFT_OK;
+}
+
+static weft_err replay_end(struct host *host, struct call_reader *reader)
+{
+    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    if (!session)
+        return refuse("the end of a session that is not there");
+    host_drop_session(host, session);
+    return WEFT_OK;
+}
+
+weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
+{
+    static weft_err (*const replays[])(struct host *, struct call_reader *) = {
+        [HOST_RECORD_EPOCH] = replay_epoch, [HOST_RECORD_SESSION] = replay_session,
+        [HOST_RECORD_CALL] = replay_call,   [HOST_RECORD_END] = replay_end,
+        [HOST_RECORD_NOTE] = replay_note,   [HOST_RECORD_RESOURCE] = replay_resource,
+        [HOST_RECORD_PART] = replay_part,   [HOST_RECORD_STATE] = replay_state,
+    };
+    if (type == 0 || type >= sizeof replays / sizeof *replays)
+        return refuse("a record of an unknown type");
+    struct call_reader reader = {payload, false};
+    host->is_replaying = true;
+    weft_err err = replays[type](host, &reader);
+    host->is_replaying = false;
+    if (!err && reader.has_failed)
+        err = refuse("a record is cut");
+    return err;
+}
+
+// ---- Saving --------------------------------------------------------------------------------------------
+
+weft_err host_save_part(struct host_saver *saver, weft_bytes part)
+{
+    saver->record.size = 0;
+    call_write_u64(&saver->record, saver->uid);
+    buf_append(&saver->record, part.data, part.size);
+    if (saver->record.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+    return saver->log(saver->owner, HOST_RECORD_PART, buf_bytes(&saver->record));
+}
+
+static weft_err save_sessions(const struct host *host, struct host_saver *saver)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < host->sessions.count && !err; i++) {
+        const struct session *session = host->sessions.items[i];
+        saver->record.size = 0;
+        call_write_u32(&saver->record, session->number);
+        buf_append(&saver->record, session->id, SESSION_ID_BYTES);
+        call_write_u64(&saver->record, session->incarnation);
+        call_write_text(&saver->record, weft_text(session->member));
+        err = saver->log(saver->owner, HOST_RECORD_SESSION, buf_bytes(&saver->record));
+    }
+    return err;
+}
+
+static weft_err save_resource(const struct resource *resource, struct host_saver *saver)
+{
+    saver->uid = resource->uid;
+    saver->record.size = 0;
+    call_write_u64(&saver->record, resource->uid);
+    call_write_blob(&saver->record, resource->key);
+    call_write_u8(&saver->record, resource->is_removed);
+    resource->kind->describe(resource, &saver->record);
+    const weft_err err = saver->log(saver->owner, HOST_RECORD_RESOURCE, buf_bytes(&saver->record));
+    return err ? err : resource->kind->save(resource, saver);
+}
+
+// Only answers that are counted: who asked something else asks again.
+static void write_kept_answers(const struct session *session, struct buf *record)
+{
+    weft_bytes rest = {session->answers.data + session->kept_from,
+                       session->answers.size - session->kept_from};
+    while (rest.size) {
+        uint32_t size;
+        memcpy(&size, rest.data, sizeof size);
+        if ((uint8_t)rest.data[5] & SESSION_ANSWER_FLAG_COUNTED)
+            buf_append(record, rest.data, size);
+        rest.data += size;
+        rest.size -= size;
+    }
+}
+
+static weft_err save_state(const struct session *session, struct host_saver *saver)
+{
+    struct buf *record = &saver->record;
+    uint32_t handle_count = 0;
+    for (size_t i = 0; i < session->handles.count; i++)
+        handle_count += session->handles.items[i] != NULL;
+    record->size = 0;
+    call_write_u32(record, session->number);
+    call_write_u64(record, session->applied);
+    call_write_u64(record, session->acknowledged);
+    call_write_u8(record, session->has_left);
+    call_write_u32(record, handle_count);
+    for (size_t i = 0; i < session->handles.count; i++) {
+        if (!session->handles.items[i])
+            continue;
+        call_write_u16(record, (uint16_t)i);
+        call_write_u64(record, session->handles.items[i]->uid);
+    }
+    write_kept_answers(session, record);
+    return saver->log(saver->owner, HOST_RECORD_STATE, buf_bytes(record));
+}
+
+weft_err host_save(const struct host *host, host_log_fn *log, void *owner)
+{
+    struct host_saver saver = {.log = log, .owner = owner};
+    write_epoch(host, &saver.record);
+    weft_err err = log(owner, HOST_RECORD_EPOCH, buf_bytes(&saver.record));
+    if (!err)
+        err = save_sessions(host, &saver);
+    for (size_t i = 0; i < host->registry.all.count && !err; i++)
+        err = save_resource(host->registry.all.items[i], &saver);
+    for (size_t i = 0; i < host->sessions.count && !err; i++)
+        err = save_state(host->sessions.items[i], &saver);
+    if (!err && saver.record.has_failed)
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+    buf_fini(&saver.record);
+    return err;
+}

@@ -1,0 +1,47 @@
+// The insides of a host, shared by host.c (what happens) and host_journal.c (how it is kept).
+#ifndef RESOURCE_HOST_STATE_H
+#define RESOURCE_HOST_STATE_H
+
+#include "resource/host.h"
+#include "resource/registry.h"
+
+struct host {
+    struct host_options options;
+    char member[SESSION_MEMBER_BYTES];
+    weft_bytes container;  // the default one: the role, inside member; "localhost" for a broker
+    uint64_t now_ms;
+    struct registry registry;
+    struct map sessions_by_id;
+    VEC(struct session *) sessions;  // by number, ascending
+    uint32_t session_count_ever;
+    struct link stirred;
+    uint32_t watch_count;
+    bool expects_someone, is_replaying, is_ending_watches;
+    struct buf scratch;
+};
+
+// The types of records in a host's journal. Numbers are never reused.
+enum {
+    HOST_RECORD_EPOCH = 1,     // u64 epoch, u64 resources ever made, u32 sessions ever
+    HOST_RECORD_SESSION = 2,   // u32 number, id, u64 incarnation, text member
+    HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, the call
+    HOST_RECORD_END = 4,       // u32 session
+    HOST_RECORD_NOTE = 5,      // u64 resource, the kind's note
+    HOST_RECORD_RESOURCE = 6,  // of a snapshot: u64 uid, blob key, u8 removed, attributes
+    HOST_RECORD_PART = 7,      // of a snapshot: u64 uid, a part of its state
+    HOST_RECORD_STATE = 8,     // of a snapshot: u32 session, its counts, handles and answers
+};
+
+// Nothing happens while a journal is replayed or there is none.
+MUST_CHECK weft_err host_log(struct host *host, uint32_t type, weft_bytes payload);
+
+// Adds a session that is known to be new.
+MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,
+                                     const struct session_name *name, struct session **session);
+void host_drop_session(struct host *host, struct session *session);
+
+// Points a handle of a session at a resource.
+MUST_CHECK weft_err host_set_handle(struct session *session, uint16_t handle,
+                                    struct resource *resource);
+
+#endif

@@ -1,0 +1,230 @@
+// The queue as a kind of resource: its attributes, and which call is whose business.
+
+#include "resource/queue.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+enum { PEEK_BYTES_MAX = 16 << 20 };
+
+static weft_bytes key_bytes(const void *item)
+{
+    const struct queue_key *key = item;
+    return (weft_bytes){key->bytes, key->size};
+}
+
+// ---- Attributes ---------------------------------------------------------------------------------------
+
+static weft_err read_attributes(struct call_reader *reader, struct queue_attributes *attributes)
+{
+    *attributes = (struct queue_attributes){.capacity = -1};
+    if (reader->rest.size == 0)
+        return WEFT_OK;
+    attributes->capacity = (int64_t)call_read_u64(reader);
+    attributes->capacity_bytes = call_read_u64(reader);
+    attributes->deliveries_max = call_read_u32(reader);
+    attributes->signature = reader->rest;
+    if (reader->has_failed)
+        return err_set(WEFT_INVALID_ARGUMENT, "the attributes of a queue are cut");
+    if (attributes->capacity == 0)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "a queue of capacity 0 could hold nothing; a negative one has no limit");
+    return WEFT_OK;
+}
+
+static struct resource *make_queue(struct call_reader *reader, weft_err *err)
+{
+    struct queue_attributes attributes;
+    *err = read_attributes(reader, &attributes);
+    if (*err)
+        return NULL;
+    struct queue *queue = calloc(1, sizeof *queue);
+    char *signature = queue ? malloc(attributes.signature.size + 1) : NULL;
+    if (!signature) {
+        free(queue);
+        *err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+        return NULL;
+    }
+    if (attributes.signature.size)
+        memcpy(signature, attributes.signature.data, attributes.signature.size);
+    attributes.signature.data = signature;
+    queue->attributes = attributes;
+    list_init(&queue->givers);
+    list_init(&queue->takers);
+    map_init(&queue->seen, key_bytes, 0);
+    return &queue->resource;
+}
+
+static void free_queue(struct resource *resource)
+{
+    struct queue *queue = (struct queue *)resource;
+    leases_fini(&queue->leases);
+    elements_fini(&queue->elements);
+    map_fini(&queue->seen);
+    for (size_t i = 0; i < queue->seen_in_order.count; i++)
+        free(queue->seen_in_order.items[i]);
+    VEC_FINI(&queue->seen_in_order);
+    free((char *)queue->attributes.signature.data);
+    free(queue);
+}
+
+static weft_err match_queue(const struct resource *resource, struct call_reader *reader)
+{
+    const struct queue *queue = (const struct queue *)resource;
+    const struct queue_attributes *here = &queue->attributes;
+    struct queue_attributes wish;
+    const weft_err err = read_attributes(reader, &wish);
+    const int size = (int)resource->name.size;
+    if (err)
+        return err;
+    if (here->capacity != wish.capacity && (here->capacity >= 0 || wish.capacity >= 0))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "Shared queue '%.*s' has capacity %" PRId64
+                       " but requested capacity was %" PRId64,
+                       size, resource->name.data, here->capacity, wish.capacity);
+    if (here->capacity_bytes != wish.capacity_bytes)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "Shared queue '%.*s' has a capacity of %" PRIu64
+                       " bytes but requested were %" PRIu64,
+                       size, resource->name.data, here->capacity_bytes, wish.capacity_bytes);
+    if (here->deliveries_max != wish.deliveries_max)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "Shared queue '%.*s' delivers an element %u times but requested were %u",
+                       size, resource->name.data, here->deliveries_max, wish.deliveries_max);
+    if (!bytes_equal(here->signature, wish.signature))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "Shared queue '%.*s' has other component types than requested", size,
+                       resource->name.data);
+    return WEFT_OK;
+}
+
+static void describe_queue(const struct resource *resource, struct buf *out)
+{
+    const struct queue_attributes *attributes = &((const struct queue *)resource)->attributes;
+    call_write_u64(out, (uint64_t)attributes->capacity);
+    call_write_u64(out, attributes->capacity_bytes);
+    call_write_u32(out, attributes->deliveries_max);
+    buf_append(out, attributes->signature.data, attributes->signature.size);
+}
+
+// ---- Keys ------------------------------------------------------------------------------------------------
+
+bool queue_has_seen(const struct queue *queue, weft_bytes key)
+{
+    return map_find(&queue->seen, key) != NULL;
+}
+
+bool queue_remember(struct queue *queue, weft_bytes bytes)
+{
+    struct queue_key *key = malloc(sizeof *key + bytes.size);
+    if (!key || !VEC_NEXT(&queue->seen_in_order)) {
+        free(key);
+        return false;
+    }
+    if (queue->seen.count == 0)
+        queue->seen.seed = host_seed(queue->resource.host);
+    key->size = bytes.size;
+    memcpy(key->bytes, bytes.data, bytes.size);
+    if (!map_add(&queue->seen, key)) {
+        free(key);
+        return false;
+    }
+    queue->seen_in_order.items[queue->seen_in_order.count++] = key;
+    return true;
+}
+
+void queue_forget_last(struct queue *queue)
+{
+    struct queue_key *key = queue->seen_in_order.items[--queue->seen_in_order.count];
+    map_take_out(&queue->seen, key_bytes(key));
+    free(key);
+}
+
+// ---- Questions -------------------------------------------------------------------------------------------
+
+static void answer_state(const struct queue *queue, struct session *session,
+                         const struct call *call)
+{
+    struct buf answer = {0};
+    call_write_u64(&answer, queue->elements.count);
+    call_write_u64(&answer, queue->elements.bytes);
+    call_write_u64(&answer, queue->elements.last_id);
+    call_write_u64(&answer, queue->leases.count);
+    call_write_u32(&answer, queue->giver_count);
+    call_write_u32(&answer, queue->taker_count);
+    call_write_u8(&answer, queue->is_closed);
+    session_answer(session, call->sequence, 0, buf_bytes(&answer));
+    buf_fini(&answer);
+}
+
+static void answer_peek(const struct queue *queue, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    uint32_t left = call_read_u32(&reader);
+    struct buf answer = {0};
+    struct elements_walk walk = {0};
+    const struct element *element;
+    while (left-- > 0 && answer.size < PEEK_BYTES_MAX &&
+           (element = elements_next(&queue->elements, &walk)) != NULL) {
+        call_write_u64(&answer, element->id);
+        call_write_u32(&answer, element->deliveries);
+        call_write_u8(&answer, element->is_tuple);
+        call_write_blob(&answer, element_bytes(element));
+    }
+    elements_end_walk(&walk);
+    session_answer(session, call->sequence, 0, buf_bytes(&answer));
+    buf_fini(&answer);
+}
+
+static void apply_to_queue(struct resource *resource, struct session *session,
+                           const struct call *call)
+{
+    struct queue *queue = (struct queue *)resource;
+    switch (call->op) {
+    case CALL_QUEUE_PUSH:
+    case CALL_QUEUE_PUSH_MANY:
+        queue_push(queue, session, call);
+        break;
+    case CALL_QUEUE_POP:
+    case CALL_QUEUE_POP_MANY:
+    case CALL_QUEUE_TAKE:
+        queue_pop(queue, session, call);
+        break;
+    case CALL_QUEUE_DONE:
+    case CALL_QUEUE_GIVE_BACK:
+    case CALL_QUEUE_EXTEND:
+        queue_settle_lease(queue, session, call);
+        break;
+    case CALL_QUEUE_CLOSE:
+        queue_close(queue, session, call);
+        break;
+    case CALL_QUEUE_STATE:
+        answer_state(queue, session, call);
+        break;
+    case CALL_QUEUE_PEEK:
+        answer_peek(queue, session, call);
+        break;
+    default:
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "'%.*s' is a queue: no %s",
+                     (int)resource->name.size, resource->name.data, call_op_name(call->op));
+    }
+}
+
+const struct resource_kind queue_kind = {
+    .number = CALL_KIND_QUEUE,
+    .name = "queue",
+    .make = make_queue,
+    .match = match_queue,
+    .apply = apply_to_queue,
+    .cancel = queue_cancel,
+    .release = queue_release,
+    .next_deadline = queue_next_deadline,
+    .expire = queue_expire,
+    .replay = queue_replay,
+    .describe = describe_queue,
+    .save = queue_save,
+    .load = queue_load,
+    .free = free_queue,
+};

@@ -1,0 +1,90 @@
+// queue: a first-in first-out queue with TensorFlow's rules, and leases.
+//
+// Two lines of calls wait: those that put in (push, close) and those that take out (pop, take). Both
+// are served strictly in the order they came: the first of a line that cannot go on holds up all
+// behind it. Served in turns until neither moves (queue_settle).
+//
+// What TensorFlow has not: an element that is taken is leased, and comes back to the front when its
+// holder gives it back, ends, or lets the lease run out; a closed queue that is empty is not at its
+// end while leases are out, as they may come back. A call that is cancelled half-way puts back what it had
+// (TensorFlow drops it).
+#ifndef RESOURCE_QUEUE_H
+#define RESOURCE_QUEUE_H
+
+#include "base/map.h"
+#include "resource/elements.h"
+#include "resource/host.h"
+#include "resource/leases.h"
+
+struct queue_attributes {
+    int64_t capacity;         // elements; negative: no limit
+    uint64_t capacity_bytes;  // 0: no limit
+    uint32_t deliveries_max;  // of one element, then it goes to the dead letters; 0: no limit
+    weft_bytes signature;     // wire/tuple.h; empty: one string. The queue's copy is its own
+};
+
+struct queue {
+    struct resource resource;  // first
+    struct queue_attributes attributes;
+    struct elements elements;
+    struct leases leases;
+    struct link givers, takers;  // attempts that wait
+    uint32_t giver_count, taker_count;
+    bool is_closed;
+    struct map seen;  // keys of pushes
+    VEC(struct queue_key *) seen_in_order;
+};
+
+struct queue_key {
+    size_t size;
+    char bytes[];
+};
+
+// A call that waits.
+struct attempt {
+    struct wait wait;  // first
+    struct link in_line;
+    uint8_t op, flags;
+    uint32_t wanted;                 // QUEUE_POP_MANY
+    uint32_t lease_ms;               // QUEUE_TAKE
+    weft_bytes payload;              // QUEUE_PUSH*: what is left to put in; inside memory
+    uint32_t left;                   // QUEUE_PUSH_MANY: elements of it
+    VEC(struct element *) gathered;  // QUEUE_POP_MANY
+    char memory[];
+};
+
+// ---- queue_flow.c: putting in and taking out ----------------------------------------------------------
+
+void queue_push(struct queue *queue, struct session *session, const struct call *call);
+void queue_pop(struct queue *queue, struct session *session, const struct call *call);
+void queue_close(struct queue *queue, struct session *session, const struct call *call);
+void queue_cancel(struct wait *wait, weft_err code, const char *why);
+
+// Serves both lines as far as they go.
+void queue_settle(struct queue *queue);
+
+// A call that waits in its line; NULL: it was answered with a failure.
+struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
+                                  const struct call *call, weft_bytes payload);
+
+bool queue_has_seen(const struct queue *queue, weft_bytes key);
+MUST_CHECK bool queue_remember(struct queue *queue, weft_bytes key);  // false: no memory
+void queue_forget_last(struct queue *queue);                          // what was remembered last
+
+// ---- queue_lease.c ---------------------------------------------------------------------------------------
+
+// Leases the element to the session and answers; false: memory was refused and nothing happened.
+MUST_CHECK bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence,
+                            uint32_t lease_ms, struct element *element);
+void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call);
+void queue_release(struct holding *holding);
+uint64_t queue_next_deadline(const struct resource *resource);
+void queue_expire(struct resource *resource, uint64_t now_ms);
+weft_err queue_replay(struct resource *resource, struct call_reader *note);
+
+// ---- queue_save.c -----------------------------------------------------------------------------------------
+
+weft_err queue_save(const struct resource *resource, struct host_saver *saver);
+weft_err queue_load(struct resource *resource, struct call_reader *part);
+
+#endif

@@ -1,0 +1,471 @@
+// Putting in and taking out: the two lines of a queue.
+//
+// A call is first tried as it comes, on the stack; only one that must wait is copied into its line. An
+// attempt that is served to its end has been answered.
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "resource/queue.h"
+
+enum { TUPLE_BIT = 1u << 31, LIST_ENTRY_BYTES = 4 };
+
+static bool is_giver(uint8_t op)
+{
+    return op == CALL_QUEUE_PUSH || op == CALL_QUEUE_PUSH_MANY || op == CALL_QUEUE_CLOSE;
+}
+
+static int name_size(const struct queue *queue)
+{
+    return (int)queue->resource.name.size;
+}
+
+static void fail_closed(const struct queue *queue, struct session *session, uint64_t sequence)
+{
+    session_fail(session, sequence, WEFT_CANCELLED, "queue '%.*s' is closed", name_size(queue),
+                 queue->resource.name.data);
+}
+
+static void fail_at_end(const struct queue *queue, const struct attempt *attempt)
+{
+    session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_OUT_OF_RANGE,
+                 "queue '%.*s' is closed and has insufficient elements (requested %u, current size "
+                 "%zu)",
+                 name_size(queue), queue->resource.name.data,
+                 attempt->op == CALL_QUEUE_POP_MANY ? attempt->wanted : 1, queue->elements.count);
+}
+
+// Nothing will ever be added, and nothing can come back.
+static bool is_at_end(const struct queue *queue)
+{
+    return queue->is_closed && queue->leases.count == 0;
+}
+
+static bool has_room(const struct queue *queue, size_t size)
+{
+    const struct queue_attributes *limits = &queue->attributes;
+    return (limits->capacity < 0 || queue->elements.count < (uint64_t)limits->capacity) &&
+           (limits->capacity_bytes == 0 || queue->elements.bytes + size <= limits->capacity_bytes);
+}
+
+// ---- Putting in ------------------------------------------------------------------------------------------
+
+// The key and the element of a push.
+static weft_bytes split_push(weft_bytes payload, uint8_t flags, weft_bytes *key)
+{
+    struct call_reader reader = {payload, false};
+    *key = flags & CALL_FLAG_KEYED ? call_read_text(&reader) : weft_none();
+    return reader.rest;
+}
+
+static void answer_ok(const struct attempt *attempt, uint8_t flags)
+{
+    session_answer(attempt->wait.session, attempt->wait.sequence, flags, weft_none());
+}
+
+static bool fail_memory(const struct attempt *attempt)
+{
+    session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
+                 "no memory for another element");
+    return true;
+}
+
+static bool serve_push(struct queue *queue, struct attempt *attempt)
+{
+    weft_bytes key;
+    const weft_bytes element = split_push(attempt->payload, attempt->flags, &key);
+    if (key.size && queue_has_seen(queue, key)) {
+        answer_ok(attempt, ANSWER_FLAG_SEEN);
+        return true;
+    }
+    if (queue->is_closed) {
+        fail_closed(queue, attempt->wait.session, attempt->wait.sequence);
+        return true;
+    }
+    if (!has_room(queue, element.size))
+        return false;
+    if (key.size && !queue_remember(queue, key))
+        return fail_memory(attempt);
+    if (!elements_add(&queue->elements, element, attempt->flags & CALL_FLAG_TUPLE)) {
+        if (key.size)
+            queue_forget_last(queue);
+        return fail_memory(attempt);
+    }
+    answer_ok(attempt, 0);
+    return true;
+}
+
+// Takes the next entry off a list of elements that was checked.
+static weft_bytes next_entry(weft_bytes *list, bool *is_tuple)
+{
+    uint32_t size;
+    memcpy(&size, list->data, LIST_ENTRY_BYTES);
+    *is_tuple = size & TUPLE_BIT;
+    size &= ~TUPLE_BIT;
+    const weft_bytes bytes = {list->data + LIST_ENTRY_BYTES, size};
+    list->data += LIST_ENTRY_BYTES + size;
+    list->size -= LIST_ENTRY_BYTES + size;
+    return bytes;
+}
+
+static bool serve_push_many(struct queue *queue, struct attempt *attempt)
+{
+    if (queue->is_closed) {
+        fail_closed(queue, attempt->wait.session, attempt->wait.sequence);
+        return true;
+    }
+    while (attempt->left > 0) {
+        weft_bytes rest = attempt->payload;
+        bool is_tuple;
+        const weft_bytes element = next_entry(&rest, &is_tuple);
+        if (!has_room(queue, element.size))
+            return false;
+        if (!elements_add(&queue->elements, element, is_tuple))
+            return fail_memory(attempt);
+        attempt->payload = rest;
+        attempt->left--;
+    }
+    answer_ok(attempt, 0);
+    return true;
+}
+
+static bool serve_close(struct queue *queue, struct attempt *attempt)
+{
+    if (queue->is_closed)
+        session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_CANCELLED,
+                     "queue '%.*s' is already closed", name_size(queue), queue->resource.name.data);
+    else
+        answer_ok(attempt, 0);
+    queue->is_closed = true;
+    return true;
+}
+
+static bool serve_giver(struct queue *queue, struct attempt *attempt)
+{
+    switch (attempt->op) {
+    case CALL_QUEUE_PUSH:
+        return serve_push(queue, attempt);
+    case CALL_QUEUE_PUSH_MANY:
+        return serve_push_many(queue, attempt);
+    default:
+        return serve_close(queue, attempt);
+    }
+}
+
+// ---- Taking out --------------------------------------------------------------------------------------------
+
+static bool serve_pop(struct queue *queue, struct attempt *attempt)
+{
+    struct element *element = elements_take(&queue->elements);
+    if (!element) {
+        if (!is_at_end(queue))
+            return false;
+        fail_at_end(queue, attempt);
+        return true;
+    }
+    struct session *session = attempt->wait.session;
+    if (attempt->op == CALL_QUEUE_TAKE) {
+        if (queue_lease(queue, session, attempt->wait.sequence, attempt->lease_ms, element))
+            return true;
+        elements_return(&queue->elements, element);
+        return false;
+    }
+    char *to = session_begin_answer(session, attempt->wait.sequence,
+                                    element->is_tuple ? ANSWER_FLAG_TUPLE : 0, element->size);
+    if (to) {
+        memcpy(to, element->bytes, element->size);
+        elements_drop(&queue->elements, element);
+    } else {
+        elements_return(&queue->elements, element);
+    }
+    return true;
+}
+
+static void put_back(struct queue *queue, struct attempt *attempt)
+{
+    for (size_t i = 0; i < attempt->gathered.count; i++)
+        elements_return(&queue->elements, attempt->gathered.items[i]);
+    VEC_FINI(&attempt->gathered);
+}
+
+static void answer_gathered(struct queue *queue, struct attempt *attempt)
+{
+    size_t size = sizeof(uint32_t);
+    for (size_t i = 0; i < attempt->gathered.count; i++)
+        size += LIST_ENTRY_BYTES + attempt->gathered.items[i]->size;
+    struct session *session = attempt->wait.session;
+    char *to = NULL;
+    if (size > CALL_BYTES_MAX)
+        session_fail(session, attempt->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
+                     "%zu elements together have %zu bytes, an answer at most %u: ask for fewer",
+                     attempt->gathered.count, size, CALL_BYTES_MAX);
+    else
+        to = session_begin_answer(session, attempt->wait.sequence, 0, size);
+    if (!to) {
+        put_back(queue, attempt);
+        return;
+    }
+    const uint32_t count = (uint32_t)attempt->gathered.count;
+    memcpy(to, &count, sizeof count);
+    to += sizeof count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct element *element = attempt->gathered.items[i];
+        const uint32_t head = element->size | (element->is_tuple ? TUPLE_BIT : 0);
+        memcpy(to, &head, LIST_ENTRY_BYTES);
+        memcpy(to + LIST_ENTRY_BYTES, element->bytes, element->size);
+        to += LIST_ENTRY_BYTES + element->size;
+        elements_drop(&queue->elements, element);
+    }
+    VEC_FINI(&attempt->gathered);
+}
+
+static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
+{
+    while (attempt->gathered.count < attempt->wanted && VEC_NEXT(&attempt->gathered)) {
+        struct element *element = elements_take(&queue->elements);
+        if (!element)
+            break;
+        attempt->gathered.items[attempt->gathered.count++] = element;
+    }
+    const bool will_do = attempt->flags & CALL_FLAG_UP_TO && queue->is_closed &&
+                         attempt->gathered.count > 0 && queue->giver_count == 0;
+    if (attempt->gathered.count == attempt->wanted || will_do) {
+        answer_gathered(queue, attempt);
+        return true;
+    }
+    if (!is_at_end(queue))
+        return false;
+    put_back(queue, attempt);
+    fail_at_end(queue, attempt);
+    return true;
+}
+
+static bool serve_taker(struct queue *queue, struct attempt *attempt)
+{
+    return attempt->op == CALL_QUEUE_POP_MANY ? serve_pop_many(queue, attempt)
+                                              : serve_pop(queue, attempt);
+}
+
+// ---- The lines ---------------------------------------------------------------------------------------------
+
+static void end_attempt(struct queue *queue, struct attempt *attempt)
+{
+    list_take_out(&attempt->in_line);
+    if (is_giver(attempt->op))
+        queue->giver_count--;
+    else
+        queue->taker_count--;
+    session_drop_wait(&attempt->wait);
+    VEC_FINI(&attempt->gathered);
+    free(attempt);
+}
+
+static struct attempt *first_of(const struct link *line)
+{
+    return list_is_empty(line) ? NULL : LIST_ITEM(line->next, struct attempt, in_line);
+}
+
+// Serves the first of a line; true when there was any progress. What arrived by half counts as some:
+// room that a half-served giver used may be what a taker waits for.
+static bool move_line(struct queue *queue, const struct link *line,
+                      bool serve(struct queue *, struct attempt *))
+{
+    struct attempt *first = first_of(line);
+    if (!first)
+        return false;
+    const uint32_t left = first->left;
+    const size_t gathered = first->gathered.count;
+    if (!serve(queue, first))
+        return first->left != left || first->gathered.count != gathered;
+    end_attempt(queue, first);
+    return true;
+}
+
+void queue_settle(struct queue *queue)
+{
+    bool has_moved;
+    do {
+        has_moved = move_line(queue, &queue->givers, serve_giver);
+        has_moved |= move_line(queue, &queue->takers, serve_taker);
+    } while (has_moved);
+}
+
+struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
+                                  const struct call *call, weft_bytes payload)
+{
+    struct attempt *attempt = calloc(1, sizeof *attempt + payload.size);
+    if (!attempt) {
+        session_fail(session, call->sequence, WEFT_RESOURCE_EXHAUSTED,
+                     "no memory for a call that waits");
+        return NULL;
+    }
+    if (!session_add_wait(session, &queue->resource, call->sequence, &attempt->wait)) {
+        free(attempt);
+        return NULL;
+    }
+    attempt->op = call->op;
+    attempt->flags = call->flags;
+    if (payload.size)
+        memcpy(attempt->memory, payload.data, payload.size);
+    attempt->payload = (weft_bytes){attempt->memory, payload.size};
+    const bool gives = is_giver(call->op);
+    list_append(gives ? &queue->givers : &queue->takers, &attempt->in_line);
+    *(gives ? &queue->giver_count : &queue->taker_count) += 1;
+    return attempt;
+}
+
+// Tries at once when nobody is before it in its line, waits otherwise.
+static void try_or_wait(struct queue *queue, struct attempt *now, const struct call *call)
+{
+    const bool gives = is_giver(call->op);
+    const bool is_first = (gives ? queue->giver_count : queue->taker_count) == 0;
+    const bool is_served = is_first && (gives ? serve_giver(queue, now) : serve_taker(queue, now));
+    if (!is_served) {
+        struct attempt *attempt = queue_add_attempt(queue, now->wait.session, call, now->payload);
+        if (!attempt) {
+            put_back(queue, now);
+            return;
+        }
+        attempt->wanted = now->wanted;
+        attempt->lease_ms = now->lease_ms;
+        attempt->left = now->left;
+        attempt->gathered.items = now->gathered.items;
+        attempt->gathered.count = now->gathered.count;
+        attempt->gathered.capacity = now->gathered.capacity;
+    }
+    if (gives ? queue->taker_count : queue->giver_count)
+        queue_settle(queue);
+}
+
+// ---- Calls ---------------------------------------------------------------------------------------------------
+
+static bool refuse(struct session *session, const struct call *call, const char *why)
+{
+    session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s: %s", call_op_name(call->op),
+                 why);
+    return false;
+}
+
+static bool check_size(const struct queue *queue, struct session *session, const struct call *call,
+                       size_t size)
+{
+    const uint64_t limit = queue->attributes.capacity_bytes;
+    if (limit == 0 || size <= limit)
+        return true;
+    session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                 "an element of %zu bytes never fits into queue '%.*s' of %" PRIu64 " bytes", size,
+                 name_size(queue), queue->resource.name.data, limit);
+    return false;
+}
+
+static bool check_push(const struct queue *queue, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    if (call->flags & CALL_FLAG_KEYED && call_read_text(&reader).size == 0)
+        return refuse(session, call, "the key is empty or cut");
+    return check_size(queue, session, call, reader.rest.size);
+}
+
+// Reads past the count of a list whose entries are all whole.
+static bool check_push_many(const struct queue *queue, struct session *session,
+                            const struct call *call, weft_bytes *list, uint32_t *count)
+{
+    struct call_reader reader = {call->payload, false};
+    *count = call_read_u32(&reader);
+    *list = reader.rest;
+    for (uint32_t i = 0; i < *count; i++) {
+        const uint32_t size = call_read_u32(&reader) & ~TUPLE_BIT;
+        call_read_bytes(&reader, size);
+        if (reader.has_failed)
+            return refuse(session, call, "its elements are cut");
+        if (!check_size(queue, session, call, size))
+            return false;
+    }
+    return reader.rest.size == 0 || refuse(session, call, "there is something behind its elements");
+}
+
+void queue_push(struct queue *queue, struct session *session, const struct call *call)
+{
+    struct attempt now = {
+        .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
+        .op = call->op,
+        .flags = call->flags,
+        .payload = call->payload,
+    };
+    if (call->op == CALL_QUEUE_PUSH) {
+        weft_bytes key;
+        if (!check_push(queue, session, call))
+            return;
+        split_push(call->payload, call->flags, &key);
+        if (key.size && queue_has_seen(queue, key)) {
+            answer_ok(&now, ANSWER_FLAG_SEEN);  // out of turn: it changes nothing
+            return;
+        }
+    } else {
+        if (!check_push_many(queue, session, call, &now.payload, &now.left))
+            return;
+        if (now.left == 0) {
+            answer_ok(&now, 0);
+            return;
+        }
+    }
+    try_or_wait(queue, &now, call);
+}
+
+void queue_pop(struct queue *queue, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    struct attempt now = {
+        .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
+        .op = call->op,
+        .flags = call->flags,
+    };
+    if (call->op == CALL_QUEUE_TAKE) {
+        now.lease_ms = call_read_u32(&reader);
+    } else if (call->op == CALL_QUEUE_POP_MANY) {
+        now.wanted = call_read_u32(&reader);
+        if (now.wanted > INT32_MAX) {
+            refuse(session, call, "a negative number of elements");
+            return;
+        }
+        if (now.wanted == 0) {
+            session_answer(session, call->sequence, 0, (weft_bytes){"\0\0\0", 4});
+            return;
+        }
+    }
+    if (reader.has_failed)
+        refuse(session, call, "the call is cut");
+    else
+        try_or_wait(queue, &now, call);
+}
+
+void queue_close(struct queue *queue, struct session *session, const struct call *call)
+{
+    struct attempt now = {
+        .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
+        .op = call->op,
+        .flags = call->flags,
+    };
+    if (!(call->flags & CALL_FLAG_CANCEL_PENDING)) {
+        try_or_wait(queue, &now, call);
+        return;
+    }
+    for (struct attempt *first; (first = first_of(&queue->givers)) != NULL;) {
+        fail_closed(queue, first->wait.session, first->wait.sequence);
+        end_attempt(queue, first);
+    }
+    queue->is_closed = true;
+    answer_ok(&now, 0);
+    queue_settle(queue);
+}
+
+void queue_cancel(struct wait *wait, weft_err code, const char *why)
+{
+    struct attempt *attempt = (struct attempt *)wait;
+    struct queue *queue = (struct queue *)wait->resource;
+    session_fail(wait->session, wait->sequence, code, "%s on '%.*s': %s", call_op_name(attempt->op),
+                 name_size(queue), queue->resource.name.data, why);
+    put_back(queue, attempt);
+    end_attempt(queue, attempt);
+    queue_settle(queue);
+}

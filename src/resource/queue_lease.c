@@ -1,0 +1,185 @@
+// Leases of a queue: an element that is taken is done with, given back, or comes back by itself.
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "resource/queue.h"
+
+enum { NOTE_LEASE_ENDED = 1 };
+
+bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence, uint32_t lease_ms,
+                 struct element *element)
+{
+    struct lease *lease = leases_add(&queue->leases, element);
+    if (!lease)
+        return false;
+    char *to = NULL;
+    if (leases_set_end(&queue->leases, lease, lease_ms, host_time(queue->resource.host)))
+        to = session_begin_answer(session, sequence, element->is_tuple ? ANSWER_FLAG_TUPLE : 0,
+                                  CALL_ITEM_BYTES + element->size);
+    if (!to) {
+        leases_drop(&queue->leases, lease);
+        return false;
+    }
+    element->deliveries++;
+    session_add_holding(session, &queue->resource, &lease->holding);
+    memcpy(to, &queue->resource.uid, 8);
+    memcpy(to + 8, &element->id, 8);
+    memcpy(to + 16, &lease->slot, 4);
+    memcpy(to + 20, &element->deliveries, 4);
+    memcpy(to + CALL_ITEM_BYTES, element->bytes, element->size);
+    return true;
+}
+
+// ---- How a lease ends --------------------------------------------------------------------------------------
+
+static struct element *drop_lease(struct queue *queue, struct lease *lease)
+{
+    struct element *element = lease->element;
+    if (lease->holding.session)
+        session_drop_holding(&lease->holding);
+    leases_drop(&queue->leases, lease);
+    return element;
+}
+
+// Moves the element to the queue NAME.dead beside this one; false: it stays here, as nothing may get
+// lost.
+static bool bury(struct queue *queue, struct element *element)
+{
+    const struct resource *resource = &queue->resource;
+    const weft_bytes container = {resource->key.data + 1,
+                                  resource->key.size - resource->name.size - 2};
+    char name[CALL_NAME_BYTES_MAX + 8];
+    const int size =
+        snprintf(name, sizeof name, "%.*s.dead", (int)resource->name.size, resource->name.data);
+    struct resource *dead;
+    if (host_open_resource(resource->host, CALL_KIND_QUEUE, container,
+                           (weft_bytes){name, (size_t)size}, weft_none(), &dead)) {
+        err_clear();
+        return false;
+    }
+    struct queue *letters = (struct queue *)dead;
+    if (!elements_add(&letters->elements, element_bytes(element), element->is_tuple))
+        return false;
+    elements_drop(&queue->elements, element);
+    queue_settle(letters);
+    return true;
+}
+
+static bool has_had_its_chances(const struct queue *queue, const struct element *element)
+{
+    const uint32_t max = queue->attributes.deliveries_max;
+    return max && element->deliveries >= max;
+}
+
+// The element of a lease that ended without being done: back to the front, or to the dead letters.
+static void return_element(struct queue *queue, struct element *element, bool is_unwanted)
+{
+    if ((is_unwanted || has_had_its_chances(queue, element)) && bury(queue, element))
+        return;
+    elements_return(&queue->elements, element);
+}
+
+void queue_release(struct holding *holding)
+{
+    struct queue *queue = (struct queue *)holding->resource;
+    return_element(queue, drop_lease(queue, (struct lease *)holding), false);
+    queue_settle(queue);
+}
+
+// ---- By the clock --------------------------------------------------------------------------------------------
+
+uint64_t queue_next_deadline(const struct resource *resource)
+{
+    const struct lease *first = leases_first_to_end(&((const struct queue *)resource)->leases);
+    return first ? first->deadline_ms : UINT64_MAX;
+}
+
+static void end_lease_by_clock(struct queue *queue, struct lease *lease)
+{
+    return_element(queue, drop_lease(queue, lease), false);
+    queue_settle(queue);
+}
+
+void queue_expire(struct resource *resource, uint64_t now_ms)
+{
+    struct queue *queue = (struct queue *)resource;
+    struct lease *first;
+    while ((first = leases_first_to_end(&queue->leases)) != NULL && first->deadline_ms <= now_ms) {
+        char note[5] = {NOTE_LEASE_ENDED};
+        memcpy(note + 1, &first->slot, 4);
+        if (!host_note(resource, (weft_bytes){note, sizeof note}))
+            return;
+        end_lease_by_clock(queue, first);
+    }
+}
+
+weft_err queue_replay(struct resource *resource, struct call_reader *note)
+{
+    struct queue *queue = (struct queue *)resource;
+    const uint8_t what = call_read_u8(note);
+    struct lease *lease = leases_find(&queue->leases, call_read_u32(note));
+    if (what != NOTE_LEASE_ENDED || !lease)
+        return err_set(WEFT_DATA_LOSS, "the journal ends a lease that is not there");
+    end_lease_by_clock(queue, lease);
+    return WEFT_OK;
+}
+
+// ---- By the holder -------------------------------------------------------------------------------------------
+
+// The lease that a call names, if it is still the caller's; else NULL, and it is answered.
+static struct lease *find_lease(struct queue *queue, struct session *session,
+                                const struct call *call, const struct call_item *item)
+{
+    if (item->queue != queue->resource.uid) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                     "element %" PRIu64 " is of another queue than '%.*s'", item->id,
+                     (int)queue->resource.name.size, queue->resource.name.data);
+        return NULL;
+    }
+    struct lease *lease = leases_find(&queue->leases, item->slot);
+    if (lease && lease->holding.session == session && lease->element->id == item->id &&
+        lease->element->deliveries == item->delivery)
+        return lease;
+    session_fail(session, call->sequence, WEFT_ABORTED,
+                 "the lease on element %" PRIu64
+                 " of '%.*s' has ended: it may be with someone else",
+                 item->id, (int)queue->resource.name.size, queue->resource.name.data);
+    return NULL;
+}
+
+// A lease of nobody's until the delay is over: the element is neither stored nor lost.
+static bool delay(struct queue *queue, struct lease *lease, uint32_t delay_ms)
+{
+    if (delay_ms == 0 || has_had_its_chances(queue, lease->element) ||
+        !leases_set_end(&queue->leases, lease, delay_ms, host_time(queue->resource.host)))
+        return false;
+    session_drop_holding(&lease->holding);
+    return true;
+}
+
+void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    struct call_item item;
+    call_read_item(&reader, &item);
+    const uint32_t ms = call->op == CALL_QUEUE_DONE ? 0 : call_read_u32(&reader);
+    if (reader.has_failed) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s: the call is cut",
+                     call_op_name(call->op));
+        return;
+    }
+    struct lease *lease = find_lease(queue, session, call, &item);
+    if (!lease)
+        return;
+    if (call->op == CALL_QUEUE_EXTEND) {
+        leases_set_end(&queue->leases, lease, ms, host_time(queue->resource.host));
+    } else if (call->op == CALL_QUEUE_DONE) {
+        elements_drop(&queue->elements, drop_lease(queue, lease));
+    } else if (call->flags & CALL_FLAG_BURY || !delay(queue, lease, ms)) {
+        return_element(queue, drop_lease(queue, lease), call->flags & CALL_FLAG_BURY);
+    }
+    session_answer(session, call->sequence, 0, weft_none());
+    if (queue->taker_count)
+        queue_settle(queue);
+}

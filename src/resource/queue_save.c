@@ -1,0 +1,247 @@
+// A queue in a snapshot: what it is, what it stores, which keys it has seen, what is leased, who waits.
+
+#include <stdlib.h>
+
+#include "resource/queue.h"
+
+enum { PART_BYTES = 1 << 20 };
+enum { PART_HEAD = 1, PART_ELEMENTS, PART_KEYS, PART_LEASES, PART_ATTEMPTS };
+
+// ---- Saving ------------------------------------------------------------------------------------------------
+
+// A part that is handed on whenever it is large enough.
+struct part {
+    struct host_saver *saver;
+    struct buf bytes;
+    uint8_t kind;
+    weft_err err;
+};
+
+static void begin(struct part *part, uint8_t kind)
+{
+    part->kind = kind;
+    part->bytes.size = 0;
+    call_write_u8(&part->bytes, kind);
+}
+
+static void hand_on(struct part *part)
+{
+    if (!part->err && part->bytes.has_failed)
+        part->err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+    if (!part->err && part->bytes.size > 1)
+        part->err = host_save_part(part->saver, buf_bytes(&part->bytes));
+    begin(part, part->kind);
+}
+
+static void hand_on_if_large(struct part *part)
+{
+    if (part->bytes.size >= PART_BYTES)
+        hand_on(part);
+}
+
+static void write_element(struct buf *out, const struct element *element)
+{
+    call_write_u64(out, element->id);
+    call_write_u32(out, element->deliveries);
+    call_write_u8(out, element->is_tuple);
+    call_write_blob(out, element_bytes(element));
+}
+
+static void save_elements(const struct queue *queue, struct part *part)
+{
+    struct elements_walk walk = {0};
+    const struct element *element;
+    begin(part, PART_ELEMENTS);
+    while ((element = elements_next(&queue->elements, &walk)) != NULL) {
+        write_element(&part->bytes, element);
+        hand_on_if_large(part);
+    }
+    elements_end_walk(&walk);
+    hand_on(part);
+}
+
+static void save_keys(const struct queue *queue, struct part *part)
+{
+    begin(part, PART_KEYS);
+    for (size_t i = 0; i < queue->seen_in_order.count; i++) {
+        const struct queue_key *key = queue->seen_in_order.items[i];
+        call_write_text(&part->bytes, (weft_bytes){key->bytes, key->size});
+        hand_on_if_large(part);
+    }
+    hand_on(part);
+}
+
+static void save_leases(const struct queue *queue, struct part *part)
+{
+    begin(part, PART_LEASES);
+    for (size_t i = 0; i < queue->leases.slots.count; i++) {
+        const struct lease *lease = queue->leases.slots.items[i];
+        if (!lease)
+            continue;
+        const struct session *holder = lease->holding.session;
+        call_write_u32(&part->bytes, lease->slot);
+        call_write_u32(&part->bytes, lease->duration_ms);
+        call_write_u32(&part->bytes, holder ? holder->number : 0);
+        write_element(&part->bytes, lease->element);
+        hand_on_if_large(part);
+    }
+    hand_on(part);
+}
+
+static void save_line(const struct link *line, struct part *part)
+{
+    begin(part, PART_ATTEMPTS);
+    for (const struct link *at = line->next; at != line; at = at->next) {
+        const struct attempt *attempt = LIST_ITEM(at, struct attempt, in_line);
+        struct buf *out = &part->bytes;
+        call_write_u32(out, attempt->wait.session->number);
+        call_write_u64(out, attempt->wait.sequence);
+        call_write_u8(out, attempt->op);
+        call_write_u8(out, attempt->flags);
+        call_write_u32(out, attempt->wanted);
+        call_write_u32(out, attempt->lease_ms);
+        call_write_u32(out, attempt->left);
+        call_write_blob(out, attempt->payload);
+        call_write_u32(out, (uint32_t)attempt->gathered.count);
+        for (size_t i = 0; i < attempt->gathered.count; i++)
+            write_element(out, attempt->gathered.items[i]);
+        hand_on_if_large(part);
+    }
+    hand_on(part);
+}
+
+weft_err queue_save(const struct resource *resource, struct host_saver *saver)
+{
+    const struct queue *queue = (const struct queue *)resource;
+    struct part part = {.saver = saver};
+    begin(&part, PART_HEAD);
+    call_write_u8(&part.bytes, queue->is_closed);
+    call_write_u64(&part.bytes, queue->elements.last_id);
+    hand_on(&part);
+    save_elements(queue, &part);
+    save_keys(queue, &part);
+    save_leases(queue, &part);
+    save_line(&queue->givers, &part);
+    save_line(&queue->takers, &part);
+    buf_fini(&part.bytes);
+    return part.err;
+}
+
+// ---- Loading -----------------------------------------------------------------------------------------------
+
+static weft_err refuse(void)
+{
+    return err_set(WEFT_DATA_LOSS, "the snapshot of a queue does not fit together");
+}
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what the journal holds");
+}
+
+typedef struct element *restore_fn(struct elements *elements, uint64_t id, uint32_t deliveries,
+                                   weft_bytes bytes, bool is_tuple);
+
+static weft_err load_element(struct queue *queue, struct call_reader *part, restore_fn *restore,
+                             struct element **element)
+{
+    const uint64_t id = call_read_u64(part);
+    const uint32_t deliveries = call_read_u32(part);
+    const bool is_tuple = call_read_u8(part);
+    const weft_bytes bytes = call_read_blob(part);
+    if (part->has_failed || id == 0 || id > queue->elements.last_id)
+        return refuse();
+    *element = restore(&queue->elements, id, deliveries, bytes, is_tuple);
+    return *element ? WEFT_OK : no_memory();
+}
+
+static weft_err load_elements(struct queue *queue, struct call_reader *part)
+{
+    struct element *element;
+    return load_element(queue, part, elements_restore, &element);
+}
+
+static weft_err load_key(struct queue *queue, struct call_reader *part)
+{
+    const weft_bytes key = call_read_text(part);
+    if (part->has_failed || key.size == 0 || queue_has_seen(queue, key))
+        return refuse();
+    return queue_remember(queue, key) ? WEFT_OK : no_memory();
+}
+
+static weft_err load_lease(struct queue *queue, struct call_reader *part)
+{
+    const uint32_t slot = call_read_u32(part), duration_ms = call_read_u32(part);
+    const uint32_t number = call_read_u32(part);
+    struct host *host = queue->resource.host;
+    struct session *holder = number ? host_session_by_number(host, number) : NULL;
+    struct element *element;
+    const weft_err err = load_element(queue, part, elements_restore_taken, &element);
+    if (err)
+        return err;
+    if ((number && !holder) || slot >= CALL_BYTES_MAX || leases_find(&queue->leases, slot))
+        return refuse();
+    struct lease *lease = leases_add_at(&queue->leases, element, slot);
+    if (!lease || !leases_set_end(&queue->leases, lease, duration_ms, host_time(host)))
+        return no_memory();
+    if (holder)
+        session_add_holding(holder, &queue->resource, &lease->holding);
+    return WEFT_OK;
+}
+
+static weft_err load_gathered(struct queue *queue, struct call_reader *part,
+                              struct attempt *attempt)
+{
+    weft_err err = WEFT_OK;
+    for (uint32_t left = call_read_u32(part); left > 0 && !err; left--) {
+        if (!VEC_NEXT(&attempt->gathered))
+            return no_memory();
+        struct element *element = NULL;
+        err = load_element(queue, part, elements_restore_taken, &element);
+        if (!err)
+            attempt->gathered.items[attempt->gathered.count++] = element;
+    }
+    return err;
+}
+
+static weft_err load_attempt(struct queue *queue, struct call_reader *part)
+{
+    struct session *session = host_session_by_number(queue->resource.host, call_read_u32(part));
+    struct call call = {.sequence = call_read_u64(part)};
+    call.op = call_read_u8(part);
+    call.flags = call_read_u8(part);
+    const uint32_t wanted = call_read_u32(part), lease_ms = call_read_u32(part);
+    const uint32_t left = call_read_u32(part);
+    const weft_bytes payload = call_read_blob(part);
+    if (part->has_failed || !session || call.op < CALL_QUEUE_PUSH || call.op > CALL_QUEUE_CLOSE)
+        return refuse();
+    struct attempt *attempt = queue_add_attempt(queue, session, &call, payload);
+    if (!attempt)
+        return no_memory();
+    attempt->wanted = wanted;
+    attempt->lease_ms = lease_ms;
+    attempt->left = left;
+    return load_gathered(queue, part, attempt);
+}
+
+static weft_err load_head(struct queue *queue, struct call_reader *part)
+{
+    queue->is_closed = call_read_u8(part);
+    queue->elements.last_id = call_read_u64(part);
+    return WEFT_OK;
+}
+
+weft_err queue_load(struct resource *resource, struct call_reader *part)
+{
+    static weft_err (*const loads[])(struct queue *, struct call_reader *) = {
+        [PART_HEAD] = load_head,    [PART_ELEMENTS] = load_elements, [PART_KEYS] = load_key,
+        [PART_LEASES] = load_lease, [PART_ATTEMPTS] = load_attempt,
+    };
+    const uint8_t kind = call_read_u8(part);
+    weft_err err = WEFT_OK;
+    if (kind == 0 || kind >= sizeof loads / sizeof *loads)
+        return refuse();
+    while (part->rest.size && !err)
+        err = loads[kind]((struct queue *)resource, part);
+    return err;
+}

@@ -1,0 +1,89 @@
+// resource: what all kinds of shared things have in common, and the port that a kind implements.
+//
+// A kind is pure state: calls come in through apply, answers go out through session.h, time and the
+// end of sessions come in through the host. Nothing here reads a clock, draws a number or does I/O, and
+// no answer may depend on an address or on the order of a table: a journal is replayed by doing the
+// same calls again.
+// A new kind also needs: its number in wire/call.h, its line in the array in registry.c.
+#ifndef RESOURCE_RESOURCE_H
+#define RESOURCE_RESOURCE_H
+
+#include "base/list.h"
+#include "wire/call.h"
+
+struct host;
+struct host_saver;
+struct session;
+
+struct resource {
+    const struct resource_kind *kind;
+    struct host *host;
+    uint64_t uid;     // unique among all that ever were, anywhere
+    weft_bytes key;   // by which the registry finds it: kind, container, 0, name
+    weft_bytes name;  // inside key
+    char *key_memory;
+    uint32_t handle_count;  // sessions' handles that point here
+    bool is_removed;        // no longer found; freed with its last handle
+};
+
+// A call that is not answered yet. A kind puts it first into a struct of its own.
+struct wait {
+    struct session *session;
+    struct resource *resource;
+    uint64_t sequence;
+    struct link in_session;
+};
+
+// What a session has of a resource and loses when it ends: a lease, a key of its own. As struct wait.
+struct holding {
+    struct session *session;
+    struct resource *resource;
+    struct link in_session;
+};
+
+struct resource_kind {
+    enum call_kind number;
+    const char *name;  // "queue", as people read it
+
+    // Makes one from the attributes of an OPEN, only its own part filled; NULL with a sentence and its
+    // code: INVALID_ARGUMENT for attributes that make no sense.
+    struct resource *(*make)(struct call_reader *attributes, weft_err *err);
+
+    // OPEN of one that exists: INVALID_ARGUMENT with a sentence where the attributes differ.
+    weft_err (*match)(const struct resource *resource, struct call_reader *attributes);
+
+    // Does the call and answers it, now or later.
+    void (*apply)(struct resource *resource, struct session *session, const struct call *call);
+
+    // Takes a wait back: what it had gathered returns, it is answered with the code and freed.
+    void (*cancel)(struct wait *wait, weft_err code, const char *why);
+
+    // The session of a holding has ended: gives it back, drops it. NULL: the kind has none.
+    void (*release)(struct holding *holding);
+
+    // Nobody is left who could change anything: watches end. NULL: the kind has none.
+    void (*writers_gone)(struct resource *resource);
+
+    // The next moment at which expire has something to do, UINT64_MAX: none. NULL: the kind has no time.
+    uint64_t (*next_deadline)(const struct resource *resource);
+
+    // What is due at now_ms happens. Each happening is journalled by host_note first and replayed by
+    // replay, because a journal knows no clock.
+    void (*expire)(struct resource *resource, uint64_t now_ms);
+    weft_err (*replay)(struct resource *resource, struct call_reader *note);
+
+    // Its attributes, as OPEN has them.
+    void (*describe)(const struct resource *resource, struct buf *attributes);
+
+    // All the rest of its state in parts of at most a few MiB, each handed to host_save_part; load gets
+    // them back one by one, in a resource that make has just made: DATA_LOSS if that is none. Deadlines
+    // are saved as durations and begin anew, sessions by their number.
+    weft_err (*save)(const struct resource *resource, struct host_saver *saver);
+    weft_err (*load)(struct resource *resource, struct call_reader *part);
+
+    void (*free)(struct resource *resource);  // no wait and no holding is left
+};
+
+extern const struct resource_kind queue_kind, var_kind, kv_kind, barrier_kind;
+
+#endif

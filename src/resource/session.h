@@ -1,0 +1,81 @@
+// session: one user of a host, known by a number it drew, with what it has been answered.
+//
+// Answers to calls that changed something are kept until the other side says that it has them: after a
+// break they are sent again, so that nobody does such a call twice. How that is told is in
+// wire/call.h. Calls that wait and things held are lists here, because they end with the session.
+#ifndef RESOURCE_SESSION_H
+#define RESOURCE_SESSION_H
+
+#include "base/vec.h"
+#include "resource/resource.h"
+
+enum {
+    SESSION_ID_BYTES = 16,
+    SESSION_MEMBER_BYTES = 128,        // "/role/index" and its end
+    SESSION_WAITS_MAX = 1 << 16,       // calls of one session that wait
+    SESSION_ANSWER_FLAG_COUNTED = 128  // in the flags of an answer: kept until acknowledged
+};
+
+struct session {
+    struct host *host;
+    uint8_t id[SESSION_ID_BYTES];
+    char member[SESSION_MEMBER_BYTES];  // "": a tool, no member
+    uint64_t incarnation;               // of the member's process
+    uint32_t number;                    // in the journal
+    uint64_t applied;                   // the last changing call that was done
+    bool has_left;
+
+    struct buf answers;     // from kept_from on: not yet sent, or sent and not acknowledged
+    size_t kept_from;       // the first answer that is kept
+    size_t sent_to;         // what follows is still to be sent; the connection's business
+    uint64_t acknowledged;  // counted answers that are gone
+
+    VEC(struct resource *) handles;  // by number; NULL: none
+    struct link waits, holdings;
+    uint32_t wait_count, watch_count;
+    struct link in_stirred;  // in the host's list when there is something to send
+    void *connection;        // the server's; NULL: none at the moment
+    uint64_t lost_ms;        // when the connection was lost; the server's
+};
+
+// Answers a call. payload is copied.
+void session_answer(struct session *session, uint64_t sequence, uint8_t flags, weft_bytes payload);
+
+// The same in two steps, for payloads that are put together in place: exactly `size` bytes are to be
+// written to what is returned; NULL when memory is refused, then the session is broken.
+char *session_begin_answer(struct session *session, uint64_t sequence, uint8_t flags, size_t size);
+
+// Answers with a failure and its sentence.
+void session_fail(struct session *session, uint64_t sequence, weft_err code, const char *format,
+                  ...) __attribute__((format(printf, 4, 5)));
+// The same with this thread's sentence.
+void session_fail_by_err(struct session *session, uint64_t sequence, weft_err code);
+
+// A call that was not done because the journal refused it: the answer is not counted, as no journal
+// will bring it back.
+void session_refuse(struct session *session, uint64_t sequence, weft_err code);
+
+// A call begins to wait, or no longer does. False: too many do, and it was answered so.
+bool session_add_wait(struct session *session, struct resource *resource, uint64_t sequence,
+                      struct wait *wait);
+void session_drop_wait(struct wait *wait);
+
+void session_add_holding(struct session *session, struct resource *resource,
+                         struct holding *holding);
+void session_drop_holding(struct holding *holding);
+
+// The other side has so many counted answers.
+void session_acknowledge(struct session *session, uint64_t count);
+
+// What is to be sent now; session_sent says how much of it was.
+static inline weft_bytes session_unsent(const struct session *session)
+{
+    return (weft_bytes){session->answers.data + session->sent_to,
+                        session->answers.size - session->sent_to};
+}
+void session_sent(struct session *session, size_t bytes);
+
+// A new connection: all that is kept is to be sent again.
+void session_rewind(struct session *session);
+
+#endif

@@ -1,0 +1,203 @@
+// Calls and answers as bytes.
+
+#include "wire/call.h"
+
+static const struct {
+    const char *name;
+    bool changes;
+} ops[CALL_OP_LIMIT] = {
+#define OP(name, number, changes) [number] = {#name, changes},
+#include "wire/ops.def"
+#undef OP
+};
+
+bool call_op_is_known(uint8_t op)
+{
+    return op < CALL_OP_LIMIT && ops[op].name;
+}
+
+bool call_op_changes(uint8_t op)
+{
+    return op < CALL_OP_LIMIT && ops[op].changes;
+}
+
+const char *call_op_name(uint8_t op)
+{
+    return call_op_is_known(op) ? ops[op].name : "?";
+}
+
+// Both heads have the same places: the size first, the sequence last.
+static weft_err take_record(weft_bytes *bytes, uint8_t head[CALL_HEAD_BYTES], weft_bytes *whole)
+{
+    if (bytes->size < CALL_HEAD_BYTES)
+        return err_set(WEFT_DATA_LOSS, "a record of %zu bytes is cut", bytes->size);
+    memcpy(head, bytes->data, CALL_HEAD_BYTES);
+    uint32_t size;
+    memcpy(&size, head, 4);
+    if (size < CALL_HEAD_BYTES || size > bytes->size)
+        return err_set(WEFT_DATA_LOSS, "a record says it has %u of %zu bytes", size, bytes->size);
+    *whole = (weft_bytes){bytes->data, size};
+    bytes->data += size;
+    bytes->size -= size;
+    return WEFT_OK;
+}
+
+static weft_bytes payload_of(weft_bytes whole)
+{
+    return (weft_bytes){whole.data + CALL_HEAD_BYTES, whole.size - CALL_HEAD_BYTES};
+}
+
+weft_err call_next(weft_bytes *bytes, struct call *call)
+{
+    uint8_t head[CALL_HEAD_BYTES];
+    const weft_err err = take_record(bytes, head, &call->whole);
+    if (err)
+        return err;
+    call->op = head[4];
+    call->flags = head[5];
+    memcpy(&call->handle, head + 6, 2);
+    memcpy(&call->sequence, head + 8, 8);
+    call->payload = payload_of(call->whole);
+    const bool asks = call->sequence & CALL_ASKS_BIT;
+    if (!call_op_is_known(call->op) || call->sequence == 0 || asks == call_op_changes(call->op))
+        return err_set(WEFT_DATA_LOSS, "operation %u with the number %llx is none", call->op,
+                       (unsigned long long)call->sequence);
+    return WEFT_OK;
+}
+
+weft_err answer_next(weft_bytes *bytes, struct answer *answer)
+{
+    uint8_t head[CALL_HEAD_BYTES];
+    weft_bytes whole;
+    const weft_err err = take_record(bytes, head, &whole);
+    if (err)
+        return err;
+    if (head[4] > WEFT_UNAUTHENTICATED)
+        return err_set(WEFT_DATA_LOSS, "an answer with the code %u", head[4]);
+    answer->code = (weft_err)head[4];
+    answer->flags = head[5];
+    memcpy(&answer->sequence, head + 8, 8);
+    answer->payload = payload_of(whole);
+    return WEFT_OK;
+}
+
+static char *append_head(struct buf *out, uint8_t what, uint8_t flags, uint16_t handle,
+                         uint64_t sequence, size_t size)
+{
+    char *head = buf_reserve(out, CALL_HEAD_BYTES + size);
+    if (!head)
+        return NULL;
+    const uint32_t whole = (uint32_t)(CALL_HEAD_BYTES + size);
+    memcpy(head, &whole, 4);
+    head[4] = (char)what;
+    head[5] = (char)flags;
+    memcpy(head + 6, &handle, 2);
+    memcpy(head + 8, &sequence, 8);
+    out->size += CALL_HEAD_BYTES;
+    return head + CALL_HEAD_BYTES;
+}
+
+void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handle,
+                      uint64_t sequence, size_t size)
+{
+    append_head(out, op, flags, handle, sequence, size);
+}
+
+void answer_append(struct buf *out, const struct answer *answer)
+{
+    char *payload = append_head(out, (uint8_t)answer->code, answer->flags, 0, answer->sequence,
+                                answer->payload.size);
+    if (!payload || !answer->payload.size)
+        return;
+    memcpy(payload, answer->payload.data, answer->payload.size);
+    out->size += answer->payload.size;
+}
+
+weft_bytes call_read_bytes(struct call_reader *reader, size_t size)
+{
+    if (size > reader->rest.size) {
+        reader->has_failed = true;
+        reader->rest = weft_none();
+        return weft_none();
+    }
+    const weft_bytes bytes = {reader->rest.data, size};
+    reader->rest.data += size;
+    reader->rest.size -= size;
+    return bytes;
+}
+
+#define READ_NUMBER(name, type)                                                                    \
+    type name(struct call_reader *reader)                                                          \
+    {                                                                                              \
+        type value = 0;                                                                            \
+        const weft_bytes bytes = call_read_bytes(reader, sizeof value);                            \
+        if (bytes.size)                                                                            \
+            memcpy(&value, bytes.data, sizeof value);                                              \
+        return value;                                                                              \
+    }
+READ_NUMBER(call_read_u8, uint8_t)
+READ_NUMBER(call_read_u16, uint16_t)
+READ_NUMBER(call_read_u32, uint32_t)
+READ_NUMBER(call_read_u64, uint64_t)
+
+weft_bytes call_read_text(struct call_reader *reader)
+{
+    const uint16_t size = call_read_u16(reader);
+    return call_read_bytes(reader, size);
+}
+
+weft_bytes call_read_blob(struct call_reader *reader)
+{
+    const uint32_t size = call_read_u32(reader);
+    return call_read_bytes(reader, size);
+}
+
+void call_read_item(struct call_reader *reader, struct call_item *item)
+{
+    item->queue = call_read_u64(reader);
+    item->id = call_read_u64(reader);
+    item->slot = call_read_u32(reader);
+    item->delivery = call_read_u32(reader);
+}
+
+void call_write_u8(struct buf *out, uint8_t value)
+{
+    buf_append(out, &value, sizeof value);
+}
+
+void call_write_u16(struct buf *out, uint16_t value)
+{
+    buf_append(out, &value, sizeof value);
+}
+
+void call_write_u32(struct buf *out, uint32_t value)
+{
+    buf_append(out, &value, sizeof value);
+}
+
+void call_write_u64(struct buf *out, uint64_t value)
+{
+    buf_append(out, &value, sizeof value);
+}
+
+void call_write_text(struct buf *out, weft_bytes text)
+{
+    ASSERT(text.size <= UINT16_MAX);
+    call_write_u16(out, (uint16_t)text.size);
+    buf_append(out, text.data, text.size);
+}
+
+void call_write_blob(struct buf *out, weft_bytes bytes)
+{
+    ASSERT(bytes.size <= UINT32_MAX);
+    call_write_u32(out, (uint32_t)bytes.size);
+    buf_append(out, bytes.data, bytes.size);
+}
+
+void call_write_item(struct buf *out, const struct call_item *item)
+{
+    call_write_u64(out, item->queue);
+    call_write_u64(out, item->id);
+    call_write_u32(out, item->slot);
+    call_write_u32(out, item->delivery);
+}

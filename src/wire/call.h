@@ -1,0 +1,128 @@
+// call: what members ask of a host and what it answers, many in one frame.
+//
+//     FRAME_CALLS      u64 answers received so far, then calls
+//     FRAME_ANSWERS    answers
+//
+//     0      4    5      6        8            16
+//     +------+----+------+--------+------------+---------+
+//     | size | op | flags| handle | sequence   | payload |    a call; size is all of it
+//     +------+----+------+--------+------------+---------+
+//     | size |code| flags| 0      | sequence   | payload |    an answer to the call of that sequence
+//     +------+----+------+--------+------------+---------+    little-endian, not aligned
+//
+// Fixed layouts, because a queue's call is a hundred nanoseconds of work and a message would double
+// that. Calls that change something are numbered 1, 2, 3, ... in their session; the others have
+// numbers of their own with the top bit set. A failed call is answered with a sentence.
+//
+// A session outlives its connection. Whoever connects again tells how many answers to changing calls
+// it has; it is told how many of its changing calls have arrived. Both send again what the other
+// lacks, so each call is applied once and each answer arrives.
+#ifndef WIRE_CALL_H
+#define WIRE_CALL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum call_op {
+#define OP(name, number, changes) CALL_##name = number,
+#include "wire/ops.def"
+#undef OP
+    CALL_OP_LIMIT = 128
+};
+
+enum {
+    CALL_HEAD_BYTES = 16,
+    CALL_FRAME_HEAD_BYTES = 8,
+    CALL_NAME_BYTES_MAX = 1024,  // of a resource, a key of kv
+    CALL_HANDLES_MAX = 1 << 16,  // of a session
+    CALL_BYTES_MAX = 60 << 20,   // of one call: it fits into a frame
+};
+
+#define CALL_ASKS_BIT (UINT64_C(1) << 63)  // in the sequence of calls that change nothing
+
+// Flags of calls.
+enum {
+    CALL_FLAG_TUPLE = 1,           // the element is a tuple (wire/tuple.h), not one string
+    CALL_FLAG_KEYED = 2,           // QUEUE_PUSH: a key goes before the element
+    CALL_FLAG_UP_TO = 4,           // QUEUE_POP_MANY: what is left of a closed queue will do
+    CALL_FLAG_CANCEL_PENDING = 8,  // QUEUE_CLOSE
+    CALL_FLAG_BURY = 16,           // QUEUE_GIVE_BACK: to the dead letters, at once
+    CALL_FLAG_ONCE = 32,           // VAR_*: the payload begins with a struct call_item; counts once
+    CALL_FLAG_OWNED = 64,          // KV_PUT: the key goes when the session does
+    CALL_FLAG_IF = 128,            // KV_PUT, KV_REMOVE: only if the key's version is as said
+};
+
+// Flags of answers.
+enum {
+    ANSWER_FLAG_TUPLE = 1,
+    ANSWER_FLAG_SEEN = 2,    // OK, and nothing happened: the key or the item was here before
+    ANSWER_FLAG_MISSED = 4,  // VAR_SWAP, KV_*: it is not as was said; what it is follows
+    ANSWER_FLAG_ALL = 8,     // KV_WATCH: not what has changed but all there is: too much was missed
+};
+
+struct call {
+    uint8_t op, flags;
+    uint16_t handle;
+    uint64_t sequence;
+    weft_bytes payload;  // borrowed
+    weft_bytes whole;    // with its head: what is journalled
+};
+
+struct answer {
+    weft_err code;
+    uint8_t flags;
+    uint64_t sequence;
+    weft_bytes payload;
+};
+
+// Which delivery of which element of which queue: what DONE names, and what an add may be tagged with.
+struct call_item {
+    uint64_t queue;     // unique for ever: that of another host differs, and of one made anew
+    uint64_t id;        // of the element: 1, 2, 3, ...
+    uint32_t slot;      // where the host looks for the lease
+    uint32_t delivery;  // 1 for the first: a fence
+};
+enum { CALL_ITEM_BYTES = 24 };
+
+// What kinds of resources there are; numbers are in journals.
+enum call_kind { CALL_KIND_QUEUE = 1, CALL_KIND_VAR = 2, CALL_KIND_KV = 3, CALL_KIND_BARRIER = 4 };
+
+bool call_op_is_known(uint8_t op);
+bool call_op_changes(uint8_t op);
+const char *call_op_name(uint8_t op);  // "QUEUE_PUSH"
+
+// Takes the first call (answer) off `bytes`; DATA_LOSS when there is none that is whole and sound.
+MUST_CHECK weft_err call_next(weft_bytes *bytes, struct call *call);
+MUST_CHECK weft_err answer_next(weft_bytes *bytes, struct answer *answer);
+
+// Appends the head of a call whose payload of `size` bytes follows.
+void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handle,
+                      uint64_t sequence, size_t size);
+void answer_append(struct buf *out, const struct answer *answer);
+
+// ---- Payloads ------------------------------------------------------------------------------------
+
+// A reader that fails by its flag: past the end it gives zeros, and the end is checked once.
+struct call_reader {
+    weft_bytes rest;
+    bool has_failed;
+};
+
+uint8_t call_read_u8(struct call_reader *reader);
+uint16_t call_read_u16(struct call_reader *reader);
+uint32_t call_read_u32(struct call_reader *reader);
+uint64_t call_read_u64(struct call_reader *reader);
+weft_bytes call_read_bytes(struct call_reader *reader, size_t size);
+weft_bytes call_read_text(struct call_reader *reader);  // u16 size, then bytes
+weft_bytes call_read_blob(struct call_reader *reader);  // u32 size, then bytes
+void call_read_item(struct call_reader *reader, struct call_item *item);
+
+void call_write_u8(struct buf *out, uint8_t value);
+void call_write_u16(struct buf *out, uint16_t value);
+void call_write_u32(struct buf *out, uint32_t value);
+void call_write_u64(struct buf *out, uint64_t value);
+void call_write_text(struct buf *out, weft_bytes text);  // at most 65,535 bytes: asserts
+void call_write_blob(struct buf *out, weft_bytes bytes);
+void call_write_item(struct buf *out, const struct call_item *item);
+
+#endif
