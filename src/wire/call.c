@@ -68,7 +68,7 @@ weft_err call_next(weft_bytes *bytes, struct call *call)
 weft_err answer_next(weft_bytes *bytes, struct answer *answer)
 {
     uint8_t head[CALL_HEAD_BYTES];
-    weft_bytes whole;
+    weft_bytes whole = {NULL, 0};
     const weft_err err = take_record(bytes, head, &whole);
     if (err)
         return err;
