@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 struct loop;
+struct tls;
 typedef void loop_fn(void *owner);
 
 // `woken` is called after loop_wake.
@@ -22,6 +23,15 @@ void loop_stop(struct loop *loop);
 
 // Makes the loop call woken() soon; several calls may become one. Any thread.
 void loop_wake(struct loop *loop);
+
+// Calls `turn_ended` once after every round of events, before the loop waits again, and once before
+// the first: the place to do for all connections together what each of them made necessary (commit a
+// journal, flush answers). It may do all that other callbacks may. NULL: nothing.
+void loop_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner);
+
+// How long the loop looks for events before it sleeps, where that pays (sys/spin.h); 0, as at the
+// beginning: it sleeps at once.
+void loop_set_spin(struct loop *loop, uint32_t microseconds);
 
 // A timer calls after `first_ms`, then every `repeat_ms` when that is not 0.
 struct loop_timer;
@@ -41,11 +51,20 @@ struct loop_watch;
 struct loop_watch *loop_watch_new(struct loop *loop, int fd, loop_fn *readable, void *owner);
 void loop_watch_free(struct loop_watch *watch);
 
+// A listener hands every connection that arrives to `accepted`, which owns the descriptor. The
+// listening descriptor (sys/net.h) stays the caller's. When descriptors run out it rests for 100 ms.
+struct loop_listener;
+typedef void loop_accept_fn(void *owner, int fd);
+struct loop_listener *loop_listener_new(struct loop *loop, int fd, loop_accept_fn *accepted,
+                                        void *owner);
+void loop_listener_free(struct loop_listener *listener);
+
 // A stream is a connected socket. It takes the descriptor over, also when NULL is returned.
 struct loop_stream;
 struct loop_stream_calls {
     void (*data)(void *owner, weft_bytes bytes);  // borrowed
     void (*ended)(void *owner, weft_err code);    // once; WEFT_OK: the other side closed it
+    loop_fn *drained;  // all of what had to wait for the other side has gone; NULL: nobody asks
 };
 struct loop_stream *loop_stream_new(struct loop *loop, int fd,
                                     const struct loop_stream_calls *calls, void *owner);
@@ -54,6 +73,22 @@ struct loop_stream *loop_stream_new(struct loop *loop, int fd,
 // once goes when it reads. A connection that breaks shows up as its end.
 struct buf *loop_stream_out(struct loop_stream *stream);
 void loop_stream_flush(struct loop_stream *stream);
+
+// Bytes that were not sent yet; more than the other side takes is for the owner to prevent.
+size_t loop_stream_unsent(const struct loop_stream *stream);
+
+// Stops or resumes reading, so that the other side has to wait. When that one goes away meanwhile,
+// reading resumes by itself: what has arrived is handed on, then comes the end.
+void loop_stream_pause(struct loop_stream *stream, bool is_paused);
+
+// From now on, bytes pass through TLS, which belongs to the stream then: data() gets plain ones,
+// loop_stream_out() takes plain ones, which are sealed together by a flush. To be called before
+// anything has arrived. ended() gets the errors of tls_feed; why is told to the other side.
+void loop_stream_secure(struct loop_stream *stream, struct tls *tls);
+
+// Whether the other side has proven by TLS that it has the token. False while the handshake lasts and
+// where a client was let pass without (tls_allow_plain).
+bool loop_stream_is_secure(const struct loop_stream *stream);
 
 // Takes what has arrived and not been handed on yet, to the end: for a peer that is known to be dead.
 void loop_stream_drain(struct loop_stream *stream);

@@ -40,6 +40,8 @@ MUST_CHECK weft_err frame_receive(int fd, struct frame *frame);
 struct frame_parser {
     struct buf pending;
     size_t taken;  // bytes of pending that earlier frames used up
+    size_t
+        payload_bytes_max;  // of a frame, from a peer that is not trusted yet; 0: as many as allowed
 };
 
 void frame_parser_fini(struct frame_parser *parser);

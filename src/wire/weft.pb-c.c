@@ -907,6 +907,231 @@ void   weft__worker_failed__free_unpacked
   assert(message->base.descriptor == &weft__worker_failed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__host_hello__init
+                     (Weft__HostHello         *message)
+{
+  static const Weft__HostHello init_value = WEFT__HOST_HELLO__INIT;
+  *message = init_value;
+}
+size_t weft__host_hello__get_packed_size
+                     (const Weft__HostHello *message)
+{
+  assert(message->base.descriptor == &weft__host_hello__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__host_hello__pack
+                     (const Weft__HostHello *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__host_hello__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__host_hello__pack_to_buffer
+                     (const Weft__HostHello *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__host_hello__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__HostHello *
+       weft__host_hello__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__HostHello *)
+     protobuf_c_message_unpack (&weft__host_hello__descriptor,
+                                allocator, len, data);
+}
+void   weft__host_hello__free_unpacked
+                     (Weft__HostHello *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__host_hello__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__host_challenge__init
+                     (Weft__HostChallenge         *message)
+{
+  static const Weft__HostChallenge init_value = WEFT__HOST_CHALLENGE__INIT;
+  *message = init_value;
+}
+size_t weft__host_challenge__get_packed_size
+                     (const Weft__HostChallenge *message)
+{
+  assert(message->base.descriptor == &weft__host_challenge__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__host_challenge__pack
+                     (const Weft__HostChallenge *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__host_challenge__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__host_challenge__pack_to_buffer
+                     (const Weft__HostChallenge *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__host_challenge__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__HostChallenge *
+       weft__host_challenge__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__HostChallenge *)
+     protobuf_c_message_unpack (&weft__host_challenge__descriptor,
+                                allocator, len, data);
+}
+void   weft__host_challenge__free_unpacked
+                     (Weft__HostChallenge *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__host_challenge__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__host_proof__init
+                     (Weft__HostProof         *message)
+{
+  static const Weft__HostProof init_value = WEFT__HOST_PROOF__INIT;
+  *message = init_value;
+}
+size_t weft__host_proof__get_packed_size
+                     (const Weft__HostProof *message)
+{
+  assert(message->base.descriptor == &weft__host_proof__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__host_proof__pack
+                     (const Weft__HostProof *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__host_proof__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__host_proof__pack_to_buffer
+                     (const Weft__HostProof *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__host_proof__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__HostProof *
+       weft__host_proof__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__HostProof *)
+     protobuf_c_message_unpack (&weft__host_proof__descriptor,
+                                allocator, len, data);
+}
+void   weft__host_proof__free_unpacked
+                     (Weft__HostProof *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__host_proof__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__host_welcome__init
+                     (Weft__HostWelcome         *message)
+{
+  static const Weft__HostWelcome init_value = WEFT__HOST_WELCOME__INIT;
+  *message = init_value;
+}
+size_t weft__host_welcome__get_packed_size
+                     (const Weft__HostWelcome *message)
+{
+  assert(message->base.descriptor == &weft__host_welcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__host_welcome__pack
+                     (const Weft__HostWelcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__host_welcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__host_welcome__pack_to_buffer
+                     (const Weft__HostWelcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__host_welcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__HostWelcome *
+       weft__host_welcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__HostWelcome *)
+     protobuf_c_message_unpack (&weft__host_welcome__descriptor,
+                                allocator, len, data);
+}
+void   weft__host_welcome__free_unpacked
+                     (Weft__HostWelcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__host_welcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__host_refused__init
+                     (Weft__HostRefused         *message)
+{
+  static const Weft__HostRefused init_value = WEFT__HOST_REFUSED__INIT;
+  *message = init_value;
+}
+size_t weft__host_refused__get_packed_size
+                     (const Weft__HostRefused *message)
+{
+  assert(message->base.descriptor == &weft__host_refused__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__host_refused__pack
+                     (const Weft__HostRefused *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__host_refused__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__host_refused__pack_to_buffer
+                     (const Weft__HostRefused *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__host_refused__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__HostRefused *
+       weft__host_refused__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__HostRefused *)
+     protobuf_c_message_unpack (&weft__host_refused__descriptor,
+                                allocator, len, data);
+}
+void   weft__host_refused__free_unpacked
+                     (Weft__HostRefused *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__host_refused__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor weft__hello__field_descriptors[3] =
 {
   {
@@ -2707,7 +2932,392 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   (ProtobufCMessageInit) weft__worker_failed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[14] =
+static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[10] =
+{
+  {
+    "wire_version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, wire_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, member),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "incarnation",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, incarnation),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, session),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "epoch",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resumes",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, resumes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "answers_received",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, answers_received),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "nonce",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "expected_host",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, expected_host),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__host_hello__field_indices_by_name[] = {
+  7,   /* field[7] = answers_received */
+  5,   /* field[5] = epoch */
+  9,   /* field[9] = expected_host */
+  3,   /* field[3] = incarnation */
+  2,   /* field[2] = member */
+  8,   /* field[8] = nonce */
+  6,   /* field[6] = resumes */
+  4,   /* field[4] = session */
+  1,   /* field[1] = version */
+  0,   /* field[0] = wire_version */
+};
+static const ProtobufCIntRange weft__host_hello__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor weft__host_hello__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.HostHello",
+  "HostHello",
+  "Weft__HostHello",
+  "weft",
+  sizeof(Weft__HostHello),
+  10,
+  weft__host_hello__field_descriptors,
+  weft__host_hello__field_indices_by_name,
+  1,  weft__host_hello__number_ranges,
+  (ProtobufCMessageInit) weft__host_hello__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__host_challenge__field_descriptors[2] =
+{
+  {
+    "nonce",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostChallenge, nonce),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "proof",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostChallenge, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__host_challenge__field_indices_by_name[] = {
+  0,   /* field[0] = nonce */
+  1,   /* field[1] = proof */
+};
+static const ProtobufCIntRange weft__host_challenge__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__host_challenge__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.HostChallenge",
+  "HostChallenge",
+  "Weft__HostChallenge",
+  "weft",
+  sizeof(Weft__HostChallenge),
+  2,
+  weft__host_challenge__field_descriptors,
+  weft__host_challenge__field_indices_by_name,
+  1,  weft__host_challenge__number_ranges,
+  (ProtobufCMessageInit) weft__host_challenge__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__host_proof__field_descriptors[1] =
+{
+  {
+    "proof",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostProof, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__host_proof__field_indices_by_name[] = {
+  0,   /* field[0] = proof */
+};
+static const ProtobufCIntRange weft__host_proof__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor weft__host_proof__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.HostProof",
+  "HostProof",
+  "Weft__HostProof",
+  "weft",
+  sizeof(Weft__HostProof),
+  1,
+  weft__host_proof__field_descriptors,
+  weft__host_proof__field_indices_by_name,
+  1,  weft__host_proof__number_ranges,
+  (ProtobufCMessageInit) weft__host_proof__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[5] =
+{
+  {
+    "epoch",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "applied",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, applied),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_new_session",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, is_new_session),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "host",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, host),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_ttl_ms",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, session_ttl_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__host_welcome__field_indices_by_name[] = {
+  1,   /* field[1] = applied */
+  0,   /* field[0] = epoch */
+  3,   /* field[3] = host */
+  2,   /* field[2] = is_new_session */
+  4,   /* field[4] = session_ttl_ms */
+};
+static const ProtobufCIntRange weft__host_welcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.HostWelcome",
+  "HostWelcome",
+  "Weft__HostWelcome",
+  "weft",
+  sizeof(Weft__HostWelcome),
+  5,
+  weft__host_welcome__field_descriptors,
+  weft__host_welcome__field_indices_by_name,
+  1,  weft__host_welcome__number_ranges,
+  (ProtobufCMessageInit) weft__host_welcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__host_refused__field_descriptors[2] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostRefused, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostRefused, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__host_refused__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  1,   /* field[1] = text */
+};
+static const ProtobufCIntRange weft__host_refused__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__host_refused__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.HostRefused",
+  "HostRefused",
+  "Weft__HostRefused",
+  "weft",
+  sizeof(Weft__HostRefused),
+  2,
+  weft__host_refused__field_descriptors,
+  weft__host_refused__field_indices_by_name,
+  1,  weft__host_refused__number_ranges,
+  (ProtobufCMessageInit) weft__host_refused__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[21] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -2723,17 +3333,31 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[14] =
   { "FRAME_BYE", "WEFT__FRAME_TYPE__FRAME_BYE", 11 },
   { "FRAME_CHECKPOINT", "WEFT__FRAME_TYPE__FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", "WEFT__FRAME_TYPE__FRAME_CHECKPOINTED", 13 },
+  { "FRAME_HOST_HELLO", "WEFT__FRAME_TYPE__FRAME_HOST_HELLO", 32 },
+  { "FRAME_HOST_CHALLENGE", "WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE", 33 },
+  { "FRAME_HOST_PROOF", "WEFT__FRAME_TYPE__FRAME_HOST_PROOF", 34 },
+  { "FRAME_HOST_WELCOME", "WEFT__FRAME_TYPE__FRAME_HOST_WELCOME", 35 },
+  { "FRAME_HOST_REFUSED", "WEFT__FRAME_TYPE__FRAME_HOST_REFUSED", 36 },
+  { "FRAME_CALLS", "WEFT__FRAME_TYPE__FRAME_CALLS", 37 },
+  { "FRAME_ANSWERS", "WEFT__FRAME_TYPE__FRAME_ANSWERS", 38 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{0, 14}
+{0, 0},{32, 14},{0, 21}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[14] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[21] =
 {
+  { "FRAME_ANSWERS", 20 },
   { "FRAME_BYE", 11 },
+  { "FRAME_CALLS", 19 },
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
   { "FRAME_COMMITTED", 8 },
   { "FRAME_HELLO", 1 },
+  { "FRAME_HOST_CHALLENGE", 15 },
+  { "FRAME_HOST_HELLO", 14 },
+  { "FRAME_HOST_PROOF", 16 },
+  { "FRAME_HOST_REFUSED", 18 },
+  { "FRAME_HOST_WELCOME", 17 },
   { "FRAME_JOB_START", 2 },
   { "FRAME_NONE", 0 },
   { "FRAME_SEAL", 7 },
@@ -2751,11 +3375,11 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  14,
+  21,
   weft__frame_type__enum_values_by_number,
-  14,
+  21,
   weft__frame_type__enum_values_by_name,
-  1,
+  2,
   weft__frame_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -35,6 +35,11 @@ typedef struct Weft__Sealed Weft__Sealed;
 typedef struct Weft__Checkpoint Weft__Checkpoint;
 typedef struct Weft__Checkpointed Weft__Checkpointed;
 typedef struct Weft__WorkerFailed Weft__WorkerFailed;
+typedef struct Weft__HostHello Weft__HostHello;
+typedef struct Weft__HostChallenge Weft__HostChallenge;
+typedef struct Weft__HostProof Weft__HostProof;
+typedef struct Weft__HostWelcome Weft__HostWelcome;
+typedef struct Weft__HostRefused Weft__HostRefused;
 
 
 /* --- enums --- */
@@ -92,7 +97,38 @@ typedef enum _Weft__FrameType {
   /*
    * worker -> driver: it is, and where
    */
-  WEFT__FRAME_TYPE__FRAME_CHECKPOINTED = 13
+  WEFT__FRAME_TYPE__FRAME_CHECKPOINTED = 13,
+  /*
+   * A member and a host (src/wire/hello.h). Before the proof no frame is over 4 KiB.
+   */
+  /*
+   * member -> host, first
+   */
+  WEFT__FRAME_TYPE__FRAME_HOST_HELLO = 32,
+  /*
+   * host -> member: the host has proven itself
+   */
+  WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE = 33,
+  /*
+   * member -> host: the member has, too
+   */
+  WEFT__FRAME_TYPE__FRAME_HOST_PROOF = 34,
+  /*
+   * host -> member: calls may follow
+   */
+  WEFT__FRAME_TYPE__FRAME_HOST_WELCOME = 35,
+  /*
+   * host -> member, instead of any of its answers; the last frame
+   */
+  WEFT__FRAME_TYPE__FRAME_HOST_REFUSED = 36,
+  /*
+   * member -> host: calls, many in one frame; fixed layout, no message
+   */
+  WEFT__FRAME_TYPE__FRAME_CALLS = 37,
+  /*
+   * host -> member: their answers; likewise
+   */
+  WEFT__FRAME_TYPE__FRAME_ANSWERS = 38
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -558,6 +594,101 @@ struct  Weft__WorkerFailed
     , 0, (char *)protobuf_c_empty_string }
 
 
+struct  Weft__HostHello
+{
+  ProtobufCMessage base;
+  uint32_t wire_version;
+  char *version;
+  /*
+   * "/map/0"; empty: none
+   */
+  char *member;
+  uint64_t incarnation;
+  /*
+   * 16 bytes
+   */
+  ProtobufCBinaryData session;
+  /*
+   * of the host that the session was with; 0: none yet
+   */
+  uint64_t epoch;
+  protobuf_c_boolean resumes;
+  uint64_t answers_received;
+  /*
+   * 32 bytes
+   */
+  ProtobufCBinaryData nonce;
+  /*
+   * empty: any
+   */
+  char *expected_host;
+};
+#define WEFT__HOST_HELLO__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__host_hello__descriptor) \
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__HostChallenge
+{
+  ProtobufCMessage base;
+  /*
+   * 32 bytes
+   */
+  ProtobufCBinaryData nonce;
+  /*
+   * HMAC-SHA256 of "weft host 1", both nonces (member's first), payload of HOST_HELLO
+   */
+  ProtobufCBinaryData proof;
+};
+#define WEFT__HOST_CHALLENGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__host_challenge__descriptor) \
+    , {0,NULL}, {0,NULL} }
+
+
+struct  Weft__HostProof
+{
+  ProtobufCMessage base;
+  /*
+   * the same with "weft member 1"
+   */
+  ProtobufCBinaryData proof;
+};
+#define WEFT__HOST_PROOF__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__host_proof__descriptor) \
+    , {0,NULL} }
+
+
+struct  Weft__HostWelcome
+{
+  ProtobufCMessage base;
+  uint64_t epoch;
+  /*
+   * the last changing call of the session that arrived
+   */
+  uint64_t applied;
+  protobuf_c_boolean is_new_session;
+  char *host;
+  uint32_t session_ttl_ms;
+};
+#define WEFT__HOST_WELCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__host_welcome__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Weft__HostRefused
+{
+  ProtobufCMessage base;
+  /*
+   * weft_err
+   */
+  uint32_t code;
+  char *text;
+};
+#define WEFT__HOST_REFUSED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__host_refused__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
 /* Weft__Hello methods */
 void   weft__hello__init
                      (Weft__Hello         *message);
@@ -938,6 +1069,101 @@ Weft__WorkerFailed *
 void   weft__worker_failed__free_unpacked
                      (Weft__WorkerFailed *message,
                       ProtobufCAllocator *allocator);
+/* Weft__HostHello methods */
+void   weft__host_hello__init
+                     (Weft__HostHello         *message);
+size_t weft__host_hello__get_packed_size
+                     (const Weft__HostHello   *message);
+size_t weft__host_hello__pack
+                     (const Weft__HostHello   *message,
+                      uint8_t             *out);
+size_t weft__host_hello__pack_to_buffer
+                     (const Weft__HostHello   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__HostHello *
+       weft__host_hello__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__host_hello__free_unpacked
+                     (Weft__HostHello *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__HostChallenge methods */
+void   weft__host_challenge__init
+                     (Weft__HostChallenge         *message);
+size_t weft__host_challenge__get_packed_size
+                     (const Weft__HostChallenge   *message);
+size_t weft__host_challenge__pack
+                     (const Weft__HostChallenge   *message,
+                      uint8_t             *out);
+size_t weft__host_challenge__pack_to_buffer
+                     (const Weft__HostChallenge   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__HostChallenge *
+       weft__host_challenge__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__host_challenge__free_unpacked
+                     (Weft__HostChallenge *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__HostProof methods */
+void   weft__host_proof__init
+                     (Weft__HostProof         *message);
+size_t weft__host_proof__get_packed_size
+                     (const Weft__HostProof   *message);
+size_t weft__host_proof__pack
+                     (const Weft__HostProof   *message,
+                      uint8_t             *out);
+size_t weft__host_proof__pack_to_buffer
+                     (const Weft__HostProof   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__HostProof *
+       weft__host_proof__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__host_proof__free_unpacked
+                     (Weft__HostProof *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__HostWelcome methods */
+void   weft__host_welcome__init
+                     (Weft__HostWelcome         *message);
+size_t weft__host_welcome__get_packed_size
+                     (const Weft__HostWelcome   *message);
+size_t weft__host_welcome__pack
+                     (const Weft__HostWelcome   *message,
+                      uint8_t             *out);
+size_t weft__host_welcome__pack_to_buffer
+                     (const Weft__HostWelcome   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__HostWelcome *
+       weft__host_welcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__host_welcome__free_unpacked
+                     (Weft__HostWelcome *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__HostRefused methods */
+void   weft__host_refused__init
+                     (Weft__HostRefused         *message);
+size_t weft__host_refused__get_packed_size
+                     (const Weft__HostRefused   *message);
+size_t weft__host_refused__pack
+                     (const Weft__HostRefused   *message,
+                      uint8_t             *out);
+size_t weft__host_refused__pack_to_buffer
+                     (const Weft__HostRefused   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__HostRefused *
+       weft__host_refused__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__host_refused__free_unpacked
+                     (Weft__HostRefused *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Weft__Hello_Closure)
@@ -1000,6 +1226,21 @@ typedef void (*Weft__Checkpointed_Closure)
 typedef void (*Weft__WorkerFailed_Closure)
                  (const Weft__WorkerFailed *message,
                   void *closure_data);
+typedef void (*Weft__HostHello_Closure)
+                 (const Weft__HostHello *message,
+                  void *closure_data);
+typedef void (*Weft__HostChallenge_Closure)
+                 (const Weft__HostChallenge *message,
+                  void *closure_data);
+typedef void (*Weft__HostProof_Closure)
+                 (const Weft__HostProof *message,
+                  void *closure_data);
+typedef void (*Weft__HostWelcome_Closure)
+                 (const Weft__HostWelcome *message,
+                  void *closure_data);
+typedef void (*Weft__HostRefused_Closure)
+                 (const Weft__HostRefused *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1030,6 +1271,11 @@ extern const ProtobufCMessageDescriptor weft__sealed__descriptor;
 extern const ProtobufCMessageDescriptor weft__checkpoint__descriptor;
 extern const ProtobufCMessageDescriptor weft__checkpointed__descriptor;
 extern const ProtobufCMessageDescriptor weft__worker_failed__descriptor;
+extern const ProtobufCMessageDescriptor weft__host_hello__descriptor;
+extern const ProtobufCMessageDescriptor weft__host_challenge__descriptor;
+extern const ProtobufCMessageDescriptor weft__host_proof__descriptor;
+extern const ProtobufCMessageDescriptor weft__host_welcome__descriptor;
+extern const ProtobufCMessageDescriptor weft__host_refused__descriptor;
 
 PROTOBUF_C__END_DECLS
 
