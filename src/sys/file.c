@@ -90,6 +90,27 @@ weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_
     return WEFT_OK;
 }
 
+weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf)
+{
+    enum { PIECE_BYTES = 64 << 10 };
+    while (bytes_max > 0) {
+        const size_t wanted = bytes_max < PIECE_BYTES ? bytes_max : PIECE_BYTES;
+        char *to = buf_reserve(buf, wanted);
+        if (!to)
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+        const ssize_t n = read(fd, to, wanted);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_errno("cannot read %s", path);
+        if (n == 0)
+            break;
+        buf->size += (size_t)n;
+        bytes_max -= (size_t)n;
+    }
+    return WEFT_OK;
+}
+
 // Whether to try again: interrupted, or a pipe that somebody else has made non-blocking is full.
 static bool can_write_again(int fd)
 {

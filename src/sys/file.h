@@ -2,6 +2,7 @@
 #ifndef SYS_FILE_H
 #define SYS_FILE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 // Opens for reading, close-on-exec. A directory or a FIFO is told by file_kind before.
@@ -23,6 +24,9 @@ void file_close(int fd);
 // Reads up to size bytes at offset, fewer only at the end of the file; *got says how many.
 MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
                                  size_t *got);
+
+// Appends all that follows the descriptor's position, of a pipe too; no more than bytes_max.
+MUST_CHECK weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf);
 
 // Writes all of it, at the offset or at the descriptor's position (pipes, terminals).
 MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, size_t size,

@@ -118,6 +118,23 @@ static void kinds_of_files_are_told_apart(void **state)
     assert_int_equal(status.kind, FILE_STREAM);
 }
 
+static void all_that_a_pipe_holds_is_read_up_to_a_limit(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct buf text = {0};
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "hello", 5), 5);
+    assert_int_equal(file_read_all(ends[0], "pipe", 3, &text), WEFT_OK);
+    close(ends[1]);
+    assert_string_equal(buf_text(&text), "hel");
+    assert_int_equal(file_read_all(ends[0], "pipe", 100, &text), WEFT_OK);
+    assert_string_equal(buf_text(&text), "hello");
+    assert_int_equal(file_read_all(-1, "nothing", 100, &text), WEFT_UNKNOWN);
+    close(ends[0]);
+    buf_fini(&text);
+}
+
 static void a_full_device_is_resource_exhausted(void **state)
 {
     (void)state;
@@ -314,6 +331,7 @@ int main(void)
         cmocka_unit_test(what_is_written_at_an_offset_is_read_back),
         cmocka_unit_test(a_nameless_file_leaves_no_name),
         cmocka_unit_test(kinds_of_files_are_told_apart),
+        cmocka_unit_test(all_that_a_pipe_holds_is_read_up_to_a_limit),
         cmocka_unit_test(a_full_device_is_resource_exhausted),
         cmocka_unit_test(a_write_cut_short_by_the_size_limit_fails_and_keeps_what_fitted),
         cmocka_unit_test(short_writes_into_a_nonblocking_pipe_are_finished),
