@@ -1,0 +1,19 @@
+// What device.c and device_path.c share: one part of a device name at a time.
+#ifndef CLUSTER_DEVICE_INTERNAL_H
+#define CLUSTER_DEVICE_INTERNAL_H
+
+#include "cluster/device.h"
+
+enum device_part {
+    DEVICE_PART,      // taken from the text, which goes on with '/' or has ended
+    DEVICE_NO_PART,   // it begins like none; nothing was taken
+    DEVICE_BAD_PART,  // it begins like one and goes on wrong; nothing was taken
+};
+
+// Takes the part that the text begins with.
+enum device_part device_take_part(weft_bytes *text, struct device *device);
+
+// The failure of device_parse: the whole text, and the rest of it from the bad part on.
+weft_err device_bad_part(weft_bytes text, weft_bytes at);
+
+#endif
