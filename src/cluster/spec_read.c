@@ -267,9 +267,10 @@ static weft_err not_json(weft_bytes text, const json_error_t *error)
 {
     const bool has_single = memchr(text.data, '\'', text.size);
     const bool has_double = memchr(text.data, '"', text.size);
-    const char *hint = has_single && !has_double ? "JSON has its texts in double quotes"
-                       : has_double
-                           ? "python3 -m json.tool shows where it goes wrong"
+    const bool has_colon = memchr(text.data, ':', text.size);
+    const char *hint = has_double || !has_colon ? "python3 -m json.tool shows where it goes wrong"
+                       : has_single
+                           ? "JSON has its texts in double quotes"
                            : "its texts stand in double quotes: did a shell take them away?";
     struct buf words = {0};
     for (const char *c = error->text; *c; c++)
