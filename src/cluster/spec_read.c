@@ -254,8 +254,11 @@ static weft_err read_cluster_file(struct cluster_spec *spec, json_t *root)
     return err;
 }
 
+// What is too large is not empty, whatever its first bytes are.
 static bool is_blank(weft_bytes text)
 {
+    if (text.size > CLUSTER_TEXT_BYTES_MAX)
+        return false;
     for (size_t i = 0; i < text.size; i++)
         if (!isspace((unsigned char)text.data[i]))
             return false;
