@@ -1,7 +1,8 @@
 # Completion of weft for bash.
 # shellcheck shell=bash
 #
-# weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB.
+# weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
+# weft cluster VERB [options] CLUSTER.json.
 
 _weft_run() {
     local current=$1 previous=$2
@@ -106,15 +107,42 @@ _weft_streaming() {
     fi
 }
 
+_weft_cluster() {
+    local current=$1 previous=$2
+    if ((COMP_CWORD == 2)); then
+        mapfile -t COMPREPLY < <(compgen -W "config" -- "$current")
+        return
+    fi
+    case $previous in
+    --format) mapfile -t COMPREPLY < <(compgen -W "sh json env" -- "$current") ;;
+    -d | --directory) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --role) ;;
+    *)
+        if [[ $current == -* ]]; then
+            mapfile -t COMPREPLY < <(
+                compgen -W "--directory --format --role --force --gpu --quiet --help" -- "$current"
+            )
+        else
+            mapfile -t COMPREPLY < <(
+                compgen -f -X '!*.json' -- "$current"
+                compgen -d -- "$current"
+            )
+        fi
+        ;;
+    esac
+}
+
 _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run streaming replay help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == streaming ]]; then
         _weft_streaming "$current"
+    elif [[ ${COMP_WORDS[1]} == cluster ]]; then
+        _weft_cluster "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == replay ]]; then
         mapfile -t COMPREPLY < <(
             cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
@@ -122,7 +150,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run streaming replay version wordcount count sort grep index" -- "$current"
+            compgen -W "run streaming replay cluster version wordcount count sort grep index" -- "$current"
         )
     fi
 }

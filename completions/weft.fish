@@ -6,9 +6,10 @@ complete -c weft -f
 complete -c weft -n __fish_use_subcommand -a run -d 'Run a job, wait, print the answer'
 complete -c weft -n __fish_use_subcommand -a streaming -d 'Run a Hadoop Streaming job by its own options'
 complete -c weft -n __fish_use_subcommand -a replay -d 'Run just the record that a job failed on'
+complete -c weft -n __fish_use_subcommand -a cluster -d 'Describe a cluster of programs'
 complete -c weft -n __fish_use_subcommand -a help -d 'Explain a verb'
 complete -c weft -n __fish_use_subcommand -a version -d 'Print the version'
-complete -c weft -n '__fish_seen_subcommand_from help' -a 'run streaming replay version'
+complete -c weft -n '__fish_seen_subcommand_from help' -a 'run streaming replay cluster version'
 
 set -l no_job "$run; and not __fish_seen_subcommand_from $jobs"
 complete -c weft -n $no_job -a wordcount -d 'Count words'
@@ -71,3 +72,15 @@ for option in numReduceTasks cmdenv D partitioner inputformat
 end
 complete -c weft -n $streaming -o lazyOutput
 complete -c weft -n $streaming -o help
+
+set -l cluster '__fish_seen_subcommand_from cluster'
+complete -c weft -n "$cluster; and not __fish_seen_subcommand_from config" -a config -d 'Write a file for every member'
+set -l config "$cluster; and __fish_seen_subcommand_from config"
+complete -c weft -n $config -F
+complete -c weft -n $config -s d -l directory -x -a '(__fish_complete_directories)' -d 'Where the files go'
+complete -c weft -n $config -l format -x -a 'sh json env' -d 'What the files are'
+complete -c weft -n $config -l role -x -d 'A role and how many members it has'
+complete -c weft -n $config -l force -d 'Replace other files'
+complete -c weft -n $config -l gpu -d 'Let the members see GPUs'
+complete -c weft -n $config -s q -l quiet -d 'Only errors'
+complete -c weft -n $config -s h -l help -d 'Explain'

@@ -13,6 +13,13 @@ typedef int cli_command_fn(char *const *words, size_t count);
 #include "cli/commands.def"
 #undef COMMAND
 
+// The verbs of `weft cluster` with their help, as cluster_commands.def lists them.
+#define CLUSTER_COMMAND(name, summary)                                                             \
+    cli_command_fn cmd_cluster_##name;                                                             \
+    void help_format_cluster_##name(struct buf *buf);
+#include "cli/cluster_commands.def"
+#undef CLUSTER_COMMAND
+
 struct cli_command {
     const char *name;
     cli_command_fn *run;
@@ -40,6 +47,10 @@ void help_format_verbs(struct buf *buf, bool has_all);
 
 // Of `weft streaming`, whose options are Hadoop's.
 void help_format_streaming(struct buf *buf);
+
+// Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess when there is none such.
+void help_format_cluster(struct buf *buf);
+MUST_CHECK weft_err help_format_cluster_topic(struct buf *buf, const char *topic);
 
 // Of a verb or a built-in job. NOT_FOUND with a guess for neither.
 MUST_CHECK weft_err help_format_topic(struct buf *buf, const char *topic);

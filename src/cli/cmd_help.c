@@ -1,4 +1,4 @@
-// weft help [VERB | JOB] [--all]
+// weft help [VERB | JOB] [--all], weft help cluster VERB
 
 #include "cli/cli.h"
 
@@ -7,7 +7,7 @@ int cmd_help(char *const *words, size_t count)
     struct buf text = {0};
     weft_err err = WEFT_OK;
     bool has_all = false;
-    const char *topic = NULL;
+    const char *topic = NULL, *second = NULL;
     for (size_t i = 0; i < count; i++) {
         if (strcmp(words[i], "--all") == 0)
             has_all = true;
@@ -15,10 +15,14 @@ int cmd_help(char *const *words, size_t count)
             topic = "help";
         else if (!topic)
             topic = words[i];
+        else if (!second)
+            second = words[i];
     }
     if (has_all) {
         buf_append_text(&text, "Verbs:\n");
         help_format_verbs(&text, true);
+    } else if (topic && second && strcmp(topic, "cluster") == 0) {
+        err = help_format_cluster_topic(&text, second);
     } else if (topic) {
         err = help_format_topic(&text, topic);
     } else {

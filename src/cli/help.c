@@ -130,8 +130,13 @@ static const struct {
     const char *name;
     void (*format)(struct buf *buf);
 } topics[] = {
-    {"run", format_run},       {"help", format_help},     {"version", format_version},
-    {"verify", format_verify}, {"replay", format_replay}, {"streaming", help_format_streaming},
+    {"run", format_run},
+    {"help", format_help},
+    {"version", format_version},
+    {"verify", format_verify},
+    {"replay", format_replay},
+    {"streaming", help_format_streaming},
+    {"cluster", help_format_cluster},
 };
 
 static weft_err unknown_topic(const char *topic)
