@@ -23,11 +23,10 @@ static const char *find_mistake(weft_bytes text)
     if (text.size == 0)
         return "is empty";
     const char *colon = memchr(text.data, ':', text.size);
-    const bool is_unix = text.size >= 5 && memcmp(text.data, "unix:", 5) == 0;
-    if (is_unix || text.data[0] == '/' || text.data[0] == '.')
-        return "is a path: members meet at hosts and ports";
     if (memmem(text.data, text.size, "://", 3))
         return "names a protocol: leave out what stands before the host";
+    if (memchr(text.data, '/', text.size))  // unix:/run/x too, whereas unix:2222 is a host
+        return "is a path: members meet at hosts and ports";
     if (colon && text.data[0] != '[' &&
         memchr(colon + 1, ':', text.size - (size_t)(colon + 1 - text.data)))
         return "has more than one ':': an IPv6 host stands in brackets";

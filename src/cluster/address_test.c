@@ -22,6 +22,7 @@ static void addresses_have_one_form(void **state)
         {"[::ffff:10.0.0.1]:80", "[::ffff:10.0.0.1]:80"},
         {"node_7.rack-3.example.com.:0", "node_7.rack-3.example.com.:0"},
         {"3com.com:00080", "3com.com:80"},
+        {"unix", "unix:2222"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct address address;
