@@ -23,7 +23,7 @@ struct tls *tls_new(bool is_server, const struct secret *token);
 void tls_free(struct tls *tls);  // NULL is fine
 
 // A server lets a client that speaks no TLS pass as it is: for connections from this very machine,
-// whose client may know it by a loopback address. Decided by its first byte; tls_is_plain tells.
+// whose client may know it by a loopback address. Its first bytes decide; tls_is_plain tells.
 // Call it before the first bytes are fed.
 void tls_allow_plain(struct tls *tls);
 bool tls_is_plain(const struct tls *tls);
