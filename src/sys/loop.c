@@ -1,23 +1,18 @@
-// The loop over libuv. Sockets are only watched by it; reading and writing is done here, because
+// The loop over libuv. Sockets are only watched by it; reading and writing is done by us, because
 // libuv's own writes raise SIGPIPE, and a library may not change a program's signals to prevent that.
+// Streams are in loop_stream.c.
 
 #include "sys/loop.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <unistd.h>
-#include <uv.h>
 
-enum { READ_BYTES = 64 << 10 };
+#include "sys/loop_inside.h"
+#include "sys/net.h"
 
-struct loop {
-    uv_loop_t uv;
-    uv_async_t waker;
-    loop_fn *woken;
-    void *owner;
-    char bytes[READ_BYTES];  // what a stream read last
-};
+// A crowd that arrives at once must not keep others waiting, and who has no descriptors left must not
+// ask for them all the time.
+enum { ACCEPTS_PER_TURN_MAX = 64, ACCEPT_REST_MS = 100 };
 
 // Every handle starts with libuv's, so that one callback frees them all.
 struct loop_timer {
@@ -38,24 +33,22 @@ struct loop_watch {
     void *owner;
 };
 
-struct loop_stream {
+struct loop_listener {
     uv_poll_t uv;
     struct loop *loop;
     int fd;
-    bool has_ended;
-    struct loop_stream_calls calls;
+    struct loop_timer *rest;  // until it goes on; NULL: it listens
+    loop_accept_fn *accepted;
     void *owner;
-    struct buf unsent;
-    size_t sent;  // bytes of unsent that are gone
 };
 
-static weft_err refuse(int uv_code, const char *what)
+weft_err loop_refuse(int uv_code, const char *what)
 {
     errno = -uv_code;
     return err_errno("cannot %s", what);
 }
 
-static void *allocate(size_t size)
+void *loop_allocate(size_t size)
 {
     void *memory = calloc(1, size);
     if (!memory)
@@ -77,13 +70,21 @@ static void close_handle(void *handle)
 static void on_wake(uv_async_t *waker)
 {
     struct loop *loop = waker->data;
+    loop->events++;
     if (loop->woken)
         loop->woken(loop->owner);
 }
 
+static void abandon(struct loop *loop)
+{
+    uv_close((uv_handle_t *)&loop->before_wait, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&loop->uv);
+}
+
 struct loop *loop_new(loop_fn *woken, void *owner)
 {
-    struct loop *loop = allocate(sizeof *loop);
+    struct loop *loop = loop_allocate(sizeof *loop);
     if (!loop)
         return NULL;
     loop->woken = woken;
@@ -91,48 +92,105 @@ struct loop *loop_new(loop_fn *woken, void *owner)
     loop->waker.data = loop;
     int code = uv_loop_init(&loop->uv);
     if (code == 0) {
+        uv_prepare_init(&loop->uv, &loop->before_wait);
+        loop->before_wait.data = loop;
         code = uv_async_init(&loop->uv, &loop->waker, on_wake);
         if (code != 0)
-            uv_loop_close(&loop->uv);
+            abandon(loop);
     }
     if (code != 0) {
-        refuse(code, "start the event loop");
+        loop_refuse(code, "start the event loop");
         free(loop);
         return NULL;
     }
     return loop;
 }
 
-static void stream_release(uv_handle_t *handle);
-
 // Streams hold more than their handle.
-static void close_leftover(uv_handle_t *handle, void *waker)
+static void close_leftover(uv_handle_t *handle, void *argument)
 {
+    struct loop *loop = argument;
     if (uv_is_closing(handle))
         return;
-    if (handle == waker)
+    if (handle == (uv_handle_t *)&loop->waker || handle == (uv_handle_t *)&loop->before_wait)
         uv_close(handle, NULL);
     else
-        uv_close(handle, handle->data ? stream_release : free_handle);
+        uv_close(handle, handle->data ? loop_stream_release : free_handle);
 }
 
 void loop_free(struct loop *loop)
 {
     if (!loop)
         return;
-    uv_walk(&loop->uv, close_leftover, &loop->waker);
+    uv_walk(&loop->uv, close_leftover, loop);
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     ASSERT(uv_loop_close(&loop->uv) == 0);
+    buf_fini(&loop->plain);
     free(loop);
+}
+
+// ---- Running --------------------------------------------------------------------------------------
+
+// A round may be empty, as most are while the loop spins.
+static void end_turn(struct loop *loop)
+{
+    if (loop->turn_ended && loop->events != loop->events_before) {
+        loop->events_before = loop->events;
+        loop->turn_ended(loop->turn_owner);
+    }
+}
+
+// Behind timers and what else runs without waiting, so that nothing is left when the loop sleeps.
+static void on_before_wait(uv_prepare_t *uv)
+{
+    end_turn(uv->data);
+}
+
+void loop_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner)
+{
+    loop->turn_ended = turn_ended;
+    loop->turn_owner = owner;
+    loop->events_before = loop->events - 1;  // what was done before the loop ran counts as a round
+    if (turn_ended)
+        uv_prepare_start(&loop->before_wait, on_before_wait);
+    else
+        uv_prepare_stop(&loop->before_wait);
+}
+
+void loop_set_spin(struct loop *loop, uint32_t microseconds)
+{
+    spin_set(&loop->spin, microseconds);
+    uv_stop(&loop->uv);  // not loop_stop: loop_run only looks anew how to wait
+}
+
+// Looks for events for a while; false: there were none.
+static bool spin_for_events(struct loop *loop)
+{
+    const uint64_t before = loop->events;
+    if (!spin_begin(&loop->spin))
+        return false;
+    do {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    } while (loop->events == before && !loop->is_stopped && spin_goes_on(&loop->spin));
+    spin_end(&loop->spin, loop->events != before);
+    return loop->events != before;
 }
 
 void loop_run(struct loop *loop)
 {
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (!loop->is_stopped) {
+        if (loop->spin.limit_ns == 0)
+            uv_run(&loop->uv, UV_RUN_DEFAULT);
+        else if (!spin_for_events(loop) && !loop->is_stopped)
+            uv_run(&loop->uv, UV_RUN_ONCE);
+    }
+    end_turn(loop);
+    loop->is_stopped = false;
 }
 
 void loop_stop(struct loop *loop)
 {
+    loop->is_stopped = true;
     uv_stop(&loop->uv);
 }
 
@@ -141,18 +199,22 @@ void loop_wake(struct loop *loop)
     uv_async_send(&loop->waker);
 }
 
+// The uv loop is the first member of ours.
+#define loop_of(handle) ((struct loop *)(handle)->loop)
+
 // ---- Timers ---------------------------------------------------------------------------------------
 
 static void on_timer(uv_timer_t *uv)
 {
     struct loop_timer *timer = (struct loop_timer *)uv;
+    loop_of(uv)->events++;
     timer->elapsed(timer->owner);
 }
 
 struct loop_timer *loop_timer_new(struct loop *loop, uint64_t first_ms, uint64_t repeat_ms,
                                   loop_fn *elapsed, void *owner)
 {
-    struct loop_timer *timer = allocate(sizeof *timer);
+    struct loop_timer *timer = loop_allocate(sizeof *timer);
     if (!timer)
         return NULL;
     timer->elapsed = elapsed;
@@ -174,26 +236,27 @@ void loop_timer_free(struct loop_timer *timer)
 static void on_signal(uv_signal_t *uv, int number)
 {
     struct loop_signal *signal = (struct loop_signal *)uv;
+    loop_of(uv)->events++;
     signal->caught(signal->owner, number);
 }
 
 struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_signal_fn *caught,
                                     void *owner)
 {
-    struct loop_signal *signal = allocate(sizeof *signal);
+    struct loop_signal *signal = loop_allocate(sizeof *signal);
     if (!signal)
         return NULL;
     signal->caught = caught;
     signal->owner = owner;
     int code = uv_signal_init(&loop->uv, &signal->uv);
     if (code != 0) {
-        refuse(code, "take a signal over");
+        loop_refuse(code, "take a signal over");
         free(signal);
         return NULL;
     }
     code = uv_signal_start(&signal->uv, on_signal, number);
     if (code != 0) {
-        refuse(code, "take a signal over");
+        loop_refuse(code, "take a signal over");
         close_handle(signal);
         return NULL;
     }
@@ -212,25 +275,26 @@ static void on_readable(uv_poll_t *uv, int status, int events)
     struct loop_watch *watch = (struct loop_watch *)uv;
     (void)status;
     (void)events;
+    loop_of(uv)->events++;
     watch->readable(watch->owner);
 }
 
 struct loop_watch *loop_watch_new(struct loop *loop, int fd, loop_fn *readable, void *owner)
 {
-    struct loop_watch *watch = allocate(sizeof *watch);
+    struct loop_watch *watch = loop_allocate(sizeof *watch);
     if (!watch)
         return NULL;
     watch->readable = readable;
     watch->owner = owner;
     int code = uv_poll_init(&loop->uv, &watch->uv, fd);
     if (code != 0) {
-        refuse(code, "watch a descriptor");
+        loop_refuse(code, "watch a descriptor");
         free(watch);
         return NULL;
     }
     code = uv_poll_start(&watch->uv, UV_READABLE, on_readable);
     if (code != 0) {
-        refuse(code, "watch a descriptor");
+        loop_refuse(code, "watch a descriptor");
         close_handle(watch);
         return NULL;
     }
@@ -242,134 +306,74 @@ void loop_watch_free(struct loop_watch *watch)
     close_handle(watch);
 }
 
-// ---- Streams --------------------------------------------------------------------------------------
+// ---- Listeners ------------------------------------------------------------------------------------
 
-static void on_stream(uv_poll_t *uv, int status, int events);
+static void listener_start(struct loop_listener *listener);
 
-// Gives the connection up: nothing is called any more but the end, once.
-static void stream_end(struct loop_stream *stream, weft_err code)
+static void listener_rest_ended(void *owner)
 {
-    if (stream->has_ended)
-        return;
-    uv_poll_stop(&stream->uv);
-    stream->has_ended = true;
-    stream->calls.ended(stream->owner, code);
+    struct loop_listener *listener = owner;
+    loop_timer_free(listener->rest);
+    listener->rest = NULL;
+    listener_start(listener);
 }
 
-// One read; false: nothing there now, or the end.
-static bool stream_read(struct loop_stream *stream)
+static void listener_rest(struct loop_listener *listener)
 {
-    struct loop *loop = stream->loop;
-    const ssize_t got = recv(stream->fd, loop->bytes, sizeof loop->bytes, MSG_DONTWAIT);
-    if (got > 0) {
-        stream->calls.data(stream->owner, (weft_bytes){loop->bytes, (size_t)got});
-        return true;
-    }
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return errno == EINTR;
-    // A peer that was killed with our bytes unread resets the connection: for us that is an end.
-    if (got == 0 || errno == ECONNRESET)
-        stream_end(stream, WEFT_OK);
-    else
-        stream_end(stream, err_errno("cannot read from the other side"));
-    return false;
+    listener->rest =
+        loop_timer_new(listener->loop, ACCEPT_REST_MS, 0, listener_rest_ended, listener);
+    if (listener->rest)
+        uv_poll_stop(&listener->uv);
 }
 
-// Sends what the other side takes. What it does not take waits for on_stream; what it never will is
-// dropped: its end is read in a moment.
-static void stream_write(struct loop_stream *stream)
+static void on_listener(uv_poll_t *uv, int status, int events)
 {
-    struct buf *unsent = &stream->unsent;
-    while (!stream->has_ended && stream->sent < unsent->size) {
-        const ssize_t sent = send(stream->fd, unsent->data + stream->sent,
-                                  unsent->size - stream->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent < 0 && errno == EAGAIN)
+    struct loop_listener *listener = (struct loop_listener *)uv;
+    (void)status;
+    (void)events;
+    listener->loop->events++;
+    for (int i = 0; i < ACCEPTS_PER_TURN_MAX && !uv_is_closing((uv_handle_t *)uv); i++) {
+        int fd = -1;
+        const weft_err code = net_accept(listener->fd, &fd);
+        if (code == WEFT_RESOURCE_EXHAUSTED)
+            listener_rest(listener);
+        if (code == WEFT_RESOURCE_EXHAUSTED || (code == WEFT_OK && fd < 0))
             return;
-        if (sent < 0)
-            break;
-        stream->sent += (size_t)sent;
+        if (code == WEFT_OK)
+            listener->accepted(listener->owner, fd);
     }
-    unsent->size = stream->sent = 0;
 }
 
-static void stream_watch(struct loop_stream *stream)
+static void listener_start(struct loop_listener *listener)
 {
-    const int events = UV_READABLE | (stream->unsent.size > 0 ? UV_WRITABLE : 0);
-    if (!stream->has_ended)
-        uv_poll_start(&stream->uv, events, on_stream);
+    uv_poll_start(&listener->uv, UV_READABLE, on_listener);
 }
 
-static void on_stream(uv_poll_t *uv, int status, int events)
+struct loop_listener *loop_listener_new(struct loop *loop, int fd, loop_accept_fn *accepted,
+                                        void *owner)
 {
-    struct loop_stream *stream = (struct loop_stream *)uv;
-    if (events & UV_WRITABLE) {
-        stream_write(stream);
-        stream_watch(stream);
-    }
-    if ((events & UV_READABLE) || status < 0)
-        stream_read(stream);
-}
-
-struct loop_stream *loop_stream_new(struct loop *loop, int fd,
-                                    const struct loop_stream_calls *calls, void *owner)
-{
-    struct loop_stream *stream = allocate(sizeof *stream);
-    if (!stream) {
-        close(fd);
+    struct loop_listener *listener = loop_allocate(sizeof *listener);
+    if (!listener)
         return NULL;
-    }
-    const int code = uv_poll_init(&loop->uv, &stream->uv, fd);
+    const int code = uv_poll_init(&loop->uv, &listener->uv, fd);
     if (code != 0) {
-        refuse(code, "watch a connection");
-        close(fd);
-        free(stream);
+        loop_refuse(code, "watch a listening socket");
+        free(listener);
         return NULL;
     }
-    stream->uv.data = stream;
-    stream->loop = loop;
-    stream->fd = fd;
-    stream->calls = *calls;
-    stream->owner = owner;
-    stream_watch(stream);
-    return stream;
+    listener->loop = loop;
+    listener->fd = fd;
+    listener->accepted = accepted;
+    listener->owner = owner;
+    listener_start(listener);
+    return listener;
 }
 
-struct buf *loop_stream_out(struct loop_stream *stream)
+void loop_listener_free(struct loop_listener *listener)
 {
-    return &stream->unsent;
-}
-
-void loop_stream_flush(struct loop_stream *stream)
-{
-    stream_write(stream);
-    stream_watch(stream);
-}
-
-void loop_stream_drain(struct loop_stream *stream)
-{
-    while (!stream->has_ended && stream_read(stream))
-        continue;
-}
-
-static void stream_release(uv_handle_t *handle)
-{
-    struct loop_stream *stream = (struct loop_stream *)handle;
-    buf_fini(&stream->unsent);
-    if (stream->fd >= 0)
-        close(stream->fd);
-    free(stream);
-}
-
-void loop_stream_free(struct loop_stream *stream)
-{
-    if (!stream || uv_is_closing((uv_handle_t *)&stream->uv))
+    if (!listener)
         return;
-    stream->has_ended = true;
-    // The handle goes before the descriptor: libuv would take a later one with the same number out
-    // of its set.
-    uv_close((uv_handle_t *)&stream->uv, stream_release);
-    close(stream->fd);
-    stream->fd = -1;
+    loop_timer_free(listener->rest);
+    listener->rest = NULL;
+    close_handle(listener);
 }
