@@ -45,6 +45,9 @@ void host_free(struct host *host)
     while (host->sessions.count)
         host_end_session(host, host->sessions.items[host->sessions.count - 1]);
     VEC_FINI(&host->sessions);
+    for (size_t i = 0; i < host->left.count; i++)
+        free(host->left.items[i]);
+    VEC_FINI(&host->left);
     map_fini(&host->sessions_by_id);
     registry_fini(&host->registry);
     buf_fini(&host->scratch);
@@ -134,6 +137,40 @@ struct session *host_next_session(struct host *host, struct session *previous)
     return at < host->sessions.count ? host->sessions.items[at] : NULL;
 }
 
+static size_t place_in_left(const struct host *host, const char *member)
+{
+    size_t at = 0;
+    while (at < host->left.count && strcmp(host->left.items[at], member) != 0)
+        at++;
+    return at;
+}
+
+bool host_has_left(const struct host *host, const char *member)
+{
+    return place_in_left(host, member) < host->left.count;
+}
+
+weft_err host_add_left(struct host *host, const char *member)
+{
+    if (!*member || host_has_left(host, member))
+        return WEFT_OK;
+    char *copy = strdup(member);
+    if (copy && VEC_PUSH(&host->left, copy))
+        return WEFT_OK;
+    free(copy);
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a member");
+}
+
+static void take_out_of_left(struct host *host, const char *member)
+{
+    const size_t at = place_in_left(host, member);
+    if (at == host->left.count)
+        return;
+    free(host->left.items[at]);
+    memmove(host->left.items + at, host->left.items + at + 1,
+            (--host->left.count - at) * sizeof *host->left.items);
+}
+
 weft_err host_add_session(struct host *host, uint32_t number, const struct session_name *name,
                           struct session **made)
 {
@@ -153,6 +190,7 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
         free(session);
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
     }
+    take_out_of_left(host, session->member);
     host->sessions.items[host->sessions.count++] = session;
     if (host->session_count_ever < number)
         host->session_count_ever = number;
@@ -228,6 +266,11 @@ bool host_has_users(struct host *host, const struct session *except)
             return true;
     }
     return false;
+}
+
+size_t host_resource_count(const struct host *host)
+{
+    return host->registry.all.count;
 }
 
 static bool someone_could_write(const struct host *host)
@@ -366,6 +409,8 @@ static void do_leave(struct host *host, struct session *session, const struct ca
 {
     give_up_all(session, WEFT_CANCELLED, "its member has left");
     session->has_left = true;
+    if (host_add_left(host, session->member))
+        err_clear();  // then it is waited for in vain, for a while
     session_answer(session, call->sequence, 0, weft_none());
     end_watches_if_alone(host);
 }

@@ -73,6 +73,11 @@ void host_expect(struct host *host, bool someone);
 // Whether a member other than `except` (NULL: any) may still call: here and not left, or expected.
 bool host_has_users(struct host *host, const struct session *except);
 
+// Whether the member has said goodbye, in this life of the host or, by its journal, in an earlier one.
+bool host_has_left(const struct host *host, const char *member);
+
+size_t host_resource_count(const struct host *host);
+
 uint64_t host_next_deadline(struct host *host);  // UINT64_MAX: none
 void host_expire(struct host *host);             // what is due at host_time
 

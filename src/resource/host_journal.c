@@ -159,6 +159,16 @@ static weft_err replay_state(struct host *host, struct call_reader *reader)
                : WEFT_OK;
 }
 
+static weft_err replay_left(struct host *host, struct call_reader *reader)
+{
+    const weft_bytes member = call_read_text(reader);
+    char text[SESSION_MEMBER_BYTES] = "";
+    if (member.size == 0 || member.size >= sizeof text)
+        return refuse("the name of a member");
+    memcpy(text, member.data, member.size);
+    return host_add_left(host, text);
+}
+
 static weft_err replay_end(struct host *host, struct call_reader *reader)
 {
     struct session *session = host_session_by_number(host, call_read_u32(reader));
@@ -175,6 +185,7 @@ weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
         [HOST_RECORD_CALL] = replay_call,   [HOST_RECORD_END] = replay_end,
         [HOST_RECORD_NOTE] = replay_note,   [HOST_RECORD_RESOURCE] = replay_resource,
         [HOST_RECORD_PART] = replay_part,   [HOST_RECORD_STATE] = replay_state,
+        [HOST_RECORD_LEFT] = replay_left,
     };
     if (type == 0 || type >= sizeof replays / sizeof *replays)
         return refuse("a record of an unknown type");
@@ -214,6 +225,17 @@ static weft_err save_sessions(const struct host *host, struct host_saver *saver)
     return err;
 }
 
+static weft_err save_left(const struct host *host, struct host_saver *saver)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < host->left.count && !err; i++) {
+        saver->record.size = 0;
+        call_write_text(&saver->record, weft_text(host->left.items[i]));
+        err = saver->log(saver->owner, HOST_RECORD_LEFT, buf_bytes(&saver->record));
+    }
+    return err;
+}
+
 static weft_err save_resource(const struct resource *resource, struct host_saver *saver)
 {
     saver->uid = resource->uid;
@@ -234,7 +256,7 @@ static void write_kept_answers(const struct session *session, struct buf *record
     while (rest.size) {
         uint32_t size;
         memcpy(&size, rest.data, sizeof size);
-        if ((uint8_t)rest.data[5] & SESSION_ANSWER_FLAG_COUNTED)
+        if ((uint8_t)rest.data[5] & ANSWER_FLAG_COUNTED)
             buf_append(record, rest.data, size);
         rest.data += size;
         rest.size -= size;
@@ -270,6 +292,8 @@ weft_err host_save(const struct host *host, host_log_fn *log, void *owner)
     weft_err err = log(owner, HOST_RECORD_EPOCH, buf_bytes(&saver.record));
     if (!err)
         err = save_sessions(host, &saver);
+    if (!err)
+        err = save_left(host, &saver);
     for (size_t i = 0; i < host->registry.all.count && !err; i++)
         err = save_resource(host->registry.all.items[i], &saver);
     for (size_t i = 0; i < host->sessions.count && !err; i++)

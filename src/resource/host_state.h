@@ -14,6 +14,7 @@ struct host {
     struct map sessions_by_id;
     VEC(struct session *) sessions;  // by number, ascending
     uint32_t session_count_ever;
+    VEC(char *) left;  // members who said goodbye and have not come again
     struct link stirred;
     uint32_t watch_count;
     bool expects_someone, is_replaying, is_ending_watches;
@@ -30,6 +31,7 @@ enum {
     HOST_RECORD_RESOURCE = 6,  // of a snapshot: u64 uid, blob key, u8 removed, attributes
     HOST_RECORD_PART = 7,      // of a snapshot: u64 uid, a part of its state
     HOST_RECORD_STATE = 8,     // of a snapshot: u32 session, its counts, handles and answers
+    HOST_RECORD_LEFT = 9,      // of a snapshot: text member
 };
 
 // Nothing happens while a journal is replayed or there is none.
@@ -39,6 +41,8 @@ MUST_CHECK weft_err host_log(struct host *host, uint32_t type, weft_bytes payloa
 MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,
                                      const struct session_name *name, struct session **session);
 void host_drop_session(struct host *host, struct session *session);
+
+MUST_CHECK weft_err host_add_left(struct host *host, const char *member);
 
 // Points a handle of a session at a resource.
 MUST_CHECK weft_err host_set_handle(struct session *session, uint16_t handle,

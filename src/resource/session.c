@@ -27,7 +27,7 @@ static char *begin_record(struct session *session, uint64_t sequence, weft_err c
     stir(session);
     struct answer head = {code, flags, sequence, weft_none()};
     if (is_counted(sequence))
-        head.flags |= SESSION_ANSWER_FLAG_COUNTED;
+        head.flags |= ANSWER_FLAG_COUNTED;
     char *room = buf_reserve(&session->answers, CALL_HEAD_BYTES + size);
     if (!room)
         return NULL;
@@ -123,7 +123,7 @@ static uint32_t record_size(const struct session *session, size_t at)
 
 static bool record_is_counted(const struct session *session, size_t at)
 {
-    return (uint8_t)session->answers.data[at + 5] & SESSION_ANSWER_FLAG_COUNTED;
+    return (uint8_t)session->answers.data[at + 5] & ANSWER_FLAG_COUNTED;
 }
 
 // Moves what is kept to the front of the buffer when that pays.

@@ -12,8 +12,7 @@
 enum {
     SESSION_ID_BYTES = 16,
     SESSION_MEMBER_BYTES = 128,        // "/role/index" and its end
-    SESSION_WAITS_MAX = 1 << 16,       // calls of one session that wait
-    SESSION_ANSWER_FLAG_COUNTED = 128  // in the flags of an answer: kept until acknowledged
+    SESSION_WAITS_MAX = 1 << 16,  // calls of one session that wait
 };
 
 struct session {
@@ -36,6 +35,7 @@ struct session {
     struct link in_stirred;  // in the host's list when there is something to send
     void *connection;        // the server's; NULL: none at the moment
     uint64_t lost_ms;        // when the connection was lost; the server's
+    int peer_pid;            // of a process on this machine; 0: not known; the server's
 };
 
 // Answers a call. payload is copied.

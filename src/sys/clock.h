@@ -12,4 +12,11 @@ static inline uint64_t clock_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Sleeps; a signal may end it early.
+static inline void clock_sleep_ms(uint32_t milliseconds)
+{
+    const struct timespec pause = {milliseconds / 1000, (long)(milliseconds % 1000) * 1000000};
+    nanosleep(&pause, NULL);
+}
+
 #endif

@@ -81,7 +81,12 @@ void mutex_unlock(struct mutex *mutex)
 
 void condition_init(struct condition *condition)
 {
-    ASSERT(pthread_cond_init(&condition->handle, NULL) == 0);
+    // The clock of clock_now_ns: one that is set cannot make a wait too long.
+    pthread_condattr_t attributes;
+    ASSERT(pthread_condattr_init(&attributes) == 0);
+    ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    ASSERT(pthread_cond_init(&condition->handle, &attributes) == 0);
+    pthread_condattr_destroy(&attributes);
 }
 
 void condition_fini(struct condition *condition)
@@ -92,6 +97,18 @@ void condition_fini(struct condition *condition)
 void condition_wait(struct condition *condition, struct mutex *mutex)
 {
     ASSERT(pthread_cond_wait(&condition->handle, &mutex->handle) == 0);
+}
+
+void condition_wait_until(struct condition *condition, struct mutex *mutex, uint64_t deadline_ns)
+{
+    if (deadline_ns == UINT64_MAX) {
+        condition_wait(condition, mutex);
+        return;
+    }
+    const struct timespec deadline = {(time_t)(deadline_ns / 1000000000),
+                                      (long)(deadline_ns % 1000000000)};
+    const int failed = pthread_cond_timedwait(&condition->handle, &mutex->handle, &deadline);
+    ASSERT(failed == 0 || failed == ETIMEDOUT);
 }
 
 void condition_signal(struct condition *condition)

@@ -27,6 +27,8 @@ void mutex_unlock(struct mutex *mutex);
 void condition_init(struct condition *condition);
 void condition_fini(struct condition *condition);
 void condition_wait(struct condition *condition, struct mutex *mutex);
+// The same until clock_now_ns() is deadline_ns at the latest; wakes up early too.
+void condition_wait_until(struct condition *condition, struct mutex *mutex, uint64_t deadline_ns);
 void condition_signal(struct condition *condition);
 void condition_broadcast(struct condition *condition);
 

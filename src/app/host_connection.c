@@ -1,0 +1,304 @@
+// One connection of a host: the hello, then calls in and answers out.
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/host_server_state.h"
+#include "sys/file.h"
+#include "sys/tls.h"
+#include "wire/call.h"
+
+enum { ANSWERS_FRAME_BYTES = 1 << 20 };
+
+// ---- Coming and going -------------------------------------------------------------------------------------
+
+static void take_data(void *owner, weft_bytes bytes);
+static void take_end(void *owner, weft_err code);
+static void take_drained(void *owner);
+
+void host_connection_accept(void *owner, int fd)
+{
+    static const struct loop_stream_calls calls = {take_data, take_end, take_drained};
+    struct host_server *server = owner;
+    struct host_connection *connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        file_close(fd);
+        return;
+    }
+    const bool is_local = net_is_loopback_stream(fd);
+    struct tls *tls = net_is_local_stream(fd) ? NULL : tls_new(true, &server->token);
+    uint8_t nonce[HELLO_NONCE_BYTES];
+    secret_random(nonce, sizeof nonce);
+    connection->server = server;
+    connection->pid = net_peer_pid(fd);
+    net_name_peer(fd, connection->peer, sizeof connection->peer);
+    connection->since_ms = host_server_now_ms();
+    connection->parser.payload_bytes_max = HELLO_FRAME_BYTES_MAX;
+    hello_server_init(&connection->hello, &server->token, nonce, server->options.member);
+    connection->stream = loop_stream_new(server->loop, fd, &calls, connection);
+    if (!connection->stream) {
+        tls_free(tls);
+        free(connection);
+        err_clear();
+        return;
+    }
+    if (tls && is_local)
+        tls_allow_plain(tls);
+    if (tls)
+        loop_stream_secure(connection->stream, tls);
+    list_append(&server->connections, &connection->in_server);
+}
+
+void host_connection_drop(struct host_connection *connection)
+{
+    struct session *session = connection->session;
+    if (session && session->connection == connection) {
+        session->connection = NULL;
+        session->lost_ms = host_server_now_ms();
+    }
+    loop_stream_free(connection->stream);
+    frame_parser_fini(&connection->parser);
+    list_take_out(&connection->in_server);
+    free(connection);
+}
+
+// ---- The hello -----------------------------------------------------------------------------------------------
+
+// The same member in an earlier life: it is known to be dead now.
+static void end_earlier_lives(struct host_server *server, const struct hello *hello)
+{
+    struct session *session = host_next_session(server->host, NULL);
+    while (session) {
+        struct session *next = host_next_session(server->host, session);
+        if (hello->member[0] && strcmp(session->member, hello->member) == 0 &&
+            session->incarnation != hello->incarnation) {
+            struct host_connection *connection = session->connection;
+            host_end_session(server->host, session);
+            if (connection) {
+                connection->session = NULL;
+                host_connection_drop(connection);
+            }
+        }
+        session = next;
+    }
+}
+
+static weft_err refuse_to_resume(const struct host_server *server, const struct hello *hello)
+{
+    const char *member = server->options.member[0] ? server->options.member : "the host";
+    if (hello->epoch != host_epoch(server->host))
+        return err_set(WEFT_ABORTED,
+                       "%s was started again without a journal: what it held is gone", member);
+    return err_set(WEFT_ABORTED,
+                   "%s took this member for lost: its leases were given to others", member);
+}
+
+static weft_err find_session(struct host_server *server, const struct hello *hello,
+                             struct session **session, bool *is_new)
+{
+    *session = host_find_session(server->host, hello->session);
+    *is_new = !*session;
+    if (*session) {
+        struct host_connection *old = (*session)->connection;
+        if (old) {
+            old->session = NULL;
+            host_connection_drop(old);
+        }
+        return WEFT_OK;
+    }
+    if (hello->resumes)
+        return refuse_to_resume(server, hello);
+    end_earlier_lives(server, hello);
+    struct session_name name = {.member = hello->member, .incarnation = hello->incarnation};
+    memcpy(name.id, hello->session, SESSION_ID_BYTES);
+    return host_open_session(server->host, &name, session);
+}
+
+static void refuse(struct host_connection *connection, weft_err code)
+{
+    if (hello_server_refuse(&connection->hello, code, err_text(),
+                            loop_stream_out(connection->stream)))
+        err_clear();
+    connection->is_closing = true;
+    loop_stream_flush(connection->stream);
+    err_clear();
+}
+
+static void adopt(struct host_connection *connection)
+{
+    struct host_server *server = connection->server;
+    const struct hello *hello = &connection->hello.hello;
+    struct session *session;
+    bool is_new;
+    const weft_err err = find_session(server, hello, &session, &is_new);
+    if (err) {
+        refuse(connection, err);
+        return;
+    }
+    session_acknowledge(session, hello->answers_received);
+    session_rewind(session);
+    session->connection = connection;
+    session->peer_pid = connection->pid;
+    connection->session = session;
+    connection->parser.payload_bytes_max = 0;
+    if (hello->member[0])
+        host_server_met(server, hello->member);
+    const struct hello_welcome welcome = {
+        .epoch = host_epoch(server->host),
+        .applied = session->applied,
+        .is_new_session = is_new,
+        .session_ttl_ms = server->options.session_ttl_ms,
+    };
+    // The welcome goes with what the journal says of the session: at the end of the turn.
+    if (hello_server_welcome(&connection->hello, &welcome, loop_stream_out(connection->stream)))
+        err_clear();
+    if (!session->in_stirred.next)
+        list_append(host_stirred(server->host), &session->in_stirred);
+}
+
+static bool take_hello(struct host_connection *connection, const struct frame *frame)
+{
+    const weft_err err = hello_server_take(&connection->hello, frame,
+                                           loop_stream_out(connection->stream));
+    if (err) {
+        host_server_say_refused(connection->server, connection->peer);
+        connection->is_closing = true;
+    }
+    if (!err && connection->hello.state == HELLO_SERVER_PROVEN)
+        adopt(connection);
+    else
+        loop_stream_flush(connection->stream);
+    return !connection->is_closing;
+}
+
+// ---- Calls -----------------------------------------------------------------------------------------------------
+
+static weft_err take_calls(struct host_connection *connection, weft_bytes payload)
+{
+    struct call_reader reader = {payload, false};
+    const uint64_t answered = call_read_u64(&reader);
+    if (reader.has_failed)
+        return err_set(WEFT_DATA_LOSS, "a frame of calls is cut");
+    if (reader.rest.size == 0)
+        session_acknowledge(connection->session, answered);
+    weft_err err = WEFT_OK;
+    while (reader.rest.size && !err) {
+        struct call call;
+        err = call_next(&reader.rest, &call);
+        if (!err)
+            err = host_call(connection->server->host, connection->session, &call, answered);
+    }
+    return err;
+}
+
+static bool take_frame(struct host_connection *connection, const struct frame *frame)
+{
+    if (!connection->session)
+        return take_hello(connection, frame);
+    weft_err err = WEFT_OK;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_CALLS)
+        err = take_calls(connection, frame->payload);
+    else
+        err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
+    if (!err)
+        return true;
+    host_server_say(connection->server, "%s broke the rules and was dropped: %s",
+                    connection->session->member[0] ? connection->session->member : "a tool",
+                    err_text());
+    err_clear();
+    return false;
+}
+
+// Dropping is for the end: a connection may not go while its own bytes are being read.
+static bool take_all_frames(struct host_connection *connection)
+{
+    for (;;) {
+        struct frame frame = {0};
+        bool has_frame = false;
+        if (frame_parser_next(&connection->parser, &frame, &has_frame)) {
+            err_clear();
+            return false;
+        }
+        if (!has_frame)
+            return true;
+        if (!take_frame(connection, &frame))
+            return false;
+    }
+}
+
+static void take_data(void *owner, weft_bytes bytes)
+{
+    struct host_connection *connection = owner;
+    if (connection->is_closing)
+        return;
+    host_set_time(connection->server->host, host_server_now_ms());
+    if (frame_parser_feed(&connection->parser, bytes.data, bytes.size)) {
+        err_clear();
+        host_connection_drop(connection);
+        return;
+    }
+    if (!take_all_frames(connection) && !connection->is_closing)
+        host_connection_drop(connection);
+}
+
+static void take_end(void *owner, weft_err code)
+{
+    (void)code;
+    err_clear();
+    host_connection_drop(owner);
+}
+
+// ---- Answers ---------------------------------------------------------------------------------------------------
+
+// As many whole answers as fit into a frame; one that is larger goes alone.
+static size_t size_of_batch(weft_bytes answers)
+{
+    if (answers.size <= ANSWERS_FRAME_BYTES)
+        return answers.size;
+    size_t size = 0;
+    while (size < answers.size) {
+        uint32_t next;
+        memcpy(&next, answers.data + size, sizeof next);
+        if (size > 0 && size + next > ANSWERS_FRAME_BYTES)
+            break;
+        size += next;
+    }
+    return size;
+}
+
+void host_connection_send(struct host_connection *connection)
+{
+    struct session *session = connection->session;
+    struct buf *out = loop_stream_out(connection->stream);
+    for (;;) {
+        const weft_bytes unsent = session_unsent(session);
+        if (unsent.size == 0)
+            break;
+        const size_t size = size_of_batch(unsent);
+        uint8_t head[FRAME_HEADER_BYTES];
+        frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_ANSWERS, size);
+        buf_append(out, head, sizeof head);
+        buf_append(out, unsent.data, size);
+        session_sent(session, size);
+    }
+    if (out->has_failed || session->answers.has_failed) {
+        host_connection_drop(connection);
+        return;
+    }
+    loop_stream_flush(connection->stream);
+    const bool is_full = loop_stream_unsent(connection->stream) > HOST_UNSENT_BYTES_MAX;
+    if (is_full && !connection->is_paused) {
+        connection->is_paused = true;
+        loop_stream_pause(connection->stream, true);
+    }
+}
+
+static void take_drained(void *owner)
+{
+    struct host_connection *connection = owner;
+    connection->since_ms = host_server_now_ms();
+    if (connection->is_paused) {
+        connection->is_paused = false;
+        loop_stream_pause(connection->stream, false);
+    }
+}

@@ -1,0 +1,317 @@
+// A host and the world: who comes and goes, what is due, when it is over.
+
+#include "app/host_server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/host_server_state.h"
+#include "base/vec.h"
+#include "sys/clock.h"
+#include "sys/spin.h"
+
+enum { TICK_MS = 100, TICKS_PER_SECOND = 10, SENTENCE_BYTES = 2048, REFUSALS_MS = 10000 };
+
+uint64_t host_server_now_ms(void)
+{
+    return clock_now_ns() / 1000000;
+}
+
+void host_server_say(struct host_server *server, const char *format, ...)
+{
+    if (!server->options.say)
+        return;
+    char sentence[SENTENCE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    server->options.say(server->options.owner, sentence);
+}
+
+void host_server_say_refused(struct host_server *server, const char *peer)
+{
+    const uint64_t now_ms = host_server_now_ms();
+    if (server->refused_ms && now_ms - server->refused_ms < REFUSALS_MS) {
+        server->refused_silent++;
+    } else if (server->refused_silent) {
+        host_server_say(server, "refused %s, and %llu others before: %s", peer,
+                        (unsigned long long)server->refused_silent, err_text());
+        server->refused_silent = 0;
+        server->refused_ms = now_ms;
+    } else {
+        host_server_say(server, "refused %s: %s", peer, err_text());
+        server->refused_ms = now_ms;
+    }
+    err_clear();
+}
+
+struct host *host_server_host(struct host_server *server)
+{
+    return server->host;
+}
+
+// ---- The end of a turn --------------------------------------------------------------------------------------
+
+static bool is_used(struct host_server *server)
+{
+    // Who hosts nothing need not wait for those who may come.
+    return host_resource_count(server->host) > 0 && host_has_users(server->host, NULL);
+}
+
+static void tell_if_idle(struct host_server *server)
+{
+    if (!server->is_leaving || server->has_told_idle || is_used(server))
+        return;
+    server->has_told_idle = true;
+    if (server->options.idle)
+        server->options.idle(server->options.owner);
+}
+
+static void end_turn(void *owner)
+{
+    struct host_server *server = owner;
+    if (!host_server_commit(server))
+        return;
+    struct link *stirred = host_stirred(server->host);
+    while (!list_is_empty(stirred)) {
+        struct session *session = LIST_ITEM(stirred->next, struct session, in_stirred);
+        list_take_out(&session->in_stirred);
+        if (session->connection)
+            host_connection_send(session->connection);
+    }
+    tell_if_idle(server);
+}
+
+// ---- The clock ------------------------------------------------------------------------------------------------
+
+static bool is_lost(const struct host_server *server, const struct session *session, uint64_t now_ms)
+{
+    return session->has_left || now_ms - session->lost_ms >= server->options.session_ttl_ms ||
+           net_process_is_gone(session->peer_pid);
+}
+
+static weft_err await(struct host_server *server, const char *member, uint64_t until_ms,
+                      bool was_here);
+
+// Who did not say goodbye may be started again: what he uses stays for a while.
+static void end_session(struct host_server *server, struct session *session, uint64_t now_ms)
+{
+    if (!session->has_left && session->member[0]) {
+        host_server_say(server, "%s is lost: what it had leased goes to others", session->member);
+        if (await(server, session->member, now_ms + server->options.session_ttl_ms, true))
+            err_clear();
+    }
+    host_end_session(server->host, session);
+}
+
+static void end_lost_sessions(struct host_server *server, uint64_t now_ms)
+{
+    struct session *session = host_next_session(server->host, NULL);
+    while (session) {
+        struct session *next = host_next_session(server->host, session);
+        if (!session->connection && is_lost(server, session, now_ms))
+            end_session(server, session, now_ms);
+        session = next;
+    }
+}
+
+// Who neither proves himself nor takes what is his is dropped.
+static void drop_idlers(struct host_server *server, uint64_t now_ms)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        const size_t unsent = loop_stream_unsent(connection->stream);
+        if (connection->session && (unsent == 0 || unsent != connection->unsent_before))
+            connection->since_ms = now_ms;
+        connection->unsent_before = unsent;
+        const uint64_t limit = connection->session ? HOST_STALL_MS : HOST_HELLO_MS;
+        if (now_ms - connection->since_ms >= limit)
+            host_connection_drop(connection);
+    }
+}
+
+static void forget_late_ones(struct host_server *server, uint64_t now_ms)
+{
+    for (size_t i = 0; i < server->awaited.count;)
+        if (now_ms >= server->awaited.items[i].until_ms)
+            server->awaited.items[i] = server->awaited.items[--server->awaited.count];
+        else
+            i++;
+    host_expect(server->host, server->awaited.count > 0);
+}
+
+static void tick(void *owner)
+{
+    struct host_server *server = owner;
+    const uint64_t now_ms = host_server_now_ms();
+    host_set_time(server->host, now_ms);
+    host_expire(server->host);
+    end_lost_sessions(server, now_ms);
+    if (++server->ticks % TICKS_PER_SECOND == 0)
+        drop_idlers(server, now_ms);
+    if (server->awaited.count)
+        forget_late_ones(server, now_ms);
+}
+
+// ---- Members ---------------------------------------------------------------------------------------------------
+
+static weft_err await(struct host_server *server, const char *member, uint64_t until_ms,
+                      bool was_here)
+{
+    struct awaited *awaited = VEC_NEXT(&server->awaited);
+    if (!awaited)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+    *awaited = (struct awaited){.until_ms = until_ms, .was_here = was_here};
+    snprintf(awaited->member, sizeof awaited->member, "%s", member);
+    server->awaited.count++;
+    host_expect(server->host, true);
+    return WEFT_OK;
+}
+
+void host_server_met(struct host_server *server, const char *member)
+{
+    for (size_t i = 0; i < server->awaited.count; i++)
+        if (strcmp(server->awaited.items[i].member, member) == 0)
+            server->awaited.items[i--] = server->awaited.items[--server->awaited.count];
+    host_expect(server->host, server->awaited.count > 0);
+}
+
+static bool has_session(struct host_server *server, const char *member)
+{
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        if (strcmp(session->member, member) == 0)
+            return true;
+    return false;
+}
+
+static weft_err await_others(struct host_server *server)
+{
+    const char *const *names = server->options.expected;
+    weft_err err = WEFT_OK;
+    for (; names && *names && !err; names++)
+        if (!host_has_left(server->host, *names) && !has_session(server, *names))
+            err = await(server, *names, server->started_ms + HOST_EXPECT_MS, false);
+    return err;
+}
+
+void host_server_name_users(struct host_server *server, struct buf *out)
+{
+    const char *comma = "";
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL) {
+        if (!session->member[0] || session->has_left)
+            continue;
+        buf_format(out, "%s%s", comma, session->member);
+        comma = ", ";
+    }
+    for (size_t i = 0; i < server->awaited.count; i++) {
+        const struct awaited *awaited = &server->awaited.items[i];
+        buf_format(out, "%s%s (%s)", comma, awaited->member,
+                   awaited->was_here ? "lost, may come back" : "not come yet");
+        comma = ", ";
+    }
+}
+
+void host_server_leave(struct host_server *server)
+{
+    server->is_leaving = true;
+    tell_if_idle(server);
+}
+
+// ---- Beginning and end -------------------------------------------------------------------------------------------
+
+static weft_err make_host(struct host_server *server)
+{
+    struct host_options options = {
+        .member = server->options.member,
+        .ends_watches = server->options.member[0],
+        .log = server->options.journal ? host_server_log : NULL,
+        .log_owner = server,
+    };
+    secret_random(&options.epoch, sizeof options.epoch);
+    secret_random(&options.seed, sizeof options.seed);
+    options.epoch |= 1;  // 0 says "none" in a hello
+    server->host = host_new(&options);
+    if (!server->host)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+    host_set_time(server->host, host_server_now_ms());
+    return server->options.journal ? host_server_open_journal(server) : WEFT_OK;
+}
+
+// Sessions that a journal brought have no connection yet; their time begins now.
+static void start_clock(struct host_server *server)
+{
+    server->started_ms = host_server_now_ms();
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        session->lost_ms = server->started_ms;
+}
+
+static weft_err start_listening(struct host_server *server)
+{
+    const struct net_listener *listener = server->options.listener;
+    for (size_t i = 0; i < listener->count; i++) {
+        server->listeners[i] = loop_listener_new(server->loop, listener->fds[i],
+                                                 host_connection_accept, server);
+        if (!server->listeners[i])
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    server->tick = loop_timer_new(server->loop, TICK_MS, TICK_MS, tick, server);
+    if (!server->tick)
+        return WEFT_RESOURCE_EXHAUSTED;
+    loop_set_turn(server->loop, end_turn, server);
+    loop_set_spin(server->loop, spin_default_us());
+    return WEFT_OK;
+}
+
+weft_err host_server_new(struct host_server **made, struct loop *loop,
+                         const struct host_server_options *options)
+{
+    struct host_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+    server->options = *options;
+    server->loop = loop;
+    server->token = *options->token;
+    list_init(&server->connections);
+    if (server->options.session_ttl_ms == 0)
+        server->options.session_ttl_ms = HOST_SESSION_TTL_MS;
+    weft_err err = make_host(server);
+    if (!err) {
+        start_clock(server);
+        err = await_others(server);
+    }
+    if (!err)
+        err = start_listening(server);
+    if (err)
+        host_server_free(server);
+    else
+        *made = server;
+    return err;
+}
+
+void host_server_free(struct host_server *server)
+{
+    if (!server)
+        return;
+    loop_set_turn(server->loop, NULL, NULL);
+    while (!list_is_empty(&server->connections))
+        host_connection_drop(
+            LIST_ITEM(server->connections.next, struct host_connection, in_server));
+    for (size_t i = 0; i < NET_LISTENERS_MAX; i++)
+        if (server->listeners[i])
+            loop_listener_free(server->listeners[i]);
+    if (server->tick)
+        loop_timer_free(server->tick);
+    if (server->journal)
+        host_server_close_journal(server);
+    if (server->host)
+        host_free(server->host);
+    VEC_FINI(&server->awaited);
+    secret_clear(&server->token);
+    free(server);
+}

@@ -1,0 +1,52 @@
+// host_server: a host with the world around it: connections, the clock, the journal.
+//
+// All of it runs in the loop's thread. What arrives in one turn of the loop is applied; at the end of
+// the turn the journal is written once for all of it, and only then answers are sent: what somebody
+// was told has happened survives.
+#ifndef APP_HOST_SERVER_H
+#define APP_HOST_SERVER_H
+
+#include "resource/host.h"
+#include "sys/loop.h"
+#include "sys/net.h"
+#include "sys/secret.h"
+
+enum {
+    HOST_SESSION_TTL_MS = 10000,     // a session lives so long without a connection
+    HOST_EXPECT_MS = 60000,          // members who have not come by then are not waited for
+    HOST_HELLO_MS = 10000,           // who does not prove himself by then is dropped
+    HOST_STALL_MS = 30000,           // who takes nothing for so long is dropped
+    HOST_UNSENT_BYTES_MAX = 4 << 20  // who has so much to take is not read from
+};
+
+struct host_server;
+
+struct host_server_options {
+    const char *member;                   // "/files/0"; "" for a broker
+    const struct net_listener *listener;  // stays the caller's
+    const struct secret *token;           // copied
+    const char *journal;                  // a directory; NULL: none
+    const char *const *expected;          // members who may come, NULL-terminated; NULL: none
+    uint32_t session_ttl_ms;              // 0: the default
+    void (*say)(void *owner, const char *sentence);  // something a person should know; NULL: nobody
+    void (*idle)(void *owner);  // after host_server_leave: nobody is left who uses this host
+    void *owner;
+};
+
+// Opens the journal, if any, and begins to listen. The sentence of a failure names the journal.
+MUST_CHECK weft_err host_server_new(struct host_server **server, struct loop *loop,
+                                    const struct host_server_options *options);
+
+// Ends all connections; writes what is left to the journal.
+void host_server_free(struct host_server *server);
+
+struct host *host_server_host(struct host_server *server);
+
+// The host's own member is done: `idle` is called as soon as no other member may still use what is
+// here, at once if there is nothing.
+void host_server_leave(struct host_server *server);
+
+// Who that is, for a sentence: "/map/0, /map/1"; "" when nobody.
+void host_server_name_users(struct host_server *server, struct buf *out);
+
+#endif

@@ -1,0 +1,94 @@
+// The journal of a host: opened by doing all of it again, written once a turn, rewritten as a snapshot
+// when it has grown to a multiple of what it holds.
+
+#include "app/host_server_state.h"
+#include "base/text.h"
+
+enum { REWRITE_BYTES_MIN = 64 << 20 };
+
+static weft_err visit(void *owner, const struct journal_record *record)
+{
+    struct host_server *server = owner;
+    return err_wrap(host_replay(server->host, record->type, record->payload), "record %llu",
+                    (unsigned long long)record->sequence);
+}
+
+weft_err host_server_log(void *owner, uint32_t type, weft_bytes payload)
+{
+    struct host_server *server = owner;
+    server->is_journal_dirty = true;
+    return journal_append(server->journal, type, payload);
+}
+
+weft_err host_server_open_journal(struct host_server *server)
+{
+    struct journal_found found = {0};
+    const char *directory = server->options.journal;
+    weft_err err = journal_open(&server->journal, directory, "host", NULL, visit, server, &found);
+    if (!err && found.record_count == 0)
+        err = host_log_epoch(server->host);
+    if (!err)
+        err = journal_sync(server->journal);
+    if (err)
+        return err_wrap(err, "the journal %s", directory);
+    server->is_journal_dirty = false;
+    server->journal_base = journal_size(server->journal);
+    if (found.torn_bytes)
+        host_server_say(server,
+                        "the journal %s ended in a record that was half written: %llu bytes were cut "
+                        "off, nobody had been told of them",
+                        directory, (unsigned long long)found.torn_bytes);
+    return WEFT_OK;
+}
+
+static weft_err snapshot(void *owner, struct journal *journal)
+{
+    struct host_server *server = owner;
+    (void)journal;  // journal_append goes to the new one while this runs
+    return host_save(server->host, host_server_log, server);
+}
+
+static void rewrite_if_long(struct host_server *server)
+{
+    const uint64_t size = journal_size(server->journal);
+    if (size < REWRITE_BYTES_MIN || size < 2 * server->journal_base)
+        return;
+    if (journal_rewrite(server->journal, snapshot, server)) {
+        host_server_say(server, "the journal could not be rewritten, it goes on growing: %s",
+                        err_text());
+        err_clear();
+        server->journal_base = size;  // not again at once
+        return;
+    }
+    server->journal_base = journal_size(server->journal);
+}
+
+bool host_server_commit(struct host_server *server)
+{
+    if (!server->journal || !server->is_journal_dirty)
+        return true;
+    if (journal_sync(server->journal)) {
+        if (!server->is_journal_stuck)
+            host_server_say(server,
+                            "cannot write the journal: %s\n  nothing is acknowledged until that "
+                            "works again",
+                            err_text());
+        err_clear();
+        server->is_journal_stuck = true;
+        return false;
+    }
+    if (server->is_journal_stuck)
+        host_server_say(server, "the journal can be written again");
+    server->is_journal_stuck = server->is_journal_dirty = false;
+    rewrite_if_long(server);
+    return true;
+}
+
+void host_server_close_journal(struct host_server *server)
+{
+    if (journal_close(server->journal)) {
+        host_server_say(server, "the end of the journal could not be written: %s", err_text());
+        err_clear();
+    }
+    server->journal = NULL;
+}

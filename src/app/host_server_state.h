@@ -1,0 +1,80 @@
+// The insides of a host server, shared by its files.
+#ifndef APP_HOST_SERVER_STATE_H
+#define APP_HOST_SERVER_STATE_H
+
+#include "app/host_server.h"
+#include "base/list.h"
+#include "store/journal.h"
+#include "wire/hello.h"
+
+// A member who may still come: one that has not been here yet, or was lost and may be started again.
+struct awaited {
+    char member[SESSION_MEMBER_BYTES];
+    uint64_t until_ms;
+    bool was_here;
+};
+
+struct host_server {
+    struct host_server_options options;
+    struct loop *loop;
+    struct secret token;
+    struct host *host;
+    struct journal *journal;  // NULL: none
+    uint64_t journal_base;    // its size after the last rewrite
+    bool is_journal_dirty, is_journal_stuck;
+    struct loop_listener *listeners[NET_LISTENERS_MAX];
+    struct loop_timer *tick;
+    struct link connections;
+    VEC(struct awaited) awaited;
+    uint64_t started_ms, ticks;
+    uint64_t refused_ms;      // when the last refusal was told of
+    uint64_t refused_silent;  // refusals since then
+    bool is_leaving, has_told_idle;
+};
+
+// Somebody who has connected; a session once the hello is over.
+struct host_connection {
+    struct host_server *server;
+    struct loop_stream *stream;
+    struct hello_server hello;
+    struct frame_parser parser;
+    struct session *session;
+    struct link in_server;
+    uint64_t since_ms;    // it connected; then: it last took something
+    size_t unsent_before;
+    pid_t pid;            // of a peer on this machine; 0: not known
+    char peer[64];        // where it came from
+    bool is_paused, is_closing;
+};
+
+// ---- host_connection.c ---------------------------------------------------------------------------------
+
+void host_connection_accept(void *owner, int fd);
+void host_connection_drop(struct host_connection *connection);
+
+// Hands what its session has to the stream.
+void host_connection_send(struct host_connection *connection);
+
+// ---- host_server_journal.c ------------------------------------------------------------------------------
+
+MUST_CHECK weft_err host_server_open_journal(struct host_server *server);
+
+// Makes all that was applied durable. False: that failed, nothing may be told to anyone; it is tried
+// again with every turn.
+MUST_CHECK bool host_server_commit(struct host_server *server);
+void host_server_close_journal(struct host_server *server);
+host_log_fn host_server_log;
+
+// ---- host_server.c --------------------------------------------------------------------------------------
+
+uint64_t host_server_now_ms(void);
+void host_server_say(struct host_server *server, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Somebody was refused, for this thread's reason; a flood of them is told of once in a while.
+void host_server_say_refused(struct host_server *server, const char *peer);
+
+// A member has come for the first time.
+void host_server_met(struct host_server *server, const char *member);
+
+#endif

@@ -1,0 +1,376 @@
+// Joining and leaving a cluster. What a member hosts runs in a loop of its own thread; calls to others
+// are made by the threads of the program.
+
+#include "app/member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/clock.h"
+
+enum { GOODBYES_MS = 3000, TELL_MS = 2000, TELL_NEXT_MS = 10000 };
+
+static const uint64_t ns_per_ms = 1000000;
+
+static void say(void *owner, const char *sentence)
+{
+    weft_cluster *cluster = owner;
+    fprintf(stderr, "weft: %s: %s\n", cluster->me, sentence);
+}
+
+weft_err member_no_handle(void)
+{
+    return err_text()[0] ? WEFT_FAILED_PRECONDITION
+                         : err_set(WEFT_FAILED_PRECONDITION, "the handle is NULL");
+}
+
+weft_err member_keep_error(weft_cluster *cluster, weft_err code)
+{
+    if (!code || !cluster)
+        return code;
+    mutex_lock(&cluster->lock);
+    if (!cluster->first_error) {
+        cluster->first_error = code;
+        snprintf(cluster->first_sentence, sizeof cluster->first_sentence, "%s", err_text());
+    }
+    mutex_unlock(&cluster->lock);
+    return code;
+}
+
+// ---- Hosting --------------------------------------------------------------------------------------------
+
+static void stop_hosting(void *owner)
+{
+    weft_cluster *cluster = owner;
+    loop_stop(cluster->loop);
+}
+
+static void take_wake(void *owner)
+{
+    weft_cluster *cluster = owner;
+    if (cluster->is_leaving)
+        host_server_leave(cluster->server);
+}
+
+static void tell_who_stays(void *owner)
+{
+    weft_cluster *cluster = owner;
+    if (!cluster->is_leaving)
+        return;
+    struct buf sentence = {0};
+    buf_append_text(&sentence, "done; stays for those who use what is here: ");
+    host_server_name_users(cluster->server, &sentence);
+    say(cluster, buf_text(&sentence));
+    buf_fini(&sentence);
+}
+
+static void run_host(void *owner)
+{
+    weft_cluster *cluster = owner;
+    loop_run(cluster->loop);
+}
+
+static weft_err name_expected(weft_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->spec.roles.count; i++) {
+        const struct cluster_role *role = &cluster->spec.roles.items[i];
+        for (size_t j = 0; j < role->members.count; j++) {
+            struct buf name = {0};
+            member_path_append(&name, role->name, role->members.items[j].index);
+            char *text = strdup(buf_text(&name));
+            buf_fini(&name);
+            if (!text || !VEC_PUSH(&cluster->expected, text))
+                return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+            if (strcmp(text, cluster->me) == 0)
+                free(cluster->expected.items[--cluster->expected.count]);
+        }
+    }
+    return VEC_PUSH(&cluster->expected, NULL)
+               ? WEFT_OK
+               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+}
+
+static weft_err make_server(weft_cluster *cluster, const char *journal)
+{
+    const struct host_server_options options = {
+        .member = cluster->me,
+        .listener = &cluster->listener,
+        .token = &cluster->token,
+        .journal = journal,
+        .expected = (const char *const *)cluster->expected.items,
+        .say = say,
+        .idle = stop_hosting,
+        .owner = cluster,
+    };
+    cluster->loop = loop_new(take_wake, cluster);
+    if (!cluster->loop)
+        return WEFT_RESOURCE_EXHAUSTED;
+    weft_err err = host_server_new(&cluster->server, cluster->loop, &options);
+    if (!err && !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_who_stays, cluster))
+        err = WEFT_RESOURCE_EXHAUSTED;
+    return err ? err : thread_start(&cluster->thread, run_host, cluster, 0);
+}
+
+static void drop_server(weft_cluster *cluster)
+{
+    host_server_free(cluster->server);
+    loop_free(cluster->loop);
+    cluster->server = NULL;
+    cluster->loop = NULL;
+    net_listener_close(&cluster->listener);
+}
+
+// The journal of this member inside the directory that all members of the run may share.
+static weft_err name_journal(const weft_cluster *cluster, const char *directory, struct buf *path)
+{
+    buf_format(path, "%s/%s-%u", directory, cluster->spec.my_role, cluster->spec.my_index);
+    return path->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path") : WEFT_OK;
+}
+
+static weft_err start_hosting(weft_cluster *cluster, const char *directory)
+{
+    const struct cluster_member *me =
+        cluster_spec_find_member(&cluster->spec, cluster->spec.my_role, cluster->spec.my_index);
+    if (!me || !me->host)
+        return WEFT_OK;
+    struct net_address address = {.port = me->port};
+    struct buf journal = {0};
+    snprintf(address.host, sizeof address.host, "%s", me->host);
+    weft_err err = net_listen(&address, &cluster->listener);
+    if (!err)
+        err = name_expected(cluster);
+    if (!err && directory && *directory)
+        err = name_journal(cluster, directory, &journal);
+    if (!err && journal.size)
+        err = file_make_directory(directory);
+    if (!err)
+        err = make_server(cluster, journal.size ? buf_text(&journal) : NULL);
+    buf_fini(&journal);
+    if (err)
+        drop_server(cluster);
+    return err;
+}
+
+// ---- Joining --------------------------------------------------------------------------------------------
+
+static weft_err read_spec(weft_cluster *cluster, const weft_join_options *options)
+{
+    const char *text = options->config ? options->config : getenv("TF_CONFIG");
+    const char *source = options->config ? "the cluster's description" : "TF_CONFIG";
+    if (!text || !*text)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "%s is not set: this program does not know its cluster\n  try: weft cluster "
+                       "run --role ROLE=N PROGRAM, or . config_ROLE_0.sh from weft cluster config",
+                       source);
+    weft_err err = cluster_spec_read_tf_config(&cluster->spec, weft_text(text), source);
+    if (!err && !cluster->spec.my_role)
+        err = err_set(WEFT_INVALID_ARGUMENT, "%s does not say who we are: it has no \"task\"",
+                      source);
+    if (err)
+        return err;
+    struct buf name = {0};
+    member_path_append(&name, cluster->spec.my_role, cluster->spec.my_index);
+    if (name.size >= sizeof cluster->me)
+        err = err_set(WEFT_INVALID_ARGUMENT, "the role %s has too long a name",
+                      cluster->spec.my_role);
+    else
+        snprintf(cluster->me, sizeof cluster->me, "%s", buf_text(&name));
+    buf_fini(&name);
+    return err;
+}
+
+static void free_cluster(weft_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->expected.count; i++)
+        free(cluster->expected.items[i]);
+    VEC_FINI(&cluster->expected);
+    VEC_FINI(&cluster->links);
+    cluster_spec_fini(&cluster->spec);
+    secret_clear(&cluster->token);
+    mutex_fini(&cluster->opening);
+    mutex_fini(&cluster->lock);
+    free(cluster);
+}
+
+static weft_err join(weft_cluster *cluster, const weft_join_options *options)
+{
+    uint32_t patience_ms = MEMBER_PATIENCE_MS;
+    const char *patience = getenv("WEFT_PATIENCE");
+    if (options->patience_ms)
+        patience_ms = options->patience_ms;
+    else if (patience && *patience && !text_read_duration(patience, &patience_ms))
+        return err_set(WEFT_INVALID_ARGUMENT, "WEFT_PATIENCE is '%s', not a time such as 90s",
+                       patience);
+    cluster->patience_ms = patience_ms;
+    secret_random(&cluster->incarnation, sizeof cluster->incarnation);
+    weft_err err = read_spec(cluster, options);
+    if (!err)
+        err = secret_load(options->token_file, &cluster->token);
+    if (!err)
+        err = start_hosting(cluster, options->journal ? options->journal : getenv("WEFT_JOURNAL"));
+    return err;
+}
+
+weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size)
+{
+    weft_join_options all = {0};
+    weft_cluster *cluster = calloc(1, sizeof *cluster);
+    if (!cluster) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a cluster");
+        return NULL;
+    }
+    mutex_init(&cluster->lock);
+    mutex_init(&cluster->opening);
+    if (options)
+        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
+    if (!join(cluster, &all))
+        return cluster;
+    free_cluster(cluster);
+    return NULL;
+}
+
+// ---- Who is who -----------------------------------------------------------------------------------------
+
+bool weft_is(const weft_cluster *cluster, const char *role)
+{
+    return cluster && strcmp(cluster->spec.my_role, role) == 0;
+}
+
+const char *weft_role(const weft_cluster *cluster)
+{
+    return cluster ? cluster->spec.my_role : "";
+}
+
+uint32_t weft_index(const weft_cluster *cluster)
+{
+    return cluster ? cluster->spec.my_index : 0;
+}
+
+uint32_t weft_member_count(const weft_cluster *cluster, const char *name)
+{
+    const struct cluster_role *role = cluster ? cluster_spec_find_role(&cluster->spec, name) : NULL;
+    return role ? (uint32_t)role->members.count : 0;
+}
+
+// ---- Others -----------------------------------------------------------------------------------------------
+
+static struct peer *make_peer(weft_cluster *cluster, const char *name,
+                              const struct cluster_member *member, uint32_t patience_ms)
+{
+    struct peer_options options = {
+        .address = {.port = member->port},
+        .host = name,
+        .member = cluster->me,
+        .incarnation = cluster->incarnation,
+        .token = &cluster->token,
+        .patience_ms = patience_ms,
+        .waits = patience_ms ? say : NULL,
+        .owner = cluster,
+    };
+    snprintf(options.address.host, sizeof options.address.host, "%s", member->host);
+    return peer_new(&options);
+}
+
+static struct member_link *find_link(const weft_cluster *cluster, const char *name)
+{
+    for (size_t i = 0; i < cluster->links.count; i++)
+        if (strcmp(cluster->links.items[i]->name, name) == 0)
+            return cluster->links.items[i];
+    return NULL;
+}
+
+static weft_err add_link(weft_cluster *cluster, const char *name,
+                         const struct cluster_member *member, struct member_link **made)
+{
+    struct member_link *link = calloc(1, sizeof *link);
+    struct peer *peer = make_peer(cluster, name, member, cluster->patience_ms);
+    if (!link || !peer || !VEC_PUSH(&cluster->links, link)) {
+        free(link);
+        peer_free(peer, false);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+    }
+    snprintf(link->name, sizeof link->name, "%s", name);
+    link->peer = peer;
+    *made = link;
+    return WEFT_OK;
+}
+
+weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
+                          struct peer **peer)
+{
+    weft_err err = cluster_spec_check_member(&cluster->spec, role, index);
+    if (err)
+        return err;
+    const struct cluster_member *member = cluster_spec_find_member(&cluster->spec, role, index);
+    struct buf name = {0};
+    member_path_append(&name, role, index);
+    struct member_link *link = NULL;
+    mutex_lock(&cluster->lock);
+    if (!member || !member->host)
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s has no address, it hosts nothing",
+                      buf_text(&name));
+    else if ((link = find_link(cluster, buf_text(&name))) == NULL)
+        err = add_link(cluster, buf_text(&name), member, &link);
+    mutex_unlock(&cluster->lock);
+    buf_fini(&name);
+    if (!err)
+        *peer = link->peer;
+    return err;
+}
+
+// ---- Leaving ----------------------------------------------------------------------------------------------
+
+// Those we never spoke to may be waiting for us: they need not.
+static void tell_strangers(weft_cluster *cluster)
+{
+    const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
+    for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++) {
+        const char *name = cluster->expected.items[i];
+        struct member_path path;
+        if (find_link(cluster, name) || member_path_parse(name, &path))
+            continue;
+        const struct cluster_member *member =
+            cluster_spec_find_member(&cluster->spec, path.role, path.index);
+        struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
+        struct peer_call call = {0};
+        const struct peer_ask ask = {.op = CALL_LEAVE};
+        if (peer && peer_ask(peer, &ask, &call, deadline_ns))
+            err_clear();
+        peer_call_fini(&call);
+        peer_free(peer, false);
+    }
+}
+
+static void leave(weft_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->links.count; i++) {
+        peer_free(cluster->links.items[i]->peer, true);
+        cluster->links.items[i]->peer = NULL;
+    }
+    tell_strangers(cluster);
+    if (cluster->server) {
+        cluster->is_leaving = true;
+        loop_wake(cluster->loop);
+        thread_join(&cluster->thread);
+        drop_server(cluster);
+    }
+    for (size_t i = 0; i < cluster->links.count; i++)
+        free(cluster->links.items[i]);
+}
+
+int weft_leave(weft_cluster *cluster)
+{
+    if (!cluster) {
+        const char *sentence = err_text();
+        fprintf(stderr, "weft: %s\n", *sentence ? sentence : "there is no cluster to leave");
+        return err_exit_code(WEFT_FAILED_PRECONDITION);
+    }
+    leave(cluster);
+    const weft_err err = cluster->first_error;
+    if (err)
+        fprintf(stderr, "weft: %s: %s\n", cluster->me, cluster->first_sentence);
+    free_cluster(cluster);
+    return err ? err_exit_code(err) : 0;
+}

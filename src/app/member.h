@@ -1,0 +1,83 @@
+// member: this process as a member of a cluster: what it hosts, and whom it knows.
+#ifndef APP_MEMBER_H
+#define APP_MEMBER_H
+
+#include "app/host_server.h"
+#include "cluster/device.h"
+#include "cluster/peer.h"
+#include "cluster/spec.h"
+#include "sys/thread.h"
+
+enum { MEMBER_PATIENCE_MS = 60000 };
+
+struct weft_cluster {
+    struct cluster_spec spec;
+    char me[SESSION_MEMBER_BYTES];  // "/map/0"
+    uint64_t incarnation;
+    struct secret token;
+    uint32_t patience_ms;
+
+    struct mutex opening;  // one resource is opened at a time
+    struct mutex lock;     // guards what follows
+    VEC(struct member_link *) links;
+    weft_err first_error;
+    char first_sentence[ERR_TEXT_BYTES_MAX];
+
+    // What is hosted here, in a thread of its own; NULL: this member has no address.
+    struct loop *loop;
+    struct thread thread;
+    struct net_listener listener;
+    struct host_server *server;
+    VEC(char *) expected;
+    bool is_leaving;  // set before the loop is woken
+};
+
+struct member_link {
+    char name[SESSION_MEMBER_BYTES];
+    struct peer *peer;
+};
+
+// A resource that was opened.
+struct remote {
+    weft_cluster *cluster;
+    struct peer *peer;
+    uint16_t handle;
+    uint32_t life;
+    uint64_t uid;
+    enum call_kind kind;
+    uint32_t timeout_ms;
+    weft_err failure;  // what ended it for weft_take and weft_watch
+    bool is_open;      // the host has been asked
+    struct buf attributes;
+    char *path;
+    const char *name;  // the end of path
+};
+
+// Names a resource; the attributes are the kind's. The host is only asked when the resource is first
+// used: who names what he does not need waits for nobody. Failures stick to the cluster.
+MUST_CHECK weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
+                                weft_bytes attributes, struct remote *remote);
+void remote_fini(struct remote *remote);
+
+// Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
+MUST_CHECK weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags,
+                               const weft_bytes *parts, size_t part_count, struct peer_call *call);
+
+// The two halves of it; the second leaves it to the caller whether a failure sticks.
+MUST_CHECK weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flags,
+                                 const weft_bytes *parts, size_t part_count,
+                                 struct peer_call *call);
+MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
+                                  uint32_t timeout_ms);
+weft_err remote_keep_error(struct remote *remote, weft_err err);
+
+// The connection to a member, made when it is first needed.
+MUST_CHECK weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
+                                     struct peer **peer);
+
+// Keeps the first failure of this thread's for weft_leave, and returns the code.
+weft_err member_keep_error(weft_cluster *cluster, weft_err code);
+
+weft_err member_no_handle(void);  // the failure of calls with NULL
+
+#endif

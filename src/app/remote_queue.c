@@ -1,0 +1,343 @@
+// Queues as a program sees them.
+
+#include <stdlib.h>
+
+#include "app/member.h"
+
+struct weft_queue {
+    struct remote remote;
+    uint32_t lease_ms;
+};
+
+struct weft_call {
+    struct remote *remote;
+    struct peer_call call;
+};
+
+// ---- Opening ---------------------------------------------------------------------------------------------
+
+static void write_attributes(struct buf *out, const weft_queue_options *options)
+{
+    if (options->capacity == 0 && options->capacity_bytes == 0 && options->deliveries_max == 0)
+        return;
+    call_write_u64(out, (uint64_t)(options->capacity > 0 ? options->capacity : -1));
+    call_write_u64(out, options->capacity_bytes);
+    call_write_u32(out, options->deliveries_max);
+}
+
+weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
+                                  const weft_queue_options *options, size_t options_size)
+{
+    weft_queue_options all = {0};
+    struct buf attributes = {0};
+    weft_queue *queue = calloc(1, sizeof *queue);
+    if (!queue) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+        return NULL;
+    }
+    if (options)
+        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
+    write_attributes(&attributes, &all);
+    queue->lease_ms = all.lease_ms;
+    queue->remote.timeout_ms = all.timeout_ms;
+    const weft_err err =
+        remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
+    buf_fini(&attributes);
+    if (!err)
+        return queue;
+    weft_queue_free(queue);
+    return NULL;
+}
+
+void weft_queue_free(weft_queue *queue)
+{
+    if (!queue)
+        return;
+    remote_fini(&queue->remote);
+    free(queue);
+}
+
+weft_err weft_queue_error(const weft_queue *queue)
+{
+    return queue ? queue->remote.failure : member_no_handle();
+}
+
+// ---- Pushing ---------------------------------------------------------------------------------------------
+
+static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key,
+                           struct peer_call *call)
+{
+    const uint16_t key_size = (uint16_t)key.size;
+    if (key.size > CALL_NAME_BYTES_MAX)
+        return member_keep_error(queue->remote.cluster,
+                                 err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go",
+                                         key.size, CALL_NAME_BYTES_MAX));
+    const weft_bytes parts[] = {{(const char *)&key_size, sizeof key_size}, key, data};
+    return key.size ? remote_start(&queue->remote, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3, call)
+                    : remote_start(&queue->remote, CALL_QUEUE_PUSH, 0, parts + 2, 1, call);
+}
+
+weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key)
+{
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    weft_err err = start_push(queue, data, key, &call);
+    if (!err)
+        err = remote_keep_error(&queue->remote,
+                                remote_finish(&queue->remote, &call, queue->remote.timeout_ms));
+    peer_call_fini(&call);
+    return err;
+}
+
+weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key)
+{
+    weft_call *call = queue ? calloc(1, sizeof *call) : NULL;
+    if (!call) {
+        if (queue)
+            err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+        else
+            member_no_handle();
+        return NULL;
+    }
+    call->remote = &queue->remote;
+    if (!start_push(queue, data, key, &call->call))
+        return call;
+    free(call);
+    return NULL;
+}
+
+weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
+{
+    if (!call)
+        return member_no_handle();
+    const weft_err err =
+        remote_keep_error(call->remote, remote_finish(call->remote, &call->call, timeout_ms));
+    peer_call_fini(&call->call);
+    free(call);
+    return err;
+}
+
+weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
+{
+    if (!queue)
+        return member_no_handle();
+    struct buf list = {0};
+    struct peer_call call = {0};
+    call_write_u32(&list, (uint32_t)count);
+    for (size_t i = 0; i < count && list.size <= CALL_BYTES_MAX; i++)
+        call_write_blob(&list, data[i]);
+    weft_err err = list.has_failed || count > UINT32_MAX
+                       ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %zu elements", count)
+                       : WEFT_OK;
+    const weft_bytes part = buf_bytes(&list);
+    if (!err)
+        err = remote_ask(&queue->remote, CALL_QUEUE_PUSH_MANY, 0, &part, 1, &call);
+    peer_call_fini(&call);
+    buf_fini(&list);
+    return err;
+}
+
+// ---- Taking ----------------------------------------------------------------------------------------------
+
+// The answer's memory becomes the item's, which needs a zero behind its data.
+static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *item)
+{
+    buf_text(&call->answer);
+    if (call->answer.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+    item->memory_ = call->answer.data;
+    item->data = call->answer.data + head_bytes;
+    item->size = call->answer.size - head_bytes;
+    call->answer = (struct buf){0};
+    return WEFT_OK;
+}
+
+static weft_err take(weft_queue *queue, uint32_t lease_ms, weft_item *item)
+{
+    struct peer_call call = {0};
+    const weft_bytes part = {(const char *)&lease_ms, sizeof lease_ms};
+    *item = (weft_item){0};
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE, 0, &part, 1, &call);
+    if (!err && call.answer.size < CALL_ITEM_BYTES)
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    if (!err) {
+        struct call_reader reader = {buf_bytes(&call.answer), false};
+        struct call_item name;
+        call_read_item(&reader, &name);
+        item->queue_ = name.queue;
+        item->id_ = name.id;
+        item->slot_ = name.slot;
+        item->delivery = name.delivery;
+        err = fill_item(&call, CALL_ITEM_BYTES, item);
+    }
+    peer_call_fini(&call);
+    return err;
+}
+
+bool weft_take(weft_queue *queue, weft_item *item)
+{
+    *item = (weft_item){0};
+    if (!queue) {
+        member_no_handle();
+        return false;
+    }
+    queue->remote.failure = take(queue, queue->lease_ms, item);
+    return queue->remote.failure == WEFT_OK;
+}
+
+void weft_item_free(weft_item *item)
+{
+    free(item->memory_);
+    *item = (weft_item){0};
+}
+
+weft_err weft_pop(weft_queue *queue, weft_item *item)
+{
+    *item = (weft_item){0};
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_POP, 0, NULL, 0, &call);
+    if (!err)
+        err = fill_item(&call, 0, item);
+    peer_call_fini(&call);
+    return err;
+}
+
+static weft_err copy_entry(struct call_reader *list, weft_item *item)
+{
+    const weft_bytes bytes = call_read_blob(list);
+    char *copy = malloc(bytes.size + 1);
+    if (!copy)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+    if (bytes.size)
+        memcpy(copy, bytes.data, bytes.size);
+    copy[bytes.size] = 0;
+    *item = (weft_item){.data = copy, .size = bytes.size, .memory_ = copy};
+    return WEFT_OK;
+}
+
+weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
+                       uint32_t *taken)
+{
+    *taken = 0;
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    const weft_bytes part = {(const char *)&count, sizeof count};
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_POP_MANY, up_to ? CALL_FLAG_UP_TO : 0,
+                              &part, 1, &call);
+    struct call_reader list = {buf_bytes(&call.answer), false};
+    const uint32_t here = err ? 0 : call_read_u32(&list);
+    for (; *taken < here && *taken < count && !err; ++*taken)
+        err = copy_entry(&list, &items[*taken]);
+    peer_call_fini(&call);
+    return err;
+}
+
+// ---- What becomes of it ------------------------------------------------------------------------------------
+
+// Tells the host what is to become of the lease; `ms` follows where the operation has a time.
+static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, const uint32_t *ms)
+{
+    const struct call_item name = {item->queue_, item->id_, item->slot_, item->delivery};
+    struct buf payload = {0};
+    struct peer_call call = {0};
+    call_write_item(&payload, &name);
+    if (ms)
+        call_write_u32(&payload, *ms);
+    const weft_bytes part = buf_bytes(&payload);
+    const weft_err err = remote_ask(&queue->remote, op, 0, &part, 1, &call);
+    peer_call_fini(&call);
+    buf_fini(&payload);
+    return err;
+}
+
+weft_err weft_done(weft_queue *queue, weft_item *item)
+{
+    if (!queue)
+        return member_no_handle();
+    const uint32_t at_once = 0;
+    const bool has_failed = item->has_failed_;
+    weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once)
+                              : settle(queue, CALL_QUEUE_DONE, item, NULL);
+    if (!err && has_failed)
+        err = err_set(WEFT_ABORTED, "%s: element %llu was given back: a call that carried it failed",
+                      queue->remote.path, (unsigned long long)item->id_);
+    weft_item_free(item);
+    return err;
+}
+
+weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
+{
+    if (!queue)
+        return member_no_handle();
+    const weft_err err = settle(queue, CALL_QUEUE_GIVE_BACK, item, &delay_ms);
+    weft_item_free(item);
+    return err;
+}
+
+weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
+{
+    return queue ? settle(queue, CALL_QUEUE_EXTEND, item, &lease_ms) : member_no_handle();
+}
+
+// ---- The queue itself --------------------------------------------------------------------------------------
+
+static weft_err ask_plainly(weft_queue *queue, uint8_t op, uint8_t flags)
+{
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    const weft_err err = remote_ask(&queue->remote, op, flags, NULL, 0, &call);
+    peer_call_fini(&call);
+    return err;
+}
+
+weft_err weft_queue_close(weft_queue *queue)
+{
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    struct remote *remote = &queue->remote;
+    weft_err err = remote_start(remote, CALL_QUEUE_CLOSE, 0, NULL, 0, &call);
+    if (!err)
+        err = remote_finish(remote, &call, remote->timeout_ms);
+    peer_call_fini(&call);
+    // That it is closed already is no failure of a program that was started again.
+    return err == WEFT_CANCELLED ? err : remote_keep_error(remote, err);
+}
+
+weft_err weft_queue_cancel(weft_queue *queue)
+{
+    return ask_plainly(queue, CALL_QUEUE_CLOSE, CALL_FLAG_CANCEL_PENDING);
+}
+
+weft_err weft_queue_remove(weft_queue *queue)
+{
+    return ask_plainly(queue, CALL_REMOVE, 0);
+}
+
+weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
+{
+    *state = (weft_queue_state){0};
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_STATE, 0, NULL, 0, &call);
+    struct call_reader reader = {buf_bytes(&call.answer), false};
+    if (!err) {
+        state->size = call_read_u64(&reader);
+        state->bytes = call_read_u64(&reader);
+        state->pushed_count = call_read_u64(&reader);
+        state->leased_count = call_read_u64(&reader);
+        state->pusher_count = call_read_u32(&reader);
+        state->taker_count = call_read_u32(&reader);
+        state->is_closed = call_read_u8(&reader);
+        if (reader.has_failed)
+            err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    }
+    peer_call_fini(&call);
+    return err;
+}

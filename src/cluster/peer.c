@@ -1,0 +1,457 @@
+// Calls of a peer: numbered, kept until the host has them, matched with their answers.
+
+#include "cluster/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cluster/peer_state.h"
+#include "sys/clock.h"
+
+enum {
+    RING_SIZE_MIN = 64,
+    GATHER_BYTES_MAX = 64 << 10,  // more than that does not wait for company
+    GATHER_CALLS_MAX = 32,
+    KEPT_FRONT_BYTES = 64 << 10,
+    NAP_MS = 200,       // a reader looks up so often: somebody else may have left something to send
+    TAKE_BACK_MS = 1000  // how long the answer to a cancelled call may take
+};
+
+static const uint64_t ns_per_ms = 1000000;
+
+static void draw_session(struct peer *peer)
+{
+    secret_random(peer->session, sizeof peer->session);
+    peer->has_session = false;
+    peer->life++;
+    peer->last_sequence = peer->answered = peer->answers_received = 0;
+    peer->kept.size = peer->kept_from = peer->kept_sent = 0;
+    peer->new_asks.size = 0;
+}
+
+struct peer *peer_new(const struct peer_options *options)
+{
+    struct peer *peer = calloc(1, sizeof *peer);
+    struct peer_slot *ring = calloc(RING_SIZE_MIN, sizeof *ring);
+    if (!peer || !ring) {
+        free(peer);
+        free(ring);
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+        return NULL;
+    }
+    peer->options = *options;
+    peer->token = *options->token;
+    snprintf(peer->host, sizeof peer->host, "%s", options->host);
+    snprintf(peer->member, sizeof peer->member, "%s", options->member);
+    peer->ring = ring;
+    peer->ring_size = RING_SIZE_MIN;
+    list_init(&peer->asks);
+    mutex_init(&peer->lock);
+    condition_init(&peer->changed);
+    draw_session(peer);
+    return peer;
+}
+
+static void say_goodbye(struct peer *peer)
+{
+    if (!peer->has_session)
+        return;
+    struct peer_call call = {0};
+    const struct peer_ask ask = {.op = CALL_LEAVE};
+    if (peer_ask(peer, &ask, &call, clock_now_ns() + TAKE_BACK_MS * ns_per_ms))
+        err_clear();
+    peer_call_fini(&call);
+}
+
+void peer_free(struct peer *peer, bool says_goodbye)
+{
+    if (!peer)
+        return;
+    if (says_goodbye)
+        say_goodbye(peer);
+    mutex_lock(&peer->lock);
+    err_set(WEFT_CANCELLED, "the connection was closed");
+    peer_fail_all(peer, WEFT_CANCELLED);
+    err_clear();
+    mutex_unlock(&peer->lock);
+    peer_disconnect(peer);
+    buf_fini(&peer->in);
+    buf_fini(&peer->out);
+    buf_fini(&peer->kept);
+    buf_fini(&peer->new_asks);
+    free(peer->ring);
+    secret_clear(&peer->token);
+    condition_fini(&peer->changed);
+    mutex_fini(&peer->lock);
+    free(peer);
+}
+
+uint32_t peer_life(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    const uint32_t life = peer->life;
+    mutex_unlock(&peer->lock);
+    return life;
+}
+
+uint16_t peer_next_handle(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    const uint16_t handle = ++peer->last_handle;
+    mutex_unlock(&peer->lock);
+    return handle;
+}
+
+// ---- The ring -----------------------------------------------------------------------------------------------
+
+static struct peer_slot *slot_of(struct peer *peer, uint64_t sequence)
+{
+    return &peer->ring[sequence & (peer->ring_size - 1)];
+}
+
+static bool grow_ring(struct peer *peer)
+{
+    const size_t size = peer->ring_size * 2;
+    struct peer_slot *ring = calloc(size, sizeof *ring);
+    if (!ring)
+        return false;
+    for (size_t i = 0; i < peer->ring_size; i++)
+        if (peer->ring[i].sequence)
+            ring[peer->ring[i].sequence & (size - 1)] = peer->ring[i];
+    free(peer->ring);
+    peer->ring = ring;
+    peer->ring_size = size;
+    return true;
+}
+
+static bool make_slot(struct peer *peer, uint64_t sequence)
+{
+    while (slot_of(peer, sequence)->sequence)
+        if (!grow_ring(peer))
+            return false;
+    return true;
+}
+
+// ---- What the host has ----------------------------------------------------------------------------------------
+
+void peer_forget_kept(struct peer *peer, uint64_t sequence)
+{
+    while (peer->kept_from < peer->kept.size) {
+        uint32_t size;
+        uint64_t kept;
+        memcpy(&size, peer->kept.data + peer->kept_from, sizeof size);
+        memcpy(&kept, peer->kept.data + peer->kept_from + 8, sizeof kept);
+        if (kept > sequence)
+            break;
+        peer->kept_from += size;
+    }
+    if (peer->kept_sent < peer->kept_from)
+        peer->kept_sent = peer->kept_from;
+    const size_t left = peer->kept.size - peer->kept_from;
+    if (left > 0 && (peer->kept_from < KEPT_FRONT_BYTES || left > peer->kept_from))
+        return;
+    if (left > 0)
+        memmove(peer->kept.data, peer->kept.data + peer->kept_from, left);
+    peer->kept_sent -= peer->kept_from;
+    peer->kept.size = left;
+    peer->kept_from = 0;
+}
+
+// ---- Answers ---------------------------------------------------------------------------------------------------
+
+static void end_call(struct peer_call *call, const struct answer *answer)
+{
+    call->code = answer->code;
+    call->flags = answer->flags;
+    call->answer.size = 0;
+    buf_append(&call->answer, answer->payload.data, answer->payload.size);
+    call->is_done = true;
+    call->is_under_way = false;
+}
+
+// Nobody waits for it any more; what came with it must not be lost.
+static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
+                               const struct answer *answer)
+{
+    if (slot->op != CALL_QUEUE_TAKE || answer->code || answer->payload.size < CALL_ITEM_BYTES)
+        return;
+    const uint64_t sequence = ++peer->last_sequence;
+    if (!make_slot(peer, sequence))
+        return;
+    *slot_of(peer, sequence) =
+        (struct peer_slot){NULL, sequence, slot->handle, CALL_QUEUE_GIVE_BACK};
+    peer->unanswered++;
+    call_append_head(&peer->kept, CALL_QUEUE_GIVE_BACK, 0, slot->handle, sequence,
+                     CALL_ITEM_BYTES + 4);
+    buf_append(&peer->kept, answer->payload.data, CALL_ITEM_BYTES);
+    call_write_u32(&peer->kept, 0);
+}
+
+static void take_ask_answer(struct peer *peer, const struct answer *answer)
+{
+    for (struct link *at = peer->asks.next; at != &peer->asks; at = at->next) {
+        struct peer_call *call = LIST_ITEM(at, struct peer_call, in_asks);
+        if (call->sequence != answer->sequence)
+            continue;
+        list_take_out(&call->in_asks);
+        end_call(call, answer);
+        return;
+    }
+}
+
+void peer_take_answer(struct peer *peer, const struct answer *answer)
+{
+    if (answer->sequence & CALL_ASKS_BIT) {
+        take_ask_answer(peer, answer);
+        return;
+    }
+    if (answer->flags & ANSWER_FLAG_COUNTED)
+        peer->answers_received++;
+    if (answer->sequence > peer->answered) {
+        peer->answered = answer->sequence;
+        peer_forget_kept(peer, answer->sequence);
+    }
+    struct peer_slot *slot = slot_of(peer, answer->sequence);
+    if (slot->sequence != answer->sequence)
+        return;
+    const struct peer_slot ended = *slot;
+    *slot = (struct peer_slot){0};
+    peer->unanswered--;
+    if (ended.call)
+        end_call(ended.call, answer);
+    else
+        give_back_unwanted(peer, &ended, answer);
+}
+
+void peer_fail_all(struct peer *peer, weft_err code)
+{
+    struct answer answer = {.code = code, .payload = weft_text(err_text())};
+    for (size_t i = 0; i < peer->ring_size; i++) {
+        if (peer->ring[i].call)
+            end_call(peer->ring[i].call, &answer);
+        peer->ring[i] = (struct peer_slot){0};
+    }
+    while (!list_is_empty(&peer->asks)) {
+        struct peer_call *call = LIST_ITEM(peer->asks.next, struct peer_call, in_asks);
+        list_take_out(&call->in_asks);
+        end_call(call, &answer);
+    }
+    peer->unanswered = 0;
+    peer_disconnect(peer);
+    draw_session(peer);
+    condition_broadcast(&peer->changed);
+}
+
+// ---- Starting --------------------------------------------------------------------------------------------------
+
+static size_t size_of_parts(const struct peer_ask *ask)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < PEER_PARTS_MAX; i++)
+        size += ask->parts[i].size;
+    return size;
+}
+
+static void append_call(struct buf *out, const struct peer_ask *ask, uint64_t sequence, size_t size)
+{
+    call_append_head(out, ask->op, ask->flags, ask->handle, sequence, size);
+    for (size_t i = 0; i < PEER_PARTS_MAX; i++)
+        buf_append(out, ask->parts[i].data, ask->parts[i].size);
+}
+
+static bool start_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                      size_t size)
+{
+    call->sequence = ++peer->last_ask | CALL_ASKS_BIT;
+    call->record.size = 0;
+    append_call(&call->record, ask, call->sequence, size);
+    buf_append(&peer->new_asks, call->record.data, call->record.size);
+    list_append(&peer->asks, &call->in_asks);
+    return !call->record.has_failed && !peer->new_asks.has_failed;
+}
+
+static bool start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                         size_t size)
+{
+    const uint64_t sequence = peer->last_sequence + 1;
+    if (!make_slot(peer, sequence) || !buf_reserve(&peer->kept, CALL_HEAD_BYTES + size))
+        return false;
+    peer->last_sequence = call->sequence = sequence;
+    *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op};
+    peer->unanswered++;
+    append_call(&peer->kept, ask, sequence, size);
+    return true;
+}
+
+static void flush_locked(struct peer *peer)
+{
+    bool has_moved;
+    if (!peer->channel)
+        return;
+    peer_gather(peer);
+    if (!peer->has_reader)
+        peer_pump(peer, &has_moved);
+    else
+        peer_send(peer);
+}
+
+weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_call *call)
+{
+    const size_t size = size_of_parts(ask);
+    if (size > CALL_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
+                       CALL_BYTES_MAX);
+    mutex_lock(&peer->lock);
+    if (ask->life && ask->life != peer->life) {
+        mutex_unlock(&peer->lock);
+        return err_set(WEFT_ABORTED, "it was opened before %s was lost: open it again",
+                       peer->host[0] ? peer->host : "the host");
+    }
+    const bool was_idle = peer->unanswered == 0;
+    call->is_done = false;
+    const bool is_kept = call_op_changes(ask->op) ? start_change(peer, ask, call, size)
+                                                  : start_ask(peer, ask, call, size);
+    if (is_kept) {
+        call->is_under_way = true;
+        // Nagle's rule by answers: the first goes at once, those behind it go together.
+        if (was_idle || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
+            (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
+            flush_locked(peer);
+    }
+    mutex_unlock(&peer->lock);
+    return is_kept ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+}
+
+void peer_flush(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    flush_locked(peer);
+    mutex_unlock(&peer->lock);
+}
+
+// ---- Waiting ----------------------------------------------------------------------------------------------------
+
+// Reads until the call is done or the deadline has come. One thread at a time, the lock is held.
+static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+{
+    peer->has_reader = true;
+    while (!call->is_done && clock_now_ns() < deadline_ns) {
+        const weft_err err = peer_connect(peer, deadline_ns);
+        if (err == WEFT_DEADLINE_EXCEEDED)
+            break;
+        if (err) {
+            peer_fail_all(peer, err);
+            break;
+        }
+        bool has_moved, timed_out;
+        peer_gather(peer);
+        peer_pump(peer, &has_moved);
+        if (has_moved && peer->waiter_count)
+            condition_broadcast(&peer->changed);
+        if (call->is_done || has_moved || !peer->channel)
+            continue;
+        const uint64_t nap_ns = clock_now_ns() + NAP_MS * ns_per_ms;
+        struct channel *channel = peer->channel;
+        const bool wants_to_send = peer->out_sent < peer->out.size;
+        mutex_unlock(&peer->lock);
+        if (channel_wait(channel, wants_to_send, -1, nap_ns < deadline_ns ? nap_ns : deadline_ns,
+                         &timed_out))
+            err_clear();  // the next look says what is wrong
+        mutex_lock(&peer->lock);
+    }
+    peer->has_reader = false;
+    if (peer->waiter_count)
+        condition_broadcast(&peer->changed);
+}
+
+static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+{
+    while (!call->is_done && clock_now_ns() < deadline_ns) {
+        if (!peer->has_reader) {
+            read_until_done(peer, call, deadline_ns);
+            continue;
+        }
+        peer_gather(peer);
+        peer_send(peer);
+        peer->waiter_count++;
+        condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
+        peer->waiter_count--;
+    }
+}
+
+// Asks the host to take the call back, so that the answer says whether it was done.
+static void take_back(struct peer *peer, struct peer_call *call)
+{
+    if (call->sequence & CALL_ASKS_BIT) {
+        list_take_out(&call->in_asks);
+        call->is_under_way = false;
+        return;
+    }
+    struct peer_call cancel = {0};
+    const struct peer_ask ask = {
+        .op = CALL_CANCEL,
+        .parts = {{(const char *)&call->sequence, sizeof call->sequence}},
+    };
+    const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
+    if (start_change(peer, &ask, &cancel, sizeof call->sequence)) {
+        wait_until(peer, &cancel, deadline_ns);
+        if (!cancel.is_done)
+            slot_of(peer, cancel.sequence)->call = NULL;
+    }
+    peer_call_fini(&cancel);
+    if (call->is_done)
+        return;
+    slot_of(peer, call->sequence)->call = NULL;
+    call->is_under_way = false;
+}
+
+weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+{
+    bool is_late = false;
+    mutex_lock(&peer->lock);
+    if (!call->is_done && !call->is_under_way) {
+        mutex_unlock(&peer->lock);
+        return err_set(WEFT_FAILED_PRECONDITION, "the call was taken back");
+    }
+    wait_until(peer, call, deadline_ns);
+    if (!call->is_done) {
+        is_late = true;
+        take_back(peer, call);
+    }
+    mutex_unlock(&peer->lock);
+    if (!call->is_done || (is_late && call->code == WEFT_CANCELLED))
+        return err_set(WEFT_DEADLINE_EXCEEDED, "%s did not answer in time",
+                       peer->host[0] ? peer->host : "the host");
+    if (call->answer.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an answer");
+    if (call->code)
+        return err_set(call->code, "%.*s", (int)call->answer.size,
+                       call->answer.size ? call->answer.data : "");
+    return WEFT_OK;
+}
+
+bool peer_is_done(struct peer *peer, struct peer_call *call)
+{
+    bool has_moved;
+    mutex_lock(&peer->lock);
+    if (!call->is_done && !peer->has_reader && peer->channel) {
+        peer_gather(peer);
+        peer_pump(peer, &has_moved);
+    }
+    const bool is_done = call->is_done;
+    mutex_unlock(&peer->lock);
+    return is_done;
+}
+
+void peer_call_fini(struct peer_call *call)
+{
+    buf_fini(&call->answer);
+    buf_fini(&call->record);
+}
+
+weft_err peer_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                  uint64_t deadline_ns)
+{
+    const weft_err err = peer_start(peer, ask, call);
+    return err ? err : peer_finish(peer, call, deadline_ns);
+}

@@ -1,0 +1,81 @@
+// peer: our session with one host, used by the threads that call.
+//
+// Who waits for an answer reads the connection himself and hands the others theirs. A connection that
+// breaks is made anew, and what the host lacks is sent again: a call is done once, however often the
+// line broke. Only when the host has forgotten the session, or cannot be reached for as long as our
+// patience lasts, calls fail: ABORTED, UNAVAILABLE.
+//
+// Calls may be many in flight. They are gathered: sent at once when nothing is unanswered, otherwise
+// with the next that cannot wait. Thread: any.
+#ifndef CLUSTER_PEER_H
+#define CLUSTER_PEER_H
+
+#include "base/list.h"
+#include "sys/net.h"
+#include "sys/secret.h"
+#include "wire/call.h"
+
+struct peer;
+
+struct peer_options {
+    struct net_address address;
+    const char *host;      // the member that is to be there, "/files/0"; "": any
+    const char *member;    // who we are; "": a tool
+    uint64_t incarnation;  // which life of the member: drawn once for the process
+    const struct secret *token;
+    uint32_t patience_ms;  // how long it may be out of reach
+    void (*waits)(void *owner, const char *sentence);  // it is out of reach, told now and then
+    void *owner;
+};
+
+enum { PEER_PARTS_MAX = 4 };
+
+// What is asked: the payload is the parts, one behind the other.
+struct peer_ask {
+    uint8_t op, flags;
+    uint16_t handle;
+    uint32_t life;  // in which the handle was opened: ABORTED when that is over; 0: any
+    weft_bytes parts[PEER_PARTS_MAX];
+};
+
+// A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.
+struct peer_call {
+    uint64_t sequence;
+    bool is_under_way, is_done;
+    weft_err code;
+    uint8_t flags;
+    struct buf answer;    // the payload, or the sentence of a failure
+    struct buf record;    // of a call that only asks: to ask again
+    struct link in_asks;  // of such a call
+};
+
+// NULL with a sentence: no memory. Nothing is connected yet.
+struct peer *peer_new(const struct peer_options *options);
+
+// Calls under way fail. With `says_goodbye` the host is told, if it can be reached: it does not wait for us.
+void peer_free(struct peer *peer, bool says_goodbye);
+
+// Starts a call. It may stay with us until something else goes or peer_flush is called.
+MUST_CHECK weft_err peer_start(struct peer *peer, const struct peer_ask *ask,
+                               struct peer_call *call);
+void peer_flush(struct peer *peer);
+
+// Waits for the answer and returns its code, with its sentence. At the deadline (clock_now_ns;
+// UINT64_MAX: none) the call is taken back and DEADLINE_EXCEEDED returned, unless it was done in time.
+MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns);
+
+// Whether the answer is there; looks at what has arrived, does not wait.
+bool peer_is_done(struct peer *peer, struct peer_call *call);
+void peer_call_fini(struct peer_call *call);
+
+// Both at once.
+MUST_CHECK weft_err peer_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                             uint64_t deadline_ns);
+
+// Which life of the session this is: handles that were opened in an earlier one are void.
+uint32_t peer_life(struct peer *peer);
+
+// A number for a new handle.
+uint16_t peer_next_handle(struct peer *peer);
+
+#endif

@@ -1,0 +1,303 @@
+// The connection of a peer: made, lost, made again.
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cluster/peer_state.h"
+#include "sys/clock.h"
+
+enum {
+    CONNECT_MS = 3000,     // for one try
+    RETRY_FIRST_MS = 10,   // between two tries, doubled up to
+    RETRY_MAX_MS = 500,
+    TELL_FIRST_MS = 2000,  // when we say for whom we wait
+    TELL_NEXT_MS = 10000,
+};
+
+static const uint64_t ns_per_ms = 1000000;
+
+void peer_disconnect(struct peer *peer)
+{
+    channel_close(peer->channel);
+    peer->channel = NULL;
+    frame_parser_fini(&peer->parser);
+    peer->in.size = peer->out.size = peer->out_sent = 0;
+}
+
+// ---- The hello --------------------------------------------------------------------------------------------
+
+static weft_err send_all(struct channel *channel, struct buf *out, uint64_t deadline_ns)
+{
+    size_t done = 0;
+    weft_err err = WEFT_OK;
+    while (done < out->size && !err) {
+        size_t sent = 0;
+        bool timed_out = false;
+        err = channel_send(channel, (weft_bytes){out->data + done, out->size - done}, &sent);
+        done += sent;
+        if (!err && done < out->size)
+            err = channel_wait(channel, true, -1, deadline_ns, &timed_out);
+        if (!err && timed_out)
+            err = err_set(WEFT_UNAVAILABLE, "it does not take our hello");
+    }
+    out->size = 0;
+    return err;
+}
+
+static weft_err receive_frame(struct channel *channel, struct frame_parser *parser,
+                              struct frame *frame, uint64_t deadline_ns)
+{
+    struct buf in = {0};
+    bool has_frame = false;
+    weft_err err = frame_parser_next(parser, frame, &has_frame);
+    while (!err && !has_frame) {
+        size_t received = 0;
+        bool timed_out = false;
+        in.size = 0;
+        err = channel_receive(channel, &in, &received);
+        if (!err && received == 0)
+            err = channel_wait(channel, false, -1, deadline_ns, &timed_out);
+        if (!err && timed_out)
+            err = err_set(WEFT_UNAVAILABLE, "it does not answer our hello");
+        if (!err && received)
+            err = frame_parser_feed(parser, in.data, in.size);
+        if (!err && received)
+            err = frame_parser_next(parser, frame, &has_frame);
+    }
+    buf_fini(&in);
+    return err;
+}
+
+static void fill_hello(const struct peer *peer, struct hello *hello)
+{
+    *hello = (struct hello){
+        .incarnation = peer->options.incarnation,
+        .epoch = peer->epoch,
+        .resumes = peer->has_session,
+        .answers_received = peer->answers_received,
+    };
+    memcpy(hello->session, peer->session, sizeof hello->session);
+    secret_random(hello->nonce, sizeof hello->nonce);
+    snprintf(hello->member, sizeof hello->member, "%s", peer->member);
+    snprintf(hello->expected_host, sizeof hello->expected_host, "%s", peer->host);
+}
+
+static weft_err greet(const struct peer *peer, const struct hello *hello, struct channel *channel,
+                      struct frame_parser *parser, struct hello_welcome *welcome)
+{
+    const uint64_t deadline_ns = clock_now_ns() + CONNECT_MS * ns_per_ms;
+    struct hello_client client = {0};
+    struct buf out = {0};
+    bool is_done = false;
+    weft_err err = hello_client_start(&client, hello, &peer->token, &out);
+    if (!err)
+        err = send_all(channel, &out, deadline_ns);
+    while (!err && !is_done) {
+        struct frame frame = {0};
+        err = receive_frame(channel, parser, &frame, deadline_ns);
+        if (!err)
+            err = hello_client_take(&client, &frame, &out, &is_done, welcome);
+        if (!err && out.size)
+            err = send_all(channel, &out, deadline_ns);
+    }
+    hello_client_fini(&client);
+    buf_fini(&out);
+    return err;
+}
+
+// One try, without the lock: `hello` is a copy.
+static weft_err try_once(const struct peer *peer, const struct hello *hello,
+                         struct channel **channel, struct frame_parser *parser,
+                         struct hello_welcome *welcome)
+{
+    weft_err err = channel_open(&peer->options.address, &peer->token, CONNECT_MS, channel);
+    if (err)
+        return err;
+    err = greet(peer, hello, *channel, parser, welcome);
+    if (!err)
+        return WEFT_OK;
+    channel_close(*channel);
+    frame_parser_fini(parser);
+    *channel = NULL;
+    return err;
+}
+
+// ---- Connecting ---------------------------------------------------------------------------------------------
+
+// What time mends: nobody there yet, or gone for a moment. A host that is another one may also be the
+// old one on its way out.
+static bool is_worth_another_try(weft_err err)
+{
+    return err == WEFT_UNAVAILABLE || err == WEFT_RESOURCE_EXHAUSTED;
+}
+
+static void tell(const struct peer *peer, uint64_t since_ns, uint64_t *next_ns)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns < *next_ns || !peer->options.waits)
+        return;
+    char address[NET_ADDRESS_TEXT_BYTES], sentence[ERR_TEXT_BYTES_MAX];
+    net_write_address(&peer->options.address, address);
+    snprintf(sentence, sizeof sentence, "waiting for %s at %s since %" PRIu64 " s: %s",
+             peer->host[0] ? peer->host : "the host", address,
+             (now_ns - since_ns) / (1000 * ns_per_ms), err_text());
+    peer->options.waits(peer->options.owner, sentence);
+    *next_ns = now_ns + TELL_NEXT_MS * ns_per_ms;
+}
+
+static weft_err explain(const struct peer *peer, weft_err err, uint64_t since_ns)
+{
+    char address[NET_ADDRESS_TEXT_BYTES];
+    net_write_address(&peer->options.address, address);
+    const char *who = peer->host[0] ? peer->host : "the host";
+    if (!is_worth_another_try(err))
+        return err_wrap(err, "%s at %s", who, address);
+    return err_wrap(err, "%s at %s was out of reach for %.1f s", who, address,
+                    (double)(clock_now_ns() - since_ns) / 1e9);
+}
+
+// Tries until it works, patience or the deadline ends, or trying makes no sense.
+static weft_err try_again_and_again(const struct peer *peer, const struct hello *hello,
+                                    uint64_t deadline_ns, struct channel **channel,
+                                    struct frame_parser *parser, struct hello_welcome *welcome)
+{
+    const uint64_t since_ns = clock_now_ns();
+    const uint64_t patience_ns = since_ns + peer->options.patience_ms * ns_per_ms;
+    uint64_t next_tell_ns = since_ns + TELL_FIRST_MS * ns_per_ms, pause_ms = RETRY_FIRST_MS;
+    for (;;) {
+        const weft_err err = try_once(peer, hello, channel, parser, welcome);
+        const uint64_t now_ns = clock_now_ns();
+        if (!err)
+            return WEFT_OK;
+        if (!is_worth_another_try(err) || now_ns >= patience_ns)
+            return explain(peer, err, since_ns);
+        if (now_ns >= deadline_ns)
+            return explain(peer, err_wrap(WEFT_DEADLINE_EXCEEDED, "the time is over"), since_ns);
+        tell(peer, since_ns, &next_tell_ns);
+        clock_sleep_ms((uint32_t)pause_ms);
+        pause_ms = pause_ms * 2 < RETRY_MAX_MS ? pause_ms * 2 : RETRY_MAX_MS;
+    }
+}
+
+// The host has what it has; the rest is to be sent, and all questions asked again.
+static void resume(struct peer *peer, const struct hello_welcome *welcome)
+{
+    peer->epoch = welcome->epoch;
+    peer->has_session = true;
+    peer->out.size = peer->out_sent = 0;
+    peer_forget_kept(peer, welcome->applied);
+    peer->kept_sent = peer->kept_from;
+    peer->new_asks.size = 0;
+    for (struct link *at = peer->asks.next; at != &peer->asks; at = at->next) {
+        const struct peer_call *call = LIST_ITEM(at, struct peer_call, in_asks);
+        buf_append(&peer->new_asks, call->record.data, call->record.size);
+    }
+    peer_gather(peer);
+}
+
+weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
+{
+    if (peer->channel)
+        return WEFT_OK;
+    struct hello hello;
+    struct hello_welcome welcome = {0};
+    struct channel *channel = NULL;
+    struct frame_parser parser = {0};
+    fill_hello(peer, &hello);
+    mutex_unlock(&peer->lock);
+    const weft_err err =
+        try_again_and_again(peer, &hello, deadline_ns, &channel, &parser, &welcome);
+    mutex_lock(&peer->lock);
+    if (err)
+        return err;
+    peer->channel = channel;
+    peer->parser = parser;
+    resume(peer, &welcome);
+    return WEFT_OK;
+}
+
+// ---- Sending and receiving -------------------------------------------------------------------------------------
+
+void peer_gather(struct peer *peer)
+{
+    const size_t calls = peer->kept.size - peer->kept_sent;
+    const size_t payload = CALL_FRAME_HEAD_BYTES + calls + peer->new_asks.size;
+    if (payload == CALL_FRAME_HEAD_BYTES || !peer->channel)
+        return;
+    uint8_t head[FRAME_HEADER_BYTES];
+    frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_CALLS, payload);
+    buf_append(&peer->out, head, sizeof head);
+    call_write_u64(&peer->out, peer->answers_received);
+    buf_append(&peer->out, peer->kept.data + peer->kept_sent, calls);
+    buf_append(&peer->out, peer->new_asks.data, peer->new_asks.size);
+    peer->kept_sent = peer->kept.size;
+    peer->new_asks.size = 0;
+}
+
+static weft_err take_frame(struct peer *peer, const struct frame *frame)
+{
+    if (frame->type != WEFT__FRAME_TYPE__FRAME_ANSWERS)
+        return err_set(WEFT_DATA_LOSS, "%s sent a frame of type %d", peer->host, (int)frame->type);
+    weft_bytes rest = frame->payload;
+    weft_err err = WEFT_OK;
+    while (rest.size && !err) {
+        struct answer answer;
+        err = answer_next(&rest, &answer);
+        if (!err)
+            peer_take_answer(peer, &answer);
+    }
+    return err;
+}
+
+static weft_err take_frames(struct peer *peer)
+{
+    bool has_frame = true;
+    weft_err err = frame_parser_feed(&peer->parser, peer->in.data, peer->in.size);
+    while (!err && has_frame) {
+        struct frame frame = {0};
+        err = frame_parser_next(&peer->parser, &frame, &has_frame);
+        if (!err && has_frame)
+            err = take_frame(peer, &frame);
+    }
+    return err;
+}
+
+static weft_err send_out(struct peer *peer)
+{
+    if (peer->out_sent == peer->out.size)
+        return WEFT_OK;
+    size_t sent = 0;
+    const weft_err err = channel_send(
+        peer->channel, (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent},
+        &sent);
+    peer->out_sent += sent;
+    if (peer->out_sent == peer->out.size)
+        peer->out.size = peer->out_sent = 0;
+    return err;
+}
+
+void peer_send(struct peer *peer)
+{
+    // Whoever reads finds out what is wrong.
+    if (peer->channel && send_out(peer))
+        err_clear();
+}
+
+void peer_pump(struct peer *peer, bool *has_moved)
+{
+    size_t received = 0;
+    *has_moved = false;
+    weft_err err = send_out(peer);
+    peer->in.size = 0;
+    // Also after a failed send: what was answered before the end counts.
+    const weft_err end = channel_receive(peer->channel, &peer->in, &received);
+    weft_err broken = WEFT_OK;
+    if (received) {
+        *has_moved = true;
+        broken = take_frames(peer);
+    }
+    if (!err && !end && !broken)
+        return;
+    err_clear();
+    peer_disconnect(peer);
+}

@@ -1,0 +1,80 @@
+// The insides of a peer, shared by peer.c (calls) and peer_link.c (the connection under them).
+#ifndef CLUSTER_PEER_STATE_H
+#define CLUSTER_PEER_STATE_H
+
+#include "cluster/peer.h"
+#include "sys/channel.h"
+#include "sys/thread.h"
+#include "wire/hello.h"
+
+// A changing call that has no answer yet, at its sequence in a ring.
+struct peer_slot {
+    struct peer_call *call;  // NULL: nobody waits any more
+    uint64_t sequence;       // 0: free
+    uint16_t handle;
+    uint8_t op;
+};
+
+struct peer {
+    struct peer_options options;
+    char host[HELLO_MEMBER_BYTES], member[HELLO_MEMBER_BYTES];
+    struct secret token;
+
+    struct mutex lock;  // guards all below
+    struct condition changed;
+    uint32_t waiter_count;  // who wait for `changed`
+    bool has_reader;        // one thread is at the connection, perhaps asleep and without the lock
+
+    struct channel *channel;  // NULL: not connected
+    struct frame_parser parser;
+    struct buf in;
+    struct buf out;   // frames on their way
+    size_t out_sent;
+
+    uint8_t session[HELLO_SESSION_BYTES];
+    bool has_session;  // the host knows it
+    uint64_t epoch;    // of the host
+    uint32_t life;
+    uint16_t last_handle;
+
+    uint64_t last_sequence, last_ask;
+    uint64_t answers_received;
+    struct buf kept;    // changing calls that the host may not have
+    size_t kept_from;   // the first of them
+    size_t kept_sent;   // what follows is not in `out` yet
+    uint64_t answered;  // the largest sequence that has an answer: all up to it have arrived
+    struct peer_slot *ring;
+    size_t ring_size;  // a power of two
+    size_t unanswered;
+    struct link asks;  // calls that only ask
+    struct buf new_asks;
+};
+
+// ---- peer_link.c ---------------------------------------------------------------------------------------
+
+// Connects, if we are not; the lock is let go meanwhile. Failures as in peer.h; the caller fails all calls.
+MUST_CHECK weft_err peer_connect(struct peer *peer, uint64_t deadline_ns);
+
+// Sends what goes, takes what has arrived. A connection that broke is closed: peer->channel is NULL then.
+// *has_moved: something arrived.
+void peer_pump(struct peer *peer, bool *has_moved);
+
+// Only sends, for a thread that is not the reader.
+void peer_send(struct peer *peer);
+
+// Makes a frame of all calls that are to go.
+void peer_gather(struct peer *peer);
+void peer_disconnect(struct peer *peer);
+
+// ---- peer.c -----------------------------------------------------------------------------------------------
+
+// An answer has arrived.
+void peer_take_answer(struct peer *peer, const struct answer *answer);
+
+// The session is over: all calls fail with this thread's sentence, a new one begins.
+void peer_fail_all(struct peer *peer, weft_err code);
+
+// The host has all changing calls up to this one.
+void peer_forget_kept(struct peer *peer, uint64_t sequence);
+
+#endif
