@@ -121,6 +121,8 @@ weft_bytes call_read_bytes(struct call_reader *reader, size_t size)
         return weft_none();
     }
     const weft_bytes bytes = {reader->rest.data, size};
+    if (size == 0)
+        return bytes;  // the rest may be nothing, which has no address to count from
     reader->rest.data += size;
     reader->rest.size -= size;
     return bytes;
