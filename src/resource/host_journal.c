@@ -251,8 +251,11 @@ static weft_err save_resource(const struct resource *resource, struct host_saver
 // Only answers that are counted: who asked something else asks again.
 static void write_kept_answers(const struct session *session, struct buf *record)
 {
-    weft_bytes rest = {session->answers.data + session->kept_from,
-                       session->answers.size - session->kept_from};
+    weft_bytes rest = buf_bytes(&session->answers);
+    if (!rest.size)
+        return;
+    rest.data += session->kept_from;
+    rest.size -= session->kept_from;
     while (rest.size) {
         uint32_t size;
         memcpy(&size, rest.data, sizeof size);

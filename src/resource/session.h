@@ -70,6 +70,8 @@ void session_acknowledge(struct session *session, uint64_t count);
 // What is to be sent now; session_sent says how much of it was.
 static inline weft_bytes session_unsent(const struct session *session)
 {
+    if (session->answers.size == session->sent_to)
+        return weft_none();
     return (weft_bytes){session->answers.data + session->sent_to,
                         session->answers.size - session->sent_to};
 }
