@@ -160,7 +160,9 @@ static struct testing {
     struct host *host;
     struct host_options options;
     struct buf journal;     // u32 type, blob payload: again and again
-    weft_err refuses_with;  // what the journal says from now on
+    size_t snapshot_count;  // how many of its first records are a snapshot, which is never cut
+    weft_err
+        refuses_with;  // what the journal says from now on; such a test's last call is not refused
     struct testing_member members[TESTING_MEMBERS_MAX];
     unsigned member_count;
 } testing;
@@ -282,7 +284,7 @@ static inline void replayed_host_is_the_same(void)
     struct buf wanted = testing_save(testing.host);
     const size_t count = testing_record_count(buf_bytes(&testing.journal));
     const size_t step = count <= TESTING_ALL_CUTS_MAX ? 1 : count / 8;
-    for (size_t cut = 1; cut < count; cut += step)
+    for (size_t cut = testing.snapshot_count + 1; cut < count; cut += step)
         testing_check_cut(&wanted, cut);
     testing_check_cut(&wanted, count);
     buf_fini(&wanted);
@@ -473,6 +475,7 @@ static inline void testing_restart_from_snapshot(void)
     struct buf snapshot = testing_save(testing.host);
     buf_fini(&testing.journal);
     testing.journal = snapshot;
+    testing.snapshot_count = testing_record_count(buf_bytes(&snapshot));
     testing_restart();
 }
 
