@@ -1,0 +1,558 @@
+// var: one value that members share: read, set, added to, compared and swapped, watched.
+//
+//     attributes   u8 dtype, u8 rank, i64 dims[rank]; none: a scalar int64
+//     value        its content, little-endian, as wire/tuple.h says; bytes are a scalar string
+//
+//     VAR_READ                                  -> u64 version, value
+//     VAR_SET             value                 -> u64 version
+//     VAR_CREATE          value                 -> u64 version, value now; SEEN: it had one already
+//     VAR_ADD, MIN, MAX   operand               -> u64 version, value now
+//     VAR_SWAP            blob expected, value  -> u64 version, value now; MISSED: it was another
+//     VAR_WATCH           u64 known version     -> u64 version, value, once the version is beyond known
+//
+// The version counts how often the value has changed: 0 before the first. What leaves all bytes as they
+// are (an add of 0, a set to the same) succeeds, counts nothing and wakes nobody, so a version that is
+// the same means a value that is the same. Values are compared by their bytes: -0.0 is not 0.0.
+//
+// With ONCE a change counts once for its item, whatever delivery of it asks: again it is SEEN, with
+// version and value as they are. What failed or MISSED has not counted.
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "resource/host.h"
+#include "resource/item_set.h"
+#include "resource/var_number.h"
+#include "wire/tuple.h"
+
+enum {
+    VAR_BYTES_MAX = 28 << 20,  // of a value: two fit into a call, as VAR_SWAP needs
+    PART_BYTES_MAX = 2 << 20,
+    PART_VALUE = 1,  // u64 version, u64 size of the value, the next bytes of it
+    PART_ITEMS = 2,  // {u64 queue, u64 first, u64 last} of what was counted
+};
+
+struct var {
+    struct resource resource;
+    uint8_t dtype, rank;
+    int64_t dims[TUPLE_RANK_MAX];
+    size_t element_count;
+    size_t size;  // of a value; bytes have any
+    uint64_t version;
+    bool has_value;
+    struct buf value;
+    struct buf next;  // a value while it is made: a change that fails has changed nothing
+    struct item_set counted;
+    struct link watches;
+};
+
+struct var_watch {
+    struct wait wait;
+    struct link in_var;
+    uint64_t known;
+};
+
+static struct var *var_of(struct resource *resource)
+{
+    return (struct var *)resource;
+}
+
+// ---- What it is ----------------------------------------------------------------------------------------
+
+// Types that are of use as one value, as an array, or both.
+static bool can_be(uint8_t dtype, unsigned rank)
+{
+    switch (dtype) {
+    case TUPLE_INT32:
+    case TUPLE_BOOL:
+    case TUPLE_STRING:
+        return rank == 0;
+    case TUPLE_FLOAT:
+        return rank > 0;
+    case TUPLE_INT64:
+    case TUPLE_DOUBLE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static weft_err check_type(struct var *var)
+{
+    uint64_t count, bytes = 0;
+    char type[TUPLE_TYPE_BYTES];
+    tuple_write_type(type, var->dtype, var->rank, var->dims);
+    if (!can_be(var->dtype, var->rank))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "a var is an int32, int64, double, bool or string, or an array of float, "
+                       "double or int64, not %s",
+                       type);
+    if (!tuple_count_elements(var->rank, var->dims, &count) ||
+        __builtin_mul_overflow(count, tuple_dtype_size(var->dtype), &bytes) ||
+        bytes > VAR_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s is no shape of at most %u bytes", type,
+                       VAR_BYTES_MAX);
+    var->element_count = count;
+    var->size = bytes;
+    return WEFT_OK;
+}
+
+static weft_err read_attributes(struct call_reader *attributes, struct var *var)
+{
+    var->dtype = TUPLE_INT64;
+    if (attributes->rest.size) {
+        var->dtype = call_read_u8(attributes);
+        var->rank = call_read_u8(attributes);
+        if (var->rank > TUPLE_RANK_MAX)
+            return err_set(WEFT_INVALID_ARGUMENT, "the rank of a var is at most %u, not %u",
+                           TUPLE_RANK_MAX, var->rank);
+        for (unsigned i = 0; i < var->rank; i++)
+            var->dims[i] = (int64_t)call_read_u64(attributes);
+        if (attributes->has_failed || attributes->rest.size)
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "the attributes of a var are its dtype, rank and dimensions");
+    }
+    return check_type(var);
+}
+
+static struct resource *var_make(struct call_reader *attributes, weft_err *err)
+{
+    struct var *var = calloc(1, sizeof *var);
+    *err = var ? read_attributes(attributes, var)
+               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a var");
+    if (*err) {
+        free(var);
+        return NULL;
+    }
+    list_init(&var->watches);
+    return &var->resource;
+}
+
+static weft_err var_match(const struct resource *resource, struct call_reader *attributes)
+{
+    const struct var *var = (const struct var *)resource;
+    struct var wanted = {.resource = {0}};
+    const weft_err err = read_attributes(attributes, &wanted);
+    if (err)
+        return err;
+    if (wanted.dtype == var->dtype && wanted.rank == var->rank &&
+        memcmp(wanted.dims, var->dims, sizeof var->dims) == 0)
+        return WEFT_OK;
+    char is[TUPLE_TYPE_BYTES], asked[TUPLE_TYPE_BYTES];
+    tuple_write_type(is, var->dtype, var->rank, var->dims);
+    tuple_write_type(asked, wanted.dtype, wanted.rank, wanted.dims);
+    return err_set(WEFT_INVALID_ARGUMENT, "the var '%.*s' is %s, not %s", (int)resource->name.size,
+                   resource->name.data, is, asked);
+}
+
+static void var_describe(const struct resource *resource, struct buf *attributes)
+{
+    const struct var *var = (const struct var *)resource;
+    call_write_u8(attributes, var->dtype);
+    call_write_u8(attributes, var->rank);
+    buf_append(attributes, var->dims, var->rank * sizeof *var->dims);
+}
+
+// ---- Answers -------------------------------------------------------------------------------------------
+
+static void answer_value(const struct var *var, struct session *session, uint64_t sequence,
+                         uint8_t flags)
+{
+    char *to =
+        session_begin_answer(session, sequence, flags, sizeof var->version + var->value.size);
+    if (!to)
+        return;
+    memcpy(to, &var->version, sizeof var->version);
+    if (var->value.size)
+        memcpy(to + sizeof var->version, var->value.data, var->value.size);
+}
+
+static weft_err refuse_missing(const struct var *var)
+{
+    const weft_bytes name = var->resource.name;
+    return err_set(WEFT_FAILED_PRECONDITION,
+                   "the var '%.*s' has no value yet: somebody has to set or create it",
+                   (int)name.size, name.data);
+}
+
+static void drop_watch(struct var_watch *watch)
+{
+    host_end_watch(watch->wait.resource->host, watch->wait.session);
+    session_drop_wait(&watch->wait);
+    list_take_out(&watch->in_var);
+    free(watch);
+}
+
+static void wake_watches(struct var *var)
+{
+    for (struct link *at = var->watches.next, *next; at != &var->watches; at = next) {
+        next = at->next;
+        struct var_watch *watch = LIST_ITEM(at, struct var_watch, in_var);
+        if (var->version <= watch->known)
+            continue;
+        answer_value(var, watch->wait.session, watch->wait.sequence, 0);
+        drop_watch(watch);
+    }
+}
+
+// ---- Changes -------------------------------------------------------------------------------------------
+
+static weft_err check_value(const struct var *var, weft_bytes value)
+{
+    const bool is_bytes = var->dtype == TUPLE_STRING;
+    bool is_sound = is_bytes ? value.size <= VAR_BYTES_MAX : value.size == var->size;
+    if (is_sound && var->dtype == TUPLE_BOOL)
+        is_sound = value.data[0] == 0 || value.data[0] == 1;
+    if (is_sound)
+        return WEFT_OK;
+    char type[TUPLE_TYPE_BYTES];
+    const weft_bytes name = var->resource.name;
+    tuple_write_type(type, var->dtype, var->rank, var->dims);
+    return err_set(WEFT_INVALID_ARGUMENT, "the var '%.*s' is %s of %s%zu bytes%s, and %zu came",
+                   (int)name.size, name.data, type, is_bytes ? "at most " : "",
+                   is_bytes ? (size_t)VAR_BYTES_MAX : var->size,
+                   var->dtype == TUPLE_BOOL ? ", 0 or 1" : "", value.size);
+}
+
+static weft_err make_next(struct var *var, weft_bytes value)
+{
+    const weft_err err = check_value(var, value);
+    if (err)
+        return err;
+    var->next.size = 0;
+    buf_append(&var->next, value.data, value.size);
+    if (!var->next.has_failed)
+        return WEFT_OK;
+    buf_fini(&var->next);
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a value of %zu bytes", value.size);
+}
+
+static weft_err combine(struct var *var, uint8_t op, weft_bytes operand)
+{
+    const weft_bytes name = var->resource.name;
+    if (!var_number_is_one(var->dtype))
+        return err_set(WEFT_INVALID_ARGUMENT, "%s needs numbers, and the var '%.*s' is a %s",
+                       call_op_name(op), (int)name.size, name.data, tuple_dtype_name(var->dtype));
+    const weft_err err = make_next(var, operand);
+    if (err)
+        return err;
+    if (!var->has_value)
+        return refuse_missing(var);
+    return err_wrap(var_number_combine(var->dtype, op, var->next.data, var->value.data,
+                                       operand.data, var->element_count),
+                    "%s to the var '%.*s'", call_op_name(op), (int)name.size, name.data);
+}
+
+static weft_err swap(struct var *var, struct call_reader *operands, bool *has_missed)
+{
+    const weft_bytes expected = call_read_blob(operands);
+    if (operands->has_failed)
+        return err_set(WEFT_INVALID_ARGUMENT, "VAR_SWAP is cut before the value that is expected");
+    weft_err err = check_value(var, expected);
+    if (!err)
+        err = make_next(var, operands->rest);
+    if (!err && !var->has_value)
+        err = refuse_missing(var);
+    *has_missed = !err && !bytes_equal(expected, buf_bytes(&var->value));
+    return err;
+}
+
+// Makes var->next, or says why not.
+static weft_err work_out(struct var *var, uint8_t op, struct call_reader *operands,
+                         bool *has_missed)
+{
+    if (op == CALL_VAR_SWAP)
+        return swap(var, operands, has_missed);
+    if (op == CALL_VAR_SET || op == CALL_VAR_CREATE)
+        return make_next(var, operands->rest);
+    return combine(var, op, operands->rest);
+}
+
+// Cannot fail: an item that was marked has counted.
+static void take_next(struct var *var)
+{
+    if (var->has_value && bytes_equal(buf_bytes(&var->value), buf_bytes(&var->next)))
+        return;
+    const struct buf old = var->value;
+    var->value = var->next;
+    var->next = old;
+    var->has_value = true;
+    var->version++;
+}
+
+// Reads the item of a call that counts once. True: it goes on.
+static bool begin_once(struct var *var, struct session *session, const struct call *call,
+                       struct call_reader *operands, struct call_item *item)
+{
+    call_read_item(operands, item);
+    if (operands->has_failed) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                     "%s is cut before the item it counts for", call_op_name(call->op));
+        return false;
+    }
+    if (!item_set_has(&var->counted, item->queue, item->id))
+        return true;
+    answer_value(var, session, call->sequence, ANSWER_FLAG_SEEN);
+    return false;
+}
+
+static void change(struct var *var, struct session *session, const struct call *call)
+{
+    struct call_reader operands = {call->payload, false};
+    struct call_item item;
+    const bool is_once = call->flags & CALL_FLAG_ONCE;
+    if (is_once && !begin_once(var, session, call, &operands, &item))
+        return;
+    bool has_missed = false;
+    weft_err err = work_out(var, call->op, &operands, &has_missed);
+    if (!err && has_missed) {
+        answer_value(var, session, call->sequence, ANSWER_FLAG_MISSED);
+        return;
+    }
+    if (!err && is_once)
+        err = item_set_add(&var->counted, item.queue, item.id);
+    if (err) {
+        session_fail_by_err(session, call->sequence, err);
+        return;
+    }
+    take_next(var);
+    if (call->op == CALL_VAR_SET)
+        session_answer(session, call->sequence, 0,
+                       (weft_bytes){(const char *)&var->version, sizeof var->version});
+    else
+        answer_value(var, session, call->sequence, 0);
+    wake_watches(var);
+}
+
+static void create(struct var *var, struct session *session, const struct call *call)
+{
+    const weft_err err = var->has_value ? check_value(var, call->payload) : WEFT_OK;
+    if (err)
+        session_fail_by_err(session, call->sequence, err);
+    else if (var->has_value)
+        answer_value(var, session, call->sequence, ANSWER_FLAG_SEEN);
+    else
+        change(var, session, call);
+}
+
+// ---- Reading and watching --------------------------------------------------------------------------------
+
+static void read_value(struct var *var, struct session *session, const struct call *call)
+{
+    if (call->payload.size)
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                     "VAR_READ has no operands, and %zu bytes came", call->payload.size);
+    else if (var->has_value)
+        answer_value(var, session, call->sequence, 0);
+    else
+        session_fail_by_err(session, call->sequence, refuse_missing(var));
+}
+
+static void begin_watch(struct var *var, struct session *session, uint64_t sequence, uint64_t known)
+{
+    struct var_watch *watch = calloc(1, sizeof *watch);
+    if (!watch) {
+        session_fail(session, sequence, WEFT_RESOURCE_EXHAUSTED, "no memory for another watch");
+        return;
+    }
+    if (!session_add_wait(session, &var->resource, sequence, &watch->wait)) {
+        free(watch);
+        return;
+    }
+    watch->known = known;
+    list_append(&var->watches, &watch->in_var);
+    host_begin_watch(var->resource.host, session);
+}
+
+static void watch(struct var *var, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    const uint64_t known = call_read_u64(&reader);
+    if (reader.has_failed || reader.rest.size)
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                     "VAR_WATCH names a version, 8 bytes, and %zu came", call->payload.size);
+    else if (var->version > known)
+        answer_value(var, session, call->sequence, 0);
+    else
+        begin_watch(var, session, call->sequence, known);
+}
+
+static void end_watch(struct var_watch *watch, weft_err code, const char *why)
+{
+    const weft_bytes name = watch->wait.resource->name;
+    session_fail(watch->wait.session, watch->wait.sequence, code,
+                 "the watch of the var '%.*s' has ended: %s", (int)name.size, name.data, why);
+    drop_watch(watch);
+}
+
+static void var_cancel(struct wait *wait, weft_err code, const char *why)
+{
+    end_watch((struct var_watch *)wait, code, why);
+}
+
+static void var_writers_gone(struct resource *resource)
+{
+    struct var *var = var_of(resource);
+    while (!list_is_empty(&var->watches))
+        end_watch(LIST_ITEM(var->watches.next, struct var_watch, in_var), WEFT_OUT_OF_RANGE,
+                  "all who could write have left");
+}
+
+static void var_apply(struct resource *resource, struct session *session, const struct call *call)
+{
+    struct var *var = var_of(resource);
+    const bool can_count_once =
+        call->op >= CALL_VAR_SET && call->op <= CALL_VAR_MAX && call->op != CALL_VAR_CREATE;
+    if (call->flags & ~(can_count_once ? CALL_FLAG_ONCE : 0)) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s with the flags %u is none",
+                     call_op_name(call->op), call->flags);
+        return;
+    }
+    switch (call->op) {
+    case CALL_VAR_READ:
+        read_value(var, session, call);
+        return;
+    case CALL_VAR_CREATE:
+        create(var, session, call);
+        return;
+    case CALL_VAR_SET:
+    case CALL_VAR_ADD:
+    case CALL_VAR_MIN:
+    case CALL_VAR_MAX:
+    case CALL_VAR_SWAP:
+        change(var, session, call);
+        return;
+    case CALL_VAR_WATCH:
+        watch(var, session, call);
+        return;
+    default:
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s is no call of a var",
+                     call_op_name(call->op));
+    }
+}
+
+// ---- Keeping -------------------------------------------------------------------------------------------
+
+static weft_err save_part(struct host_saver *saver, struct buf *part)
+{
+    const weft_err err = part->has_failed
+                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to save a var")
+                             : host_save_part(saver, buf_bytes(part));
+    part->size = 0;
+    return err;
+}
+
+static weft_err save_value(const struct var *var, struct host_saver *saver, struct buf *part)
+{
+    weft_err err = WEFT_OK;
+    size_t saved = 0;
+    do {
+        const size_t left = var->value.size - saved;
+        const size_t size = left < PART_BYTES_MAX ? left : PART_BYTES_MAX;
+        call_write_u8(part, PART_VALUE);
+        call_write_u64(part, var->version);
+        call_write_u64(part, var->value.size);
+        if (size)
+            buf_append(part, var->value.data + saved, size);
+        saved += size;
+        err = save_part(saver, part);
+    } while (!err && saved < var->value.size);
+    return err;
+}
+
+static weft_err save_items(const struct item_set *set, struct host_saver *saver, struct buf *part)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < set->queues.count && !err; i++) {
+        const struct item_queue *queue = &set->queues.items[i];
+        for (size_t j = 0; j < queue->ranges.count && !err; j++) {
+            if (part->size == 0)
+                call_write_u8(part, PART_ITEMS);
+            call_write_u64(part, queue->uid);
+            call_write_u64(part, queue->ranges.items[j].first);
+            call_write_u64(part, queue->ranges.items[j].last);
+            if (part->size >= PART_BYTES_MAX)
+                err = save_part(saver, part);
+        }
+    }
+    return err || part->size == 0 ? err : save_part(saver, part);
+}
+
+static weft_err var_save(const struct resource *resource, struct host_saver *saver)
+{
+    const struct var *var = (const struct var *)resource;
+    struct buf part = {0};
+    weft_err err = var->has_value ? save_value(var, saver, &part) : WEFT_OK;
+    if (!err)
+        err = save_items(&var->counted, saver, &part);
+    buf_fini(&part);
+    return err;
+}
+
+static weft_err refuse_part(void)
+{
+    return err_set(WEFT_DATA_LOSS, "a saved var does not fit together");
+}
+
+static weft_err load_value(struct var *var, struct call_reader *part)
+{
+    var->version = call_read_u64(part);
+    const uint64_t size = call_read_u64(part);
+    const bool fits = var->dtype == TUPLE_STRING ? size <= VAR_BYTES_MAX : size == var->size;
+    if (part->has_failed || var->has_value || var->version == 0 || !fits ||
+        var->value.size > size || part->rest.size > size - var->value.size)
+        return refuse_part();
+    buf_append(&var->value, part->rest.data, part->rest.size);
+    var->has_value = var->value.size == size;
+    return var->value.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a var")
+                                 : WEFT_OK;
+}
+
+static weft_err load_items(struct var *var, struct call_reader *part)
+{
+    weft_err err = WEFT_OK;
+    while (part->rest.size && !err) {
+        const uint64_t queue = call_read_u64(part);
+        const uint64_t first = call_read_u64(part);
+        const uint64_t last = call_read_u64(part);
+        err = part->has_failed
+                  ? refuse_part()
+                  : item_set_append(&var->counted, queue, (struct item_range){first, last});
+    }
+    return err;
+}
+
+static weft_err var_load(struct resource *resource, struct call_reader *part)
+{
+    switch (call_read_u8(part)) {
+    case PART_VALUE:
+        return load_value(var_of(resource), part);
+    case PART_ITEMS:
+        return load_items(var_of(resource), part);
+    default:
+        return refuse_part();
+    }
+}
+
+static void var_free(struct resource *resource)
+{
+    struct var *var = var_of(resource);
+    buf_fini(&var->value);
+    buf_fini(&var->next);
+    item_set_fini(&var->counted);
+    free(var);
+}
+
+const struct resource_kind var_kind = {
+    .number = CALL_KIND_VAR,
+    .name = "var",
+    .make = var_make,
+    .match = var_match,
+    .apply = var_apply,
+    .cancel = var_cancel,
+    .writers_gone = var_writers_gone,
+    .describe = var_describe,
+    .save = var_save,
+    .load = var_load,
+    .free = var_free,
+};
