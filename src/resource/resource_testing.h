@@ -23,6 +23,7 @@
 
 enum {
     TESTING_MEMBERS_MAX = 16,
+    TESTING_PAYLOADS_MAX = 64,
     TESTING_ALL_CUTS_MAX =
         200,  // journals of up to so many records are cut at each, others at some
 };
@@ -93,11 +94,11 @@ struct testing_piece {
         .what = PIECE_ITEM, .item = { __VA_ARGS__ }                                                \
     }
 
-// The bytes of these pieces, one after the other; they live until seven more payloads were made.
+// The bytes of these pieces, one after the other; they live until 63 more payloads were made.
 #define PAYLOAD(...)                                                                               \
     testing_payload((const struct testing_piece[]){__VA_ARGS__, {.what = PIECE_END}})
 
-static struct buf testing_payloads[8];
+static struct buf testing_payloads[TESTING_PAYLOADS_MAX];
 
 static inline void testing_append_piece(struct buf *out, const struct testing_piece *piece)
 {
@@ -137,7 +138,7 @@ static inline void testing_append_piece(struct buf *out, const struct testing_pi
 static inline weft_bytes testing_payload(const struct testing_piece *pieces)
 {
     static unsigned next;
-    struct buf *out = &testing_payloads[next++ % 8];
+    struct buf *out = &testing_payloads[next++ % TESTING_PAYLOADS_MAX];
     out->size = 0;
     for (; pieces->what != PIECE_END; pieces++)
         testing_append_piece(out, pieces);
@@ -296,7 +297,7 @@ static inline int testing_stop(void **state)
     replayed_host_is_the_same();
     for (unsigned i = 0; i < testing.member_count; i++)
         buf_fini(&testing.members[i].inbox);
-    for (size_t i = 0; i < sizeof testing_payloads / sizeof *testing_payloads; i++)
+    for (size_t i = 0; i < TESTING_PAYLOADS_MAX; i++)
         buf_fini(&testing_payloads[i]);
     host_free(testing.host);
     buf_fini(&testing.journal);
@@ -354,8 +355,8 @@ static inline void testing_receive(struct testing_member *member)
     session_sent(member->session, unsent.size);
 }
 
-// Takes the answer to a call out of the inbox; false: it still waits. The payload is valid until the
-// eighth payload from here is made.
+// Takes the answer to a call out of the inbox; false: it still waits. The payload is one of
+// PAYLOAD's.
 static inline bool testing_take(struct testing_member *member, uint64_t sequence,
                                 struct answer *answer)
 {
