@@ -53,6 +53,9 @@ weft_err call_next(weft_bytes *bytes, struct call *call)
     const weft_err err = take_record(bytes, head, &call->whole);
     if (err)
         return err;
+    if (call->whole.size > CALL_BYTES_MAX)
+        return err_set(WEFT_DATA_LOSS, "a call of %zu bytes: it may have %u", call->whole.size,
+                       CALL_BYTES_MAX);
     call->op = head[4];
     call->flags = head[5];
     memcpy(&call->handle, head + 6, 2);
