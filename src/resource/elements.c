@@ -97,6 +97,21 @@ static void heap_down(struct element **heap, size_t count)
     }
 }
 
+// Room in the heap for all that is taken: a return must not fail.
+static bool can_return_one_more(struct elements *elements)
+{
+    const size_t needed = elements->returned.count + elements->taken_count + 1;
+    if (needed <= elements->returned.capacity)
+        return true;
+    const size_t capacity = needed * 2;
+    struct element **items = realloc(elements->returned.items, capacity * sizeof *items);
+    if (!items)
+        return false;
+    elements->returned.items = items;
+    elements->returned.capacity = capacity;
+    return true;
+}
+
 static struct element *take_returned(struct elements *elements)
 {
     struct element **heap = elements->returned.items;
@@ -173,7 +188,7 @@ struct element *elements_restore_taken(struct elements *elements, uint64_t id, u
                                        weft_bytes bytes, bool is_tuple)
 {
     const size_t needed = room_for(bytes.size);
-    struct chunk *chunk = malloc(sizeof *chunk + needed);
+    struct chunk *chunk = can_return_one_more(elements) ? malloc(sizeof *chunk + needed) : NULL;
     if (!chunk)
         return NULL;
     *chunk = (struct chunk){.capacity = needed, .next = elements->held, .is_held = true};
@@ -226,21 +241,6 @@ static struct element *take_next_of_chain(struct elements *elements)
     struct element *element = element_at(chunk, elements->read_at);
     elements->read_at += room_for(element->size);
     return element;
-}
-
-// Room in the heap for all that is taken: a return must not fail.
-static bool can_return_one_more(struct elements *elements)
-{
-    const size_t needed = elements->returned.count + elements->taken_count + 1;
-    if (needed <= elements->returned.capacity)
-        return true;
-    const size_t capacity = needed * 2;
-    struct element **items = realloc(elements->returned.items, capacity * sizeof *items);
-    if (!items)
-        return false;
-    elements->returned.items = items;
-    elements->returned.capacity = capacity;
-    return true;
 }
 
 struct element *elements_take(struct elements *elements)
