@@ -228,7 +228,8 @@ static void retire_if_dead(struct elements *elements, struct chunk *chunk)
     }
 }
 
-static struct element *take_next_of_chain(struct elements *elements)
+// The next of the chain, which is not read to its end.
+static struct element *first_of_chain(struct elements *elements)
 {
     struct chunk *chunk = elements->reading;
     while (elements->read_at == chunk->used) {
@@ -238,7 +239,21 @@ static struct element *take_next_of_chain(struct elements *elements)
         retire_if_dead(elements, chunk);
         chunk = elements->reading;
     }
-    struct element *element = element_at(chunk, elements->read_at);
+    return element_at(chunk, elements->read_at);
+}
+
+// What came back was read before all that is still in the chain, except after a snapshot: that has put
+// into the chain what had come back by then.
+static bool has_returned_first(struct elements *elements)
+{
+    const size_t returned = elements->returned.count;
+    return returned == elements->count ||
+           (returned && elements->returned.items[0]->id < first_of_chain(elements)->id);
+}
+
+static struct element *take_next_of_chain(struct elements *elements)
+{
+    struct element *element = first_of_chain(elements);
     elements->read_at += room_for(element->size);
     return element;
 }
@@ -248,7 +263,7 @@ struct element *elements_take(struct elements *elements)
     if (elements->count == 0 || !can_return_one_more(elements))
         return NULL;
     struct element *element =
-        elements->returned.count ? take_returned(elements) : take_next_of_chain(elements);
+        has_returned_first(elements) ? take_returned(elements) : take_next_of_chain(elements);
     elements->count--;
     elements->taken_count++;
     elements->bytes -= element->size;
@@ -297,19 +312,19 @@ struct element *elements_next(const struct elements *elements, struct elements_w
 {
     if (!walk->has_started)
         start_walk(elements, walk);
-    if (walk->returned_at < elements->returned.count) {
-        struct element **from = walk->sorted ? walk->sorted : elements->returned.items;
-        return from[walk->returned_at++];
-    }
     while (walk->chunk && walk->at == walk->chunk->used) {
         walk->chunk = walk->chunk->next;
         walk->at = 0;
     }
-    if (!walk->chunk)
-        return NULL;
-    struct element *element = element_at(walk->chunk, walk->at);
-    walk->at += room_for(element->size);
-    return element;
+    struct element *next = walk->chunk ? element_at(walk->chunk, walk->at) : NULL;
+    if (walk->returned_at < elements->returned.count) {
+        struct element **from = walk->sorted ? walk->sorted : elements->returned.items;
+        if (!next || from[walk->returned_at]->id < next->id)
+            return from[walk->returned_at++];
+    }
+    if (next)
+        walk->at += room_for(next->size);
+    return next;
 }
 
 void elements_end_walk(struct elements_walk *walk)

@@ -143,10 +143,33 @@ static void begin(uint64_t seed)
     random_state = seed;
 }
 
+// ---- A snapshot ------------------------------------------------------------------------------------------
+
+// The same elements anew, as a snapshot brings them: first what is stored, then what is taken.
+static void reload(struct elements *elements)
+{
+    struct elements again = {0};
+    struct elements_walk walk = {0};
+    const struct element *stored;
+    while ((stored = elements_next(elements, &walk)) != NULL)
+        assert_non_null(elements_restore(&again, stored->id, stored->deliveries,
+                                         element_bytes(stored), stored->is_tuple));
+    elements_end_walk(&walk);
+    for (size_t i = 0; i < model.taken_count; i++) {
+        const struct element *taken = model.taken[i];
+        model.taken[i] = elements_restore_taken(&again, taken->id, taken->deliveries,
+                                                element_bytes(taken), taken->is_tuple);
+        assert_non_null(model.taken[i]);
+    }
+    again.last_id = elements->last_id;
+    elements_fini(elements);
+    *elements = again;
+}
+
 // ---- Tests -------------------------------------------------------------------------------------------------
 
 // What is likely changes all the time: it fills, empties, hands out much, gets most of it back.
-static void walk_at_random(uint64_t seed)
+static void walk_at_random(uint64_t seed, bool with_snapshots)
 {
     begin(seed);
     struct elements elements = {0};
@@ -164,6 +187,8 @@ static void walk_at_random(uint64_t seed)
             do_end(&elements, (pick - weights[1]) < weights[2]);
         if (draw(1000) == 0)
             check_all(&elements);
+        if (with_snapshots && draw(2000) == 0)
+            reload(&elements);
     }
     check_all(&elements);
     while (model.stored_count)
@@ -180,7 +205,14 @@ static void elements_are_what_a_plain_array_says(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 8; seed++)
-        walk_at_random(seed);
+        walk_at_random(seed, false);
+}
+
+static void elements_from_a_snapshot_are_what_a_plain_array_says(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        walk_at_random(seed, true);
 }
 
 static void what_a_snapshot_brought_taken_can_come_back(void **state)
@@ -199,6 +231,24 @@ static void what_a_snapshot_brought_taken_can_come_back(void **state)
         elements_drop(&elements, element);
     }
     assert_null(elements_take(&elements));
+    elements_fini(&elements);
+}
+
+static void what_comes_back_after_a_snapshot_stands_in_its_order(void **state)
+{
+    (void)state;
+    struct elements elements = {0};
+    elements.last_id = 4;
+    assert_non_null(elements_restore(&elements, 1, 1, weft_text("came back before"), false));
+    assert_non_null(elements_restore(&elements, 3, 0, weft_text("never taken"), false));
+    struct element *second = elements_restore_taken(&elements, 2, 1, weft_text("leased"), false);
+    elements_return(&elements, second);
+    struct elements_walk walk = {0};
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(elements_next(&elements, &walk)->id, id);
+    elements_end_walk(&walk);
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(elements_take(&elements)->id, id);
     elements_fini(&elements);
 }
 
@@ -262,6 +312,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(elements_are_what_a_plain_array_says),
         cmocka_unit_test(what_a_snapshot_brought_taken_can_come_back),
+        cmocka_unit_test(what_comes_back_after_a_snapshot_stands_in_its_order),
+        cmocka_unit_test(elements_from_a_snapshot_are_what_a_plain_array_says),
         cmocka_unit_test(a_short_queue_lives_in_one_chunk),
         cmocka_unit_test(one_element_that_stays_does_not_keep_those_behind_it),
         cmocka_unit_test(elements_larger_than_a_chunk_come_out_whole),
