@@ -227,8 +227,9 @@ static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
             break;
         attempt->gathered.items[attempt->gathered.count++] = element;
     }
-    const bool will_do = attempt->flags & CALL_FLAG_UP_TO && queue->is_closed &&
-                         attempt->gathered.count > 0 && queue->giver_count == 0;
+    // Pushes that still wait behind the close bring nothing more.
+    const bool will_do =
+        attempt->flags & CALL_FLAG_UP_TO && queue->is_closed && attempt->gathered.count > 0;
     if (attempt->gathered.count == attempt->wanted || will_do) {
         answer_gathered(queue, attempt);
         return true;
