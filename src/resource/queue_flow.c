@@ -382,6 +382,8 @@ static bool check_push_many(const struct queue *queue, struct session *session,
         if (!check_size(queue, session, call, size))
             return false;
     }
+    if (reader.has_failed)
+        return refuse(session, call, "the call is cut");
     return reader.rest.size == 0 || refuse(session, call, "there is something behind its elements");
 }
 
@@ -429,7 +431,7 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
             refuse(session, call, "a negative number of elements");
             return;
         }
-        if (now.wanted == 0) {
+        if (now.wanted == 0 && !reader.has_failed) {
             session_answer(session, call->sequence, 0, (weft_bytes){"\0\0\0", 4});
             return;
         }

@@ -175,6 +175,36 @@ static void popping_fewer_than_none_is_an_invalid_argument(void **state)
     expect_waits(a, pop_many(a, q, INT32_MAX));
 }
 
+static void calls_that_are_cut_are_invalid_arguments(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    static const struct {
+        uint8_t op, flags;
+        weft_bytes payload;
+    } calls[] = {
+        {CALL_QUEUE_POP_MANY, 0, {"", 0}},
+        {CALL_QUEUE_POP_MANY, 0, {"\1\0\0", 3}},
+        {CALL_QUEUE_TAKE, 0, {"\0\0\0", 3}},
+        {CALL_QUEUE_PUSH_MANY, 0, {"", 0}},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\3\0\0\0ab", 10}},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\2\0\0\0\1\0\0\0a", 9}},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\1\0\0\0ab", 10}},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\0\0\0\0x", 5}},
+        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"\5\0abc", 5}},
+        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"\0\0abc", 5}},
+        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"", 0}},
+        {CALL_QUEUE_DONE, 0, {"", 0}},
+        {CALL_QUEUE_EXTEND, 0, {"123456789012345678901234", 24}},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        testing_expect_failure(a, testing_call(a, calls[i].op, calls[i].flags, q, calls[i].payload),
+                               WEFT_INVALID_ARGUMENT, call_op_name(calls[i].op));
+    const struct queue_state end = state_of(a, q);
+    assert_true(end.last_id == 0 && end.takers == 0 && end.givers == 0);
+}
+
 static void operations_of_other_kinds_are_invalid_arguments(void **state)
 {
     (void)state;
@@ -429,6 +459,7 @@ int main(void)
         TEST(pushing_none_is_done_at_once_even_when_the_queue_is_full_or_closed),
         TEST(popping_none_is_done_at_once),
         TEST(popping_fewer_than_none_is_an_invalid_argument),
+        TEST(calls_that_are_cut_are_invalid_arguments),
         TEST(operations_of_other_kinds_are_invalid_arguments),
         TEST(a_closed_queue_is_emptied_and_then_at_its_end),
         TEST(nothing_can_be_pushed_into_a_closed_queue),
