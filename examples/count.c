@@ -21,12 +21,14 @@ int main(int argc, char **argv)
     weft_queue *files = weft_queue_open(cluster, "/files/0/filename_queue",
                                         &(weft_queue_options){.capacity = 10, .deliveries_max = 3});
     weft_var *total = weft_var_open(cluster, "/reduce/0/total");
-    FILE *names = weft_is(cluster, "files") ? fopen(argc > 1 ? argv[1] : "filenames.txt", "r") : NULL;
+    FILE *names =
+        weft_is(cluster, "files") ? fopen(argc > 1 ? argv[1] : "filenames.txt", "r") : NULL;
     while (names && fscanf(names, "%4095[^\n]%*c", line) == 1)
         weft_push(files, weft_text(line), weft_text(line));  // once, though this is started again
     if (names)
         weft_queue_close(files);
-    for (weft_item file; weft_is(cluster, "map") && weft_take(files, &file); weft_done(files, &file)) {
+    for (weft_item file; weft_is(cluster, "map") && weft_take(files, &file);
+         weft_done(files, &file)) {
         const int64_t words = count_words(file.data);
         printf("%" PRId64 " words in %s\n", words, file.data);
         weft_var_add(total, words, &file, NULL);  // once, however often the file is handed out

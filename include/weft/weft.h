@@ -358,8 +358,11 @@ typedef struct weft_join_options {
 } weft_join_options;
 
 // Joins the cluster; NULL on failure. Others need not be there yet: whoever is needed is waited for.
-#define weft_join(options) weft_join_sized(options, sizeof(weft_join_options))
 WEFT_API weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size);
+static inline weft_cluster *weft_join(const weft_join_options *options)
+{
+    return weft_join_sized(options, sizeof(weft_join_options));
+}
 
 // Leaves it, once all who use what this member hosts have left or are lost, and frees it. Its handles are
 // void. Says the first failure on standard error and returns the exit code of the program: 0 if there
@@ -393,19 +396,22 @@ typedef struct weft_item {
 } weft_item;
 
 typedef struct weft_queue_state {
-    uint64_t size, bytes;             // stored
-    uint64_t pushed_count;            // ever
-    uint64_t leased_count;            // taken and not done
+    uint64_t size, bytes;                // stored
+    uint64_t pushed_count;               // ever
+    uint64_t leased_count;               // taken and not done
     uint32_t pusher_count, taker_count;  // who wait
     bool is_closed;
 } weft_queue_state;
 
 // NULL on failure: INVALID_ARGUMENT when it exists with other limits. Options that are NULL or all zero
 // take it as it is.
-#define weft_queue_open(cluster, path, options)                                                    \
-    weft_queue_open_sized(cluster, path, options, sizeof(weft_queue_options))
 WEFT_API weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
                                            const weft_queue_options *options, size_t options_size);
+static inline weft_queue *weft_queue_open(weft_cluster *cluster, const char *path,
+                                          const weft_queue_options *options)
+{
+    return weft_queue_open_sized(cluster, path, options, sizeof(weft_queue_options));
+}
 WEFT_API void weft_queue_free(weft_queue *queue);  // this handle; the queue stays
 
 // Puts data in, waiting while the queue is full. A key that was seen before: OK, and nothing happens, also

@@ -87,10 +87,10 @@ static weft_err refuse_to_resume(const struct host_server *server, const struct 
 {
     const char *member = server->options.member[0] ? server->options.member : "the host";
     if (hello->epoch != host_epoch(server->host))
-        return err_set(WEFT_ABORTED,
-                       "%s was started again without a journal: what it held is gone", member);
-    return err_set(WEFT_ABORTED,
-                   "%s took this member for lost: its leases were given to others", member);
+        return err_set(WEFT_ABORTED, "%s was started again without a journal: what it held is gone",
+                       member);
+    return err_set(WEFT_ABORTED, "%s took this member for lost: its leases were given to others",
+                   member);
 }
 
 static weft_err find_session(struct host_server *server, const struct hello *hello,
@@ -158,8 +158,8 @@ static void adopt(struct host_connection *connection)
 
 static bool take_hello(struct host_connection *connection, const struct frame *frame)
 {
-    const weft_err err = hello_server_take(&connection->hello, frame,
-                                           loop_stream_out(connection->stream));
+    const weft_err err =
+        hello_server_take(&connection->hello, frame, loop_stream_out(connection->stream));
     if (err) {
         host_server_say_refused(connection->server, connection->peer);
         connection->is_closing = true;

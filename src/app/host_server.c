@@ -86,7 +86,8 @@ static void end_turn(void *owner)
 
 // ---- The clock ------------------------------------------------------------------------------------------------
 
-static bool is_lost(const struct host_server *server, const struct session *session, uint64_t now_ms)
+static bool is_lost(const struct host_server *server, const struct session *session,
+                    uint64_t now_ms)
 {
     return session->has_left || now_ms - session->lost_ms >= server->options.session_ttl_ms ||
            net_process_is_gone(session->peer_pid);
@@ -255,8 +256,8 @@ static weft_err start_listening(struct host_server *server)
 {
     const struct net_listener *listener = server->options.listener;
     for (size_t i = 0; i < listener->count; i++) {
-        server->listeners[i] = loop_listener_new(server->loop, listener->fds[i],
-                                                 host_connection_accept, server);
+        server->listeners[i] =
+            loop_listener_new(server->loop, listener->fds[i], host_connection_accept, server);
         if (!server->listeners[i])
             return WEFT_RESOURCE_EXHAUSTED;
     }

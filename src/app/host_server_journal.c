@@ -34,10 +34,11 @@ weft_err host_server_open_journal(struct host_server *server)
     server->is_journal_dirty = false;
     server->journal_base = journal_size(server->journal);
     if (found.torn_bytes)
-        host_server_say(server,
-                        "the journal %s ended in a record that was half written: %llu bytes were cut "
-                        "off, nobody had been told of them",
-                        directory, (unsigned long long)found.torn_bytes);
+        host_server_say(
+            server,
+            "the journal %s ended in a record that was half written: %llu bytes were cut "
+            "off, nobody had been told of them",
+            directory, (unsigned long long)found.torn_bytes);
     return WEFT_OK;
 }
 

@@ -40,10 +40,10 @@ struct host_connection {
     struct frame_parser parser;
     struct session *session;
     struct link in_server;
-    uint64_t since_ms;    // it connected; then: it last took something
+    uint64_t since_ms;  // it connected; then: it last took something
     size_t unsent_before;
-    pid_t pid;            // of a peer on this machine; 0: not known
-    char peer[64];        // where it came from
+    pid_t pid;      // of a peer on this machine; 0: not known
+    char peer[64];  // where it came from
     bool is_paused, is_closing;
 };
 

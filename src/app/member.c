@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "sys/file.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 
 enum { GOODBYES_MS = 3000, TELL_MS = 2000, TELL_NEXT_MS = 10000 };
 
@@ -322,42 +322,51 @@ weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t inde
 
 // ---- Leaving ----------------------------------------------------------------------------------------------
 
+static bool has_spoken_to(const weft_cluster *cluster, const char *name)
+{
+    const struct member_link *link = find_link(cluster, name);
+    return link && peer_has_spoken(link->peer);
+}
+
+static void say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
+{
+    struct member_path path;
+    if (member_path_parse(name, &path))
+        return;
+    const struct cluster_member *member =
+        cluster_spec_find_member(&cluster->spec, path.role, path.index);
+    struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
+    struct peer_call call = {0};
+    const struct peer_ask ask = {.op = CALL_LEAVE};
+    if (peer && peer_ask(peer, &ask, &call, deadline_ns))
+        err_clear();
+    peer_call_fini(&call);
+    peer_free(peer, false);
+}
+
 // Those we never spoke to may be waiting for us: they need not.
-static void tell_strangers(weft_cluster *cluster)
+static void say_goodbye_to_strangers(weft_cluster *cluster)
 {
     const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
-    for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++) {
-        const char *name = cluster->expected.items[i];
-        struct member_path path;
-        if (find_link(cluster, name) || member_path_parse(name, &path))
-            continue;
-        const struct cluster_member *member =
-            cluster_spec_find_member(&cluster->spec, path.role, path.index);
-        struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
-        struct peer_call call = {0};
-        const struct peer_ask ask = {.op = CALL_LEAVE};
-        if (peer && peer_ask(peer, &ask, &call, deadline_ns))
-            err_clear();
-        peer_call_fini(&call);
-        peer_free(peer, false);
-    }
+    for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++)
+        if (!has_spoken_to(cluster, cluster->expected.items[i]))
+            say_goodbye(cluster, cluster->expected.items[i], deadline_ns);
 }
 
 static void leave(weft_cluster *cluster)
 {
+    say_goodbye_to_strangers(cluster);
     for (size_t i = 0; i < cluster->links.count; i++) {
         peer_free(cluster->links.items[i]->peer, true);
-        cluster->links.items[i]->peer = NULL;
+        free(cluster->links.items[i]);
     }
-    tell_strangers(cluster);
+    cluster->links.count = 0;
     if (cluster->server) {
         cluster->is_leaving = true;
         loop_wake(cluster->loop);
         thread_join(&cluster->thread);
         drop_server(cluster);
     }
-    for (size_t i = 0; i < cluster->links.count; i++)
-        free(cluster->links.items[i]);
 }
 
 int weft_leave(weft_cluster *cluster)

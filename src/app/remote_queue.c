@@ -263,8 +263,9 @@ weft_err weft_done(weft_queue *queue, weft_item *item)
     weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once)
                               : settle(queue, CALL_QUEUE_DONE, item, NULL);
     if (!err && has_failed)
-        err = err_set(WEFT_ABORTED, "%s: element %llu was given back: a call that carried it failed",
-                      queue->remote.path, (unsigned long long)item->id_);
+        err =
+            err_set(WEFT_ABORTED, "%s: element %llu was given back: a call that carried it failed",
+                    queue->remote.path, (unsigned long long)item->id_);
     weft_item_free(item);
     return err;
 }

@@ -64,8 +64,7 @@ static weft_err change(weft_var *var, uint8_t op, weft_item *once_per, int64_t o
     }
     call_write_u64(&payload, (uint64_t)operand);
     const weft_bytes part = buf_bytes(&payload);
-    weft_err err =
-        remote_ask(&var->remote, op, once_per ? CALL_FLAG_ONCE : 0, &part, 1, &call);
+    weft_err err = remote_ask(&var->remote, op, once_per ? CALL_FLAG_ONCE : 0, &part, 1, &call);
     if (!err && op != CALL_VAR_SET)
         err = read_answer(&call, &version, now);
     if (err && once_per)

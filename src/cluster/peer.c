@@ -13,7 +13,7 @@ enum {
     GATHER_BYTES_MAX = 64 << 10,  // more than that does not wait for company
     GATHER_CALLS_MAX = 32,
     KEPT_FRONT_BYTES = 64 << 10,
-    NAP_MS = 200,       // a reader looks up so often: somebody else may have left something to send
+    NAP_MS = 200,  // a reader looks up so often: somebody else may have left something to send
     TAKE_BACK_MS = 1000  // how long the answer to a cancelled call may take
 };
 
@@ -84,6 +84,14 @@ void peer_free(struct peer *peer, bool says_goodbye)
     condition_fini(&peer->changed);
     mutex_fini(&peer->lock);
     free(peer);
+}
+
+bool peer_has_spoken(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    const bool has_spoken = peer->has_session;
+    mutex_unlock(&peer->lock);
+    return has_spoken;
 }
 
 uint32_t peer_life(struct peer *peer)

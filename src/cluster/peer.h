@@ -23,7 +23,7 @@ struct peer_options {
     const char *member;    // who we are; "": a tool
     uint64_t incarnation;  // which life of the member: drawn once for the process
     const struct secret *token;
-    uint32_t patience_ms;  // how long it may be out of reach
+    uint32_t patience_ms;                              // how long it may be out of reach
     void (*waits)(void *owner, const char *sentence);  // it is out of reach, told now and then
     void *owner;
 };
@@ -71,6 +71,9 @@ void peer_call_fini(struct peer_call *call);
 // Both at once.
 MUST_CHECK weft_err peer_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
                              uint64_t deadline_ns);
+
+// Whether the host knows us: it was asked something, and answered.
+bool peer_has_spoken(struct peer *peer);
 
 // Which life of the session this is: handles that were opened in an earlier one are void.
 uint32_t peer_life(struct peer *peer);

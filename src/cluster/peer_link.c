@@ -7,8 +7,8 @@
 #include "sys/clock.h"
 
 enum {
-    CONNECT_MS = 3000,     // for one try
-    RETRY_FIRST_MS = 10,   // between two tries, doubled up to
+    CONNECT_MS = 3000,    // for one try
+    RETRY_FIRST_MS = 10,  // between two tries, doubled up to
     RETRY_MAX_MS = 500,
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
     TELL_NEXT_MS = 10000,
@@ -195,27 +195,6 @@ static void resume(struct peer *peer, const struct hello_welcome *welcome)
     peer_gather(peer);
 }
 
-weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
-{
-    if (peer->channel)
-        return WEFT_OK;
-    struct hello hello;
-    struct hello_welcome welcome = {0};
-    struct channel *channel = NULL;
-    struct frame_parser parser = {0};
-    fill_hello(peer, &hello);
-    mutex_unlock(&peer->lock);
-    const weft_err err =
-        try_again_and_again(peer, &hello, deadline_ns, &channel, &parser, &welcome);
-    mutex_lock(&peer->lock);
-    if (err)
-        return err;
-    peer->channel = channel;
-    peer->parser = parser;
-    resume(peer, &welcome);
-    return WEFT_OK;
-}
-
 // ---- Sending and receiving -------------------------------------------------------------------------------------
 
 void peer_gather(struct peer *peer)
@@ -268,8 +247,8 @@ static weft_err send_out(struct peer *peer)
         return WEFT_OK;
     size_t sent = 0;
     const weft_err err = channel_send(
-        peer->channel, (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent},
-        &sent);
+        peer->channel,
+        (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent}, &sent);
     peer->out_sent += sent;
     if (peer->out_sent == peer->out.size)
         peer->out.size = peer->out_sent = 0;
@@ -300,4 +279,31 @@ void peer_pump(struct peer *peer, bool *has_moved)
         return;
     err_clear();
     peer_disconnect(peer);
+}
+
+weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
+{
+    if (peer->channel)
+        return WEFT_OK;
+    struct hello hello;
+    struct hello_welcome welcome = {0};
+    struct channel *channel = NULL;
+    struct frame_parser parser = {0};
+    fill_hello(peer, &hello);
+    mutex_unlock(&peer->lock);
+    const weft_err err =
+        try_again_and_again(peer, &hello, deadline_ns, &channel, &parser, &welcome);
+    mutex_lock(&peer->lock);
+    if (err)
+        return err;
+    peer->channel = channel;
+    peer->parser = parser;
+    resume(peer, &welcome);
+    // Answers may have come together with the welcome.
+    peer->in.size = 0;
+    if (take_frames(peer)) {
+        err_clear();
+        peer_disconnect(peer);
+    }
+    return WEFT_OK;
 }

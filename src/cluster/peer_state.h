@@ -28,7 +28,7 @@ struct peer {
     struct channel *channel;  // NULL: not connected
     struct frame_parser parser;
     struct buf in;
-    struct buf out;   // frames on their way
+    struct buf out;  // frames on their way
     size_t out_sent;
 
     uint8_t session[HELLO_SESSION_BYTES];

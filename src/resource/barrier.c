@@ -44,7 +44,7 @@ static weft_err read_count(struct call_reader *attributes, uint32_t *count)
 
 static struct resource *barrier_make(struct call_reader *attributes, weft_err *err)
 {
-    uint32_t count;
+    uint32_t count = 0;
     *err = read_count(attributes, &count);
     if (*err)
         return NULL;
@@ -61,7 +61,7 @@ static struct resource *barrier_make(struct call_reader *attributes, weft_err *e
 static weft_err barrier_match(const struct resource *resource, struct call_reader *attributes)
 {
     const struct barrier *barrier = (const struct barrier *)resource;
-    uint32_t count;
+    uint32_t count = 0;
     const weft_err err = read_count(attributes, &count);
     if (err || count == barrier->count)
         return err;

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-static const struct resource_kind *const kinds[] = {&queue_kind};
+static const struct resource_kind *const kinds[] = {&queue_kind, &var_kind, &kv_kind,
+                                                    &barrier_kind};
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 const struct resource_kind *registry_find_kind(uint8_t number)

@@ -18,15 +18,16 @@ void frame_encode_header(uint8_t header[FRAME_HEADER_BYTES], Weft__FrameType typ
     memcpy(header, bytes, sizeof bytes);
 }
 
-static weft_err decode_header(const uint8_t *header, Weft__FrameType *type, size_t *size)
+static weft_err decode_header(const uint8_t *header, size_t size_max, Weft__FrameType *type,
+                              size_t *size)
 {
     *size = (size_t)header[0] | (size_t)header[1] << 8 | (size_t)header[2] << 16 |
             (size_t)header[3] << 24;
     if ((header[5] | header[6] | header[7]) != 0 || header[4] == WEFT__FRAME_TYPE__FRAME_NONE)
         return err_set(WEFT_DATA_LOSS, "the other side sent something that is not a frame");
-    if (*size > FRAME_PAYLOAD_BYTES_MAX)
-        return err_set(WEFT_DATA_LOSS, "the other side announced a frame of %zu bytes, at most %d",
-                       *size, FRAME_PAYLOAD_BYTES_MAX);
+    if (*size > size_max)
+        return err_set(WEFT_DATA_LOSS, "the other side announced a frame of %zu bytes, at most %zu",
+                       *size, size_max);
     *type = (Weft__FrameType)header[4];
     return WEFT_OK;
 }
@@ -58,7 +59,7 @@ weft_err frame_receive(int fd, struct frame *frame)
     size_t size = 0;
     weft_err code = receive_all(fd, header, sizeof header);
     if (code == WEFT_OK)
-        code = decode_header(header, &frame->type, &size);
+        code = decode_header(header, FRAME_PAYLOAD_BYTES_MAX, &frame->type, &size);
     if (code != WEFT_OK)
         return code;
     frame->storage.size = 0;
@@ -96,7 +97,9 @@ weft_err frame_parser_next(struct frame_parser *parser, struct frame *frame, boo
         return WEFT_OK;
     const char *start = parser->pending.data + parser->taken;
     size_t size = 0;
-    const weft_err code = decode_header((const uint8_t *)start, &frame->type, &size);
+    const size_t size_max =
+        parser->payload_bytes_max ? parser->payload_bytes_max : FRAME_PAYLOAD_BYTES_MAX;
+    const weft_err code = decode_header((const uint8_t *)start, size_max, &frame->type, &size);
     if (code != WEFT_OK)
         return code;
     if (ready - FRAME_HEADER_BYTES < size)
