@@ -70,6 +70,36 @@ static void waits_survive_a_restart(void **state)
     testing_expect(b, first, 0, PAYLOAD(U64(1)));
 }
 
+// A snapshot has waits resource by resource; answers are counted in their order, so it must not show.
+static void waits_end_in_the_order_of_their_calls(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t x = testing_open(a, CALL_KIND_BARRIER, "x", PAYLOAD(U32(3)));
+    const uint16_t y = testing_open(a, CALL_KIND_BARRIER, "y", PAYLOAD(U32(3)));
+    const uint64_t first = wait_at(a, y), second = wait_at(a, x), third = wait_at(a, y);
+    testing_call(a, CALL_LEAVE, 0, 0, weft_none());
+    const uint64_t waits[] = {first, second, third};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(testing_first_answered(a), waits[i]);
+        testing_expect_failure(a, waits[i], WEFT_CANCELLED, "has left");
+    }
+}
+
+// Watches are not journalled, so what they fill must not decide about calls that are.
+static void watches_leave_room_for_waits(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t barrier = open_for(a, 2);
+    const uint16_t var = testing_open(a, CALL_KIND_VAR, "x", weft_none());
+    for (unsigned i = 0; i < SESSION_WAITS_MAX; i++)
+        testing_call(a, CALL_VAR_WATCH, 0, var, PAYLOAD(U64(0)));
+    testing_expect_failure(a, testing_call(a, CALL_VAR_WATCH, 0, var, PAYLOAD(U64(0))),
+                           WEFT_RESOURCE_EXHAUSTED, "that is the limit");
+    testing_expect_waiting(a, wait_at(a, barrier));
+}
+
 static void removal_ends_all_waits(void **state)
 {
     (void)state;
@@ -135,6 +165,8 @@ int main(void)
         TEST(barrier_for_one_never_holds_anyone),
         TEST(one_that_gives_up_is_missing),
         TEST(waits_survive_a_restart),
+        TEST(waits_end_in_the_order_of_their_calls),
+        TEST(watches_leave_room_for_waits),
         TEST(removal_ends_all_waits),
         TEST(senseless_calls_are_refused),
         TEST(damaged_parts_are_refused),

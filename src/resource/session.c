@@ -78,10 +78,19 @@ void session_refuse(struct session *session, uint64_t sequence, weft_err code)
     err_clear();
 }
 
+// Calls that ask are counted apart: a journal does not know them, and what it replays must be as it was.
+static uint32_t *count_of_waits(struct session *session, uint64_t sequence)
+{
+    return is_counted(sequence) ? &session->wait_count : &session->asking_count;
+}
+
+// Waits stand by sequence, whoever brings them: a snapshot has them resource by resource, and they end
+// in the same order all the same.
 bool session_add_wait(struct session *session, struct resource *resource, uint64_t sequence,
                       struct wait *wait)
 {
-    if (session->wait_count == SESSION_WAITS_MAX) {
+    uint32_t *count = count_of_waits(session, sequence);
+    if (*count == SESSION_WAITS_MAX) {
         session_fail(session, sequence, WEFT_RESOURCE_EXHAUSTED,
                      "%u calls of one member wait already: that is the limit", SESSION_WAITS_MAX);
         return false;
@@ -89,15 +98,19 @@ bool session_add_wait(struct session *session, struct resource *resource, uint64
     wait->session = session;
     wait->resource = resource;
     wait->sequence = sequence;
-    list_append(&session->waits, &wait->in_session);
-    session->wait_count++;
+    struct link *place = &session->waits;
+    while (place->previous != &session->waits &&
+           LIST_ITEM(place->previous, struct wait, in_session)->sequence > sequence)
+        place = place->previous;
+    list_put_before(place, &wait->in_session);
+    ++*count;
     return true;
 }
 
 void session_drop_wait(struct wait *wait)
 {
     list_take_out(&wait->in_session);
-    wait->session->wait_count--;
+    --*count_of_waits(wait->session, wait->sequence);
 }
 
 void session_add_holding(struct session *session, struct resource *resource,

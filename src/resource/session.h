@@ -12,7 +12,7 @@
 enum {
     SESSION_ID_BYTES = 16,
     SESSION_MEMBER_BYTES = 128,        // "/role/index" and its end
-    SESSION_WAITS_MAX = 1 << 16,  // calls of one session that wait
+    SESSION_WAITS_MAX = 1 << 16,  // calls of one session that wait, and as many that ask
 };
 
 struct session {
@@ -30,8 +30,9 @@ struct session {
     uint64_t acknowledged;  // counted answers that are gone
 
     VEC(struct resource *) handles;  // by number; NULL: none
-    struct link waits, holdings;
-    uint32_t wait_count, watch_count;
+    struct link waits;               // by sequence, ascending
+    struct link holdings;            // those of one resource in the order they were added
+    uint32_t wait_count, asking_count, watch_count;
     struct link in_stirred;  // in the host's list when there is something to send
     void *connection;        // the server's; NULL: none at the moment
     uint64_t lost_ms;        // when the connection was lost; the server's
