@@ -212,17 +212,37 @@ weft_err host_open_session(struct host *host, const struct session_name *name,
     return err ? err : host_add_session(host, number, name, session);
 }
 
-// Nobody is told anything any more, but what the session had goes back.
+static void release_all_of(struct session *session, struct resource *resource)
+{
+    for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
+        next = at->next;
+        struct holding *holding = LIST_ITEM(at, struct holding, in_session);
+        if (holding->resource == resource)
+            resource->kind->release(holding);
+    }
+}
+
+static struct resource *first_held(struct session *session)
+{
+    struct resource *first = NULL;
+    for (struct link *at = session->holdings.next; at != &session->holdings; at = at->next) {
+        struct resource *resource = LIST_ITEM(at, struct holding, in_session)->resource;
+        if (!first || resource->uid < first->uid)
+            first = resource;
+    }
+    return first;
+}
+
+// Nobody is told anything any more, but what the session had goes back: resource by resource, as a
+// snapshot has it, because others who wait are answered in that order.
 static void give_up_all(struct session *session, weft_err code, const char *why)
 {
     while (!list_is_empty(&session->waits)) {
         struct wait *wait = LIST_ITEM(session->waits.next, struct wait, in_session);
         wait->resource->kind->cancel(wait, code, why);
     }
-    while (!list_is_empty(&session->holdings)) {
-        struct holding *holding = LIST_ITEM(session->holdings.next, struct holding, in_session);
-        holding->resource->kind->release(holding);
-    }
+    while (!list_is_empty(&session->holdings))
+        release_all_of(session, first_held(session));
 }
 
 static void end_watches_if_alone(struct host *host);
@@ -374,12 +394,7 @@ static void cancel_all_of(struct session *session, struct resource *resource)
         if (wait->resource == resource)
             resource->kind->cancel(wait, WEFT_ABORTED, "it was removed");
     }
-    for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
-        next = at->next;
-        struct holding *holding = LIST_ITEM(at, struct holding, in_session);
-        if (holding->resource == resource)
-            resource->kind->release(holding);
-    }
+    release_all_of(session, resource);
 }
 
 static void do_remove(struct host *host, struct session *session, const struct call *call,
