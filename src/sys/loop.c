@@ -123,7 +123,9 @@ void loop_free(struct loop *loop)
     if (!loop)
         return;
     uv_walk(&loop->uv, close_leftover, loop);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) !=
+           0)  // a loop that was told to stop returns once more
+        continue;
     ASSERT(uv_loop_close(&loop->uv) == 0);
     buf_fini(&loop->plain);
     free(loop);
