@@ -26,6 +26,14 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__committed__descriptor;
     case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
         return &weft__worker_failed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_HOST_HELLO:
+        return &weft__host_hello__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE:
+        return &weft__host_challenge__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_HOST_WELCOME:
+        return &weft__host_welcome__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_HOST_REFUSED:
+        return &weft__host_refused__descriptor;
     default:
         return &weft__seal__descriptor;
     }
