@@ -24,6 +24,11 @@
 static const struct secret token = {.bytes = "0123456789abcdef", .size = 16};
 static const struct secret other_token = {.bytes = "0123456789abcdeg", .size = 16};
 
+struct guest {
+    struct echo *echo;
+    struct loop_stream *stream;
+};
+
 // A host that sends back what it gets, all connections on one loop.
 struct echo {
     struct loop *loop;
@@ -31,13 +36,9 @@ struct echo {
     struct loop_listener *listeners[NET_LISTENERS_MAX];
     pthread_t thread;
     const struct secret *token;
-    bool is_secure;  // TLS for all that comes by TCP
-    bool is_closing;
-};
-
-struct guest {
-    struct echo *echo;
-    struct loop_stream *stream;
+    bool is_secure;          // TLS for all that comes by TCP
+    struct guest guests[8];  // they go with the loop
+    size_t guest_count;
 };
 
 static void echo_data(void *owner, weft_bytes bytes)
@@ -45,7 +46,6 @@ static void echo_data(void *owner, weft_bytes bytes)
     struct guest *guest = owner;
     if (bytes.data[0] == '!') {
         loop_stream_free(guest->stream);
-        free(guest);
         return;
     }
     buf_append(loop_stream_out(guest->stream), bytes.data, bytes.size);
@@ -57,14 +57,15 @@ static void echo_ended(void *owner, weft_err code)
     struct guest *guest = owner;
     (void)code;
     loop_stream_free(guest->stream);
-    free(guest);
 }
 
 static void echo_accepted(void *owner, int fd)
 {
     static const struct loop_stream_calls calls = {.data = echo_data, .ended = echo_ended};
-    struct guest *guest = calloc(1, sizeof *guest);
-    guest->echo = owner;
+    struct echo *echo = owner;
+    assert_true(echo->guest_count < 8);
+    struct guest *guest = &echo->guests[echo->guest_count++];
+    guest->echo = echo;
     const bool is_local = net_is_local_stream(fd), is_near = net_is_loopback_stream(fd);
     guest->stream = loop_stream_new(guest->echo->loop, fd, &calls, guest);
     if (!is_local && guest->echo->is_secure) {

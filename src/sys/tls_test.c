@@ -84,6 +84,7 @@ static void what_is_sealed_too_early_waits_for_the_handshake(void **state)
     }
     assert_true(there.size == 5 && back.size == 0);
     buf_fini(&there);
+    buf_fini(&back);
     tls_free(client);
     tls_free(server);
 }
