@@ -50,6 +50,7 @@ struct attempt {
     weft_bytes payload;              // QUEUE_PUSH*: what is left to put in; inside memory
     uint32_t left;                   // QUEUE_PUSH_MANY: elements of it
     VEC(struct element *) gathered;  // QUEUE_POP_MANY
+    size_t gathered_bytes;           // in an answer
     char memory[];
 };
 
@@ -66,6 +67,9 @@ void queue_settle(struct queue *queue);
 // A call that waits in its line; NULL: it was answered with a failure.
 struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
                                   const struct call *call, weft_bytes payload);
+
+// Adds to what a QUEUE_POP_MANY has gathered; room is there.
+void queue_gather(struct attempt *attempt, struct element *element);
 
 bool queue_has_seen(const struct queue *queue, weft_bytes key);
 MUST_CHECK bool queue_remember(struct queue *queue, weft_bytes key);  // false: no memory

@@ -186,13 +186,18 @@ static void put_back(struct queue *queue, struct attempt *attempt)
     for (size_t i = 0; i < attempt->gathered.count; i++)
         elements_return(&queue->elements, attempt->gathered.items[i]);
     VEC_FINI(&attempt->gathered);
+    attempt->gathered_bytes = 0;
+}
+
+void queue_gather(struct attempt *attempt, struct element *element)
+{
+    attempt->gathered.items[attempt->gathered.count++] = element;
+    attempt->gathered_bytes += LIST_ENTRY_BYTES + element->size;
 }
 
 static void answer_gathered(struct queue *queue, struct attempt *attempt)
 {
-    size_t size = sizeof(uint32_t);
-    for (size_t i = 0; i < attempt->gathered.count; i++)
-        size += LIST_ENTRY_BYTES + attempt->gathered.items[i]->size;
+    const size_t size = sizeof(uint32_t) + attempt->gathered_bytes;
     struct session *session = attempt->wait.session;
     char *to = NULL;
     if (size > CALL_BYTES_MAX)
@@ -219,18 +224,25 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
     VEC_FINI(&attempt->gathered);
 }
 
+// More than an answer may hold: it need not wait for the rest to be refused.
+static bool has_too_much(const struct attempt *attempt)
+{
+    return sizeof(uint32_t) + attempt->gathered_bytes > CALL_BYTES_MAX;
+}
+
 static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
 {
-    while (attempt->gathered.count < attempt->wanted && VEC_NEXT(&attempt->gathered)) {
+    while (attempt->gathered.count < attempt->wanted && !has_too_much(attempt) &&
+           VEC_NEXT(&attempt->gathered)) {
         struct element *element = elements_take(&queue->elements);
         if (!element)
             break;
-        attempt->gathered.items[attempt->gathered.count++] = element;
+        queue_gather(attempt, element);
     }
     // Pushes that still wait behind the close bring nothing more.
     const bool will_do =
         attempt->flags & CALL_FLAG_UP_TO && queue->is_closed && attempt->gathered.count > 0;
-    if (attempt->gathered.count == attempt->wanted || will_do) {
+    if (attempt->gathered.count == attempt->wanted || will_do || has_too_much(attempt)) {
         answer_gathered(queue, attempt);
         return true;
     }
@@ -333,6 +345,7 @@ static void try_or_wait(struct queue *queue, struct attempt *now, const struct c
         attempt->gathered.items = now->gathered.items;
         attempt->gathered.count = now->gathered.count;
         attempt->gathered.capacity = now->gathered.capacity;
+        attempt->gathered_bytes = now->gathered_bytes;
     }
     if (gives ? queue->taker_count : queue->giver_count)
         queue_settle(queue);

@@ -199,7 +199,7 @@ static weft_err load_gathered(struct queue *queue, struct call_reader *part,
         struct element *element = NULL;
         err = load_element(queue, part, elements_restore_taken, &element);
         if (!err)
-            attempt->gathered.items[attempt->gathered.count++] = element;
+            queue_gather(attempt, element);
     }
     return err;
 }
