@@ -166,8 +166,9 @@ static void answer_peek(const struct queue *queue, struct session *session, cons
     struct buf answer = {0};
     struct elements_walk walk = {0};
     const struct element *element;
-    while (left-- > 0 && answer.size < PEEK_BYTES_MAX &&
-           (element = elements_next(&queue->elements, &walk)) != NULL) {
+    while (left-- > 0 && (element = elements_next(&queue->elements, &walk)) != NULL) {
+        if (answer.size > 0 && answer.size + element->size > PEEK_BYTES_MAX)
+            break;
         call_write_u64(&answer, element->id);
         call_write_u32(&answer, element->deliveries);
         call_write_u8(&answer, element->is_tuple);

@@ -316,6 +316,25 @@ static void a_big_pop_is_refused_as_soon_as_it_has_too_much(void **state)
     let_go(a, q);
 }
 
+static void looking_at_elements_gives_what_fits_into_an_answer(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    push_large(a, q, 50 << 20);
+    push_large(a, q, 15 << 20);
+    push_large(a, q, 50 << 20);
+    const weft_bytes many = PAYLOAD(U32(10));
+    struct answer all = testing_answer(a, testing_call(a, CALL_QUEUE_PEEK, 0, q, many));
+    assert_int_equal(all.payload.size, 17 + (50 << 20));
+    testing_answer(a, pop(a, q));
+    all = testing_answer(a, testing_call(a, CALL_QUEUE_PEEK, 0, q, many));
+    assert_int_equal(all.payload.size, 17 + (15 << 20));
+    testing_answer(a, pop(a, q));
+    testing_answer(a, pop(a, q));
+    let_go(a, q);
+}
+
 static void looking_shows_ids_deliveries_and_no_more_than_asked(void **state)
 {
     (void)state;
@@ -349,6 +368,7 @@ int main(void)
         TEST(keys_of_two_queues_are_different_keys),
         TEST(more_than_an_answer_can_hold_is_refused_and_put_back),
         TEST(a_big_pop_is_refused_as_soon_as_it_has_too_much),
+        TEST(looking_at_elements_gives_what_fits_into_an_answer),
         TEST(looking_shows_ids_deliveries_and_no_more_than_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
