@@ -132,7 +132,7 @@ static struct lease *find_lease(struct queue *queue, struct session *session,
                                 const struct call *call, const struct call_item *item)
 {
     if (item->queue != queue->resource.uid) {
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+        session_fail(session, call->sequence, WEFT_ABORTED,
                      "element %" PRIu64 " is of another queue than '%.*s'", item->id,
                      (int)queue->resource.name.size, queue->resource.name.data);
         return NULL;
