@@ -43,6 +43,10 @@ static inline void list_take_out(struct link *link)
     link->next = link->previous = NULL;
 }
 
+// Sorts; those of which none is before the other keep their order.
+typedef bool list_before_fn(const struct link *a, const struct link *b);
+void list_sort(struct link *head, list_before_fn *is_before);
+
 // The struct of type `type` whose field `field` is the link.
 #define LIST_ITEM(link, type, field) ((type *)(void *)((char *)(link)-offsetof(type, field)))
 

@@ -60,11 +60,39 @@ static void taking_out_twice_is_harmless(void **state)
     assert_true(list_is_empty(&head));
 }
 
+static bool has_lower_tens(const struct link *a, const struct link *b)
+{
+    return LIST_ITEM(a, const struct item, link)->number / 10 <
+           LIST_ITEM(b, const struct item, link)->number / 10;
+}
+
+static void sorting_keeps_the_order_of_equals(void **state)
+{
+    (void)state;
+    static struct item items[1000];
+    for (int count = 0; count <= 1000; count += count < 20 ? 1 : 140) {
+        struct link head;
+        int wanted[1000], at = 0;
+        list_init(&head);
+        for (int i = 0; i < count; i++) {
+            items[i].number = i * 7919 % 97 * 10 + i % 10;
+            list_append(&head, &items[i].link);
+        }
+        for (int tens = 0; tens < 97; tens++)
+            for (int i = 0; i < count; i++)
+                if (items[i].number / 10 == tens)
+                    wanted[at++] = items[i].number;
+        list_sort(&head, has_lower_tens);
+        expect_numbers(&head, wanted, count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list_keeps_the_order_in_which_it_was_filled),
         cmocka_unit_test(taking_out_twice_is_harmless),
+        cmocka_unit_test(sorting_keeps_the_order_of_equals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

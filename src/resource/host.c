@@ -212,37 +212,28 @@ weft_err host_open_session(struct host *host, const struct session_name *name,
     return err ? err : host_add_session(host, number, name, session);
 }
 
-static void release_all_of(struct session *session, struct resource *resource)
+// By resource, then in the kind's order. Not as they stand in the list: a snapshot lists them anew, and
+// who gets what was held depends on the order in which it comes back.
+static bool is_released_before(const struct link *a, const struct link *b)
 {
-    for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
-        next = at->next;
-        struct holding *holding = LIST_ITEM(at, struct holding, in_session);
-        if (holding->resource == resource)
-            resource->kind->release(holding);
-    }
+    const struct holding *x = LIST_ITEM(a, const struct holding, in_session);
+    const struct holding *y = LIST_ITEM(b, const struct holding, in_session);
+    return x->resource->uid != y->resource->uid ? x->resource->uid < y->resource->uid
+                                                : x->order < y->order;
 }
 
-static struct resource *first_held(struct session *session)
-{
-    struct resource *first = NULL;
-    for (struct link *at = session->holdings.next; at != &session->holdings; at = at->next) {
-        struct resource *resource = LIST_ITEM(at, struct holding, in_session)->resource;
-        if (!first || resource->uid < first->uid)
-            first = resource;
-    }
-    return first;
-}
-
-// Nobody is told anything any more, but what the session had goes back: resource by resource, as a
-// snapshot has it, because others who wait are answered in that order.
+// Nobody is told anything any more, but what the session had goes back.
 static void give_up_all(struct session *session, weft_err code, const char *why)
 {
     while (!list_is_empty(&session->waits)) {
         struct wait *wait = LIST_ITEM(session->waits.next, struct wait, in_session);
         wait->resource->kind->cancel(wait, code, why);
     }
-    while (!list_is_empty(&session->holdings))
-        release_all_of(session, first_held(session));
+    list_sort(&session->holdings, is_released_before);
+    while (!list_is_empty(&session->holdings)) {
+        struct holding *holding = LIST_ITEM(session->holdings.next, struct holding, in_session);
+        holding->resource->kind->release(holding);
+    }
 }
 
 static void end_watches_if_alone(struct host *host);

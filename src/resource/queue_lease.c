@@ -22,6 +22,7 @@ bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence
         return false;
     }
     element->deliveries++;
+    lease->holding.order = element->id;
     session_add_holding(session, &queue->resource, &lease->holding);
     memcpy(to, &queue->resource.uid, 8);
     memcpy(to + 8, &element->id, 8);

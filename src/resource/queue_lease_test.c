@@ -307,6 +307,21 @@ static void what_cannot_be_buried_comes_back(void **state)
     expect_stored(a, q, "a");
 }
 
+static void dead_letters_are_in_the_order_in_which_the_elements_were(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
+    open_queue(b, "q", (struct queue_limits){.deliveries = 1});
+    expect_ok(a, push_many(a, q, "abc"));
+    const struct call_item first = take_now(b, q, "a", 1);
+    take_now(b, q, "b", 1);
+    expect_ok(b, done(b, q, first));
+    take_now(b, q, "c", 1);  // in the slot before that of b
+    testing_end(b);
+    expect_stored(a, testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none()), "bc");
+}
+
 // ---- The end of a queue --------------------------------------------------------------------------------------
 
 static void a_closed_queue_is_not_at_its_end_while_leases_are_out(void **state)
@@ -417,6 +432,7 @@ int main(void)
         TEST(the_clock_and_the_end_of_a_session_count_as_deliveries),
         TEST(what_is_buried_goes_to_the_dead_letters_at_once),
         TEST(what_cannot_be_buried_comes_back),
+        TEST(dead_letters_are_in_the_order_in_which_the_elements_were),
         TEST(a_closed_queue_is_not_at_its_end_while_leases_are_out),
         TEST(a_delayed_element_keeps_a_closed_queue_from_its_end),
         TEST(burying_the_last_element_is_the_end_too),

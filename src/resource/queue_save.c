@@ -184,6 +184,7 @@ static weft_err load_lease(struct queue *queue, struct call_reader *part)
     struct lease *lease = leases_add_at(&queue->leases, element, slot);
     if (!lease || !leases_set_end(&queue->leases, lease, duration_ms, host_time(host)))
         return no_memory();
+    lease->holding.order = element->id;
     if (holder)
         session_add_holding(holder, &queue->resource, &lease->holding);
     return WEFT_OK;

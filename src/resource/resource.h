@@ -38,6 +38,9 @@ struct wait {
 struct holding {
     struct session *session;
     struct resource *resource;
+    uint64_t
+        order;  // in which a session that ends loses those of one resource: the kind's, and the
+                // same after a snapshot
     struct link in_session;
 };
 
