@@ -222,11 +222,12 @@ static bool is_released_before(const struct link *a, const struct link *b)
                                                 : x->order < y->order;
 }
 
-// Nobody is told anything any more, but what the session had goes back.
+// Nobody is told anything any more, but what the session had goes back. The last call first: what the
+// first one in a line gives up would otherwise serve the next, of the same session.
 static void give_up_all(struct session *session, weft_err code, const char *why)
 {
     while (!list_is_empty(&session->waits)) {
-        struct wait *wait = LIST_ITEM(session->waits.next, struct wait, in_session);
+        struct wait *wait = LIST_ITEM(session->waits.previous, struct wait, in_session);
         wait->resource->kind->cancel(wait, code, why);
     }
     list_sort(&session->holdings, is_released_before);
