@@ -142,6 +142,12 @@ static weft_err replay_handles(struct host *host, struct session *session,
     return reader->has_failed ? refuse("handles") : WEFT_OK;
 }
 
+static bool has_come_before(const struct link *a, const struct link *b)
+{
+    return LIST_ITEM(a, const struct wait, in_session)->sequence <
+           LIST_ITEM(b, const struct wait, in_session)->sequence;
+}
+
 static weft_err replay_state(struct host *host, struct call_reader *reader)
 {
     struct session *session = host_session_by_number(host, call_read_u32(reader));
@@ -150,6 +156,7 @@ static weft_err replay_state(struct host *host, struct call_reader *reader)
     session->applied = call_read_u64(reader);
     session->acknowledged = call_read_u64(reader);
     session->has_left = call_read_u8(reader);
+    list_sort(&session->waits, has_come_before);  // resources brought them, one by one
     const weft_err err = replay_handles(host, session, reader);
     if (err)
         return err;

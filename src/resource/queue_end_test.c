@@ -99,6 +99,23 @@ static void a_member_that_leaves_gives_back_what_it_had(void **state)
     expect_stored(a, q, "abc");
 }
 
+// Calls of one member in two lines: a snapshot has them by resource, and yet they are answered alike.
+static void calls_that_wait_are_cancelled_in_an_order_that_a_snapshot_keeps(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t r = open_queue(a, "r", (struct queue_limits){0});
+    const uint64_t one = pop(a, r), two = pop(a, q), three = pop(a, r);
+    testing_restart_from_snapshot();
+    expect_ok(a, testing_call(a, CALL_LEAVE, 0, 0, weft_none()));
+    assert_true(testing_first_answered(a) == three);
+    testing_expect_failure(a, three, WEFT_CANCELLED, "on 'r'");
+    assert_true(testing_first_answered(a) == two);
+    testing_expect_failure(a, two, WEFT_CANCELLED, "on 'q'");
+    testing_expect_failure(a, one, WEFT_CANCELLED, "on 'r'");
+}
+
 // ---- A queue is removed --------------------------------------------------------------------------------------
 
 static void calls_on_a_queue_that_is_removed_are_aborted(void **state)
@@ -160,6 +177,7 @@ int main(void)
         TEST(calls_of_a_session_that_ends_no_longer_wait),
         TEST(a_session_that_ends_gets_nothing_on_its_way_out),
         TEST(a_member_that_leaves_gives_back_what_it_had),
+        TEST(calls_that_wait_are_cancelled_in_an_order_that_a_snapshot_keeps),
         TEST(calls_on_a_queue_that_is_removed_are_aborted),
         TEST(a_delayed_element_of_a_removed_queue_is_gone),
         TEST(a_queue_can_be_made_again_under_the_name_of_a_removed_one),
