@@ -392,9 +392,10 @@ static void cancel_all_of(struct session *session, struct resource *resource)
 static void do_remove(struct host *host, struct session *session, const struct call *call,
                       struct resource *resource)
 {
+    // First, so that what one call gives up does not serve the next. The caller's handle keeps it.
+    registry_remove(&host->registry, resource);
     for (size_t i = 0; i < host->sessions.count; i++)
         cancel_all_of(host->sessions.items[i], resource);
-    registry_remove(&host->registry, resource);
     session_answer(session, call->sequence, 0, weft_none());
 }
 

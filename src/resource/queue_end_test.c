@@ -135,6 +135,41 @@ static void calls_on_a_queue_that_is_removed_are_aborted(void **state)
     testing_expect_failure(a, remove_queue(a, q), WEFT_NOT_FOUND, "the queue 'q' was removed");
 }
 
+// What the first had gathered is not for those behind it: it goes with the queue.
+static void pops_on_a_queue_that_is_removed_are_all_aborted(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){0});
+    const uint64_t calls[] = {pop_many(a, q, 3), pop(a, q), take(a, q)};
+    const uint64_t others[] = {pop(b, q), take(b, q)};
+    expect_ok(b, push_many(b, q, "ab"));
+    expect_ok(b, remove_queue(b, q));
+    for (int i = 0; i < 3; i++)
+        testing_expect_failure(a, calls[i], WEFT_ABORTED, "it was removed");
+    for (int i = 0; i < 2; i++)
+        testing_expect_failure(b, others[i], WEFT_ABORTED, "it was removed");
+}
+
+static void leases_on_a_queue_that_is_removed_are_gone(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
+    open_queue(b, "q", (struct queue_limits){.deliveries = 1});
+    expect_ok(a, push_many(a, q, "abc"));
+    const struct call_item item = take_now(a, q, "a", 1);
+    expect_item(b, take_for(b, q, 10), "b", 1);
+    expect_ok(b, remove_queue(b, q));
+    testing_expect_failure(a, done(a, q, item), WEFT_NOT_FOUND, "removed");
+    host_set_time(testing.host, 1000);
+    host_expire(testing.host);
+    testing_end(b);
+    // Nothing of it is among the dead letters: it was not wanted any more.
+    testing_expect(a, testing_call(a, CALL_LIST, 0, 0, weft_none()), 0, weft_none());
+}
+
 static void a_delayed_element_of_a_removed_queue_is_gone(void **state)
 {
     (void)state;
@@ -179,6 +214,8 @@ int main(void)
         TEST(a_member_that_leaves_gives_back_what_it_had),
         TEST(calls_that_wait_are_cancelled_in_an_order_that_a_snapshot_keeps),
         TEST(calls_on_a_queue_that_is_removed_are_aborted),
+        TEST(pops_on_a_queue_that_is_removed_are_all_aborted),
+        TEST(leases_on_a_queue_that_is_removed_are_gone),
         TEST(a_delayed_element_of_a_removed_queue_is_gone),
         TEST(a_queue_can_be_made_again_under_the_name_of_a_removed_one),
     };

@@ -296,11 +296,11 @@ static bool move_line(struct queue *queue, const struct link *line,
 
 void queue_settle(struct queue *queue)
 {
-    bool has_moved;
-    do {
+    bool has_moved = !queue->resource.is_removed;
+    while (has_moved) {
         has_moved = move_line(queue, &queue->givers, serve_giver);
         has_moved |= move_line(queue, &queue->takers, serve_taker);
-    } while (has_moved);
+    }
 }
 
 struct attempt *queue_add_attempt(struct queue *queue, struct session *session,

@@ -76,7 +76,8 @@ static bool has_had_its_chances(const struct queue *queue, const struct element 
 // The element of a lease that ended without being done: back to the front, or to the dead letters.
 static void return_element(struct queue *queue, struct element *element, bool is_unwanted)
 {
-    if ((is_unwanted || has_had_its_chances(queue, element)) && bury(queue, element))
+    const bool is_dead = is_unwanted || has_had_its_chances(queue, element);
+    if (is_dead && !queue->resource.is_removed && bury(queue, element))
         return;
     elements_return(&queue->elements, element);
 }
