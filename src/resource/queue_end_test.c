@@ -204,6 +204,38 @@ static void a_queue_can_be_made_again_under_the_name_of_a_removed_one(void **sta
     expect_element(c, pop(c, open_queue(c, "q", (struct queue_limits){.capacity = 2})), "b");
 }
 
+// ---- Too many ------------------------------------------------------------------------------------------------
+
+// So many calls wait in the queue q.
+static void fill_with_waits(struct testing_member *member, uint16_t queue)
+{
+    for (uint32_t i = 0; i < SESSION_WAITS_MAX; i++)
+        pop(member, queue);
+}
+
+static void no_more_than_so_many_calls_of_a_session_wait(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t r = open_queue(a, "r", (struct queue_limits){.capacity = 2});
+    open_queue(b, "r", (struct queue_limits){.capacity = 2});
+    fill_with_waits(a, q);
+    testing_expect_failure(a, pop(a, q), WEFT_RESOURCE_EXHAUSTED, "wait already");
+    // What it had gathered goes back, what it had put in stays, and others are served.
+    expect_ok(b, push_many(b, 0, "ab"));
+    testing_expect_failure(a, pop_many(a, r, 3), WEFT_RESOURCE_EXHAUSTED, "wait already");
+    expect_stored(b, 0, "ab");
+    expect_elements(b, pop_many(b, 0, 2), "ab");
+    const uint64_t waits = pop(b, 0);
+    testing_expect_failure(a, push_many(a, r, "cdef"), WEFT_RESOURCE_EXHAUSTED, "wait already");
+    expect_element(b, waits, "c");
+    expect_stored(b, 0, "d");
+    expect_ok(b, push(b, 0, "x"));
+    testing_end(a);
+    testing_restart_from_snapshot();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +250,7 @@ int main(void)
         TEST(leases_on_a_queue_that_is_removed_are_gone),
         TEST(a_delayed_element_of_a_removed_queue_is_gone),
         TEST(a_queue_can_be_made_again_under_the_name_of_a_removed_one),
+        TEST(no_more_than_so_many_calls_of_a_session_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

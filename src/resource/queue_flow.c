@@ -333,12 +333,9 @@ static void try_or_wait(struct queue *queue, struct attempt *now, const struct c
     const bool gives = is_giver(call->op);
     const bool is_first = (gives ? queue->giver_count : queue->taker_count) == 0;
     const bool is_served = is_first && (gives ? serve_giver(queue, now) : serve_taker(queue, now));
-    if (!is_served) {
-        struct attempt *attempt = queue_add_attempt(queue, now->wait.session, call, now->payload);
-        if (!attempt) {
-            put_back(queue, now);
-            return;
-        }
+    struct attempt *attempt =
+        is_served ? NULL : queue_add_attempt(queue, now->wait.session, call, now->payload);
+    if (attempt) {
         attempt->wanted = now->wanted;
         attempt->lease_ms = now->lease_ms;
         attempt->left = now->left;
@@ -346,6 +343,8 @@ static void try_or_wait(struct queue *queue, struct attempt *now, const struct c
         attempt->gathered.count = now->gathered.count;
         attempt->gathered.capacity = now->gathered.capacity;
         attempt->gathered_bytes = now->gathered_bytes;
+    } else {
+        put_back(queue, now);  // it may not wait: what it put in stays
     }
     if (gives ? queue->taker_count : queue->giver_count)
         queue_settle(queue);
