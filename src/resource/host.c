@@ -351,6 +351,11 @@ weft_err host_set_handle(struct session *session, uint16_t handle, struct resour
     return WEFT_OK;
 }
 
+static bool is_in_use(const struct session *session, uint16_t handle)
+{
+    return handle < session->handles.count && session->handles.items[handle];
+}
+
 static void do_open(struct host *host, struct session *session, const struct call *call)
 {
     struct call_reader reader = {call->payload, false};
@@ -361,9 +366,13 @@ static void do_open(struct host *host, struct session *session, const struct cal
     if (wish.container.size == 0)
         wish.container = host->container;
     struct resource *resource;
-    weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the call to open is cut")
-                                     : registry_open(&host->registry, host, host->options.epoch,
-                                                     &wish, &resource);
+    weft_err err;
+    if (reader.has_failed)
+        err = err_set(WEFT_INVALID_ARGUMENT, "the call to open is cut");
+    else if (is_in_use(session, call->handle))
+        err = err_set(WEFT_INVALID_ARGUMENT, "handle %u is in use", call->handle);
+    else
+        err = registry_open(&host->registry, host, host->options.epoch, &wish, &resource);
     if (!err)
         err = host_set_handle(session, call->handle, resource);
     if (err) {
@@ -441,7 +450,7 @@ static void do_list(struct host *host, struct session *session, const struct cal
 
 static struct resource *find_handle(struct session *session, const struct call *call)
 {
-    if (call->handle >= session->handles.count || !session->handles.items[call->handle]) {
+    if (!is_in_use(session, call->handle)) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "handle %u was never opened",
                      call->handle);
         return NULL;

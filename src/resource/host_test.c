@@ -1,0 +1,300 @@
+// Tests of the host: sequences, handles, sessions, time, and a journal that refuses.
+
+#include "resource/host_state.h"
+#include "resource/queue_testing.h"
+
+// Sends a call under a number of one's own.
+static weft_err call_as(struct testing_member *member, uint8_t op, uint64_t sequence,
+                        uint16_t handle, weft_bytes payload)
+{
+    struct buf bytes = {0};
+    call_append_head(&bytes, op, 0, handle, sequence, payload.size);
+    buf_append(&bytes, payload.data, payload.size);
+    weft_bytes rest = buf_bytes(&bytes);
+    struct call call;
+    testing_must(call_next(&rest, &call));
+    const weft_err err = host_call(testing.host, member->session, &call, member->answered);
+    buf_fini(&bytes);
+    return err;
+}
+
+// ---- Sequences ---------------------------------------------------------------------------------------------
+
+static void a_call_that_comes_again_is_not_done_again(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint64_t first = push(a, q, "a");
+    expect_ok(a, first);
+    testing_must(call_as(a, CALL_QUEUE_PUSH, first, q, weft_text("a")));
+    testing_must(call_as(a, CALL_OPEN, 1, q, weft_text("whatever")));
+    struct answer answer;
+    assert_false(testing_take(a, first, &answer));
+    expect_stored(a, q, "a");
+    const uint64_t waits = pop_many(a, q, 2);
+    testing_must(call_as(a, CALL_QUEUE_POP_MANY, waits, q, PAYLOAD(U32(2))));
+    assert_int_equal(state_of(a, q).takers, 1);
+}
+
+// A call that the journal refused leaves one: those behind it are done.
+static void numbers_may_be_left_out(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    a->sequence += 5;
+    expect_ok(a, push(a, q, "a"));
+    testing_must(call_as(a, CALL_QUEUE_PUSH, a->sequence - 3, q, weft_text("late")));
+    expect_stored(a, q, "a");
+    assert_true(a->session->applied == a->sequence);
+}
+
+static void questions_are_answered_as_often_as_they_come(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint64_t ping = testing_call(a, CALL_PING, 0, 0, weft_none());
+    expect_ok(a, ping);
+    testing_must(call_as(a, CALL_PING, ping, 0, weft_none()));
+    expect_ok(a, ping);
+    assert_int_equal(a->session->applied, 0);
+    assert_int_equal(testing_record_count(buf_bytes(&testing.journal)), 2);  // epoch and session
+}
+
+static void two_sessions_have_numbers_and_handles_of_their_own(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t r = open_queue(b, "r", (struct queue_limits){0});
+    assert_int_equal(q, r);
+    expect_ok(a, push(a, q, "a"));
+    expect_ok(b, push(b, r, "b"));
+    expect_stored(a, q, "a");
+    expect_stored(b, r, "b");
+    assert_int_equal(a->sequence, b->sequence);
+    assert_ptr_equal(host_find_session(testing.host, a->session->id), a->session);
+    assert_ptr_equal(host_next_session(testing.host, NULL), a->session);
+    assert_ptr_equal(host_next_session(testing.host, a->session), b->session);
+    assert_null(host_next_session(testing.host, b->session));
+}
+
+static void acknowledged_answers_are_gone_from_a_replay_too(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    for (int i = 0; i < 5; i++)
+        expect_ok(a, push(a, q, "a"));
+    a->answered = 4;
+    expect_element(a, pop(a, q), "a");
+    assert_int_equal(a->session->acknowledged, 4);
+    testing_restart();
+    assert_int_equal(a->session->acknowledged, 4);
+    session_rewind(a->session);
+    assert_true(testing_first_answered(a) == 5);
+}
+
+// ---- Handles -----------------------------------------------------------------------------------------------
+
+static void a_handle_that_was_never_opened_is_an_invalid_argument(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    testing_expect_failure(a, push(a, 0, "a"), WEFT_INVALID_ARGUMENT, "handle 0 was never opened");
+    testing_expect_failure(a, push(a, 65535, "a"), WEFT_INVALID_ARGUMENT, "handle 65535");
+    testing_expect_failure(a, testing_call(a, CALL_QUEUE_STATE, 0, 3, weft_none()),
+                           WEFT_INVALID_ARGUMENT, "handle 3");
+    testing_expect_failure(a, remove_queue(a, 9), WEFT_INVALID_ARGUMENT, "handle 9");
+}
+
+static void the_highest_handle_can_be_used(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    a->handle_count = 65535;
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    assert_int_equal(q, 65535);
+    expect_ok(a, push(a, q, "a"));
+}
+
+static void a_handle_is_opened_once(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    a->handle_count = q;
+    testing_expect_failure(a, testing_try_open(a, CALL_KIND_QUEUE, "r", weft_none()),
+                           WEFT_INVALID_ARGUMENT, "handle 0 is in use");
+    expect_ok(a, push(a, q, "a"));
+    // What was refused has made nothing.
+    testing_expect(a, testing_call(a, CALL_LIST, 0, 0, weft_none()), 0,
+                   PAYLOAD(U8(CALL_KIND_QUEUE), TEXT("files"), TEXT("q")));
+}
+
+static void a_resource_stays_when_its_last_handle_goes(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    expect_ok(a, push(a, open_queue(a, "q", (struct queue_limits){0}), "a"));
+    testing_end(a);
+    expect_element(b, pop(b, open_queue(b, "q", (struct queue_limits){0})), "a");
+}
+
+static void what_makes_no_sense_to_open_is_refused(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    testing_expect_failure(a, testing_call(a, CALL_OPEN, 0, 0, weft_none()), WEFT_INVALID_ARGUMENT,
+                           "cut");
+    testing_expect_failure(a, testing_call(a, CALL_OPEN, 0, 0, PAYLOAD(U8(1), TEXT(""), U16(9))),
+                           WEFT_INVALID_ARGUMENT, "cut");
+    testing_expect_failure(a, testing_try_open(a, (enum call_kind)99, "q", weft_none()),
+                           WEFT_UNIMPLEMENTED, "kind 99");
+}
+
+// ---- Sessions ------------------------------------------------------------------------------------------------
+
+static void a_broker_is_nobodys_member(void **state)
+{
+    (void)state;
+    struct host *host = host_new(&(struct host_options){.member = "", .epoch = 5});
+    struct session *session;
+    const struct session_name name = {.id = {1}, .member = ""};
+    testing_must(host_open_session(host, &name, &session));
+    assert_string_equal(host_member(host), "");
+    assert_false(host_has_users(host, NULL));  // a tool is none
+    host_expect(host, true);
+    assert_true(host_has_users(host, NULL));
+    struct buf bytes = {0};
+    const weft_bytes payload = PAYLOAD(U8(CALL_KIND_QUEUE), TEXT(""), TEXT("q"));
+    call_append_head(&bytes, CALL_OPEN, 0, 0, 1, payload.size);
+    buf_append(&bytes, payload.data, payload.size);
+    call_append_head(&bytes, CALL_LIST, 0, 0, 1 | CALL_ASKS_BIT, 0);
+    weft_bytes rest = buf_bytes(&bytes);
+    struct call call;
+    while (rest.size) {
+        testing_must(call_next(&rest, &call));
+        testing_must(host_call(host, session, &call, 0));
+    }
+    weft_bytes answers = session_unsent(session);
+    struct answer answer;
+    testing_must(answer_next(&answers, &answer));
+    testing_must(answer_next(&answers, &answer));
+    const weft_bytes wanted = PAYLOAD(U8(CALL_KIND_QUEUE), TEXT("localhost"), TEXT("q"));
+    assert_true(bytes_equal(answer.payload, wanted));
+    buf_fini(&bytes);
+    host_free(host);
+}
+
+// ---- Time ----------------------------------------------------------------------------------------------------
+
+static void the_next_deadline_is_that_of_all_resources(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t r = open_queue(a, "r", (struct queue_limits){0});
+    assert_true(host_next_deadline(testing.host) == UINT64_MAX);
+    expect_ok(a, push(a, q, "a"));
+    expect_ok(a, push(a, r, "b"));
+    host_set_time(testing.host, 1000);
+    expect_item(a, take_for(a, q, 20), "a", 1);
+    expect_item(a, take_for(a, r, 10), "b", 1);
+    assert_true(host_next_deadline(testing.host) == 1010);
+    host_set_time(testing.host, 1010);
+    host_expire(testing.host);
+    assert_true(host_next_deadline(testing.host) == 1020);
+    expect_stored(a, r, "b");
+    assert_int_equal(state_of(a, q).leases, 1);
+    host_set_time(testing.host, 5000);
+    host_expire(testing.host);
+    assert_true(host_next_deadline(testing.host) == UINT64_MAX);
+}
+
+// ---- A journal that refuses ------------------------------------------------------------------------------------
+
+static void a_session_that_the_journal_refuses_does_not_begin(void **state)
+{
+    (void)state;
+    testing.refuses_with = WEFT_UNAVAILABLE;
+    const struct session_name name = {.id = {9}, .member = "/work/0"};
+    struct session *session;
+    assert_int_equal(host_open_session(testing.host, &name, &session), WEFT_UNAVAILABLE);
+    err_clear();
+    assert_null(host_find_session(testing.host, name.id));
+    testing.refuses_with = WEFT_OK;
+    testing_join("/work/0");
+}
+
+static void a_lease_whose_end_the_journal_refuses_goes_on(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    expect_ok(a, push(a, q, "a"));
+    expect_item(a, take_for(a, q, 10), "a", 1);
+    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
+    host_set_time(testing.host, 100);
+    host_expire(testing.host);
+    assert_string_equal(err_text(), "");
+    assert_int_equal(state_of(a, q).leases, 1);
+    testing.refuses_with = WEFT_OK;
+    host_expire(testing.host);
+    expect_stored(a, q, "a");
+}
+
+// ---- All at once -----------------------------------------------------------------------------------------------
+
+static void a_snapshot_holds_everything_that_is_in_flight(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){.capacity = 2, .deliveries = 3});
+    const uint16_t r = open_queue(a, "r", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){.capacity = 2, .deliveries = 3});
+    open_queue(b, "r", (struct queue_limits){0});
+    expect_ok(a, push_keyed(a, q, "key", "a"));
+    expect_ok(a, push(a, q, "b"));
+    const struct call_item item = take_now(b, q, "a", 1);
+    expect_ok(b, give_back(b, q, expect_item(b, take_for(b, q, 50), "b", 1), 0));
+    const uint64_t many = push_many(a, q, "cdef"), keyed = push_keyed(b, q, "new", "g");
+    const uint64_t closing = close_queue(a, q);
+    const uint64_t big = pop_many(a, r, 3), single = take_for(b, r, 30);
+    expect_ok(b, push_many(b, r, "xy"));
+    testing_restart_from_snapshot();
+    expect_seen(a, push_keyed(a, q, "key", "a"));
+    expect_ok(b, push_many(b, r, "zw"));
+    expect_elements(a, big, "xyz");
+    expect_item(b, single, "w", 1);
+    expect_stored(a, q, "bc");
+    expect_ok(b, give_back(b, q, item, 0));
+    expect_elements(b, pop_many(b, q, 7), "abcdefg");
+    expect_ok(a, many);
+    expect_ok(b, keyed);
+    expect_ok(a, closing);
+    expect_end(a, pop(a, q));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_call_that_comes_again_is_not_done_again),
+        TEST(numbers_may_be_left_out),
+        TEST(questions_are_answered_as_often_as_they_come),
+        TEST(two_sessions_have_numbers_and_handles_of_their_own),
+        TEST(acknowledged_answers_are_gone_from_a_replay_too),
+        TEST(a_handle_that_was_never_opened_is_an_invalid_argument),
+        TEST(the_highest_handle_can_be_used),
+        TEST(a_handle_is_opened_once),
+        TEST(a_resource_stays_when_its_last_handle_goes),
+        TEST(what_makes_no_sense_to_open_is_refused),
+        TEST(a_broker_is_nobodys_member),
+        TEST(the_next_deadline_is_that_of_all_resources),
+        TEST(a_session_that_the_journal_refuses_does_not_begin),
+        TEST(a_lease_whose_end_the_journal_refuses_goes_on),
+        TEST(a_snapshot_holds_everything_that_is_in_flight),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
