@@ -201,6 +201,9 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
 weft_err host_open_session(struct host *host, const struct session_name *name,
                            struct session **session)
 {
+    if (strlen(name->member) >= SESSION_MEMBER_BYTES)
+        return err_set(WEFT_INVALID_ARGUMENT, "the name of a member has at most %u bytes",
+                       SESSION_MEMBER_BYTES - 1);
     const uint32_t number = host->session_count_ever + 1;
     struct buf *record = &host->scratch;
     record->size = 0;

@@ -47,6 +47,8 @@ struct session_name {
 };
 
 struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID_BYTES]);
+
+// Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long.
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,
                                       struct session **session);
 

@@ -156,6 +156,20 @@ static void what_makes_no_sense_to_open_is_refused(void **state)
 
 // ---- Sessions ------------------------------------------------------------------------------------------------
 
+static void a_session_with_a_name_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    char name[SESSION_MEMBER_BYTES + 1];
+    memset(name, 'n', sizeof name);
+    name[SESSION_MEMBER_BYTES] = 0;
+    struct session *session;
+    struct session_name wish = {.id = {9}, .member = name};
+    assert_int_equal(host_open_session(testing.host, &wish, &session), WEFT_INVALID_ARGUMENT);
+    err_clear();
+    wish.member = name + 1;  // as long as one may be
+    testing_must(host_open_session(testing.host, &wish, &session));
+}
+
 static void a_broker_is_nobodys_member(void **state)
 {
     (void)state;
@@ -290,6 +304,7 @@ int main(void)
         TEST(a_handle_is_opened_once),
         TEST(a_resource_stays_when_its_last_handle_goes),
         TEST(what_makes_no_sense_to_open_is_refused),
+        TEST(a_session_with_a_name_that_is_too_long_is_refused),
         TEST(a_broker_is_nobodys_member),
         TEST(the_next_deadline_is_that_of_all_resources),
         TEST(a_session_that_the_journal_refuses_does_not_begin),
