@@ -55,6 +55,7 @@ void host_connection_drop(struct host_connection *connection)
     if (session && session->connection == connection) {
         session->connection = NULL;
         session->lost_ms = host_server_now_ms();
+        session_drop_questions(session);
     }
     loop_stream_free(connection->stream);
     frame_parser_fini(&connection->parser);
@@ -100,10 +101,8 @@ static weft_err find_session(struct host_server *server, const struct hello *hel
     *is_new = !*session;
     if (*session) {
         struct host_connection *old = (*session)->connection;
-        if (old) {
-            old->session = NULL;
+        if (old)
             host_connection_drop(old);
-        }
         return WEFT_OK;
     }
     if (hello->resumes)

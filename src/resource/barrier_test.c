@@ -71,7 +71,7 @@ static void waits_survive_a_restart(void **state)
 }
 
 // A snapshot has waits resource by resource; answers are counted in their order, so it must not show.
-static void waits_end_in_the_order_of_their_calls(void **state)
+static void waits_end_from_the_last_call_to_the_first(void **state)
 {
     (void)state;
     struct testing_member *a = testing_join("/work/0");
@@ -79,7 +79,7 @@ static void waits_end_in_the_order_of_their_calls(void **state)
     const uint16_t y = testing_open(a, CALL_KIND_BARRIER, "y", PAYLOAD(U32(3)));
     const uint64_t first = wait_at(a, y), second = wait_at(a, x), third = wait_at(a, y);
     testing_call(a, CALL_LEAVE, 0, 0, weft_none());
-    const uint64_t waits[] = {first, second, third};
+    const uint64_t waits[] = {third, second, first};
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(testing_first_answered(a), waits[i]);
         testing_expect_failure(a, waits[i], WEFT_CANCELLED, "has left");
@@ -165,7 +165,7 @@ int main(void)
         TEST(barrier_for_one_never_holds_anyone),
         TEST(one_that_gives_up_is_missing),
         TEST(waits_survive_a_restart),
-        TEST(waits_end_in_the_order_of_their_calls),
+        TEST(waits_end_from_the_last_call_to_the_first),
         TEST(watches_leave_room_for_waits),
         TEST(removal_ends_all_waits),
         TEST(senseless_calls_are_refused),

@@ -398,7 +398,12 @@ static void cancel_all_of(struct session *session, struct resource *resource)
         if (wait->resource == resource)
             resource->kind->cancel(wait, WEFT_ABORTED, "it was removed");
     }
-    release_all_of(session, resource);
+    for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
+        next = at->next;
+        struct holding *holding = LIST_ITEM(at, struct holding, in_session);
+        if (holding->resource == resource)
+            resource->kind->release(holding);
+    }
 }
 
 static void do_remove(struct host *host, struct session *session, const struct call *call,

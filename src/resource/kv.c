@@ -217,6 +217,7 @@ static void put(struct kv *kv, struct session *session, const struct call *call)
     if (call->flags & CALL_FLAG_OWNED)
         session_add_holding(session, &kv->resource, &entry->holding);
     kv_changed(kv, KV_WHAT_PUT, entry);
+    entry->holding.order = entry->version;
     session_answer(session, call->sequence, 0,
                    (weft_bytes){(const char *)&entry->version, sizeof entry->version});
 }

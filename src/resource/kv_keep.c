@@ -131,6 +131,7 @@ static weft_err load_owner(struct kv *kv, struct call_reader *part)
     if (part->has_failed || !session || !entry || entry->holding.session)
         return refuse_part();
     session_add_holding(session, &kv->resource, &entry->holding);
+    entry->holding.order = entry->version;
     return WEFT_OK;
 }
 

@@ -367,7 +367,7 @@ static inline bool testing_take(struct testing_member *member, uint64_t sequence
         testing_must(answer_next(&rest, answer));
         if (answer->sequence != sequence)
             continue;
-        answer->flags &= (uint8_t)~SESSION_ANSWER_FLAG_COUNTED;
+        answer->flags &= (uint8_t)~ANSWER_FLAG_COUNTED;
         answer->payload = PAYLOAD(RAW_BYTES(answer->payload));
         member->inbox.size -= (size_t)(rest.data - start);
         memmove(start, rest.data, rest.size);

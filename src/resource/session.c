@@ -182,9 +182,36 @@ void session_sent(struct session *session, size_t bytes)
     drop_front(session, 0);
 }
 
+// Answers to questions are not sent again: who asked asks again.
+static void drop_uncounted(struct session *session)
+{
+    struct buf *answers = &session->answers;
+    size_t to = session->kept_from;
+    for (size_t at = to, next; at < answers->size; at = next) {
+        const uint32_t size = record_size(session, at);
+        next = at + size;
+        if (!record_is_counted(session, at))
+            continue;
+        memmove(answers->data + to, answers->data + at, size);
+        to += size;
+    }
+    answers->size = to;
+}
+
 void session_rewind(struct session *session)
 {
+    drop_uncounted(session);
     session->sent_to = session->kept_from;
     if (session->answers.size > session->sent_to)
         stir(session);
+}
+
+void session_drop_questions(struct session *session)
+{
+    for (struct link *at = session->waits.next, *next; at != &session->waits; at = next) {
+        next = at->next;
+        struct wait *wait = LIST_ITEM(at, struct wait, in_session);
+        if (wait->sequence & CALL_ASKS_BIT)
+            wait->resource->kind->cancel(wait, WEFT_CANCELLED, "its connection was lost");
+    }
 }

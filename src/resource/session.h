@@ -11,7 +11,7 @@
 
 enum {
     SESSION_ID_BYTES = 16,
-    SESSION_MEMBER_BYTES = 128,        // "/role/index" and its end
+    SESSION_MEMBER_BYTES = 128,   // "/role/index" and its end
     SESSION_WAITS_MAX = 1 << 16,  // calls of one session that wait, and as many that ask
 };
 
@@ -78,7 +78,10 @@ static inline weft_bytes session_unsent(const struct session *session)
 }
 void session_sent(struct session *session, size_t bytes);
 
-// A new connection: all that is kept is to be sent again.
+// A new connection: all that is kept is to be sent again, but for answers to questions.
 void session_rewind(struct session *session);
+
+// The connection is gone: nobody waits for the answers to questions any more.
+void session_drop_questions(struct session *session);
 
 #endif
