@@ -2,6 +2,8 @@
 
 #include "app/options.h"
 #include "base/text.h"
+#include "lang/builtin.h"
+#include "lang/command.h"
 
 static weft_err set_delimiter(const struct run_options *options, struct record_format *format)
 {
@@ -25,6 +27,21 @@ static weft_err set_delimiter(const struct run_options *options, struct record_f
                          options->delimiter);
 }
 
+// A block of TFRecords has frames in it, which only the built-in jobs know how to take off.
+static weft_err check_frames(const struct run_options *options, const weft_job *job)
+{
+    if (!job->map_block || builtin_has(options->job))
+        return WEFT_OK;
+    if (options->job == &command_job)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "commands read lines, and tfrecord has none\n  try: --format files, and a "
+                       "command that takes the frames off");
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "%s takes blocks of text, and tfrecord has none\n  try: a job with map per "
+                   "record",
+                   job->name);
+}
+
 weft_err options_choose_format(const struct run_options *options, const weft_job *job,
                                struct record_format *format)
 {
@@ -32,9 +49,7 @@ weft_err options_choose_format(const struct run_options *options, const weft_job
     weft_err code = record_format_parse(text, format);
     if (code == WEFT_OK)
         code = set_delimiter(options, format);
-    if (code == WEFT_OK && job->map_block && format->kind == RECORD_TFRECORD)
-        code = err_set(WEFT_INVALID_ARGUMENT,
-                       "%s takes blocks of text, and %s has none\n  try: a job with map per record",
-                       job->name, text);
+    if (code == WEFT_OK && format->kind == RECORD_TFRECORD)
+        code = check_frames(options, job);
     return code;
 }

@@ -142,7 +142,9 @@ static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
     slot->is_watched = run->purpose != WEFT__PURPOSE__PURPOSE_RUN;
     slot->skips = skips;
     slot->skip_count = run->n_skips;
-    slot->is_careful = run->is_careful && slot->stage->job.map && !slot->stage->source;
+    // Of records in a block only a wrong checksum can be told from outside.
+    const bool is_told = slot->stage->job.map || slot->stage->format.kind == RECORD_TFRECORD;
+    slot->is_careful = run->is_careful && is_told && !slot->stage->source;
     slot->attempt = run->attempt;
     slot->is_reducing = run->kind == WEFT__TASK_KIND__TASK_REDUCE;
     return slot->is_reducing ? reduce_run(slot, run->task) : map_run(slot, pieces, run->n_pieces);

@@ -19,3 +19,11 @@ const weft_job *builtin_find(const char *name)
             return *job;
     return NULL;
 }
+
+bool builtin_has(const weft_job *job)
+{
+    const weft_job *const *known = builtin_jobs;
+    while (*known && *known != job)
+        known++;
+    return *known;
+}

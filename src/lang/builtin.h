@@ -21,4 +21,7 @@ extern const weft_job *const builtin_all_jobs[];
 // The job of that name; NULL when there is none.
 const weft_job *builtin_find(const char *name);
 
+// Whether it is one of builtin_jobs, and not just called like one.
+bool builtin_has(const weft_job *job);
+
 #endif

@@ -40,7 +40,7 @@ static inline bool lines_keep_words_apart(const weft_task *task)
     return lines_choose_format(task, &format) ||
            (format.kind == RECORD_LINES
                 ? format.delimiter && strchr(" \t\n\v\f\r", format.delimiter)
-                : format.kind != RECORD_FIXED);
+                : format.kind != RECORD_FIXED && format.kind != RECORD_TFRECORD);
 }
 
 // A bit for each of 64 bytes that is a line end.
@@ -81,7 +81,7 @@ static inline void lines_init(struct lines *lines, const weft_task *task, weft_b
 
 static inline bool lines_next_record(struct lines *lines, weft_bytes *record)
 {
-    weft_err code;  // of checksums, which no format that comes in blocks has
+    weft_err code;  // of checksums, which the engine has looked at
     return record_next(&lines->format, &lines->rest, record, &code);
 }
 

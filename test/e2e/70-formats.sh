@@ -65,6 +65,28 @@ gives "sort of csv rows" expected answer --format csv sort input
 printf 'n,"a\nb"\n' >expected
 gives "grep finds rows, not their lines" expected answer --format csv grep b input
 
+# A record of TFRecord is its payload, whatever bytes that has; frames are neither words nor lines.
+printf 'b a\nc\0b\0\0b\0' >input
+answer -0 --output-format tfrecord sort input >payloads.tfrecord
+printf '\t1\nb\t2\nb a\nc\t1\n' >expected
+gives "count of tfrecord" expected answer --format tfrecord count payloads.tfrecord
+printf 'a\t1\nb\t3\nc\t1\n' >expected
+gives "wordcount of tfrecord" expected answer --format tfrecord wordcount payloads.tfrecord
+gives "wordcount -i of tfrecord" expected answer --format tfrecord wordcount -i payloads.tfrecord
+printf 'a\tpayloads.tfrecord\nb\tpayloads.tfrecord\nc\tpayloads.tfrecord\n' >expected
+gives "index of tfrecord" expected answer --format tfrecord index payloads.tfrecord
+printf 'b a\nc\n' >expected
+gives "grep finds payloads" expected answer --format tfrecord grep '^c$' payloads.tfrecord
+: >empty
+printf '3\n0\n' >expected
+gives "grep -c counts payloads of each file" expected answer --format tfrecord grep -c b payloads.tfrecord empty
+printf '1\n0\n' >expected
+gives "grep -vc" expected answer --format tfrecord grep -vc b payloads.tfrecord empty
+printf 'b a\nc\nb\nb\n\n' >expected
+gives "sort of tfrecord" expected answer --format tfrecord sort -r payloads.tfrecord
+answer --format tfrecord --output-format tfrecord sort payloads.tfrecord >actual
+same "tfrecord in, tfrecord out" payloads.tfrecord actual
+
 # --- cut anywhere -------------------------------------------------------------------------------------
 
 # anywhere NAME FORMAT OPTIONS...: places as python finds them, however it is cut and whoever reads it.
@@ -132,6 +154,16 @@ fails_with "a cut tfrecord" 1 'cut.tfrecord.*offset [0-9]+.*(ends inside|cut off
 { head -c 5000 tfrecord && printf '\377' && tail -c +5002 tfrecord; } >bad.tfrecord
 fails_with "a damaged tfrecord" 1 'bad.tfrecord.*offset [0-9]+.*checksum' \
     weft run --format tfrecord ./record_places bad.tfrecord -o out
+fails_with "a damaged tfrecord in a built-in job" 1 'bad.tfrecord.*offset [0-9]+.*checksum' \
+    weft run --format tfrecord count bad.tfrecord -o out
+answer --format tfrecord --skip-bad 1 sort bad.tfrecord >actual
+check "is left out with --skip-bad" test "$(wc -l <actual)" -eq "$(($(wc -l <lines) - 1))"
+check "and listed" test "$(wc -l <weft-bad-records.jsonl)" -eq 1
+answer --format tfrecord -n 3 sort tfrecord >actual
+sort lines >expected
+same "sort of a large tfrecord" expected actual
+fails_with "blocks of tfrecord are not for commands" 2 'frames.*--format files|--format files' \
+    weft run --format tfrecord --map cat tfrecord
 fails_with "a text that is no tfrecord" 1 'lines.*no tfrecord' \
     weft run --format tfrecord ./record_places lines -o out
 check "leaves no output" test ! -e out

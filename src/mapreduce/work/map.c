@@ -96,7 +96,9 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uin
     atomic_store_explicit(&slot->page->fed_end, offset + block.size, memory_order_relaxed);
     map_note_position(slot, offset);
     uint64_t records;
-    if (__builtin_expect(map_chooses(slot), 0)) {
+    // A block is given to the job when all its checksums are right.
+    const bool has_sums = stage->format.kind == RECORD_TFRECORD && stage->job.map_block;
+    if (__builtin_expect(map_chooses(slot) || has_sums, 0)) {
         records = map_feed_chosen(slot, block, offset);
     } else if (stage->job.map_block) {
         records = count_records(stage, block);

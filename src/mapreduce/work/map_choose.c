@@ -1,5 +1,6 @@
 // Giving the job only some records of a block, or watching them one by one: when some are known to be bad,
-// when bad ones are to be found, and when one is only to be shown. The slow way, and only then.
+// when bad ones are to be found, when one is only to be shown, and when checksums are to be looked at before a
+// block is given. The slow way, and only then.
 
 #include "mapreduce/work/map.h"
 #include "mapreduce/work/values.h"
@@ -197,6 +198,9 @@ uint64_t map_feed_chosen(struct slot *slot, weft_bytes block, uint64_t offset)
         if (!has_record && (!code || !slot->is_careful))
             break;
         if (!has_record) {
+            if (walk.takes_blocks)
+                give_stretch(&walk, at);
+            note_place(&walk, at);
             note_bad(slot, record, err_text());
             slot->record_index++;
             continue;
