@@ -8,6 +8,7 @@
 //   driver_probe.c    looking for the record that makes a task fail
 //   driver_bad.c      records that are left out
 //   driver_resume.c   what outlives the run; driver_resume_bad.c: of records that are left out
+//   driver_progress.c where it is
 //   driver_dry.c      --dry-run
 #ifndef APP_DRIVER_STATE_H
 #define APP_DRIVER_STATE_H
@@ -231,10 +232,13 @@ void driver_fail(struct driver *driver, weft_err code);
 void driver_close_link(struct driver *driver);
 // Looks at the page for attempts beyond --task-timeout.
 void driver_check_task_times(struct driver *driver);
-void driver_show_progress(struct driver *driver);
 void driver_warn(struct driver *driver, const char *text);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
+
+// ---- driver_progress.c
+
+void driver_show_progress(struct driver *driver);
 
 // ---- driver_probe.c
 
