@@ -3,6 +3,7 @@
 #include "app/driver_state.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "sys/clock.h"
 
@@ -45,6 +46,27 @@ static enum sched_kind current_kind(const struct driver *driver, uint32_t stage,
     }
 }
 
+// One slot's news at a time, in turns.
+static void take_status(struct driver *driver)
+{
+    for (uint32_t i = 1; driver->link.page && i <= driver->slot_count; i++) {
+        const uint32_t slot = (driver->status_slot + i) % driver->slot_count;
+        struct status_words words;
+        if (!slot_status_read(&driver->link.page->slots[slot].status, driver->seen_status[slot],
+                              &words))
+            continue;
+        driver->seen_status[slot] = words.serial;
+        driver->status_slot = slot;
+        if (words.kind >= SCHED_KIND_COUNT)
+            continue;  // a worker that has gone wrong
+        char task[32];
+        snprintf(task, sizeof task, "%s task %u", driver_kind_name((enum sched_kind)words.kind),
+                 words.task);
+        progress_status(&driver->progress, task, words.text);
+        return;
+    }
+}
+
 void driver_show_progress(struct driver *driver)
 {
     if (driver->progress.mode == PROGRESS_NONE || driver->is_over || !driver->sched)
@@ -72,5 +94,6 @@ void driver_show_progress(struct driver *driver)
         driver->past.spill_bytes + sum_slots(driver, offsetof(struct slot_page, spill_bytes));
     if (driver->link.page)
         state.memory_bytes = atomic_load(&driver->link.page->memory_used);
+    take_status(driver);
     progress_update(&driver->progress, &state, clock_now_ns());
 }

@@ -170,7 +170,9 @@ struct driver {
     char next[ERR_TEXT_BYTES_MAX];  // what to try about it; "": nothing comes to mind
     struct sched_attempt inside[SLOTS_MAX];
     struct driver_past past;
-    uint64_t step_bytes;  // read when the step that is shown began
+    uint32_t seen_status[SLOTS_MAX];  // serials of what attempts say of themselves,
+    uint32_t status_slot;             // and whose was shown last
+    uint64_t step_bytes;              // read when the step that is shown began
     uint32_t step_stage;
     const char *step;
 

@@ -4,6 +4,7 @@
 #include "app/progress.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,13 @@ static void append_line(struct buf *line, const struct progress_state *state, ui
     }
 }
 
+static void append_status(struct buf *line, const struct progress_status *status)
+{
+    buf_format(line, "%s: \"", status->task);
+    text_append_escaped(line, weft_text(status->text));
+    buf_append_text(line, "\"");
+}
+
 static void draw_line(struct progress *progress, const struct progress_state *state,
                       uint64_t now_ns)
 {
@@ -194,6 +202,10 @@ static void draw_line(struct progress *progress, const struct progress_state *st
         line.size = 0;
         append_line(&line, state, elapsed_ns, true);
     }
+    if (progress->status.text[0]) {
+        buf_append_text(&line, "  ");
+        append_status(&line, &progress->status);
+    }
     const size_t shown = line.size < room ? line.size : room;
     // Blanks behind it cover what an earlier, longer line left; no escape sequence is needed.
     buf_format(&progress->text, "\r%.*s%*s", (int)shown, buf_text(&line), (int)(room - shown), "");
@@ -202,12 +214,47 @@ static void draw_line(struct progress *progress, const struct progress_state *st
     flush(progress);
 }
 
+// ---- What tasks say -------------------------------------------------------------------------------------
+
+void progress_status(struct progress *progress, const char *task, const char *text)
+{
+    struct progress_status *status = &progress->status;
+    snprintf(status->task, sizeof status->task, "%s", task);
+    snprintf(status->text, sizeof status->text, "%s", text);
+    status->is_new = true;
+}
+
+static void tell_status(struct progress *progress)
+{
+    struct progress_status *status = &progress->status;
+    if (!status->is_new)
+        return;
+    status->is_new = false;
+    if (progress->mode == PROGRESS_JSON) {
+        open_event(progress, "status");
+        json_append_text(&progress->text, "task", status->task);
+        json_append_text(&progress->text, "text", status->text);
+        close_event(progress);
+    } else if (progress->mode == PROGRESS_LINES && progress->is_verbose) {
+        append_status(&progress->text, status);
+        buf_append_text(&progress->text, "\n");
+    }
+    flush(progress);
+}
+
+// ---- Now -------------------------------------------------------------------------------------------------
+
 void progress_update(struct progress *progress, const struct progress_state *state, uint64_t now_ns)
 {
     if (progress->mode == PROGRESS_NONE)
         return;
     const bool is_new = progress->step != state->step || progress->stage != state->stage;
+    if (is_new || now_ns - progress->status.told_ns >= REPORT_NS) {
+        tell_status(progress);
+        progress->status.told_ns = now_ns;
+    }
     if (is_new) {
+        progress->status.text[0] = 0;  // of a task of the step before
         progress->step = state->step;
         progress->stage = state->stage;
         progress->step_begun_ns = now_ns;
@@ -270,6 +317,7 @@ void progress_warn(struct progress *progress, const char *warning)
 void progress_end(struct progress *progress, const struct summary *summary)
 {
     clear_line(progress);
+    tell_status(progress);
     if (progress->mode == PROGRESS_JSON)
         summary_format_json(&progress->text, summary);
     else if (progress->mode != PROGRESS_NONE || summary->code != WEFT_OK)

@@ -29,6 +29,13 @@ struct progress_state {
     uint64_t records_in, spill_bytes, memory_bytes;  // of the whole run so far
 };
 
+// What a task last said of itself.
+struct progress_status {
+    char task[32], text[STATUS_BYTES_MAX + 1];
+    bool is_new;  // not told yet
+    uint64_t told_ns;
+};
+
 struct progress {
     enum progress_mode mode;
     int fd;
@@ -39,6 +46,7 @@ struct progress {
     uint32_t stage;
     const char *step;  // the last one told; NULL: none
     char *last_why;    // of the last retry that was told
+    struct progress_status status;
     struct buf text;
 };
 
@@ -53,6 +61,10 @@ void progress_begin(struct progress *progress, const struct progress_begin *begi
 // Call on every event or ten times a second.
 void progress_update(struct progress *progress, const struct progress_state *state,
                      uint64_t now_ns);
+
+// What a task, such as "map task 12", says of itself: any bytes. On a terminal it stands in the line, with
+// --json it is an object, otherwise with -v a line, at most one a second of the newest.
+void progress_status(struct progress *progress, const char *task, const char *text);
 
 // An attempt failed and is tried again. `what` such as "map task 12", `why` its sentence.
 void progress_retry(struct progress *progress, const char *what, uint32_t attempt,

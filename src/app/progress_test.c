@@ -161,6 +161,52 @@ static void json_tells_in_objects_at_most_once_a_second(void **state)
     progress_fini(&progress);
 }
 
+static void what_a_task_says_is_told_now_and_then(void **state)
+{
+    (void)state;
+    struct progress progress = start(PROGRESS_JSON);
+    const struct progress_state at = {.step = "map", .stage_count = 1, .task_count = 2};
+    progress_update(&progress, &at, 0);
+    told();
+    progress_status(&progress, "map task 0", "begins");
+    progress_status(&progress, "map task 1", "half \"done\"\033[2J");
+    progress_update(&progress, &at, 999 * MS);
+    assert_string_equal(told(), "");
+    progress_update(&progress, &at, 1000 * MS);
+    const char *text = told();
+    const char *expected = "{\"event\":\"status\",\"task\":\"map task 1\",\"text\":\"half "
+                           "\\\"done\\\"\\u001b[2J\"}\n";
+    assert_memory_equal(text, expected, strlen(expected));
+    progress_update(&progress, &at, 2500 * MS);
+    assert_null(strstr(told(), "status"));
+    progress_status(&progress, "map task 1", "done");
+    progress_end(&progress, &(struct summary){.job = "x"});
+    assert_non_null(strstr(told(), "\"text\":\"done\"}\n{\"event\":\"end\""));
+    progress_fini(&progress);
+}
+
+static void what_a_task_says_does_nothing_to_a_terminal(void **state)
+{
+    (void)state;
+    struct progress progress = start(PROGRESS_TERMINAL);
+    const struct progress_state at = {.step = "map", .stage_count = 1, .task_count = 2};
+    progress_update(&progress, &at, 0);
+    progress_status(&progress, "map task 1", "\033[2J\r\n\xc3\xa4 and so on, as long as you like");
+    progress_update(&progress, &at, 500 * MS);
+    assert_string_equal(told(),
+                        "\rmap  0%  0 of 2 tasks  map task 1: \"\\x1b[2J\\r\\n\\xc3\\xa4 and");
+    progress_fini(&progress);
+    progress = start(PROGRESS_LINES);
+    progress_status(&progress, "map task 1", "half\tdone");
+    progress_update(&progress, &at, 0);
+    assert_string_equal(told(), "map: 2 tasks\n");
+    progress.is_verbose = true;
+    progress_status(&progress, "map task 1", "half\tdone");
+    progress_update(&progress, &at, 1000 * MS);
+    assert_string_equal(told(), "map task 1: \"half\\tdone\"\n");
+    progress_fini(&progress);
+}
+
 static void retries_and_warnings_are_told_above_the_line(void **state)
 {
     (void)state;
@@ -242,6 +288,8 @@ int main(void)
         TEST(a_terminal_gets_one_line_that_is_redrawn),
         TEST(a_narrow_terminal_gets_a_narrow_line),
         TEST(json_tells_in_objects_at_most_once_a_second),
+        TEST(what_a_task_says_is_told_now_and_then),
+        TEST(what_a_task_says_does_nothing_to_a_terminal),
         TEST(retries_and_warnings_are_told_above_the_line),
         TEST(quiet_tells_warnings_and_failures_only),
         TEST(the_mode_follows_the_options_and_the_descriptor),

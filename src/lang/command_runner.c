@@ -45,6 +45,13 @@ static void count(void *owner, const char *name, int64_t amount)
         weft_counter_add(runner->task, name, amount);
 }
 
+static void tell(void *owner, weft_bytes status)
+{
+    struct command_runner *runner = owner;
+    if (!runner->facts.is_sample && !runner->facts.is_probe)
+        task_tell_status(runner->task, status);
+}
+
 static bool watch(void *owner, pid_t pid)
 {
     struct command_runner *runner = owner;
@@ -58,6 +65,7 @@ weft_err command_runner_new(const weft_args *args, struct command_runner **runne
     if (!made)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for commands");
     command_stderr_init(&made->err, STDERR_FILENO, count, made);
+    made->err.tell = tell;
     command_pump_init(&made->pump, command_take_output, made, &made->err);
     command_pump_init(&made->combiner, command_take_combined, made, &made->err);
     made->pump.watch = made->combiner.watch = watch;

@@ -30,7 +30,6 @@ void command_stderr_fini(struct command_stderr *err)
 void command_stderr_begin(struct command_stderr *err)
 {
     err->open.size = err->shown.size = err->tail.size = err->shown_bytes = 0;
-    err->status[0] = 0;
     err->begun_ns = clock_now_ns();
 }
 
@@ -79,8 +78,8 @@ static bool take_report(struct command_stderr *err, weft_bytes line)
     if (!BEGINS_WITH(text, status))
         return false;
     const size_t size = sizeof status - 1;
-    const weft_bytes words = trim((weft_bytes){text.data + size, text.size - size});
-    snprintf(err->status, sizeof err->status, "%.*s", (int)words.size, words.data);
+    if (err->tell)
+        err->tell(err->owner, trim((weft_bytes){text.data + size, text.size - size}));
     return true;
 }
 

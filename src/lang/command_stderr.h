@@ -1,7 +1,7 @@
 // What a command says on its standard error: counters and status for us, everything else for people.
 //
 //   reporter:counter:GROUP,NAME,N   adds N to the counter "GROUP.NAME"
-//   reporter:status:TEXT            kept as its last status
+//   reporter:status:TEXT            told
 //   any other line                  passed on whole, up to 64 KiB for an attempt; its end is remembered
 //                                   for the sentence of a failure
 //
@@ -20,17 +20,18 @@ enum {
 };
 
 typedef void command_count_fn(void *owner, const char *name, int64_t amount);
+typedef void command_tell_fn(void *owner, weft_bytes status);
 
 struct command_stderr {
     int fd;  // where lines are passed on; -1: nowhere
     command_count_fn *count;
+    command_tell_fn *tell;  // may be set after init; NULL: nobody wants to know
     void *owner;
     struct buf open;   // the beginning of a line that has not ended
     struct buf shown;  // lines to be passed on with one write
     struct buf tail;
     size_t shown_bytes;
     uint64_t begun_ns;
-    char status[128];
 };
 
 void command_stderr_init(struct command_stderr *err, int fd, command_count_fn *count, void *owner);

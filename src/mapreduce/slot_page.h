@@ -9,7 +9,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { SLOTS_MAX = 256 };  // 256 slots x 384 bytes: the page stays under 100 KiB
+#include "mapreduce/slot_status.h"
+
+enum { SLOTS_MAX = 256 };  // 256 slots x 512 bytes: the page is 128 KiB
 
 enum phase {
     PHASE_READ,
@@ -44,6 +46,7 @@ struct slot_page {
     _Atomic uint64_t bytes_in, records_in;  // running totals, failed attempts included
     _Atomic uint64_t spill_bytes, spill_runs;
     _Atomic uint64_t phase_ns[PHASE_COUNT];
+    struct slot_status status;  // what the attempt says of itself
 };
 
 struct worker_page {

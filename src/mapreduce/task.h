@@ -27,6 +27,9 @@ void task_output_add(weft_task *task, size_t size, uint64_t line_count);
 // attempt has failed because of it.
 bool task_watch_outside(weft_task *task, uint64_t bytes);
 
+// Says how the attempt is getting on; the last words are shown to the user. A sample's are nobody's news.
+void task_tell_status(weft_task *task, weft_bytes text);
+
 // Whether the bytes are a file's own, mapped for as long as the stage lasts.
 bool task_is_mapped(const weft_task *task, weft_bytes bytes);
 

@@ -69,6 +69,10 @@ says "and that no record is to blame" 'without any record'
 try weft run --json --shell --map 'cat; echo reporter:counter:mine,lines,2 >&2; echo reporter:status:fine >&2' open
 check "counters are counted" grep -q '"mine.lines":2' "$err"
 check "and not passed on" eval '! grep -q reporter: "$err"'
+check "a status is told" grep -qF '{"event":"status","task":"map task 0","text":"fine"}' "$err"
+try weft run -v --shell --map 'cat; printf "reporter:status:half \033[2Jdone\n" >&2' open
+check "with -v as a line, without escape sequences" grep -qF 'map task 0: "half \x1b[2Jdone"' "$err"
+check_not "which do not reach the terminal" grep -q $'\033' "$err"
 answer --shell --map 'env | grep -E "^(mapreduce|map)_"' open >variables
 for name in mapreduce_task_id mapreduce_map_input_file mapreduce_job_id map_input_file \
     mapreduce_task_partition mapreduce_task_ismap; do

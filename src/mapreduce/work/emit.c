@@ -277,6 +277,12 @@ bool task_watch_outside(weft_task *task, uint64_t bytes)
     return !slot->has_failed;
 }
 
+void task_tell_status(weft_task *task, weft_bytes text)
+{
+    struct slot_page *page = slot_of_task(task)->page;
+    slot_status_write(&page->status, page->kind, page->task, text.data, text.size);
+}
+
 bool task_is_mapped(const weft_task *task, weft_bytes bytes)
 {
     const struct slot *slot = slot_of_task(task);
