@@ -5,24 +5,7 @@
 
 #include <inttypes.h>
 
-// The length of the UTF-8 character at the start of the text, 0 when it is none (overlong forms,
-// surrogates and what lies beyond Unicode are none).
-static size_t utf8_length(weft_bytes text)
-{
-    const unsigned char *at = (const unsigned char *)text.data;
-    const unsigned char first = at[0];
-    if (first < 0x80)
-        return 1;
-    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    const bool is_wrong = (first == 0xe0 && at[1] < 0xa0) || (first == 0xed && at[1] >= 0xa0) ||
-                          (first == 0xf0 && at[1] < 0x90) || (first == 0xf4 && at[1] >= 0x90);
-    return is_wrong ? 0 : length;
-}
+#include "base/text.h"
 
 static void append_ascii(struct buf *buf, unsigned char c)
 {
@@ -40,7 +23,7 @@ void json_append_string(struct buf *buf, weft_bytes text)
 {
     buf_append(buf, "\"", 1);
     while (text.size > 0) {
-        const size_t length = utf8_length(text);
+        const size_t length = text_utf8_length(text.data, text.data + text.size);
         if (length == 1)
             append_ascii(buf, (unsigned char)text.data[0]);
         else if (length > 1)

@@ -171,10 +171,26 @@ static void a_byte_is_itself_or_an_escape(void **unused)
     }
 }
 
+static void a_character_is_utf8_or_none(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {{"a", 1},        {"\xc3\xa4", 2},     {"\xe2\x82\xac", 3},
+                 {"\x7f", 1},     {"\xc0\x80", 0},     {"\xf0\x9f\x98\x80", 4},
+                 {"\xc3", 0},     {"\xed\xa0\x80", 0}, {"\xf4\x90\x80\x80", 0},
+                 {"\xe0\x80", 0}, {"\x80", 0},         {"\xff", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(text_utf8_length(cases[i].text, cases[i].text + strlen(cases[i].text)),
+                         cases[i].length);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_byte_is_itself_or_an_escape),
+        cmocka_unit_test(a_character_is_utf8_or_none),
         cmocka_unit_test(a_size_has_a_unit_of_1024),
         cmocka_unit_test(a_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_time_has_a_unit_and_a_bare_number_is_seconds),

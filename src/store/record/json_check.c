@@ -1,6 +1,7 @@
 // JSON: the strict check of a whole text by RFC 8259, without recursion. Halves of surrogate pairs may
 // be escaped alone, as the grammar has it; raw text must be UTF-8.
 
+#include "base/text.h"
 #include "store/record/json_scan.h"
 #include "store/record/record.h"
 
@@ -53,7 +54,7 @@ static bool check_string(struct check *check)
                 return false;
             continue;
         }
-        const size_t length = json_utf8_length(check->at, check->end);
+        const size_t length = text_utf8_length(check->at, check->end);
         if (length == 0)
             return false;
         check->at += length;

@@ -62,21 +62,3 @@ int json_hex4(const char *at)
     }
     return number;
 }
-
-size_t json_utf8_length(const char *at, const char *end)
-{
-    const unsigned char *bytes = (const unsigned char *)at;
-    const unsigned char first = bytes[0];
-    if (first < 0x80)
-        return 1;
-    const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || (size_t)(end - at) < length)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((bytes[i] & 0xc0) != 0x80)
-            return 0;
-    const unsigned char second = bytes[1];
-    const bool is_wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
-                          (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
-    return is_wrong ? 0 : length;
-}

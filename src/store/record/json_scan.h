@@ -76,8 +76,4 @@ const char *json_word_end(const char *at, const char *end);
 // The four hexadecimal digits at `at`, which are there; -1 when they are none.
 int json_hex4(const char *at);
 
-// The length of the UTF-8 character at `at`, 0 when it is none (overlong forms, surrogates and what lies
-// beyond Unicode are none).
-size_t json_utf8_length(const char *at, const char *end);
-
 #endif

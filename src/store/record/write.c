@@ -1,5 +1,6 @@
 // Writing pairs as text, csv, jsonl and tfrecord.
 
+#include "base/text.h"
 #include "store/record/formats.h"
 #include "store/record/json_scan.h"
 
@@ -139,7 +140,7 @@ static char *put_string(char *to, weft_bytes text)
         at = odd;
         if (at == end)
             break;
-        const size_t length = json_utf8_length(at, end);
+        const size_t length = text_utf8_length(at, end);
         if (length > 1)
             to = put(to, (weft_bytes){at, length});
         else if (length == 1)
