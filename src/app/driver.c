@@ -3,6 +3,7 @@
 
 #include "app/driver_state.h"
 
+#include "lang/command.h"
 #include "sys/clock.h"
 #include "sys/signals.h"
 
@@ -265,7 +266,7 @@ static void add_up(struct driver *driver, struct tally_totals *totals, struct ta
 static weft_err run(struct driver *driver)
 {
     const struct progress_begin begin = {
-        .job = driver->chain.jobs.items[0].name,
+        .job = driver_title(driver),
         .input_count = driver->inputs.count,
         .input_bytes = driver->inputs.total_bytes,
         .slots = driver->slot_count,
@@ -317,7 +318,7 @@ static void sum_up(struct driver *driver)
         summary->map_count += driver->stages[i].map_count;
         summary->reduce_count += driver_task_count(&driver->stages[i], SCHED_REDUCE);
     }
-    summary->job = driver->chain.jobs.items[0].name;
+    summary->job = driver_title(driver);
     summary->output = driver->options->output;
     summary->input_count = driver->inputs.count;
     count_whole(driver);
@@ -384,6 +385,8 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->options = spec->options;
     made->owns_process = spec->owns_process;
     made->is_silent = !spec->owns_process && spec->options->quiet;
+    if (spec->job == &command_job)
+        command_title(&spec->options->args, made->title);
     weft_err code = chain_init(&made->chain, spec->job, &spec->options->args);
     if (code == WEFT_OK)
         code =

@@ -44,7 +44,9 @@ static void append_stages(struct buf *text, const struct driver *driver)
         const struct driver_stage *stage = &driver->stages[i];
         const bool is_top = stage->job_index == driver->chain.jobs.count;
         buf_format(text, "stage %" PRIu32 "  %s: ", i + 1,
-                   is_top ? "the largest" : driver->chain.jobs.items[stage->job_index].name);
+                   is_top                  ? "the largest"
+                   : stage->job_index == 0 ? driver_title(driver)
+                                           : driver->chain.jobs.items[stage->job_index].name);
         if (stage->sample_count) {
             append_count(text, stage->sample_count, "sample task");
             buf_append_text(text, ", ");
@@ -104,7 +106,7 @@ static void append_done(struct buf *text, struct driver *driver)
 weft_err driver_print_plan(struct driver *driver)
 {
     struct buf text = {0};
-    buf_format(&text, "job      %s\n", driver->chain.jobs.items[0].name);
+    buf_format(&text, "job      %s\n", driver_title(driver));
     append_inputs(&text, driver);
     append_stages(&text, driver);
     append_places(&text, driver);

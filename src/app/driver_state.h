@@ -18,6 +18,7 @@
 #include "app/link.h"
 #include "app/progress.h"
 #include "app/tally.h"
+#include "lang/command_title.h"
 #include "mapreduce/coord/bisect.h"
 #include "mapreduce/coord/plan.h"
 #include "mapreduce/coord/sched.h"
@@ -135,6 +136,7 @@ struct driver {
     bool owns_process;
     bool is_silent;  // inside a program that did not ask to be told on standard error
     struct chain chain;
+    char title[COMMAND_TITLE_BYTES];  // of a job of commands; "": it has a name
     struct inputs inputs;
     struct driver_input *looks;  // one each
     struct record_format format;
@@ -213,6 +215,12 @@ MUST_CHECK weft_err driver_send_job(struct driver *driver, struct link *link, ui
 MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
+
+// What the user is shown as the job's name.
+static inline const char *driver_title(const struct driver *driver)
+{
+    return driver->title[0] ? driver->title : driver->chain.jobs.items[0].name;
+}
 
 static inline uint32_t driver_task_count(const struct driver_stage *stage, enum sched_kind kind)
 {

@@ -68,7 +68,8 @@ says "and that no record is to blame" 'without any record'
 # --- counters, status, environment
 try weft run --json --shell --map 'cat; echo reporter:counter:mine,lines,2 >&2; echo reporter:status:fine >&2' open
 check "counters are counted" grep -q '"mine.lines":2' "$err"
-check "and not passed on" eval '! grep -q reporter: "$err"'
+check "and not passed on" eval '! grep -q ^reporter: "$err"'
+check "the job is called like its mapper" grep -qF '"event":"end","job":"cat; echo reporter:' "$err"
 check "a status is told" grep -qF '{"event":"status","task":"map task 0","text":"fine"}' "$err"
 try weft run -v --shell --map 'cat; printf "reporter:status:half \033[2Jdone\n" >&2' open
 check "with -v as a line, without escape sequences" grep -qF 'map task 0: "half \x1b[2Jdone"' "$err"
