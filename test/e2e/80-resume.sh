@@ -165,6 +165,10 @@ rm -rf out .out.weft-* && halfway out ./slow -u 200 lines
 check "a killed run leaves an unfinished directory and no output" eval '[ -d .out.weft-unfinished ] && [ ! -e out ]'
 try weft run --dry-run ./slow -u 200 lines -o out/
 check "--dry-run tells what is done" grep -qiE 'done|kept|resum|goes on' "$out"
+try weft run --dry-run --json ./slow -u 200 lines -o out/
+check "--json tells it in an object" jsonlines <"$out"
+check "with what is done" grep -qE '"(pieces|map_tasks)_done":[1-9]' "$out"
+check "and nothing else" [ "$(wc -l <"$out")" = 1 -a ! -s "$err" ]
 try weft run ./slow -u 200 lines -o out/
 says "the summary tells that it went on" 'earlier|resum|went on|kept'
 check "the unfinished directory is gone" eval '[ ! -e .out.weft-unfinished ] && [ -f out/_SUCCESS ]'
