@@ -14,6 +14,7 @@
 
 #include "app/chain.h"
 #include "app/progress.h"
+#include "app/replay_debug.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "lang/command.h"
@@ -21,6 +22,8 @@
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/nursery.h"
+
+#define NOTE_SUFFIX ".json"
 
 enum {
     NOTE_VERSION = 1,
@@ -45,7 +48,7 @@ static weft_err name_note(struct buf *path, const char *id)
     else
         return err_set(WEFT_FAILED_PRECONDITION, "there is no home directory for replays");
     weft_err code = file_make_directory(buf_text(path));
-    buf_format(path, "/%s.json", id);
+    buf_format(path, "/%s" NOTE_SUFFIX, id);
     return path->has_failed ? no_memory() : code;
 }
 
@@ -191,33 +194,24 @@ static bool is_id(const char *id)
     return id[0] && strlen(id) < REPLAY_ID_BYTES && strspn(id, "0123456789abcdef") == strlen(id);
 }
 
-// The argument list: [gdb -q --args PROGRAM] or the name, and what follows it.
+// What the program was started with; with a debugger it is named by its path.
 static weft_err become(const json_t *note, bool has_debugger)
 {
     const json_t *words = json_object_get(note, "arguments");
     const size_t count = json_array_size(words);
     const char *program = text_of(note, "program");
-    const char **list = calloc(count + 5, sizeof *list);
+    const char **list = calloc(count + 1, sizeof *list);
     if (!list)
         return no_memory();
-    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        list[i] = json_string_value(json_array_get(words, i));
+    weft_err code;
     if (has_debugger) {
-        list[at++] = "gdb";
-        list[at++] = "-q";
-        list[at++] = "--args";
-        list[at++] = program;
+        list[0] = program;
+        code = replay_become_debugger(list);
     } else {
-        list[at++] = json_string_value(json_array_get(words, 0));
+        code = command_become(program, (char *const *)list);
     }
-    for (size_t i = 1; i < count; i++)
-        list[at++] = json_string_value(json_array_get(words, i));
-    char *path = NULL;
-    weft_err code = command_find(has_debugger ? "gdb" : program, &path);
-    if (code == WEFT_NOT_FOUND && has_debugger)
-        code = err_set(code, "gdb is not installed\n  try: apt-get install gdb");
-    if (code == WEFT_OK)
-        code = command_become(path, (char *const *)list);
-    free(path);
     free(list);
     return code;
 }
@@ -238,8 +232,15 @@ weft_err replay_become(const char *id, bool has_debugger)
         code = err_errno("%s", text_of(note, "directory"));
     if (code == WEFT_OK && setenv(REPLAY_VARIABLE, buf_text(&path), 1) != 0)
         code = no_memory();
+    char *debugger = NULL;
+    if (code == WEFT_OK && has_debugger)
+        code = replay_find_debugger(&debugger);
+    free(debugger);
+    // What is to be debugged is known to the program: itself, or a command of its job.
+    if (code == WEFT_OK && has_debugger && setenv(REPLAY_DEBUG_VARIABLE, "1", 1) != 0)
+        code = no_memory();
     if (code == WEFT_OK)
-        code = become(note, has_debugger);
+        code = become(note, false);
     json_decref(note);
     buf_fini(&path);
     return code;
@@ -368,27 +369,60 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
     return code != WEFT_OK ? code : printed;
 }
 
-int replay_record(const struct run_options *options, const char *note_path, const char *program)
+static weft_err run_stand(const struct run_options *options, const json_t *note)
 {
     static struct stand stand;
-    json_t *note = NULL;
     stand = (struct stand){.fd = -1};
     mutex_init(&stand.inputs_lock);
+    unsetenv(REPLAY_VARIABLE);  // a command may well be another weft
     if (options->job == &command_job)
         command_set_nursery(nursery_new());
-    weft_err code = load_note(note_path, &note);
-    if (code == WEFT_OK)
-        code = replay(&stand, options, note);
-    const int exit_code =
-        code == WEFT_OK ? 0 : progress_report_error(STDERR_FILENO, program, options->json, code);
-    if (code == WEFT_OK)
-        fprintf(stderr, "weft: the record did no harm this time\n");
+    const weft_err code = replay(&stand, options, note);
     if (stand.has_slot)
         slot_fini(&stand.slot);
     if (stand.stage.sink)
         sink_free(stand.stage.sink);
     file_close(stand.fd);
     chain_fini(&stand.chain);
+    if (command_nursery())
+        nursery_free(command_nursery());
+    return code;
+}
+
+// Beside its note, under the same name.
+static weft_err debug_command(const struct run_options *options, const json_t *note,
+                              const char *note_path)
+{
+    struct buf record_path = {0};
+    struct replay_capture capture;
+    buf_format(&record_path, "%.*s.record", (int)(strlen(note_path) - strlen(NOTE_SUFFIX)),
+               note_path);
+    weft_err code = replay_capture_init(&capture, options);
+    if (code == WEFT_OK)
+        code = run_stand(&capture.options, note);
+    if (code == WEFT_OK)
+        code = record_path.has_failed
+                   ? no_memory()
+                   : replay_debug_command(&capture, options, buf_text(&record_path));
+    replay_capture_fini(&capture);
+    buf_fini(&record_path);
+    return code;
+}
+
+int replay_record(const struct run_options *options, const char *note_path, const char *program)
+{
+    json_t *note = NULL;
+    const bool has_debugger = getenv(REPLAY_DEBUG_VARIABLE);
+    const bool is_command = options->job == &command_job;
+    weft_err code = load_note(note_path, &note);
+    unsetenv(REPLAY_DEBUG_VARIABLE);
+    if (code == WEFT_OK)
+        code = !has_debugger ? run_stand(options, note)
+               : is_command  ? debug_command(options, note, note_path)
+                             : become(note, true);
     json_decref(note);
-    return exit_code;
+    if (code != WEFT_OK)
+        return progress_report_error(STDERR_FILENO, program, options->json, code);
+    fprintf(stderr, "weft: the record did no harm this time\n");
+    return 0;
 }

@@ -6,7 +6,8 @@
 
 #include "app/options.h"
 
-#define REPLAY_VARIABLE "WEFT_REPLAY"  // the path of a note
+#define REPLAY_VARIABLE "WEFT_REPLAY"              // the path of a note
+#define REPLAY_DEBUG_VARIABLE "WEFT_REPLAY_DEBUG"  // it is to run in gdb
 
 enum { REPLAY_ID_BYTES = 17 };
 
@@ -15,7 +16,8 @@ enum { REPLAY_ID_BYTES = 17 };
 MUST_CHECK weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset,
                                 char *id);
 
-// Becomes the program of a note, in gdb if has_debugger; returns only on failure. NOT_FOUND: no such ID.
+// Becomes the program of a note, in gdb if has_debugger (of a job of commands its mapper is); returns only on
+// failure. NOT_FOUND: no such ID.
 MUST_CHECK weft_err replay_become(const char *id, bool has_debugger);
 
 // In that program: gives the record to the job, prints what it emits, and returns the exit code.

@@ -247,3 +247,10 @@ void process_close_on_exec(int fd)
     if (flags >= 0)
         fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
+
+void process_keep_on_exec(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0)
+        fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC);
+}

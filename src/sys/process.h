@@ -67,4 +67,7 @@ void process_set_name(const char *name);
 // Marks a descriptor to be closed on exec, so that programs started by user code do not hold it.
 void process_close_on_exec(int fd);
 
+// The opposite: the program that we become has it, too.
+void process_keep_on_exec(int fd);
+
 #endif

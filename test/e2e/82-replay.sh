@@ -97,6 +97,69 @@ if command -v gdb >/dev/null && ! is_sanitized; then
 else
     skip "in a real one it stops where it crashes" "there is no gdb here, or a sanitizer is in the way"
 fi
+
+# Of a job of commands it is the mapper that is debugged.
+cat >crash.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void blow_up(void) { abort(); }
+int main(int argc, char **argv)
+{
+    char line[100];
+    while (fgets(line, sizeof line, stdin))
+        if (strncmp(line, "boom", 4) == 0 && argc == 2 && getenv("mapreduce_map_input_file"))
+            blow_up();
+        else
+            printf("%s", line);
+    return argc > 2 && argv[2];
+}
+END
+cc -g -O0 crash.c -o crash || exit 1
+fail --map "./crash 'two words'" in.segv
+rm -f gdb.called
+cat >fake/gdb <<'END'
+#!/bin/sh
+{
+    for word; do echo "$word"; done
+    cat "$(expr "$*" : '.*<\(/dev/fd/[0-9]*\)')"
+    env | grep -E '^(WEFT|mapreduce_map_input_file)'
+} >gdb.called
+END
+PATH=$PWD/fake:$PATH try weft replay --debug "$id"
+check "--debug of a command starts gdb with the command" grep -qE '/crash$' gdb.called
+check "and its words" grep -qx 'two words' gdb.called
+check "and just the record" [ "$(grep -c '^boom segv$' gdb.called)" = 1 ]
+check "in the environment of its task" grep -qx 'mapreduce_map_input_file=.*in.segv' gdb.called
+check_not "without a trace of the replay" grep -q ^WEFT_REPLAY gdb.called
+cat >script <<'END'
+#!/usr/bin/env -S bash -e
+while read -r line; do
+    [ "$line" != "boom segv" ]
+    if [ "$line" = $'\x1e' ]; then echo "$line"; fi
+done
+END
+chmod +x script
+fail --keep --map ./script in.segv
+PATH=$PWD/fake:$PATH try weft replay --debug "$id"
+check "a script is its interpreter's" eval 'grep -A 2 -x /usr/bin/env gdb.called | tr "\n" " " | grep -q "/usr/bin/env -S bash -e .*script"'
+check "a kept one gets the end of a task" grep -qx $'\x1e' gdb.called
+fail --shell --map "./crash 'two words'" in.segv
+rm gdb.called
+PATH=$PWD/fake:$PATH try weft replay --debug "$id"
+check "a line that needs no shell can be debugged" grep -qx 'two words' gdb.called
+fail --shell --map 'cat | ./crash x' in.segv
+fails_with "a line for a shell cannot" '1|5' 'for a shell' weft replay --debug "$id"
+record=$(sed -n 's/.*the record is in //p' "$err")
+check "but its record is there" [ "$(cat "$record")" = 'boom segv' ]
+if command -v gdb >/dev/null && ! is_sanitized; then
+    fail --map "./crash 'two words'" in.segv
+    printf 'run\nrun\nbacktrace\nkill\nquit\n' >commands
+    try weft replay "$id" --debug <commands
+    check "in a real gdb the command stops where it crashes, every time" \
+        [ "$(grep -c 'received signal SIGABRT' "$out")" = 2 ]
+    check "in its own code" grep -q 'blow_up.*crash.c' "$out"
+fi
 mkdir none
 fails_with "without gdb it says so" 4 'gdb is not installed' \
     env PATH="$PWD/none" "$E2E_TOOLS/corral" -l "$left" -- "$WEFT" replay --debug "$id"
