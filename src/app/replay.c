@@ -15,6 +15,7 @@
 #include "app/chain.h"
 #include "app/progress.h"
 #include "app/replay_debug.h"
+#include "app/replay_prune.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "lang/command.h"
@@ -22,8 +23,6 @@
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/nursery.h"
-
-#define NOTE_SUFFIX ".json"
 
 enum {
     NOTE_VERSION = 1,
@@ -48,7 +47,7 @@ static weft_err name_note(struct buf *path, const char *id)
     else
         return err_set(WEFT_FAILED_PRECONDITION, "there is no home directory for replays");
     weft_err code = file_make_directory(buf_text(path));
-    buf_format(path, "/%s" NOTE_SUFFIX, id);
+    buf_format(path, "/%s" REPLAY_NOTE_SUFFIX, id);
     return path->has_failed ? no_memory() : code;
 }
 
@@ -131,6 +130,18 @@ static weft_err append_note(struct buf *note, const char *input_path, uint64_t o
     return code;
 }
 
+static void prune_beside(int fd, const char *path)
+{
+    struct file_stat status;
+    struct buf directory = {0};
+    buf_format(&directory, "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (file_stat_fd(fd, path, &status) != WEFT_OK)
+        err_clear();
+    else if (!directory.has_failed)
+        replay_prune(buf_text(&directory), status.mtime_ns);
+    buf_fini(&directory);
+}
+
 weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset, char *id)
 {
     struct buf note = {0}, path = {0};
@@ -149,6 +160,8 @@ weft_err replay_save(const char *input_name, const char *input_path, uint64_t of
         code = file_create(buf_text(&path), &fd);
     if (code == WEFT_OK)
         code = file_write(fd, buf_text(&path), note.data, note.size);
+    if (code == WEFT_OK)
+        prune_beside(fd, buf_text(&path));
     file_close(fd);
     buf_fini(&note);
     buf_fini(&path);
@@ -189,11 +202,6 @@ static const char *text_of(const json_t *note, const char *name)
     return json_string_value(json_object_get(note, name));
 }
 
-static bool is_id(const char *id)
-{
-    return id[0] && strlen(id) < REPLAY_ID_BYTES && strspn(id, "0123456789abcdef") == strlen(id);
-}
-
 // What the program was started with; with a debugger it is named by its path.
 static weft_err become(const json_t *note, bool has_debugger)
 {
@@ -221,11 +229,12 @@ weft_err replay_become(const char *id, bool has_debugger)
     struct buf path = {0};
     json_t *note = NULL;
     weft_err code =
-        is_id(id) ? name_note(&path, id)
-                  : err_set(WEFT_INVALID_ARGUMENT,
-                            "%s is not the ID of a replay\n  a run that fails on a record prints "
-                            "the line to type",
-                            id);
+        replay_is_id(id, strlen(id))
+            ? name_note(&path, id)
+            : err_set(WEFT_INVALID_ARGUMENT,
+                      "%s is not the ID of a replay\n  a run that fails on a record prints "
+                      "the line to type",
+                      id);
     if (code == WEFT_OK)
         code = load_note(buf_text(&path), &note);
     if (code == WEFT_OK && chdir(text_of(note, "directory")) != 0)
@@ -395,8 +404,8 @@ static weft_err debug_command(const struct run_options *options, const json_t *n
 {
     struct buf record_path = {0};
     struct replay_capture capture;
-    buf_format(&record_path, "%.*s.record", (int)(strlen(note_path) - strlen(NOTE_SUFFIX)),
-               note_path);
+    buf_format(&record_path, "%.*s" REPLAY_RECORD_SUFFIX,
+               (int)(strlen(note_path) - strlen(REPLAY_NOTE_SUFFIX)), note_path);
     weft_err code = replay_capture_init(&capture, options);
     if (code == WEFT_OK)
         code = run_stand(&capture.options, note);

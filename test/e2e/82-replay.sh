@@ -164,6 +164,26 @@ mkdir none
 fails_with "without gdb it says so" 4 'gdb is not installed' \
     env PATH="$PWD/none" "$E2E_TOOLS/corral" -l "$left" -- "$WEFT" replay --debug "$id"
 
+# ---- notes do not stay for ever ---------------------------------------------------------------------------
+
+notes=$XDG_CACHE_HOME/weft/replay
+rm "$notes"/*
+for i in $(seq 101 250); do echo '{}' >"$notes/abc$i.json" && touch -d "$i minutes ago" "$notes/abc$i.json"; done
+: >"$notes/abc250.record" && : >"$notes/abc101.record"
+touch -d '40 days ago' "$notes/README.json" "$notes/abc101.json"
+fail ./mines in.segv
+check "of many notes the newest hundred stay" eval '[ "$(ls "$notes"/*[0-9a-f].json | wc -l)" = 100 ]'
+check "this one too" [ -e "$notes/$id.json" ]
+check "and the one before" [ -e "$notes/abc102.json" ]
+check_not "but not the oldest" [ -e "$notes/abc250.json" ]
+check_not "nor its record" [ -e "$notes/abc250.record" ]
+rm "$notes"/abc1[1-9]*
+touch -d '31 days ago' "$notes/abc102.json"
+fail ./mines in.segv
+check_not "one of last month goes" eval '[ -e "$notes/abc101.json" ] || [ -e "$notes/abc101.record" ]'
+check_not "even if it is alone" [ -e "$notes/abc102.json" ]
+check "what is none stays" [ -e "$notes/README.json" ]
+
 # ---- what cannot be replayed ------------------------------------------------------------------------------
 
 fails_with "an ID that nobody gave" 4 'no such replay' weft replay 01234567
@@ -176,7 +196,6 @@ fails_with "an input that is gone is named" 4 'in.segv' weft replay "$id"
 seq 10 >in.segv
 fails_with "one that has become another is told" '1|4|5' 'in.segv.*changed|changed.*in.segv' weft replay "$id"
 mv gone.segv in.segv
-notes=$XDG_CACHE_HOME/weft/replay
 echo '{"version":1,' >"$notes/$id.json"
 fails_with "a note that is damaged is no note" 4 'no such replay' weft replay "$id"
 try weft replay --help
