@@ -290,7 +290,7 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
     driver_step(driver, &event);
     if (!is_output || was_durable || !sched_is_durable(driver->sched, stage, kind, task))
         return;
-    driver->pieces[task] = (struct driver_piece){.bytes = committed->output_bytes[i],
+    driver->pieces[task] = (struct output_piece){.bytes = committed->output_bytes[i],
                                                  .records = committed->output_records[i],
                                                  .crc32c = committed->output_crc[i],
                                                  .is_done = true};

@@ -9,7 +9,6 @@
 #include "app/driver_state.h"
 
 #include "app/identity.h"
-#include "base/crc32c.h"
 #include "mapreduce/work/run_index.h"
 #include "store/journal.h"
 #include "sys/file.h"
@@ -20,7 +19,6 @@
 enum {
     CHECKPOINT_EVERY_MS = 5000,
     CHECKPOINT_COST_FACTOR = 60,  // so many times its cost passes before the next one
-    READ_BYTES = 1 << 18,
 };
 
 struct piece_record {
@@ -105,7 +103,7 @@ static weft_err take_record(void *owner, const struct journal_record *record)
             return WEFT_OK;
         memcpy(&piece, record->payload.data, sizeof piece);
         if (piece.piece < driver->stages[driver->stage_count - 1].piece_count) {
-            driver->pieces[piece.piece] = (struct driver_piece){
+            driver->pieces[piece.piece] = (struct output_piece){
                 .bytes = piece.bytes, .crc32c = piece.crc32c, .is_done = true};
             driver->pieces[piece.piece].records = piece.records;
         }
@@ -171,7 +169,7 @@ static void forget_found(struct driver *driver)
     manifest_fini(&resume->found);
     const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;
     for (uint32_t i = 0; i < count; i++)
-        driver->pieces[i] = (struct driver_piece){0};
+        driver->pieces[i] = (struct output_piece){0};
 }
 
 // Another job's work, or that of this one over other inputs; with --force anybody's.
@@ -251,50 +249,6 @@ weft_err driver_resume_open(struct driver *driver)
 
 // ---- Checking and taking over what there is -----------------------------------------------------
 
-// Whether a stretch of a part file has its checksum.
-static bool is_whole(int fd, const char *path, uint64_t offset, uint64_t bytes, uint32_t crc)
-{
-    char *room = malloc(READ_BYTES);
-    uint32_t sum = 0;
-    uint64_t done = 0;
-    while (room && done < bytes) {
-        size_t got = 0;
-        const uint64_t left = bytes - done;
-        if (file_read_at(fd, path, room, left < READ_BYTES ? (size_t)left : READ_BYTES,
-                         offset + done, &got) != WEFT_OK ||
-            got == 0)
-            break;
-        sum = crc32c(sum, room, got);
-        done += got;
-    }
-    free(room);
-    return done == bytes && sum == crc;
-}
-
-// Of each part the pieces from its beginning on: where one lies follows from those before it.
-static void check_part(struct driver *driver, uint32_t *piece, uint32_t count)
-{
-    const uint32_t part = driver->parts[*piece];
-    struct buf path = {0};
-    char name[64];
-    snprintf(name, sizeof name, "part-%05u%s", part, codec_suffix(driver->options->compress));
-    int fd = -1;
-    uint64_t offset = 0;
-    bool is_good =
-        name_in_place(driver, name, &path) == WEFT_OK && file_open(buf_text(&path), &fd) == WEFT_OK;
-    for (; *piece < count && driver->parts[*piece] == part; ++*piece) {
-        struct driver_piece *one = &driver->pieces[*piece];
-        is_good = is_good && one->is_done &&
-                  is_whole(fd, buf_text(&path), offset, one->bytes, one->crc32c);
-        offset += one->bytes;
-        if (!is_good)
-            *one = (struct driver_piece){0};
-    }
-    file_close(fd);
-    buf_fini(&path);
-    err_clear();
-}
-
 static void restore(struct driver *driver, uint32_t stage, enum sched_kind kind, uint32_t task)
 {
     const struct sched_event event = {
@@ -308,11 +262,10 @@ static weft_err restore_pieces(struct driver *driver)
 {
     const uint32_t last = driver->stage_count - 1;
     const struct driver_stage *stage = &driver->stages[last];
-    for (uint32_t piece = 0; piece < stage->piece_count;)
-        check_part(driver, &piece, stage->piece_count);
+    output_check_pieces(driver->output, driver->pieces);
     weft_err code = WEFT_OK;
     for (uint32_t i = 0; i < stage->piece_count && code == WEFT_OK; i++) {
-        const struct driver_piece *piece = &driver->pieces[i];
+        const struct output_piece *piece = &driver->pieces[i];
         if (!piece->is_done)
             continue;
         restore(driver, last, stage->is_map_only ? SCHED_MAP : SCHED_REDUCE, i);
@@ -374,7 +327,7 @@ weft_err driver_resume_restore(struct driver *driver)
 weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
 {
     struct driver_resume *resume = &driver->resume;
-    const struct driver_piece *one = &driver->pieces[piece];
+    const struct output_piece *one = &driver->pieces[piece];
     const struct piece_record record = {piece, one->crc32c, one->bytes, one->records};
     if (!resume->journal)
         return WEFT_OK;

@@ -40,13 +40,6 @@ struct driver_past {
     uint64_t bytes_in, records_in, spill_bytes;
 };
 
-// A piece of the output that is written and committed.
-struct driver_piece {
-    uint64_t bytes, records;
-    uint32_t crc32c;
-    bool is_done;
-};
-
 // What was found out about an input.
 struct driver_input {
     uint64_t size;       // of its plain data where that can be read from anywhere, else of the file
@@ -148,7 +141,7 @@ struct driver {
     struct output *output;
     struct progress progress;
     struct tally tally;
-    struct driver_piece *pieces;  // of the last stage
+    struct output_piece *pieces;  // of the last stage
     uint32_t *parts;              // the part of each of them
     Weft__TaskEnd **samples;      // by number in the tally; only those of sample tasks are set
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/crc32c.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "sys/file.h"
@@ -34,8 +33,7 @@ weft_err manifest_add(struct manifest *manifest, uint64_t bytes, uint64_t record
         return err_set(WEFT_RESOURCE_EXHAUSTED, "a manifest holds at most %d parts",
                        MANIFEST_PARTS_MAX);
     *part = (struct manifest_part){.bytes = bytes, .records = records, .crc32c = crc32c};
-    snprintf(part->name, sizeof part->name, "part-%05u%s", (unsigned)manifest->part_count,
-             manifest->suffix);
+    part_format_name(part->name, (uint32_t)manifest->part_count, manifest->suffix);
     manifest->part_count++;
     manifest->bytes += bytes;
     manifest->records += records;
@@ -279,20 +277,6 @@ static weft_err read_whole(const char *path, struct buf *text)
     return err;
 }
 
-static weft_err sum_file(int fd, const char *path, uint64_t *bytes, uint32_t *crc)
-{
-    char *data = malloc(READ_BYTES);
-    weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
-    size_t got = READ_BYTES;
-    for (*bytes = 0, *crc = 0; !err && got == READ_BYTES; *bytes += got) {
-        err = file_read_at(fd, path, data, READ_BYTES, *bytes, &got);
-        if (!err)
-            *crc = crc32c(*crc, data, got);
-    }
-    free(data);
-    return err;
-}
-
 static weft_err verify_part(const char *directory, const struct manifest_part *part)
 {
     struct buf path = {0};
@@ -309,7 +293,7 @@ static weft_err verify_part(const char *directory, const struct manifest_part *p
     if (!err)
         err = file_open(buf_text(&path), &fd);
     if (!err) {
-        err = sum_file(fd, buf_text(&path), &bytes, &crc);
+        err = part_sum(fd, buf_text(&path), 0, UINT64_MAX, &bytes, &crc);
         file_close(fd);
     }
     if (!err && bytes != part->bytes)

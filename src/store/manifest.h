@@ -24,16 +24,16 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "store/part.h"
 
 enum {
     MANIFEST_VERSION = 1,
     MANIFEST_PARTS_MAX = 1 << 20,  // 1 Mi parts x 80 bytes: a manifest of 80 MiB at most
     MANIFEST_BYTES_MAX = 128 << 20,
-    MANIFEST_NAME_BYTES = 24,  // "part-1048575.zst" and its end
 };
 
 struct manifest_part {
-    char name[MANIFEST_NAME_BYTES];
+    char name[PART_NAME_BYTES];
     uint64_t bytes, records;
     uint32_t crc32c;
 };

@@ -78,6 +78,17 @@ MUST_CHECK weft_err output_check_done(struct output *output, bool may_lack, bool
 // Removes what a run that was killed in its last moment has left in the finished target.
 void output_tidy_done(const struct output *output);
 
+// A piece of the answer that is written and committed.
+struct output_piece {
+    uint64_t bytes, records;
+    uint32_t crc32c;
+    bool is_done;
+};
+
+// Looks at what an earlier run has left of these pieces, all of the plan: what is not there as it was told is
+// no longer done, nor what lies behind it in its part, since where a piece lies follows from those before it.
+void output_check_pieces(const struct output *output, struct output_piece *pieces);
+
 // The failed run has made something that the next one can use: output_abort leaves the directory.
 void output_keep_unfinished(struct output *output);
 

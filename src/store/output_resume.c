@@ -102,6 +102,45 @@ weft_err output_check_done(struct output *output, bool may_lack, bool *is_done)
     return err;
 }
 
+static bool is_whole(int fd, const char *path, uint64_t offset, const struct output_piece *piece)
+{
+    uint64_t bytes;
+    uint32_t crc;
+    return part_sum(fd, path, offset, piece->bytes, &bytes, &crc) == WEFT_OK &&
+           bytes == piece->bytes && crc == piece->crc32c;
+}
+
+// The pieces of one part; returns the first of the next one.
+static uint32_t check_part(const struct output *output, struct output_piece *pieces, uint32_t first)
+{
+    const uint32_t part = output->pieces[first].part;
+    struct buf path = {0};
+    char name[PART_NAME_BYTES];
+    int fd = -1;
+    uint64_t offset = 0;
+    part_format_name(name, part, output->suffix);
+    buf_format(&path, "%s/%s", output->temporary, name);
+    bool is_good = !path.has_failed && file_open(buf_text(&path), &fd) == WEFT_OK;
+    uint32_t i = first;
+    for (; i < output->piece_count && output->pieces[i].part == part; i++) {
+        struct output_piece *piece = &pieces[i];
+        is_good = is_good && piece->is_done && is_whole(fd, buf_text(&path), offset, piece);
+        offset += piece->bytes;
+        if (!is_good)
+            *piece = (struct output_piece){0};
+    }
+    file_close(fd);
+    buf_fini(&path);
+    err_clear();
+    return i;
+}
+
+void output_check_pieces(const struct output *output, struct output_piece *pieces)
+{
+    for (uint32_t i = 0; i < output->piece_count;)
+        i = check_part(output, pieces, i);
+}
+
 void output_tidy_done(const struct output *output)
 {
     output_remove_work(output->target);

@@ -16,6 +16,7 @@
 
 #include "base/crc32c.h"
 #include "base/vec.h"
+#include "store/part.h"
 #include "sys/file.h"
 #include "sys/thread.h"
 
@@ -82,8 +83,10 @@ struct sink {
 
 static void name_part(const struct sink *sink, uint32_t part, char *path, size_t size)
 {
+    char name[PART_NAME_BYTES];
+    part_format_name(name, part, sink->suffix);
     if (sink->kind == SINK_PARTS)
-        snprintf(path, size, "%s/part-%05u%s", sink->path, part, sink->suffix);
+        snprintf(path, size, "%s/%s", sink->path, name);
     else
         snprintf(path, size, "%s", sink->path);
 }
