@@ -8,6 +8,8 @@
 
 #include "sys/mem.h"
 
+#include "sys/kin.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +25,6 @@ enum {
     ROUND_HUGE_ABOVE = 16 << 20,  // from here on the rest of a huge page does not matter
     MAPS_MAX = 16384,  // more files than that are not mapped: the caller reads them instead
     MAP_TAIL = 64,     // readable zero bytes behind the data, for vector loads
-    DEPTH_MAX = 16,    // of processes that start processes
 };
 
 // ---- Memory against a budget
@@ -270,22 +271,16 @@ uint64_t mem_resident_bytes(void)
     return read_resident("/proc/self/status");
 }
 
-// Children that come and go meanwhile may be missed: this is looked at again and again.
-static uint64_t sum_tree(pid_t pid, int depth)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
-    uint64_t total = read_resident(path);
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
-    FILE *children = depth < DEPTH_MAX ? fopen(path, "re") : NULL;
-    for (int child; children && fscanf(children, "%d", &child) == 1;)
-        total += sum_tree((pid_t)child, depth + 1);
-    if (children)
-        fclose(children);
-    return total;
-}
-
 uint64_t mem_resident_bytes_of(pid_t pid)
 {
-    return sum_tree(pid, 0);
+    struct kin all = {0};
+    uint64_t total = 0;
+    kin_list_descendants(pid, &all);
+    for (size_t i = 0; i < all.pids.count; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/status", (int)all.pids.items[i]);
+        total += read_resident(path);
+    }
+    VEC_FINI(&all.pids);
+    return total;
 }

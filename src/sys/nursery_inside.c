@@ -11,9 +11,9 @@
 #include "sys/nursery_inside.h"
 
 #include "base/vec.h"
+#include "sys/kin.h"
 #include "sys/signals.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -54,87 +54,13 @@ struct launch {
 
 // ---- The processes below us -------------------------------------------------------------------------
 
-struct process_stat {
-    pid_t parent, session;
-};
-
-static bool read_stat(pid_t pid, struct process_stat *found)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    const ssize_t size = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[size > 0 ? size : 0] = 0;
-    // The name may hold anything, also a closing bracket: the last one ends it.
-    const char *behind_name = strrchr(text, ')');
-    int parent, group, session;
-    if (!behind_name || sscanf(behind_name, ") %*c %d %d %d", &parent, &group, &session) != 3)
-        return false;
-    *found = (struct process_stat){parent, session};
-    return true;
-}
-
-typedef VEC(pid_t) pid_list;
-
-// Where the kernel does not list children: ask every process who its parent is.
-static void list_children_slowly(pid_t parent, pid_list *list)
-{
-    DIR *all = opendir("/proc");
-    for (struct dirent *entry; all && (entry = readdir(all));) {
-        struct process_stat stat;
-        const pid_t pid = atoi(entry->d_name);
-        if (pid > 0 && read_stat(pid, &stat) && stat.parent == parent)
-            (void)VEC_PUSH(list, pid);
-    }
-    if (all)
-        closedir(all);
-}
-
-static void list_children_of_thread(pid_t process, const char *thread, pid_list *list)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)process, thread);
-    FILE *file = fopen(path, "re");
-    for (int pid; file && fscanf(file, "%d", &pid) == 1;)
-        (void)VEC_PUSH(list, pid);
-    if (file)
-        fclose(file);
-}
-
-static void list_children(pid_t parent, pid_list *list)
-{
-    if (access("/proc/thread-self/children", F_OK) != 0) {
-        list_children_slowly(parent, list);
-        return;
-    }
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/task", (int)parent);
-    DIR *threads = opendir(path);
-    for (struct dirent *entry; threads && (entry = readdir(threads));)
-        if (entry->d_name[0] != '.')
-            list_children_of_thread(parent, entry->d_name, list);
-    if (threads)
-        closedir(threads);
-}
-
-// All below a process, itself first.
-static void list_descendants(pid_t top, pid_list *list)
-{
-    (void)VEC_PUSH(list, top);
-    for (size_t i = 0; i < list->count; i++)
-        list_children(list->items[i], list);
-}
-
 static void kill_descendants(pid_t top)
 {
-    pid_list list = {0};
-    list_descendants(top, &list);
-    for (size_t i = 0; i < list.count; i++)
-        kill(list.items[i], SIGKILL);
-    VEC_FINI(&list);
+    struct kin list = {0};
+    kin_list_descendants(top, &list);
+    for (size_t i = 0; i < list.pids.count; i++)
+        kill(list.pids.items[i], SIGKILL);
+    VEC_FINI(&list.pids);
 }
 
 static bool is_ward(const struct inside *inside, pid_t pid)
@@ -150,28 +76,28 @@ static bool is_ward(const struct inside *inside, pid_t pid)
 static void kill_session(const struct inside *inside, pid_t session)
 {
     kill(-session, SIGKILL);
-    pid_list orphans = {0};
-    list_children(getpid(), &orphans);
-    for (size_t i = 0; i < orphans.count; i++) {
-        struct process_stat stat;
-        const pid_t pid = orphans.items[i];
+    struct kin orphans = {0};
+    kin_list_children(getpid(), &orphans);
+    for (size_t i = 0; i < orphans.pids.count; i++) {
+        struct kin_stat stat;
+        const pid_t pid = orphans.pids.items[i];
         if (pid == session || is_ward(inside, pid))
             continue;
-        list_children(pid, &orphans);
-        if (read_stat(pid, &stat) && stat.session == session)
+        kin_list_children(pid, &orphans);
+        if (kin_read_stat(pid, &stat) && stat.session == session)
             kill(pid, SIGKILL);
     }
-    VEC_FINI(&orphans);
+    VEC_FINI(&orphans.pids);
 }
 
 static void kill_everybody(void)
 {
     for (;;) {
-        pid_list children = {0};
-        list_children(getpid(), &children);
-        for (size_t i = 0; i < children.count; i++)
-            kill(children.items[i], SIGKILL);
-        VEC_FINI(&children);
+        struct kin children = {0};
+        kin_list_children(getpid(), &children);
+        for (size_t i = 0; i < children.pids.count; i++)
+            kill(children.pids.items[i], SIGKILL);
+        VEC_FINI(&children.pids);
         if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
             return;
     }
