@@ -19,6 +19,7 @@
 enum {
     CHECKPOINT_EVERY_MS = 5000,
     CHECKPOINT_COST_FACTOR = 60,  // so many times its cost passes before the next one
+    TRIES_MAX = 20,               // to open a journal whose directory comes and goes
 };
 
 struct piece_record {
@@ -134,11 +135,15 @@ static weft_err open_journal(struct driver *driver)
     struct buf path = {0};
     const struct journal_options options = {.keeps_good_prefix = true};
     weft_err code = name_in_place(driver, OUTPUT_JOURNAL, &path);
-    if (code == WEFT_OK)
+    // Another run may come to its end just now, and take the directory from under us.
+    for (int tries = 0; code == WEFT_OK && !resume->journal; tries++) {
         code = output_make_unfinished(driver->output);
-    if (code == WEFT_OK)
-        code = journal_open(&resume->journal, buf_text(&path), "run", &options, take_record, driver,
-                            NULL);
+        if (code == WEFT_OK)
+            code = journal_open(&resume->journal, buf_text(&path), "run", &options, take_record,
+                                driver, NULL);
+        if (code == WEFT_NOT_FOUND && tries < TRIES_MAX)
+            code = WEFT_OK;
+    }
     buf_fini(&path);
     return code;
 }
@@ -181,12 +186,12 @@ static weft_err refuse_or_remove(struct driver *driver, const char *why)
                        "an unfinished output is in the way: %s\n  %s\n  try: --force to throw it "
                        "away, or another name",
                        place, why);
-    weft_err code = journal_close(driver->resume.journal);
+    // Under the lock, if it could be had: another run may be waiting for the place.
+    const weft_err removed = output_discard_unfinished(driver->output);
+    const weft_err code = journal_close(driver->resume.journal);
     driver->resume.journal = NULL;
     forget_found(driver);
-    if (code == WEFT_OK)
-        code = file_remove_tree(place);
-    return code == WEFT_OK ? open_journal(driver) : code;
+    return removed != WEFT_OK ? removed : code != WEFT_OK ? code : open_journal(driver);
 }
 
 static weft_err begin_journal(struct driver *driver)
@@ -229,11 +234,6 @@ weft_err driver_resume_open(struct driver *driver)
     if (!output_resume_place(driver->output))
         return WEFT_OK;
     weft_err code = open_journal(driver);
-    if (code == WEFT_UNAVAILABLE) {
-        err_clear();
-        forget_found(driver);
-        return output_work_aside(driver->output);
-    }
     // A journal of a newer weft, or none at all, is in the way like that of another job.
     if (code == WEFT_FAILED_PRECONDITION || code == WEFT_DATA_LOSS) {
         char why[ERR_TEXT_BYTES_MAX];
@@ -244,6 +244,11 @@ weft_err driver_resume_open(struct driver *driver)
     if (code == WEFT_OK && resume->has_begun && (driver->options->force || !is_ours(driver, &why)))
         code = refuse_or_remove(driver, buf_text(&why));
     buf_fini(&why);
+    if (code == WEFT_UNAVAILABLE) {
+        err_clear();
+        forget_found(driver);
+        return output_work_aside(driver->output);
+    }
     return code == WEFT_OK ? begin_journal(driver) : code;
 }
 

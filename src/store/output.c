@@ -451,11 +451,12 @@ weft_err output_commit(struct output *output)
 }
 
 // The run failed for a reason of its own, and its sentence is the one to tell.
-static void remove_quietly(const char *path)
+static void remove_quietly(const struct output *output)
 {
     char sentence[ERR_TEXT_BYTES_MAX];
     snprintf(sentence, sizeof sentence, "%s", err_text());
-    const weft_err err = file_remove_tree(path);
+    const weft_err err = output->may_resume ? output_discard_unfinished(output)
+                                            : file_remove_tree(output->temporary);
     if (err)
         err_set(err, "%s", sentence);
 }
@@ -467,7 +468,7 @@ void output_abort(struct output *output)
         return;
     output->is_finished = true;
     if (output->has_temporary && !output->keeps_unfinished)
-        remove_quietly(output->temporary);
+        remove_quietly(output);
     if (output->kind == TARGET_IN_PLACE) {
         // A file that was longer than our start belongs to somebody who did not want it cut.
         if (output->size_at_start <= output->place.base_offset)

@@ -60,6 +60,10 @@ const char *output_resume_place(const struct output *output);
 // Makes that directory. One that was not there yet goes away again when the run fails.
 MUST_CHECK weft_err output_make_unfinished(struct output *output);
 
+// Removes that directory, which this run must have locked: at once for everybody else, who may be waiting to make
+// one of that name.
+MUST_CHECK weft_err output_discard_unfinished(const struct output *output);
+
 // Somebody else is at work there: this run gets a directory of its own and cannot be resumed.
 MUST_CHECK weft_err output_work_aside(struct output *output);
 

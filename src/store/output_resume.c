@@ -40,6 +40,18 @@ weft_err output_make_unfinished(struct output *output)
     return err;
 }
 
+weft_err output_discard_unfinished(const struct output *output)
+{
+    char *aside = NULL;
+    weft_err err = place_make_name(output->target, &aside);
+    if (!err)
+        err = file_rename(output->temporary, aside);
+    if (!err)
+        err = file_remove_tree(aside);
+    free(aside);
+    return err;
+}
+
 weft_err output_work_aside(struct output *output)
 {
     output->may_resume = output->has_temporary = false;

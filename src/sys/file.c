@@ -180,6 +180,14 @@ static weft_err say_who_holds(int fd, const char *path)
     return err_set(WEFT_UNAVAILABLE, "%s is locked by another process", path);
 }
 
+// Whether the path still leads to the open file: whoever held the lock may have removed it before he let go.
+static bool is_at(int fd, const char *path)
+{
+    struct stat open_one, found;
+    return fstat(fd, &open_one) == 0 && stat(path, &found) == 0 &&
+           open_one.st_dev == found.st_dev && open_one.st_ino == found.st_ino;
+}
+
 weft_err file_lock(const char *path, int *fd)
 {
     weft_err err = file_open_kept(path, fd);
@@ -191,6 +199,8 @@ weft_err file_lock(const char *path, int *fd)
     if (fcntl(*fd, F_OFD_SETLK, &whole) != 0)
         err = errno == EAGAIN || errno == EACCES ? say_who_holds(*fd, path)
                                                  : err_errno("cannot lock %s", path);
+    else if (!is_at(*fd, path))
+        err = err_set(WEFT_NOT_FOUND, "%s was removed while it was locked", path);
     char text[32];
     // Always as long as the one before it: cutting a file to nothing would wait for the disk.
     const int size = snprintf(text, sizeof text, "%-20ld\n", (long)getpid());

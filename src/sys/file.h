@@ -43,7 +43,8 @@ MUST_CHECK weft_err file_sync(int fd, const char *path);
 MUST_CHECK weft_err file_sync_directory(const char *path);
 
 // Makes the lock file if it is missing and locks it, until *fd is closed or the process ends, however
-// it ends. The file holds the number of the process. UNAVAILABLE names who has it.
+// it ends. The file holds the number of the process. UNAVAILABLE names who has it; NOT_FOUND: the one who had it
+// has just removed it.
 MUST_CHECK weft_err file_lock(const char *path, int *fd);
 
 // Calls visit with every name in the directory but . and .., in no order; stops at its first failure.

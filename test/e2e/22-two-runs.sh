@@ -43,6 +43,14 @@ for round in 1 2; do
     cat both.d/part-* >both.joined
     check "round $round into a directory: the parts are the winner's" is_the_winner both.joined
 done
+for round in 1 2 3 4 5 6 7 8; do
+    rm -rf both.d .both.d.weft-*
+    answer --shell --map 'cat; exit $mapreduce_task_partition' --lines-per-task 1000 --max-attempts 1 text -n 1 -o both.d/ 2>/dev/null
+    [ -d .both.d.weft-unfinished ] || check "there is an unfinished output" false
+    race both.d/ --reducers 3 --force
+    check "round $round with --force over an unfinished one: both succeed" \
+        eval '[ "$code1 $code2" = "0 0" ] || { echo "$code1 $code2"; cat err.*; false; }'
+done
 race both.d/ --reducers 3 --force
 check "into a directory with --force: both succeed" [ "$code1 $code2" = "0 0" ]
 cat both.d/part-* >both.joined
