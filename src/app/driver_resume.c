@@ -435,7 +435,7 @@ void driver_resume_end(struct driver *driver, bool is_kept)
     struct driver_resume *resume = &driver->resume;
     loop_timer_free(resume->timer);
     resume->timer = NULL;
-    if (is_kept && resume->journal && resume->has_progress && !driver->is_done) {
+    if (is_kept && resume->journal && resume->has_progress) {
         output_keep_unfinished(driver->output);
         const size_t length = strlen(driver->error);
         snprintf(

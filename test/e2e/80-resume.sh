@@ -201,6 +201,29 @@ oracle lines pit >expected 2>/dev/null || sort pit | uniq -c | awk '{c=$1; sub(/
 cat once.d/part-* >actual
 same "with the right answer" expected actual
 
+# The very end: all is done, and only making it visible goes wrong.
+seq 1000 >short
+last_step() { # SENTENCE OBSTACLE REMOVAL WORD...: the commands make the obstacle, and note that they ran
+    local sentence=$1 obstacle=$2 removal=$3 ran
+    shift 3
+    rm -rf out .out.weft-* ran
+    fails_with "$sentence" '1|2|5' 'out' weft run --shell --map "cat; echo >>ran; $obstacle" "$@" short -o out/
+    says "and says that what is done is kept" 'is kept'
+    check "it is kept" [ -d .out.weft-unfinished ]
+    ran=$(wc -l <ran)
+    eval "$removal"
+    try weft run --json --shell --map "cat; echo >>ran; $obstacle" "$@" short -o out/
+    check "the same command ends it" [ "$code" = 0 ]
+    check "without doing anything again" [ "$(wc -l <ran)" = "$ran" ]
+    cat out/part-* | sort -n >actual
+    same "with the right answer" short actual
+    check "and nothing left behind" eval '! compgen -G ".out*" && ! compgen -G "out/.*"'
+    check "which is whole" weft verify out
+}
+last_step "an output that appears meanwhile fails the run" 'mkdir -p out' 'rmdir out'
+last_step "the same behind a reducer" 'mkdir -p out' 'rmdir out' --reduce cat --reducers 2
+manifest=.out.weft-unfinished/manifest.json
+last_step "so does a manifest that cannot be written" "mkdir -p $manifest" "rmdir $manifest"
 rm -rf out .out.weft-*
 fails_with "a run beyond --timeout ends" 6 'timed out' weft run --timeout 700ms ./slow -u 200 lines -o out/
 check "what it did is kept" [ -d .out.weft-unfinished ]
