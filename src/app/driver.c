@@ -252,13 +252,21 @@ static void await_exit(struct driver *driver)
     loop_timer_free(patience);
 }
 
-// What committed tasks read in the first map, and what all others did.
+// What committed tasks read in the first map, and what all others did. A task that need not run for a run that
+// goes on is not committed: what was made of it is.
+static bool counts(const struct driver *driver, uint32_t stage, enum sched_kind kind, uint32_t task)
+{
+    return sched_task_state(driver->sched, stage, kind, task) == SCHED_COMMITTED ||
+           (driver->is_done &&
+            tally_is_restored(&driver->tally, driver->stages[stage].first_task[kind] + task));
+}
+
 static void add_up(struct driver *driver, struct tally_totals *totals, struct tally_totals *others)
 {
     for (uint32_t i = 0; driver->sched && i < driver->stage_count; i++)
         for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
             for (uint32_t task = 0; task < driver_task_count(&driver->stages[i], kind); task++)
-                if (sched_task_state(driver->sched, i, kind, task) == SCHED_COMMITTED)
+                if (counts(driver, i, kind, task))
                     tally_add(&driver->tally, driver->stages[i].first_task[kind] + task,
                               i == 0 && kind == SCHED_MAP ? totals : others);
 }

@@ -276,6 +276,18 @@ static bool is_output_kind(const struct driver_stage *stage, uint32_t kind)
     return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
 }
 
+// What was made of it may outlive this run, and with that what it has counted and left out.
+static void note_committed_task(struct driver *driver, uint32_t stage, enum sched_kind kind,
+                                uint32_t task, bool is_noted)
+{
+    if (is_noted || kind == SCHED_SAMPLE ||
+        sched_task_state(driver->sched, stage, kind, task) != SCHED_COMMITTED)
+        return;
+    const weft_err code = driver_resume_note_task(driver, stage, kind, task);
+    if (code != WEFT_OK)
+        driver_fail(driver, code);
+}
+
 static void take_committed_task(struct driver *driver, uint32_t stage,
                                 const Weft__Committed *committed, size_t i)
 {
@@ -288,7 +300,11 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
                                       .is_durable = is_output};
     const bool was_durable = sched_is_durable(driver->sched, stage, kind, task);
     driver_step(driver, &event);
-    if (!is_output || was_durable || !sched_is_durable(driver->sched, stage, kind, task))
+    if (!is_output) {
+        note_committed_task(driver, stage, kind, task, was_durable);
+        return;
+    }
+    if (was_durable || !sched_is_durable(driver->sched, stage, kind, task))
         return;
     driver->pieces[task] = (struct output_piece){.bytes = committed->output_bytes[i],
                                                  .records = committed->output_records[i],

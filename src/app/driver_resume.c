@@ -115,6 +115,8 @@ static weft_err take_record(void *owner, const struct journal_record *record)
     case RECORD_LEFT_OUT:
     case RECORD_READ:
         return driver_resume_take_bad(driver, (enum resume_record)record->type, record->payload);
+    case RECORD_COUNTS:
+        return driver_resume_take_counts(driver, record->payload);
     }
     return WEFT_OK;
 }
@@ -175,6 +177,8 @@ static void forget_found(struct driver *driver)
     const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;
     for (uint32_t i = 0; i < count; i++)
         driver->pieces[i] = (struct output_piece){0};
+    for (size_t i = 0; i < driver->tally.task_count; i++)
+        tally_drop(&driver->tally, i);
 }
 
 // Another job's work, or that of this one over other inputs; with --force anybody's.
@@ -329,6 +333,16 @@ weft_err driver_resume_restore(struct driver *driver)
 
 // ---- Noting what is safe now --------------------------------------------------------------------
 
+weft_err driver_resume_note_task(struct driver *driver, uint32_t stage, enum sched_kind kind,
+                                 uint32_t task)
+{
+    if (!driver->resume.journal)
+        return WEFT_OK;
+    const weft_err code = driver_resume_note_counts(driver, stage, kind, task);
+    const bool may_leave_out = stage == 0 && kind == SCHED_MAP;
+    return code == WEFT_OK && may_leave_out ? driver_resume_note_left_out(driver, task) : code;
+}
+
 weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
 {
     struct driver_resume *resume = &driver->resume;
@@ -337,8 +351,9 @@ weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
     if (!resume->journal)
         return WEFT_OK;
     resume->has_progress = true;
-    const bool is_map = driver->stage_count == 1 && driver->stages[0].is_map_only;
-    weft_err code = is_map ? driver_resume_note_left_out(driver, piece) : WEFT_OK;
+    const uint32_t last = driver->stage_count - 1;
+    weft_err code = driver_resume_note_task(
+        driver, last, driver->stages[last].is_map_only ? SCHED_MAP : SCHED_REDUCE, piece);
     if (code == WEFT_OK)
         code = journal_append(resume->journal, RECORD_PIECE,
                               (weft_bytes){(const char *)&record, sizeof record});
@@ -357,7 +372,7 @@ static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
     weft_err code = payload.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
                                        : keep_runs(resume, name, head.name_size, done->offset);
     for (size_t i = 0; i < done->n_tasks && code == WEFT_OK; i++)
-        code = driver_resume_note_left_out(driver, done->tasks[i]);
+        code = driver_resume_note_task(driver, 0, SCHED_MAP, done->tasks[i]);
     if (code == WEFT_OK)
         code = journal_append(resume->journal, RECORD_RUNS, buf_bytes(&payload));
     if (code == WEFT_OK)

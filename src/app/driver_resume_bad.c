@@ -113,8 +113,7 @@ static weft_err restore_backwards(struct driver *driver, bool *is_settled)
     const struct driver_stage *stage = &driver->stages[0];
     for (size_t i = driver->resume.left_out.count; i-- > 0;) {
         struct driver_found *found = &driver->resume.left_out.items[i];
-        if (found->task >= stage->map_count || is_settled[found->task] ||
-            sched_task_state(driver->sched, 0, SCHED_MAP, found->task) != SCHED_COMMITTED) {
+        if (found->task >= stage->map_count || is_settled[found->task]) {
             found->records = 0;
             continue;
         }

@@ -7,7 +7,8 @@
 //   driver_blame.c    sentences about what went wrong
 //   driver_probe.c    looking for the record that makes a task fail
 //   driver_bad.c      records that are left out
-//   driver_resume.c   what outlives the run; driver_resume_bad.c: of records that are left out
+//   driver_resume.c   what outlives the run; driver_resume_bad.c: of records that are left out;
+//                     driver_resume_counts.c: of counters
 //   driver_progress.c where it is
 //   driver_dry.c      --dry-run
 #ifndef APP_DRIVER_STATE_H
@@ -100,6 +101,7 @@ enum resume_record {
     RECORD_BAD,
     RECORD_LEFT_OUT,
     RECORD_READ,
+    RECORD_COUNTS,
 };
 
 // What the journal says that a map task has left out (or, is_read, how many records it had).
@@ -284,6 +286,9 @@ MUST_CHECK weft_err driver_resume_open(struct driver *driver);
 MUST_CHECK weft_err driver_resume_restore(struct driver *driver);
 void driver_resume_start(struct driver *driver);
 MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece);
+// A task whose output is not safe, but which need not run again if all that was made of it is.
+MUST_CHECK weft_err driver_resume_note_task(struct driver *driver, uint32_t stage,
+                                            enum sched_kind kind, uint32_t task);
 void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
 void driver_resume_end(struct driver *driver, bool is_kept);
 void driver_resume_free(struct driver *driver);
@@ -301,6 +306,14 @@ MUST_CHECK weft_err driver_resume_take_bad(struct driver *driver, enum resume_re
 MUST_CHECK weft_err driver_resume_restore_bad(struct driver *driver);
 // How many records these tasks had.
 uint64_t driver_resume_records(const struct driver *driver);
+
+// ---- driver_resume_counts.c
+
+// What a task that is committed has counted: to be called before its output is noted.
+MUST_CHECK weft_err driver_resume_note_counts(struct driver *driver, uint32_t stage,
+                                              enum sched_kind kind, uint32_t task);
+// A record of the journal.
+MUST_CHECK weft_err driver_resume_take_counts(struct driver *driver, weft_bytes payload);
 
 // ---- driver_dry.c
 

@@ -86,6 +86,25 @@ weft_err tally_hold(struct tally *tally, size_t task, const Weft__TaskEnd *end)
     return WEFT_OK;
 }
 
+weft_err tally_restore(struct tally *tally, size_t task, const char *name, int64_t value)
+{
+    struct tally_task *held = &tally->tasks[task];
+    struct tally_value *grown =
+        realloc(held->values, (held->value_count + 1) * sizeof *held->values);
+    if (!grown)
+        return refuse();
+    held->values = grown;
+    grown[held->value_count].value = value;
+    const weft_err code = find_counter(tally, name, &grown[held->value_count].counter);
+    held->value_count += code == WEFT_OK;
+    return code;
+}
+
+bool tally_is_restored(const struct tally *tally, size_t task)
+{
+    return tally->tasks[task].attempt == UINT32_MAX;
+}
+
 void tally_add(struct tally *tally, size_t task, struct tally_totals *totals)
 {
     const struct tally_task *held = &tally->tasks[task];

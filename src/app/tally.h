@@ -42,6 +42,14 @@ void tally_begin(struct tally *tally, size_t task, uint32_t attempt);
 // are ignored.
 MUST_CHECK weft_err tally_hold(struct tally *tally, size_t task, const Weft__TaskEnd *end);
 
+// Adds a counter that an earlier run has noted of a task that this one has not handed out. What the task counts
+// when it is run after all takes its place.
+MUST_CHECK weft_err tally_restore(struct tally *tally, size_t task, const char *name,
+                                  int64_t value);
+
+// Whether the task was never handed out: its figures are those of an earlier run, or none.
+bool tally_is_restored(const struct tally *tally, size_t task);
+
 // Forgets what a task held: it has to run again.
 void tally_drop(struct tally *tally, size_t task);
 

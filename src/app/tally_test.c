@@ -97,6 +97,24 @@ static void a_counter_at_its_end_stays_there(void **state)
     tally_fini(&tally);
 }
 
+static void what_an_earlier_run_counted_counts_until_the_task_is_run_again(void **state)
+{
+    (void)state;
+    struct tally tally;
+    assert_int_equal(tally_init(&tally, 2), WEFT_OK);
+    assert_int_equal(tally_restore(&tally, 0, "lines", 5), WEFT_OK);
+    assert_int_equal(tally_restore(&tally, 0, "errors", 1), WEFT_OK);
+    assert_int_equal(tally_restore(&tally, 1, "lines", 100), WEFT_OK);
+    assert_true(tally_is_restored(&tally, 1));
+    tally_begin(&tally, 1, 0);
+    assert_false(tally_is_restored(&tally, 1));
+    hold(&tally, 1, 0, "lines", 7);
+    assert_int_equal(sum(&tally).records_in, 10);  // what this run has read
+    assert_int_equal(tally.counters.items[0].value, 1);
+    assert_int_equal(tally.counters.items[1].value, 12);
+    tally_fini(&tally);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +122,7 @@ int main(void)
         cmocka_unit_test(a_stale_attempt_does_not_count),
         cmocka_unit_test(what_is_dropped_does_not_count),
         cmocka_unit_test(a_counter_at_its_end_stays_there),
+        cmocka_unit_test(what_an_earlier_run_counted_counts_until_the_task_is_run_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

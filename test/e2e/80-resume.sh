@@ -207,13 +207,15 @@ last_step() { # SENTENCE OBSTACLE REMOVAL WORD...: the commands make the obstacl
     local sentence=$1 obstacle=$2 removal=$3 ran
     shift 3
     rm -rf out .out.weft-* ran
-    fails_with "$sentence" '1|2|5' 'out' weft run --shell --map "cat; echo >>ran; $obstacle" "$@" short -o out/
+    local mapper="cat; echo >>ran; echo reporter:counter:my,maps,3 >&2; $obstacle"
+    fails_with "$sentence" '1|2|5' 'out' weft run --shell --map "$mapper" "$@" short -o out/
     says "and says that what is done is kept" 'is kept'
     check "it is kept" [ -d .out.weft-unfinished ]
     ran=$(wc -l <ran)
     eval "$removal"
-    try weft run --json --shell --map "cat; echo >>ran; $obstacle" "$@" short -o out/
+    try weft run --json --shell --map "$mapper" "$@" short -o out/
     check "the same command ends it" [ "$code" = 0 ]
+    check "with the counters of all of it" grep -q '"counters":{"my.maps":3}' "$err"
     check "without doing anything again" [ "$(wc -l <ran)" = "$ran" ]
     cat out/part-* | sort -n >actual
     same "with the right answer" short actual
@@ -224,6 +226,45 @@ last_step "an output that appears meanwhile fails the run" 'mkdir -p out' 'rmdir
 last_step "the same behind a reducer" 'mkdir -p out' 'rmdir out' --reduce cat --reducers 2
 manifest=.out.weft-unfinished/manifest.json
 last_step "so does a manifest that cannot be written" "mkdir -p $manifest" "rmdir $manifest"
+# Counters are those of the whole job, whichever run a task was done by, and however often.
+cat >count.sh <<'END'
+cat
+echo "reporter:counter:my,maps,1" >&2
+echo "reporter:counter:my,$mapreduce_task_partition,$mapreduce_task_partition" >&2
+[ -e ready ] || [ "$mapreduce_task_partition" -lt 3 ]
+END
+counted() { # SENTENCE WORD...
+    local sentence=$1
+    shift
+    rm -rf out .out.weft-* ready
+    : >ready
+    try weft run --json "$@" --lines-per-task 100 --map 'sh count.sh' short
+    grep -o '"counters":{.*}' "$err" >expected
+    rm ready
+    fails_with "$sentence" 1 'kept' weft run --slots 1 --max-attempts 1 "$@" --lines-per-task 100 --map 'sh count.sh' short -o out/
+    : >ready
+    try weft run --json "$@" --lines-per-task 100 --map 'sh count.sh' short -o out/
+    check "what was done is not done again" [ "$(jsonlines -g resumed_tasks <"$err")" -gt 0 ]
+    grep -o '"counters":{.*}' "$err" >actual
+    same "but counted" expected actual
+    check "all of it" grep -q '"my.maps":10' actual
+}
+counted "a map-only job that counts"
+WEFT_CHECKPOINT_MS=1 counted "one with a reducer, of checkpoints" \
+    --shell --reduce 'cat; echo reporter:counter:my,reduces,1 >&2'
+
+# Bad records, too: an answer without them must not be taken for a whole one, whoever made which part.
+compile mines || exit 1
+{ seq 3000 && echo 'boom fail' && seq 3001 5000; } >holes
+rm -rf out .out.weft-* && mkdir -p $manifest
+fails_with "a job that leaves a record out fails at its end" '1|2' 'manifest' weft run --skip-bad 1 ./mines holes -o out/
+rmdir $manifest && mv weft-bad-records.jsonl expected
+try weft run --json --skip-bad 1 ./mines holes -o out/
+check "the same command ends it" [ "$code" = 0 ]
+check "tells of the record" [ "$(jsonlines -g bad_records <"$err")" = 1 ]
+same "lists it" expected weft-bad-records.jsonl
+fails_with "and is no answer for who does not allow it" 5 'out' weft run ./mines holes -o out/
+
 rm -rf out .out.weft-*
 fails_with "a run beyond --timeout ends" 6 'timed out' weft run --timeout 700ms ./slow -u 200 lines -o out/
 check "what it did is kept" [ -d .out.weft-unfinished ]
