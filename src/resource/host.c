@@ -515,7 +515,6 @@ weft_err host_call(struct host *host, struct session *session, const struct call
     }
     if (call->sequence <= session->applied)
         return WEFT_OK;
-    session->applied = call->sequence;
     if (host->options.log && !host->is_replaying) {
         struct buf *record = &host->scratch;
         record->size = 0;
@@ -530,6 +529,7 @@ weft_err host_call(struct host *host, struct session *session, const struct call
             return WEFT_OK;
         }
     }
+    session->applied = call->sequence;
     dispatch(host, session, call);
     return session->answers.has_failed
                ? err_set(WEFT_DATA_LOSS, "no memory for what %s is answered", session->member)

@@ -53,7 +53,7 @@ void session_fail(struct session *session, uint64_t sequence, weft_err code, con
 void session_fail_by_err(struct session *session, uint64_t sequence, weft_err code);
 
 // A call that was not done because the journal refused it: the answer is not counted, as no journal
-// will bring it back.
+// will bring it back, and whoever does not get it may send the call again.
 void session_refuse(struct session *session, uint64_t sequence, weft_err code);
 
 // A call begins to wait, or no longer does. False: too many do, and it was answered so.
