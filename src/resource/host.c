@@ -260,13 +260,15 @@ void host_drop_session(struct host *host, struct session *session)
     end_watches_if_alone(host);
 }
 
-void host_end_session(struct host *host, struct session *session)
+bool host_end_session(struct host *host, struct session *session)
 {
     const uint32_t number = session->number;
-    // If the journal refuses, a restart finds the session again and ends it in its turn.
-    if (host_log(host, HOST_RECORD_END, (weft_bytes){(const char *)&number, sizeof number}))
+    if (host_log(host, HOST_RECORD_END, (weft_bytes){(const char *)&number, sizeof number})) {
         err_clear();
+        return false;
+    }
     host_drop_session(host, session);
+    return true;
 }
 
 // ---- Who may still write -------------------------------------------------------------------------------

@@ -52,8 +52,9 @@ struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,
                                       struct session **session);
 
-// Its waits are cancelled, its leases return, its keys vanish; the session is freed.
-void host_end_session(struct host *host, struct session *session);
+// Its waits are cancelled, its leases return, its keys vanish; the session is freed. False: the journal
+// refused, and it goes on: what it has must not go to others while a restart would find it here.
+bool host_end_session(struct host *host, struct session *session);
 
 // All sessions, in the order they came: NULL starts, NULL ends.
 struct session *host_next_session(struct host *host, struct session *previous);

@@ -302,6 +302,25 @@ static void a_lease_whose_end_the_journal_refuses_goes_on(void **state)
     expect_stored(a, q, "a");
 }
 
+// What it had would go to others, and a replay would know nothing of it.
+static void a_session_whose_end_the_journal_refuses_goes_on(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){0});
+    expect_ok(a, push(a, q, "a"));
+    take_now(b, q, "a", 1);
+    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
+    assert_false(host_end_session(testing.host, b->session));
+    assert_string_equal(err_text(), "");
+    testing.refuses_with = WEFT_OK;
+    const uint64_t waits = take(a, q);
+    expect_waits(a, waits);
+    testing_end(b);
+    expect_item(a, waits, "a", 2);
+}
+
 // ---- All at once -----------------------------------------------------------------------------------------------
 
 static void a_snapshot_holds_everything_that_is_in_flight(void **state)
@@ -354,6 +373,7 @@ int main(void)
         TEST(a_call_that_was_refused_can_be_sent_again),
         TEST(a_session_that_the_journal_refuses_does_not_begin),
         TEST(a_lease_whose_end_the_journal_refuses_goes_on),
+        TEST(a_session_whose_end_the_journal_refuses_goes_on),
         TEST(a_snapshot_holds_everything_that_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
