@@ -21,6 +21,15 @@ static weft_err refuse(const char *why)
     return err_set(WEFT_DATA_LOSS, "the journal of a host does not fit together: %s", why);
 }
 
+// What a call may be told is a damage here.
+static weft_err refuse_for(weft_err err)
+{
+    if (err == WEFT_OK || err == WEFT_RESOURCE_EXHAUSTED)
+        return err;
+    err_wrap(err, "the journal of a host does not fit together");
+    return WEFT_DATA_LOSS;
+}
+
 // ---- Replaying ---------------------------------------------------------------------------------------
 
 static void write_epoch(const struct host *host, struct buf *record)
@@ -57,7 +66,8 @@ static weft_err replay_session(struct host *host, struct call_reader *reader)
     char text[SESSION_MEMBER_BYTES] = "";
     const struct session *last =
         host->sessions.count ? host->sessions.items[host->sessions.count - 1] : NULL;
-    if (reader->has_failed || member.size >= sizeof text || (last && last->number >= number))
+    if (reader->has_failed || member.size >= sizeof text || number == 0 ||
+        (last && last->number >= number))
         return refuse("a session");
     memcpy(name.id, id.data, SESSION_ID_BYTES);
     if (member.size)
@@ -95,6 +105,8 @@ static weft_err replay_resource(struct host *host, struct call_reader *reader)
     const uint64_t uid = call_read_u64(reader);
     const weft_bytes key = call_read_blob(reader);
     const bool is_removed = call_read_u8(reader);
+    if (registry_find_by_uid(&host->registry, uid))
+        return refuse("two resources with one number");
     const char *zero = key.size > 1 ? memchr(key.data + 1, 0, key.size - 1) : NULL;
     if (reader->has_failed || !zero)
         return refuse("a resource without a name");
@@ -108,7 +120,9 @@ static weft_err replay_resource(struct host *host, struct call_reader *reader)
     struct resource *resource;
     const weft_err err = registry_open(&host->registry, host, 0, &wish, &resource);
     if (err)
-        return err;
+        return refuse_for(err);
+    if (host->registry.made_count == made_count)
+        return refuse("a resource that is there twice");
     host->registry.made_count = made_count;
     resource->uid = uid;
     if (is_removed) {
@@ -137,9 +151,26 @@ static weft_err replay_handles(struct host *host, struct session *session,
             return refuse("a handle of a resource that is not there");
         const weft_err err = host_set_handle(session, handle, resource);
         if (err)
-            return err;
+            return refuse_for(err);
     }
     return reader->has_failed ? refuse("handles") : WEFT_OK;
+}
+
+static weft_err replay_answers(struct session *session, weft_bytes answers)
+{
+    weft_bytes rest = answers;
+    while (rest.size) {
+        struct answer answer;
+        const weft_err err = answer_next(&rest, &answer);
+        if (err)
+            return err;
+        if (!(answer.flags & SESSION_ANSWER_FLAG_COUNTED))
+            return refuse("an answer that is not counted");
+    }
+    buf_append(&session->answers, answers.data, answers.size);
+    return session->answers.has_failed
+               ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what was answered")
+               : WEFT_OK;
 }
 
 static bool has_come_before(const struct link *a, const struct link *b)
@@ -158,12 +189,7 @@ static weft_err replay_state(struct host *host, struct call_reader *reader)
     session->has_left = call_read_u8(reader);
     list_sort(&session->waits, has_come_before);  // resources brought them, one by one
     const weft_err err = replay_handles(host, session, reader);
-    if (err)
-        return err;
-    buf_append(&session->answers, reader->rest.data, reader->rest.size);
-    return session->answers.has_failed
-               ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what was answered")
-               : WEFT_OK;
+    return err ? err : replay_answers(session, reader->rest);
 }
 
 static weft_err replay_left(struct host *host, struct call_reader *reader)

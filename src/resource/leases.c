@@ -23,6 +23,8 @@ void leases_fini(struct leases *leases)
 
 struct lease *leases_add_at(struct leases *leases, struct element *element, uint32_t slot)
 {
+    if (slot >= LEASES_MAX)
+        return NULL;
     while (leases->slots.count <= slot)
         if (!VEC_PUSH(&leases->slots, NULL))
             return NULL;

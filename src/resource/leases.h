@@ -10,6 +10,8 @@
 #include "resource/elements.h"
 #include "resource/resource.h"
 
+enum { LEASES_MAX = 1 << 22 };  // of a queue: what is more waits
+
 struct lease {
     struct holding holding;  // session NULL: nobody's
     struct element *element;
@@ -29,7 +31,8 @@ struct leases {
 
 void leases_fini(struct leases *leases);
 
-// A lease at the lowest free slot, or at a given one; NULL when memory is refused or it is taken.
+// A lease at the lowest free slot, or at a given one; NULL when memory is refused, it is taken or
+// there are too many.
 struct lease *leases_add(struct leases *leases, struct element *element);
 struct lease *leases_add_at(struct leases *leases, struct element *element, uint32_t slot);
 void leases_drop(struct leases *leases, struct lease *lease);

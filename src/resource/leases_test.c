@@ -51,6 +51,7 @@ static void slots_between_given_ones_are_used_next(void **state)
     assert_non_null(leases_add_at(&leases, &an_element, 1));
     assert_non_null(leases_add_at(&leases, &an_element, 4));
     assert_null(leases_add_at(&leases, &an_element, 4));
+    assert_null(leases_add_at(&leases, &an_element, LEASES_MAX));
     static const uint32_t wanted[] = {0, 2, 3, 5};
     for (int i = 0; i < 4; i++)
         assert_int_equal(add(&leases)->slot, wanted[i]);

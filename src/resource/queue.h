@@ -71,6 +71,9 @@ struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
 // Adds to what a QUEUE_POP_MANY has gathered; room is there.
 void queue_gather(struct attempt *attempt, struct element *element);
 
+// Whether a list of elements, as QUEUE_PUSH_MANY has it, is so many that are whole and nothing else.
+bool queue_has_entries(weft_bytes list, uint32_t count);
+
 bool queue_has_seen(const struct queue *queue, weft_bytes key);
 MUST_CHECK bool queue_remember(struct queue *queue, weft_bytes key);  // false: no memory
 void queue_forget_last(struct queue *queue);                          // what was remembered last

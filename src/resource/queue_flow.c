@@ -379,6 +379,14 @@ static bool check_push(const struct queue *queue, struct session *session, const
     return check_size(queue, session, call, reader.rest.size);
 }
 
+bool queue_has_entries(weft_bytes list, uint32_t count)
+{
+    struct call_reader reader = {list, false};
+    for (; count > 0 && !reader.has_failed; count--)
+        call_read_bytes(&reader, call_read_u32(&reader) & ~TUPLE_BIT);
+    return !reader.has_failed && reader.rest.size == 0;
+}
+
 // Reads past the count of a list whose entries are all whole.
 static bool check_push_many(const struct queue *queue, struct session *session,
                             const struct call *call, weft_bytes *list, uint32_t *count)

@@ -179,7 +179,7 @@ static weft_err load_lease(struct queue *queue, struct call_reader *part)
     const weft_err err = load_element(queue, part, elements_restore_taken, &element);
     if (err)
         return err;
-    if ((number && !holder) || slot >= CALL_BYTES_MAX || leases_find(&queue->leases, slot))
+    if ((number && !holder) || slot >= LEASES_MAX || leases_find(&queue->leases, slot))
         return refuse();
     struct lease *lease = leases_add_at(&queue->leases, element, slot);
     if (!lease || !leases_set_end(&queue->leases, lease, duration_ms, host_time(host)))
@@ -194,7 +194,10 @@ static weft_err load_gathered(struct queue *queue, struct call_reader *part,
                               struct attempt *attempt)
 {
     weft_err err = WEFT_OK;
-    for (uint32_t left = call_read_u32(part); left > 0 && !err; left--) {
+    uint32_t left = call_read_u32(part);
+    if (left > 0 && left >= attempt->wanted)
+        return refuse();
+    for (; left > 0 && !err; left--) {
         if (!VEC_NEXT(&attempt->gathered))
             return no_memory();
         struct element *element = NULL;
@@ -205,6 +208,23 @@ static weft_err load_gathered(struct queue *queue, struct call_reader *part,
     return err;
 }
 
+// What is read without a look later is looked at here.
+static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
+{
+    struct call_reader reader = {call->payload, false};
+    switch (call->op) {
+    case CALL_QUEUE_PUSH:
+        return !(call->flags & CALL_FLAG_KEYED) || call_read_text(&reader).size > 0;
+    case CALL_QUEUE_PUSH_MANY:
+        return left > 0 && queue_has_entries(call->payload, left);
+    case CALL_QUEUE_POP_MANY:
+        return wanted > 0 && wanted <= INT32_MAX;
+    default:
+        return wanted == 0 && (call->op == CALL_QUEUE_POP || call->op == CALL_QUEUE_TAKE ||
+                               call->op == CALL_QUEUE_CLOSE);
+    }
+}
+
 static weft_err load_attempt(struct queue *queue, struct call_reader *part)
 {
     struct session *session = host_session_by_number(queue->resource.host, call_read_u32(part));
@@ -213,10 +233,10 @@ static weft_err load_attempt(struct queue *queue, struct call_reader *part)
     call.flags = call_read_u8(part);
     const uint32_t wanted = call_read_u32(part), lease_ms = call_read_u32(part);
     const uint32_t left = call_read_u32(part);
-    const weft_bytes payload = call_read_blob(part);
-    if (part->has_failed || !session || call.op < CALL_QUEUE_PUSH || call.op > CALL_QUEUE_CLOSE)
+    call.payload = call_read_blob(part);
+    if (part->has_failed || !session || !is_attempt(&call, wanted, left))
         return refuse();
-    struct attempt *attempt = queue_add_attempt(queue, session, &call, payload);
+    struct attempt *attempt = queue_add_attempt(queue, session, &call, call.payload);
     if (!attempt)
         return no_memory();
     attempt->wanted = wanted;
