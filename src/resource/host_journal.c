@@ -164,7 +164,7 @@ static weft_err replay_answers(struct session *session, weft_bytes answers)
         const weft_err err = answer_next(&rest, &answer);
         if (err)
             return err;
-        if (!(answer.flags & SESSION_ANSWER_FLAG_COUNTED))
+        if (!(answer.flags & ANSWER_FLAG_COUNTED))
             return refuse("an answer that is not counted");
     }
     buf_append(&session->answers, answers.data, answers.size);

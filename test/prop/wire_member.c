@@ -248,8 +248,8 @@ bool wire_receive(struct wire_member *member, struct answer *answer)
         err_clear();
         return false;  // not whole yet
     }
-    member->answered += answer->flags / SESSION_ANSWER_FLAG_COUNTED;
-    answer->flags &= (uint8_t)~SESSION_ANSWER_FLAG_COUNTED;
+    member->answered += answer->flags / ANSWER_FLAG_COUNTED;
+    answer->flags &= (uint8_t)~ANSWER_FLAG_COUNTED;
     member->taken.size = 0;
     buf_append(&member->taken, answer->payload.data, answer->payload.size);
     answer->payload = buf_bytes(&member->taken);
