@@ -69,6 +69,8 @@ MUST_CHECK weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flag
                                  struct peer_call *call);
 MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
                                   uint32_t timeout_ms);
+// Without waiting for an answer, and nobody hears of a failure; the handle must be open.
+void remote_tell(struct remote *remote, uint8_t op, const weft_bytes *parts, size_t part_count);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
 
 // The connection to a member, made when it is first needed.

@@ -109,6 +109,15 @@ weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t t
     return err;
 }
 
+void remote_tell(struct remote *remote, uint8_t op, const weft_bytes *parts, size_t part_count)
+{
+    struct peer_ask ask = {.op = op, .handle = remote->handle, .life = remote->life};
+    for (size_t i = 0; i < part_count; i++)
+        ask.parts[i] = parts[i];
+    if (peer_tell(remote->peer, &ask))
+        err_clear();
+}
+
 weft_err remote_keep_error(struct remote *remote, weft_err err)
 {
     // The end of a queue and a deadline that the caller has set are what he asked for.

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-#include "app/member.h"
+#include "app/prefetch.h"
 
 struct weft_queue {
     struct remote remote;
     uint32_t lease_ms;
+    struct prefetch prefetch;
 };
 
 struct weft_call {
@@ -35,6 +36,7 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
         err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
         return NULL;
     }
+    prefetch_init(&queue->prefetch);
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
     write_attributes(&attributes, &all);
@@ -53,6 +55,7 @@ void weft_queue_free(weft_queue *queue)
 {
     if (!queue)
         return;
+    prefetch_fini(&queue->prefetch, &queue->remote);
     remote_fini(&queue->remote);
     free(queue);
 }
@@ -153,25 +156,25 @@ static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *
     return WEFT_OK;
 }
 
-static weft_err take(weft_queue *queue, uint32_t lease_ms, weft_item *item)
+static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
 {
-    struct peer_call call = {0};
-    const weft_bytes part = {(const char *)&lease_ms, sizeof lease_ms};
-    *item = (weft_item){0};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE, 0, &part, 1, &call);
-    if (!err && call.answer.size < CALL_ITEM_BYTES)
-        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
-    if (!err) {
-        struct call_reader reader = {buf_bytes(&call.answer), false};
-        struct call_item name;
-        call_read_item(&reader, &name);
+    struct peer_call *call;
+    struct call_item name;
+    weft_err err =
+        prefetch_next(&queue->prefetch, &queue->remote, queue->lease_ms, is_popped, &call);
+    if (err)
+        return remote_keep_error(&queue->remote, err);
+    struct call_reader reader = {buf_bytes(&call->answer), false};
+    call_read_item(&reader, &name);
+    err = fill_item(call, CALL_ITEM_BYTES, item);
+    peer_call_fini(call);
+    free(call);
+    item->delivery = name.delivery;
+    if (!is_popped) {
         item->queue_ = name.queue;
         item->id_ = name.id;
         item->slot_ = name.slot;
-        item->delivery = name.delivery;
-        err = fill_item(&call, CALL_ITEM_BYTES, item);
     }
-    peer_call_fini(&call);
     return err;
 }
 
@@ -182,7 +185,7 @@ bool weft_take(weft_queue *queue, weft_item *item)
         member_no_handle();
         return false;
     }
-    queue->remote.failure = take(queue, queue->lease_ms, item);
+    queue->remote.failure = take(queue, false, item);
     return queue->remote.failure == WEFT_OK;
 }
 
@@ -195,14 +198,7 @@ void weft_item_free(weft_item *item)
 weft_err weft_pop(weft_queue *queue, weft_item *item)
 {
     *item = (weft_item){0};
-    if (!queue)
-        return member_no_handle();
-    struct peer_call call = {0};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_POP, 0, NULL, 0, &call);
-    if (!err)
-        err = fill_item(&call, 0, item);
-    peer_call_fini(&call);
-    return err;
+    return queue ? take(queue, true, item) : member_no_handle();
 }
 
 static weft_err copy_entry(struct call_reader *list, weft_item *item)

@@ -284,7 +284,9 @@ static bool start_change(struct peer *peer, const struct peer_ask *ask, struct p
     const uint64_t sequence = peer->last_sequence + 1;
     if (!make_slot(peer, sequence) || !buf_reserve(&peer->kept, CALL_HEAD_BYTES + size))
         return false;
-    peer->last_sequence = call->sequence = sequence;
+    peer->last_sequence = sequence;
+    if (call)
+        call->sequence = sequence;
     *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op};
     peer->unanswered++;
     append_call(&peer->kept, ask, sequence, size);
@@ -303,31 +305,56 @@ static void flush_locked(struct peer *peer)
         peer_send(peer);
 }
 
-weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_call *call)
+static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, size_t size)
 {
-    const size_t size = size_of_parts(ask);
     if (size > CALL_BYTES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
                        CALL_BYTES_MAX);
-    mutex_lock(&peer->lock);
-    if (ask->life && ask->life != peer->life) {
-        mutex_unlock(&peer->lock);
+    if (ask->life && ask->life != peer->life)
         return err_set(WEFT_ABORTED, "it was opened before %s was lost: open it again",
                        peer->host[0] ? peer->host : "the host");
-    }
+    return WEFT_OK;
+}
+
+// Nagle's rule by answers: the first goes at once, those behind it go together.
+static void flush_if_due(struct peer *peer, bool was_idle)
+{
+    if (was_idle || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
+        (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
+        flush_locked(peer);
+}
+
+weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_call *call)
+{
+    const size_t size = size_of_parts(ask);
+    mutex_lock(&peer->lock);
     const bool was_idle = peer->unanswered == 0;
-    call->is_done = false;
-    const bool is_kept = call_op_changes(ask->op) ? start_change(peer, ask, call, size)
-                                                  : start_ask(peer, ask, call, size);
-    if (is_kept) {
-        call->is_under_way = true;
-        // Nagle's rule by answers: the first goes at once, those behind it go together.
-        if (was_idle || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
-            (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
-            flush_locked(peer);
+    weft_err err = check_ask(peer, ask, size);
+    if (!err) {
+        call->is_done = false;
+        call->is_under_way = call_op_changes(ask->op) ? start_change(peer, ask, call, size)
+                                                      : start_ask(peer, ask, call, size);
+        if (call->is_under_way)
+            flush_if_due(peer, was_idle);
+        else
+            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     }
     mutex_unlock(&peer->lock);
-    return is_kept ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+    return err;
+}
+
+weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
+{
+    const size_t size = size_of_parts(ask);
+    mutex_lock(&peer->lock);
+    const bool was_idle = peer->unanswered == 0;
+    weft_err err = check_ask(peer, ask, size);
+    if (!err && !start_change(peer, ask, NULL, size))
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+    if (!err)
+        flush_if_due(peer, was_idle);
+    mutex_unlock(&peer->lock);
+    return err;
 }
 
 void peer_flush(struct peer *peer)

@@ -60,6 +60,9 @@ MUST_CHECK weft_err peer_start(struct peer *peer, const struct peer_ask *ask,
                                struct peer_call *call);
 void peer_flush(struct peer *peer);
 
+// Starts a changing call whose answer nobody waits for.
+MUST_CHECK weft_err peer_tell(struct peer *peer, const struct peer_ask *ask);
+
 // Waits for the answer and returns its code, with its sentence. At the deadline (clock_now_ns;
 // UINT64_MAX: none) the call is taken back and DEADLINE_EXCEEDED returned, unless it was done in time.
 MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns);
