@@ -10,7 +10,12 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 
-enum { GOODBYES_MS = 3000, TELL_MS = 2000, TELL_NEXT_MS = 10000 };
+enum {
+    GOODBYES_MS = 3000,  // for all of them
+    STARTING_MS = 250,   // members that are started together are all there by then
+    RETRY_MS = 20,
+    TELL_NEXT_MS = 10000
+};
 
 static const uint64_t ns_per_ms = 1000000;
 
@@ -205,6 +210,7 @@ static weft_err join(weft_cluster *cluster, const weft_join_options *options)
                        patience);
     cluster->patience_ms = patience_ms;
     secret_random(&cluster->incarnation, sizeof cluster->incarnation);
+    cluster->joined_ns = clock_now_ns();
     weft_err err = read_spec(cluster, options);
     if (!err)
         err = secret_load(options->token_file, &cluster->token);
@@ -328,29 +334,44 @@ static bool has_spoken_to(const weft_cluster *cluster, const char *name)
     return link && peer_has_spoken(link->peer);
 }
 
-static void say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
+static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
 {
     struct member_path path;
     if (member_path_parse(name, &path))
-        return;
+        return true;
     const struct cluster_member *member =
         cluster_spec_find_member(&cluster->spec, path.role, path.index);
     struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
     struct peer_call call = {0};
     const struct peer_ask ask = {.op = CALL_LEAVE};
-    if (peer && peer_ask(peer, &ask, &call, deadline_ns))
-        err_clear();
+    const weft_err err = peer ? peer_ask(peer, &ask, &call, deadline_ns) : WEFT_OK;
+    err_clear();
     peer_call_fini(&call);
     peer_free(peer, false);
+    return !err;
 }
 
-// Those we never spoke to may be waiting for us: they need not.
+// Those we never spoke to may be waiting for us: they need not. Whoever is not there has left, or, in the
+// first moments of a cluster, has not come yet: he is tried again for a little while.
 static void say_goodbye_to_strangers(weft_cluster *cluster)
 {
     const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
-    for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++)
-        if (!has_spoken_to(cluster, cluster->expected.items[i]))
-            say_goodbye(cluster, cluster->expected.items[i], deadline_ns);
+    const uint64_t started_ns = cluster->joined_ns + STARTING_MS * ns_per_ms;
+    bool is_missing;
+    do {
+        is_missing = false;
+        for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++) {
+            char *name = cluster->expected.items[i];
+            if (!*name || has_spoken_to(cluster, name))
+                continue;
+            if (say_goodbye(cluster, name, deadline_ns))
+                *name = 0;
+            else
+                is_missing = true;
+        }
+        if (is_missing && clock_now_ns() < started_ns)
+            clock_sleep_ms(RETRY_MS);
+    } while (is_missing && clock_now_ns() < started_ns);
 }
 
 static void leave(weft_cluster *cluster)

@@ -13,7 +13,7 @@ enum { MEMBER_PATIENCE_MS = 60000 };
 struct weft_cluster {
     struct cluster_spec spec;
     char me[SESSION_MEMBER_BYTES];  // "/map/0"
-    uint64_t incarnation;
+    uint64_t incarnation, joined_ns;
     struct secret token;
     uint32_t patience_ms;
 
@@ -53,7 +53,7 @@ struct remote {
     const char *name;  // the end of path
 };
 
-// Names a resource; the attributes are the kind's. The host is only asked when the resource is first
+// Names a resource; the attributes are the kind's. Another host is only asked when the resource is first
 // used: who names what he does not need waits for nobody. Failures stick to the cluster.
 MUST_CHECK weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
                                 weft_bytes attributes, struct remote *remote);

@@ -74,6 +74,9 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         err = member_find_peer(cluster, parts.role, parts.index, &remote->peer);
     if (!err)
         remote->name = parts.name;
+    // What is here is made at once: a member that only hosts never uses it itself.
+    if (!err && weft_is(cluster, parts.role) && weft_index(cluster) == parts.index)
+        err = open_at_host(remote);
     return member_keep_error(cluster, err_wrap(err, "%s", path));
 }
 
