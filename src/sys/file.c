@@ -24,10 +24,23 @@ weft_err file_open(const char *path, int *fd)
     return *fd < 0 ? err_errno("cannot open %s", path) : WEFT_OK;
 }
 
+// Truncating a file that is empty is not for nothing: ext4 then takes it for one that is being replaced,
+// and writes all of it to the disk when it is closed.
 weft_err file_create(const char *path, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-    return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
+    struct stat status;
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (*fd < 0)
+        return err_errno("cannot create %s", path);
+    bool is_done = fstat(*fd, &status) == 0;
+    if (is_done && S_ISREG(status.st_mode) && status.st_size > 0)
+        is_done = ftruncate(*fd, 0) == 0;
+    if (is_done)
+        return WEFT_OK;
+    const weft_err err = err_errno("cannot create %s", path);
+    close(*fd);
+    *fd = -1;
+    return err;
 }
 
 weft_err file_create_new(const char *path, int *fd)
