@@ -15,31 +15,23 @@
 #include <stdlib.h>
 
 #include "base/crc32c.h"
-#include "base/vec.h"
+#include "mapreduce/work/held.h"
 #include "store/part.h"
 #include "sys/file.h"
 #include "sys/thread.h"
 
 enum {
-    COPY_BYTES = 256 << 10,
-    BYTES_PER_MB = 1000000,
     // Pieces that one submit writes at most. A slot that wrote all that others have left would fall
     // behind with its own piece, for which the others' next ones wait, and so on: one slot would
     // compute, the other one write. More than one, so that what was left gets less.
     PIECES_PER_SUBMIT = 3,
 };
 
-// Text that waits: in memory, or in the spool when memory is NULL.
-struct chunk {
-    char *memory;
-    uint64_t spool_offset;
-    size_t size;
-};
-
-struct held {
-    VEC(struct chunk) chunks;
+// The text of a piece, as far as it came.
+struct draft {
+    struct held held;
     uint64_t size;
-    uint64_t early;  // the first so many bytes are in their place already, and not in chunks
+    uint64_t early;  // the first so many bytes are in their place already, and not held
     uint32_t crc;
 };
 
@@ -47,8 +39,8 @@ struct piece {
     uint32_t part, crc;
     bool is_known, is_ready, is_adopted;  // under the lock
     uint64_t size, records, offset;
-    struct held draft;  // what was appended; touched only by the slot whose piece it is
-    struct held text;   // of a ready piece; touched only by the slot that placed it
+    struct draft draft;  // what was appended; touched only by the slot whose piece it is
+    struct draft text;   // of a ready piece; touched only by the slot that placed it
 };
 
 struct part {
@@ -63,7 +55,7 @@ struct sink {
     const char *suffix;  // of part files; not ours
     int fd;              // FILE, FD; PARTS: -1
     bool is_resumed;
-    size_t held_bytes_max;
+    struct held_store held;
     void (*written)(void *, uint32_t, uint64_t, uint32_t, uint64_t);
     void *owner;
     uint32_t piece_count, part_count;
@@ -71,10 +63,7 @@ struct sink {
 
     struct mutex mutex;  // guards all below, and what pieces say is under it
     struct part *parts;
-    size_t held_bytes;
     bool has_remains;  // something was written early by an attempt that failed
-    int spool_fd;      // -1 until it is needed
-    uint64_t spool_size;
     weft_err failure;  // the first one in writing the output
     char failure_text[ERR_TEXT_BYTES_MAX];
 };
@@ -140,16 +129,15 @@ struct sink *sink_new(const struct sink_options *options)
         .suffix = options->suffix ? options->suffix : "",
         .fd = options->kind == SINK_FD ? options->fd : -1,
         .is_resumed = options->is_resumed,
-        .held_bytes_max = options->held_bytes_max,
         .written = options->written,
         .owner = options->owner,
         .piece_count = options->piece_count,
         .part_count = part_count,
         .pieces = calloc(options->piece_count + (size_t)1, sizeof *sink->pieces),
         .parts = calloc(part_count + (size_t)1, sizeof *sink->parts),
-        .spool_fd = -1,
     };
     mutex_init(&sink->mutex);
+    held_store_init(&sink->held, sink->tmp, options->held_bytes_max);
     weft_err err = WEFT_OK;
     if (!sink->path || !sink->tmp || !sink->pieces || !sink->parts)
         err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
@@ -168,24 +156,17 @@ bool sink_is_first(const struct sink *sink, uint32_t piece)
     return piece == 0 || sink->pieces[piece].part != sink->pieces[piece - 1].part;
 }
 
-static void free_chunks(struct held *held)
-{
-    for (size_t i = 0; i < held->chunks.count; i++)
-        free(held->chunks.items[i].memory);
-    VEC_FINI(&held->chunks);
-}
-
 void sink_free(struct sink *sink)
 {
     if (!sink)
         return;
     for (uint32_t i = 0; sink->pieces && i < sink->piece_count; i++) {
-        free_chunks(&sink->pieces[i].draft);
-        free_chunks(&sink->pieces[i].text);
+        held_drop(&sink->held, &sink->pieces[i].draft.held);
+        held_drop(&sink->held, &sink->pieces[i].text.held);
     }
     if (sink->kind != SINK_FD)
         file_close(sink->fd);
-    file_close(sink->spool_fd);
+    held_store_fini(&sink->held);
     mutex_fini(&sink->mutex);
     free(sink->pieces);
     free(sink->parts);
@@ -196,77 +177,12 @@ void sink_free(struct sink *sink)
 
 static weft_err remember_failure(struct sink *sink, weft_err err, const char *path);
 
-// ---- Holding text -------------------------------------------------------------------------------
+// ---- Text that comes before its end -------------------------------------------------------------
 
-// Forgets held text; its memory may be used by others.
-static void drop_held(struct sink *sink, struct held *held)
+static void drop_draft(struct sink *sink, struct draft *draft)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < held->chunks.count; i++)
-        bytes += held->chunks.items[i].memory ? held->chunks.items[i].size : 0;
-    free_chunks(held);
-    *held = (struct held){0};
-    if (bytes == 0)
-        return;
-    mutex_lock(&sink->mutex);
-    sink->held_bytes -= bytes;
-    mutex_unlock(&sink->mutex);
-}
-
-static bool hold_in_memory(struct sink *sink, struct chunk *chunk, weft_bytes text)
-{
-    mutex_lock(&sink->mutex);
-    const bool has_room = text.size <= sink->held_bytes_max - sink->held_bytes;
-    sink->held_bytes += has_room ? text.size : 0;
-    mutex_unlock(&sink->mutex);
-    if (!has_room)
-        return false;
-    chunk->memory = malloc(text.size);
-    if (chunk->memory) {
-        memcpy(chunk->memory, text.data, text.size);
-        return true;
-    }
-    mutex_lock(&sink->mutex);
-    sink->held_bytes -= text.size;
-    mutex_unlock(&sink->mutex);
-    return false;
-}
-
-static weft_err hold_in_spool(struct sink *sink, struct chunk *chunk, weft_bytes text)
-{
-    mutex_lock(&sink->mutex);
-    weft_err err = WEFT_OK;
-    if (sink->spool_fd < 0)
-        err = file_create_nameless(sink->tmp, &sink->spool_fd);
-    const int fd = sink->spool_fd;
-    chunk->spool_offset = sink->spool_size;
-    sink->spool_size += err ? 0 : text.size;
-    mutex_unlock(&sink->mutex);
-    if (!err)
-        err = file_write_at(fd, sink->tmp, text.data, text.size, chunk->spool_offset);
-    if (err == WEFT_RESOURCE_EXHAUSTED)
-        return err_set(err,
-                       "no room in %s for output that waits (%llu MB so far); free some or give "
-                       "--tmp another directory",
-                       sink->tmp, (unsigned long long)(chunk->spool_offset / BYTES_PER_MB));
-    return err_wrap(err, "output that waits");
-}
-
-static weft_err hold(struct sink *sink, struct held *held, weft_bytes text)
-{
-    if (text.size == 0)
-        return WEFT_OK;
-    struct chunk *chunk = VEC_NEXT(&held->chunks);
-    if (!chunk)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for output that waits");
-    *chunk = (struct chunk){.size = text.size};
-    if (!hold_in_memory(sink, chunk, text)) {
-        const weft_err err = hold_in_spool(sink, chunk, text);
-        if (err)
-            return err;
-    }
-    held->chunks.count++;
-    return WEFT_OK;
+    held_drop(&sink->held, &draft->held);
+    *draft = (struct draft){0};
 }
 
 // Whether all pieces before it in its part have their place, and where it begins then. Pieces that were
@@ -296,7 +212,7 @@ bool sink_is_next(struct sink *sink, uint32_t piece)
 // written what the next one writes again.
 static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, uint64_t offset)
 {
-    struct held *draft = &sink->pieces[index].draft;
+    struct draft *draft = &sink->pieces[index].draft;
     char path[PATH_MAX];
     int fd = sink->fd;
     name_part(sink, sink->pieces[index].part, path, sizeof path);
@@ -313,18 +229,18 @@ static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, 
 weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
 {
     ASSERT(piece < sink->piece_count);
-    struct held *draft = &sink->pieces[piece].draft;
+    struct draft *draft = &sink->pieces[piece].draft;
     uint64_t offset;
     mutex_lock(&sink->mutex);
     const bool is_repeated = sink->pieces[piece].is_known;
     const bool is_early =
-        sink->kind != SINK_FD && draft->chunks.count == 0 && is_next(sink, piece, &offset);
+        sink->kind != SINK_FD && draft->held.chunks.count == 0 && is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
     draft->crc = crc32c(draft->crc, text.data, text.size);
     draft->size += text.size;
     if (is_repeated)
         return WEFT_OK;  // only compared
-    return is_early ? write_early(sink, piece, text, offset) : hold(sink, draft, text);
+    return is_early ? write_early(sink, piece, text, offset) : held_add(&sink->held, &draft->held, text);
 }
 
 void sink_discard(struct sink *sink, uint32_t piece)
@@ -333,46 +249,19 @@ void sink_discard(struct sink *sink, uint32_t piece)
     mutex_lock(&sink->mutex);
     sink->has_remains |= sink->pieces[piece].draft.early > 0;
     mutex_unlock(&sink->mutex);
-    drop_held(sink, &sink->pieces[piece].draft);
+    drop_draft(sink, &sink->pieces[piece].draft);
 }
 
 // ---- Writing what is placed -----------------------------------------------------------------------
-
-static weft_err copy_from_spool(struct sink *sink, int fd, const char *path,
-                                const struct chunk *chunk, uint64_t offset)
-{
-    char *buffer = malloc(COPY_BYTES);
-    weft_err err = buffer ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
-    for (size_t done = 0; done < chunk->size && !err;) {
-        const size_t left = chunk->size - done;
-        size_t got;
-        err = file_read_at(sink->spool_fd, sink->tmp, buffer, left < COPY_BYTES ? left : COPY_BYTES,
-                           chunk->spool_offset + done, &got);
-        if (!err && got == 0)
-            err = err_set(WEFT_DATA_LOSS, "output that waited in %s is gone", sink->tmp);
-        if (!err)
-            err = file_write_at(fd, path, buffer, got, offset + done);
-        done += got;
-    }
-    free(buffer);
-    return err;
-}
 
 // The held text of a piece, then `tail`, to its place.
 static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece *piece,
                             weft_bytes tail)
 {
     uint64_t offset = piece->offset + piece->text.early;
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; i < piece->text.chunks.count && !err; i++) {
-        const struct chunk *chunk = &piece->text.chunks.items[i];
-        err = chunk->memory ? file_write_at(fd, path, chunk->memory, chunk->size, offset)
-                            : copy_from_spool(sink, fd, path, chunk, offset);
-        offset += chunk->size;
-    }
+    weft_err err = held_write(&sink->held, &piece->text.held, fd, path, &offset);
     if (!err)
         err = file_write_at(fd, path, tail.data, tail.size, offset);
-    drop_held(sink, &piece->text);
     return err;
 }
 
@@ -493,7 +382,7 @@ static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size
 
 static void forget_piece(struct sink *sink, struct piece *piece)
 {
-    drop_held(sink, &piece->draft);
+    drop_draft(sink, &piece->draft);
     mutex_lock(&sink->mutex);
     piece->is_known = false;
     mutex_unlock(&sink->mutex);
@@ -525,15 +414,15 @@ weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_
 {
     ASSERT(index < sink->piece_count);
     struct piece *piece = &sink->pieces[index];
-    struct held *draft = &piece->draft;
+    struct draft *draft = &piece->draft;
     const uint32_t crc = crc32c(draft->crc, text.data, text.size);
     const struct taking taking = take_piece(sink, index, draft->size + text.size, crc, records);
     if (taking.err || taking.is_repeated) {
-        drop_held(sink, draft);
+        drop_draft(sink, draft);
         return taking.err;
     }
     if (!taking.is_next) {
-        const weft_err err = hold(sink, draft, text);
+        const weft_err err = held_add(&sink->held, &draft->held, text);
         if (err) {
             forget_piece(sink, piece);  // another attempt may find more room
             return err;
@@ -541,7 +430,7 @@ weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_
         text = weft_none();
     }
     piece->text = *draft;
-    *draft = (struct held){0};
+    *draft = (struct draft){0};
     return write_some(sink, index, text);
 }
 
