@@ -195,10 +195,11 @@ static void write_lines_formed(struct slot *slot, weft_bytes text)
     }
 }
 
-// What can go to its place goes while it is in the cache.
+// While it is in the cache, where it is looked at once more, and so that the slot's buffer stays small.
 static void hand_on_early(struct slot *slot)
 {
-    if (slot->text.size >= EARLY_BYTES && sink_is_next(slot->stage->sink, slot->piece))
+    if (slot->text.size >= EARLY_BYTES &&
+        sink_takes_early(slot->stage->sink, slot->piece, slot->text.size))
         hand_on_part(slot);
 }
 

@@ -197,32 +197,35 @@ static bool is_next(const struct sink *sink, uint32_t index, uint64_t *offset)
     return next == index;
 }
 
-bool sink_is_next(struct sink *sink, uint32_t piece)
+bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size)
 {
     uint64_t offset;
     if (sink->kind == SINK_FD)
         return false;
     mutex_lock(&sink->mutex);
-    const bool is_it = !sink->pieces[piece].is_known && is_next(sink, piece, &offset);
+    const bool has_place = sink->pieces[piece].is_known || is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
-    return is_it;
+    return has_place || held_has_room(&sink->held, size);
 }
 
-// What comes first goes to its place at once, while it is in the cache. An attempt that fails has
-// written what the next one writes again.
+// What comes first goes to its place at once, while it is in the cache, behind what was held when other
+// pieces came before. An attempt that fails has written what the next one writes again.
 static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, uint64_t offset)
 {
     struct draft *draft = &sink->pieces[index].draft;
+    uint64_t at = offset + draft->early;
     char path[PATH_MAX];
     int fd = sink->fd;
     name_part(sink, sink->pieces[index].part, path, sizeof path);
     weft_err err = sink->kind == SINK_PARTS ? file_open_kept(path, &fd) : WEFT_OK;
     if (err)
         return remember_failure(sink, err, path);
-    err = file_write_at(fd, path, text.data, text.size, offset + draft->early);
+    err = held_write(&sink->held, &draft->held, fd, path, &at);
+    if (!err)
+        err = file_write_at(fd, path, text.data, text.size, at);
     if (sink->kind == SINK_PARTS)
         file_close(fd);
-    draft->early += err ? 0 : text.size;
+    draft->early = at + text.size - offset;
     return err ? remember_failure(sink, err, path) : WEFT_OK;
 }
 
@@ -233,14 +236,14 @@ weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
     uint64_t offset;
     mutex_lock(&sink->mutex);
     const bool is_repeated = sink->pieces[piece].is_known;
-    const bool is_early =
-        sink->kind != SINK_FD && draft->held.chunks.count == 0 && is_next(sink, piece, &offset);
+    const bool is_early = sink->kind != SINK_FD && is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
     draft->crc = crc32c(draft->crc, text.data, text.size);
     draft->size += text.size;
     if (is_repeated)
         return WEFT_OK;  // only compared
-    return is_early ? write_early(sink, piece, text, offset) : held_add(&sink->held, &draft->held, text);
+    return is_early ? write_early(sink, piece, text, offset)
+                    : held_add(&sink->held, &draft->held, text);
 }
 
 void sink_discard(struct sink *sink, uint32_t piece)

@@ -55,8 +55,8 @@ MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes te
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
 
-// Whether what is appended to the piece would go to its place at once.
-bool sink_is_next(struct sink *sink, uint32_t piece);
+// Whether so much appended to the piece would go to its place at once, or stay in memory until it can.
+bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size);
 
 // Whether the piece is the first of its part.
 bool sink_is_first(const struct sink *sink, uint32_t piece);

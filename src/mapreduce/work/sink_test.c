@@ -272,6 +272,41 @@ static void a_discarded_attempt_leaves_nothing(void **state)
     scene_fini(&scene);
 }
 
+static uint64_t output_size(void)
+{
+    struct file_stat status;
+    assert_int_equal(file_stat(output_path, &status), WEFT_OK);
+    return status.size;
+}
+
+static void what_waits_goes_to_its_place_as_soon_as_it_can(void **state)
+{
+    (void)state;
+    uint64_t seed = 29;
+    struct scene scene;
+    scene_init(&scene, &seed, 2);
+    free((char *)scene.texts[1].data);
+    scene.texts[1] = random_bytes(&seed, 9000, NULL, 0);
+    const struct sink_options options = options_for(&scene, SINK_FILE);
+    const char *text = scene.texts[1].data;
+    struct sink *sink = sink_new(&options);
+    assert_true(sink_takes_early(sink, 0, 1 << 20));
+    assert_true(sink_takes_early(sink, 1, 3000));
+    assert_int_equal(sink_append(sink, 1, (weft_bytes){text, 3000}), WEFT_OK);
+    assert_false(sink_takes_early(sink, 1, 3000));  // memory is for 4000
+    assert_int_equal(sink_append(sink, 1, (weft_bytes){text + 3000, 3000}), WEFT_OK);
+    assert_int_equal(output_size(), 0);
+    assert_int_equal(sink_submit(sink, 0, scene.texts[0], 0), WEFT_OK);
+    assert_true(sink_takes_early(sink, 1, 3000));
+    assert_int_equal(sink_append(sink, 1, (weft_bytes){text + 6000, 2000}), WEFT_OK);
+    assert_int_equal(output_size(), scene.texts[0].size + 8000);
+    assert_int_equal(sink_submit(sink, 1, (weft_bytes){text + 8000, 1000}, 3), WEFT_OK);
+    sink_free(sink);
+    check_told(&scene);
+    check_file(output_path, &scene, 0, 2, 0);
+    scene_fini(&scene);
+}
+
 static void adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut(void **state)
 {
     (void)state;
@@ -476,6 +511,7 @@ int main(void)
         cmocka_unit_test(many_parts_need_few_descriptors),
         cmocka_unit_test(a_repeated_piece_is_ignored_and_a_different_one_refused),
         cmocka_unit_test(a_discarded_attempt_leaves_nothing),
+        cmocka_unit_test(what_waits_goes_to_its_place_as_soon_as_it_can),
         cmocka_unit_test(adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut),
         cmocka_unit_test(an_open_descriptor_is_written_from_its_offset_and_left_open),
         cmocka_unit_test(a_full_output_is_told_with_its_path_and_stays_failed),
