@@ -110,25 +110,6 @@ void command_runner_free(struct command_runner *runner)
     free(runner);
 }
 
-void command_runner_begin(struct command_runner *runner, weft_task *task)
-{
-    runner->task = task;
-    task_describe(task, &runner->facts);
-    const enum command_role role =
-        runner->facts.is_reducing ? COMMAND_ROLE_REDUCE : COMMAND_ROLE_MAP;
-    if (!runner->is_idle || runner->role != role)
-        retire_kept(runner);
-    command_pump_abort(&runner->combiner);
-    command_combine_clear(&runner->combine);
-    command_stderr_begin(&runner->err);
-    // A sample is looked at again as part of a task: once is enough to be told of it.
-    const bool is_silent = runner->facts.is_sample || runner->facts.is_probe;
-    runner->err.fd = is_silent ? -1 : STDERR_FILENO;
-    runner->lines.size = 0;
-    runner->has_started = runner->drops_output = false;
-    runner->failure = WEFT_OK;
-}
-
 // ---- Failures -----------------------------------------------------------------------------------------------
 
 void command_runner_fail(struct command_runner *runner, weft_err code)
@@ -225,7 +206,7 @@ static void describe_place(struct command_runner *runner, struct command_place *
                                     .names_input_as_hadoop = runner->config.is_hadoop};
     if (facts->is_reducing)
         return;
-    const char *at_hand = weft_input_name(runner->task);
+    const char *at_hand = runner->has_started ? weft_input_name(runner->task) : NULL;
     place->input_file = runner->config.is_hadoop ? facts->input_path : facts->input_name;
     place->input_start = facts->begin;
     place->input_bytes = facts->end - facts->begin;
@@ -275,26 +256,63 @@ static bool is_kept_role(const struct command_runner *runner, enum command_role 
     return runner->config.is_kept && role == COMMAND_ROLE_MAP;
 }
 
+static void start_for(struct command_runner *runner, enum command_role role, uint32_t input)
+{
+    runner->role = role;
+    runner->input_index = input;
+    command_runner_fail(runner, start_process(runner, role, &runner->pump));
+}
+
+// Every map task has its command: it gets ready while the engine looks at the first records.
+static bool is_started_early(const struct command_runner *runner, enum command_role role)
+{
+    const struct task_facts *facts = &runner->facts;
+    return role == COMMAND_ROLE_MAP && facts->input_name && !facts->is_sample && !facts->is_probe &&
+           runner->config.steps[role].how == COMMAND_PROCESS && !runner->pump.is_running;
+}
+
+void command_runner_begin(struct command_runner *runner, weft_task *task)
+{
+    runner->task = task;
+    task_describe(task, &runner->facts);
+    const enum command_role role =
+        runner->facts.is_reducing ? COMMAND_ROLE_REDUCE : COMMAND_ROLE_MAP;
+    if (!runner->is_idle || runner->role != role)
+        retire_kept(runner);
+    command_pump_abort(&runner->combiner);
+    command_combine_clear(&runner->combine);
+    command_stderr_begin(&runner->err);
+    // A sample is looked at again as part of a task: once is enough to be told of it.
+    const bool is_silent = runner->facts.is_sample || runner->facts.is_probe;
+    runner->err.fd = is_silent ? -1 : STDERR_FILENO;
+    runner->lines.size = 0;
+    runner->has_started = runner->drops_output = false;
+    runner->failure = WEFT_OK;
+    if (is_started_early(runner, role))
+        start_for(runner, role, runner->facts.input);
+}
+
+// One that was started for a file of which nothing came is of no use for another.
 bool command_runner_start(struct command_runner *runner, enum command_role role)
 {
     const bool is_map = role == COMMAND_ROLE_MAP && runner->facts.input_name;
     const uint32_t input = is_map ? weft_input_index(runner->task) : 0;
-    const bool is_other_input = runner->has_started && input != runner->input_index;
+    const bool is_other_input = is_map && input != runner->input_index;
     if (runner->failure)
         return false;
     if (runner->has_started && (!is_other_input || is_kept_role(runner, role)))
         return true;
-    if (is_other_input) {
+    if (is_other_input && runner->has_started) {
         finish_process(runner, role, &runner->pump);
         task_describe(runner->task, &runner->facts);
+    } else if (is_other_input && !runner->is_idle) {
+        command_pump_abort(&runner->pump);
     }
     runner->has_started = true;
-    runner->input_index = input;
     runner->input_name = is_map ? weft_input_name(runner->task) : NULL;
-    if (!runner->pump.is_running && !runner->failure) {
-        command_runner_fail(runner, start_process(runner, role, &runner->pump));
-        runner->role = role;
-    }
+    if (!runner->pump.is_running && !runner->failure)
+        start_for(runner, role, input);
+    runner->input_index = input;
     runner->is_idle = false;
     return !runner->failure;
 }

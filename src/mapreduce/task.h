@@ -12,6 +12,7 @@ struct task_facts {
     bool is_reducing;
     bool is_map_only;  // the stage has no reduce: what map emits is the output
     // The first piece of input of a map task.
+    uint32_t input;  // its number
     const char *input_name, *input_path;
     uint64_t begin, end;
     uint64_t input_size;  // of the whole input

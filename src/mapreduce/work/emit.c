@@ -305,6 +305,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
     if (slot->is_reducing || slot->piece_count == 0 || stage->source)
         return;
     const struct input *input = &stage->inputs[slot->pieces[0].input];
+    facts->input = slot->pieces[0].input;
     facts->input_name = input->name;
     facts->input_path = input->path;
     facts->begin = slot->pieces[0].begin;
