@@ -13,7 +13,10 @@
 enum {
     MAPPED_BLOCK = 1 << 20,
     LOOKAHEAD = 64 << 10,  // read beyond a piece's end at a time, for its last record
+    AHEAD_BLOCKS = 8,      // mapped ones that are looked at before the first is given away
 };
+
+#define RECORDS_UNKNOWN UINT64_MAX
 
 void map_note_position(struct slot *slot, uint64_t offset)
 {
@@ -86,8 +89,10 @@ static uint64_t count_records(const struct stage *stage, weft_bytes block)
     return words_count_lines(block.data, block.size) + is_open;
 }
 
-// Gives a block of whole records to the job; `bytes` of the input are done with it.
-static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uint64_t bytes)
+// Gives a block of whole records to the job, `known` of them if somebody has counted; `bytes` of the input
+// are done with it.
+static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uint64_t bytes,
+                       uint64_t known)
 {
     const struct stage *stage = slot->stage;
     slot->padded_begin = block.data;
@@ -101,7 +106,7 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uin
     if (__builtin_expect(map_chooses(slot) || has_sums, 0)) {
         records = map_feed_chosen(slot, block, offset);
     } else if (stage->job.map_block) {
-        records = count_records(stage, block);
+        records = known != RECORDS_UNKNOWN ? known : count_records(stage, block);
         stage->job.map_block(&slot->hot, block);
         slot->record_index += stage->format.kind == RECORD_CHUNKS
                                   ? map_count_numbered(&stage->format, block)
@@ -116,10 +121,39 @@ static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uin
 
 // ---- mapped files
 
+struct mapped_block {
+    const char *end;
+    uint64_t records;
+};
+
+// Finds the first blocks of [at, end), up to `wanted`, and counts their records.
+static size_t look_ahead(struct slot *slot, const struct input *input, const char *at,
+                         const char *end, size_t wanted, struct mapped_block *blocks)
+{
+    const char *text = input->map.data, *limit = text + input->size;
+    const bool counts = slot->stage->job.map_block && !map_chooses(slot);
+    size_t count = 0;
+    slot_enter(slot, PHASE_READ);
+    for (; at < end && count < wanted; count++) {
+        const char *stop = end - at > MAPPED_BLOCK ? at + MAPPED_BLOCK : end;
+        mem_map_populate(&input->map, (size_t)(at - text), (size_t)(stop - text));
+        const char *newline = memchr(stop - 1, '\n', (size_t)(limit - stop) + 1);
+        stop = newline ? newline + 1 : limit;
+        const weft_bytes block = {at, (size_t)(stop - at)};
+        blocks[count].end = stop;
+        blocks[count].records = counts ? count_records(slot->stage, block) : RECORDS_UNKNOWN;
+        at = stop;
+    }
+    slot_enter(slot, PHASE_MAP);
+    return count;
+}
+
+// A job that has something to begin with gets ready while its first blocks are counted: a command starts.
 static weft_err map_mapped(struct slot *slot, const struct input *input, const struct piece *piece)
 {
     const char *text = input->map.data, *limit = text + input->size;
     const char *at = text + piece->begin, *end = text + piece->end;
+    size_t wanted = slot->stage->job.begin ? AHEAD_BLOCKS : 1;
     if (piece->begin) {
         at = memchr(at - 1, '\n', (size_t)(limit - at) + 1);
         at = at ? at + 1 : limit;
@@ -127,16 +161,15 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
     slot->piece_base = (uint64_t)(at - text);
     slot->mapped_begin = text;
     slot->mapped_end = limit;
-    while (at < end && !slot->has_failed) {
-        const char *stop = end - at > MAPPED_BLOCK ? at + MAPPED_BLOCK : end;
-        slot_enter(slot, PHASE_READ);
-        mem_map_populate(&input->map, (size_t)(at - text), (size_t)(stop - text));
-        const char *newline = memchr(stop - 1, '\n', (size_t)(limit - stop) + 1);
-        stop = newline ? newline + 1 : limit;
-        slot_enter(slot, PHASE_MAP);
-        const size_t size = (size_t)(stop - at);
-        feed_block(slot, (weft_bytes){at, size}, (uint64_t)(at - text), size);
-        at = stop;
+    for (; at < end && !slot->has_failed; wanted = 1) {
+        struct mapped_block blocks[AHEAD_BLOCKS];
+        const size_t count = look_ahead(slot, input, at, end, wanted, blocks);
+        for (size_t i = 0; i < count && !slot->has_failed; i++) {
+            const size_t size = (size_t)(blocks[i].end - at);
+            feed_block(slot, (weft_bytes){at, size}, (uint64_t)(at - text), size,
+                       blocks[i].records);
+            at = blocks[i].end;
+        }
     }
     slot->mapped_begin = slot->mapped_end = NULL;
     if (mem_map_is_cut(&input->map))
@@ -305,7 +338,7 @@ static void feed_buffered(struct reading *r, size_t size)
         bytes = taken - r->taken;
         r->taken = taken;
     }
-    feed_block(slot, block, r->base + (uint64_t)(block.data - buffered(r)), bytes);
+    feed_block(slot, block, r->base + (uint64_t)(block.data - buffered(r)), bytes, RECORDS_UNKNOWN);
     drop(r, size);
 }
 
