@@ -92,7 +92,7 @@ char *command_find_room(void *owner, size_t *size)
 void command_fill_room(void *owner, weft_bytes filled)
 {
     struct command_runner *runner = owner;
-    task_output_add(runner->task, filled.size, words_count_lines(filled.data, filled.size));
+    task_output_add(runner->task, filled, words_count_lines(filled.data, filled.size));
 }
 
 // The bytes of a combiner's lines are in its pump's buffer, so that those of the mapper stay.

@@ -19,10 +19,10 @@ struct task_facts {
 };
 
 // Room in the output of the task, at least *size bytes, for text that need not be copied there; *size is set
-// to how much there is. NULL: write it with weft_write. What is then added counts as that many bytes of
-// whole or broken lines, `line_count` line ends among them.
+// to how much there is. NULL: write it with weft_write. What is then added is the front of that room: whole
+// or broken lines, `line_count` line ends among them.
 char *task_output_room(weft_task *task, size_t *size);
-void task_output_add(weft_task *task, size_t size, uint64_t line_count);
+void task_output_add(weft_task *task, weft_bytes text, uint64_t line_count);
 
 // Tells how much memory processes outside take for the task: it counts like the job's own. False: the
 // attempt has failed because of it.

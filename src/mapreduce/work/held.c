@@ -136,14 +136,18 @@ static void fill_last(struct held *held, weft_bytes *text)
     *text = (weft_bytes){text->data + size, text->size - size};
 }
 
+static bool has_blocks(const struct held_store *store)
+{
+    return store->bytes_max >= (size_t)BLOCKS_MIN * BLOCK_BYTES;
+}
+
 weft_err held_add(struct held_store *store, struct held *held, weft_bytes text)
 {
     while (fill_last(held, &text), text.size > 0) {
         struct held_chunk *chunk = VEC_NEXT(&held->chunks);
         if (!chunk)
             return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for output that waits");
-        const bool is_block =
-            text.size >= BLOCK_BYTES_FILLED && store->bytes_max >= (size_t)BLOCKS_MIN * BLOCK_BYTES;
+        const bool is_block = text.size >= BLOCK_BYTES_FILLED && has_blocks(store);
         const size_t capacity = is_block ? BLOCK_BYTES : text.size;
         *chunk = (struct held_chunk){.capacity = capacity, .memory = get_memory(store, capacity)};
         if (!chunk->memory) {
@@ -156,6 +160,27 @@ weft_err held_add(struct held_store *store, struct held *held, weft_bytes text)
         held->chunks.count++;
     }
     return WEFT_OK;
+}
+
+char *held_room(struct held_store *store, struct held *held, size_t *size)
+{
+    struct held_chunk *last =
+        held->chunks.count ? &held->chunks.items[held->chunks.count - 1] : NULL;
+    if (!last || !last->memory || last->capacity - last->size < *size) {
+        last = *size <= BLOCK_BYTES && has_blocks(store) ? VEC_NEXT(&held->chunks) : NULL;
+        char *memory = last ? get_memory(store, BLOCK_BYTES) : NULL;
+        if (!memory)
+            return NULL;
+        *last = (struct held_chunk){.memory = memory, .capacity = BLOCK_BYTES};
+        held->chunks.count++;
+    }
+    *size = last->capacity - last->size;
+    return last->memory + last->size;
+}
+
+void held_fill(struct held *held, size_t size)
+{
+    held->chunks.items[held->chunks.count - 1].size += size;
 }
 
 // ---- Writing ----------------------------------------------------------------------------------------

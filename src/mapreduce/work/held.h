@@ -47,6 +47,11 @@ bool held_has_room(struct held_store *store, size_t size);
 // Copies text behind what is held. A full disk is RESOURCE_EXHAUSTED; what was held before stays.
 MUST_CHECK weft_err held_add(struct held_store *store, struct held *held, weft_bytes text);
 
+// Room behind what is held, at least *size bytes, which is set to how much there is, to be filled without
+// being copied; NULL: there is no memory for it. Then tells how much of it was filled.
+char *held_room(struct held_store *store, struct held *held, size_t *size);
+void held_fill(struct held *held, size_t size);
+
 // Writes all of it to *offset of a file, which is moved behind it, and drops it, also on failure.
 MUST_CHECK weft_err held_write(struct held_store *store, struct held *held, int fd,
                                const char *path, uint64_t *offset);

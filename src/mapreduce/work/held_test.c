@@ -64,6 +64,33 @@ static void text_comes_out_as_it_went_in_wherever_it_waited(void **state)
         }
 }
 
+static void room_is_filled_in_place_behind_what_was_added(void **state)
+{
+    (void)state;
+    struct held_store store;
+    struct held held = {0};
+    size_t at = 1000, size = 2 * MIB;
+    held_store_init(&store, "/tmp", 64 * MIB);
+    assert_null(held_room(&store, &held, &size));  // more than a block
+    assert_int_equal(held_add(&store, &held, (weft_bytes){text, at}), WEFT_OK);
+    while (at < TEXT_BYTES) {
+        size = 300;
+        char *room = held_room(&store, &held, &size);
+        assert_non_null(room);
+        assert_true(size >= 300);
+        const size_t left = TEXT_BYTES - at, filled = left < size * 2 / 3 ? left : size * 2 / 3;
+        memcpy(room, text + at, filled);
+        held_fill(&held, filled);
+        at += filled;
+    }
+    assert_writes_text(&store, &held);
+    held_store_fini(&store);
+    held_store_init(&store, "/tmp", MIB);
+    size = 1;
+    assert_null(held_room(&store, &held, &size));
+    held_store_fini(&store);
+}
+
 static void memory_of_what_was_written_is_used_again(void **state)
 {
     (void)state;
@@ -105,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_comes_out_as_it_went_in_wherever_it_waited),
+        cmocka_unit_test(room_is_filled_in_place_behind_what_was_added),
         cmocka_unit_test(memory_of_what_was_written_is_used_again),
         cmocka_unit_test(unused_blocks_make_room_for_what_is_short),
     };

@@ -230,22 +230,34 @@ void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
     hand_on_early(slot);
 }
 
+// Where the sink holds it, if that is what becomes of it; else in the slot's buffer.
 char *task_output_room(weft_task *task, size_t *size)
 {
     struct slot *slot = slot_of_task(task);
     if (slot->has_failed || slot->is_drafting || slot->mode != SLOT_OUTPUT || !slot->stage->sink ||
         slot->stage->text_form != OUTPUT_TEXT)
         return NULL;
-    char *room = text_reserve(slot, *size);
+    char *room = slot->text.size == 0 && !is_compressed(slot->stage)
+                     ? sink_room(slot->stage->sink, slot->piece, size)
+                     : NULL;
+    slot->has_sink_room = room;
+    if (room)
+        return room;
+    room = text_reserve(slot, *size);
     *size = room ? slot->text.capacity - slot->text.size : 0;
     return room;
 }
 
-void task_output_add(weft_task *task, size_t size, uint64_t line_count)
+void task_output_add(weft_task *task, weft_bytes text, uint64_t line_count)
 {
     struct slot *slot = slot_of_task(task);
-    slot->text.size += size;
     slot->records_out += line_count;
+    if (slot->has_sink_room) {
+        sink_fill(slot->stage->sink, slot->piece, text);
+        slot->has_appended = true;
+        return;
+    }
+    slot->text.size += text.size;
     hand_on_early(slot);
 }
 

@@ -246,6 +246,24 @@ weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
                     : held_add(&sink->held, &draft->held, text);
 }
 
+char *sink_room(struct sink *sink, uint32_t piece, size_t *size)
+{
+    uint64_t offset;
+    mutex_lock(&sink->mutex);
+    const bool is_held =
+        !sink->pieces[piece].is_known && (sink->kind == SINK_FD || !is_next(sink, piece, &offset));
+    mutex_unlock(&sink->mutex);
+    return is_held ? held_room(&sink->held, &sink->pieces[piece].draft.held, size) : NULL;
+}
+
+void sink_fill(struct sink *sink, uint32_t piece, weft_bytes filled)
+{
+    struct draft *draft = &sink->pieces[piece].draft;
+    held_fill(&draft->held, filled.size);
+    draft->crc = crc32c(draft->crc, filled.data, filled.size);
+    draft->size += filled.size;
+}
+
 void sink_discard(struct sink *sink, uint32_t piece)
 {
     ASSERT(piece < sink->piece_count);

@@ -55,6 +55,11 @@ MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes te
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
 
+// Room of at least *size bytes for more of a piece that has to be held anyway, so that it need not be
+// copied there; *size is set to how much there is. NULL: append it. What was filled counts as appended.
+char *sink_room(struct sink *sink, uint32_t piece, size_t *size);
+void sink_fill(struct sink *sink, uint32_t piece, weft_bytes filled);
+
 // Whether so much appended to the piece would go to its place at once, or stay in memory until it can.
 bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size);
 

@@ -307,6 +307,36 @@ static void what_waits_goes_to_its_place_as_soon_as_it_can(void **state)
     scene_fini(&scene);
 }
 
+static void only_what_has_to_wait_has_room(void **state)
+{
+    (void)state;
+    uint64_t seed = 31;
+    struct scene scene;
+    scene_init(&scene, &seed, 2);
+    free((char *)scene.texts[1].data);
+    scene.texts[1] = random_bytes(&seed, 9000, NULL, 0);
+    struct sink_options options = options_for(&scene, SINK_FILE);
+    options.held_bytes_max = 64 << 20;
+    const char *text = scene.texts[1].data;
+    size_t size = 5000;
+    struct sink *sink = sink_new(&options);
+    assert_null(sink_room(sink, 0, &size));
+    char *room = sink_room(sink, 1, &size);
+    assert_non_null(room);
+    assert_true(size >= 5000);
+    memcpy(room, text, 5000);
+    sink_fill(sink, 1, (weft_bytes){room, 5000});
+    assert_int_equal(sink_submit(sink, 0, scene.texts[0], 0), WEFT_OK);
+    assert_null(sink_room(sink, 1, &size));
+    assert_int_equal(sink_append(sink, 1, (weft_bytes){text + 5000, 3000}), WEFT_OK);
+    assert_int_equal(sink_submit(sink, 1, (weft_bytes){text + 8000, 1000}, 3), WEFT_OK);
+    assert_null(sink_room(sink, 1, &size));  // of one that came again
+    sink_free(sink);
+    check_told(&scene);
+    check_file(output_path, &scene, 0, 2, 0);
+    scene_fini(&scene);
+}
+
 static void adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut(void **state)
 {
     (void)state;
@@ -512,6 +542,7 @@ int main(void)
         cmocka_unit_test(a_repeated_piece_is_ignored_and_a_different_one_refused),
         cmocka_unit_test(a_discarded_attempt_leaves_nothing),
         cmocka_unit_test(what_waits_goes_to_its_place_as_soon_as_it_can),
+        cmocka_unit_test(only_what_has_to_wait_has_room),
         cmocka_unit_test(adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut),
         cmocka_unit_test(an_open_descriptor_is_written_from_its_offset_and_left_open),
         cmocka_unit_test(a_full_output_is_told_with_its_path_and_stays_failed),

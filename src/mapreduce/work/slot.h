@@ -110,9 +110,10 @@ struct slot {
     struct buf packed;  // frames of it
     char *read_buffer;
     size_t read_capacity;
-    struct buf sample;  // {u32 size, bytes} of each sampled key
-    uint32_t piece;     // of the output, while reducing
-    bool has_appended;  // part of it went to the sink already
+    struct buf sample;   // {u32 size, bytes} of each sampled key
+    uint32_t piece;      // of the output, while reducing
+    bool has_appended;   // part of it went to the sink already
+    bool has_sink_room;  // what is being filled is not the text but room of the sink
     void *user_state;
     bool is_set_up;
     uint64_t memory_watched_ns;
