@@ -153,6 +153,14 @@ mkdir folder && cp in.segv folder/a && cp good folder/b && cp in.fail folder/c
 try weft run -q --skip-bad 2 ./mines folder
 check "of several files" eval '[ "$code" = 0 ] && ! grep -q boom "$out"'
 check "each is named" eval 'grep -q "folder/a.*segmentation" weft-bad-records.jsonl && grep -q "folder/c.*it said" weft-bad-records.jsonl'
+
+# A command that was started for a file of which nothing is left is not used for the next one.
+mkdir files && echo BAD >files/a && echo good >files/b && echo fine >files/c
+printf '#!/bin/sh\ntext=$(cat)\ncase $text in *BAD*) exit 3 ;; esac\necho "$mapreduce_map_input_file: $text"\n' >named
+chmod +x named
+printf 'files/b: good\nfiles/c: fine\n' >expected
+gives "a command is told of the file it gets" expected weft run -q --skip-bad 1 --map ./named files
+
 fails_with "of standard input as well" 1 'at offset 13893: "boom segv"' weft run -q ./mines - <in.segv
 check_not "which cannot be replayed" grep -q 'weft replay' "$err"
 
