@@ -21,10 +21,14 @@ void host_connection_accept(void *owner, int fd)
     static const struct loop_stream_calls calls = {take_data, take_end, take_drained};
     struct host_server *server = owner;
     struct host_connection *connection = calloc(1, sizeof *connection);
-    if (!connection) {
+    struct hello_server *hello = calloc(1, sizeof *hello);
+    if (!connection || !hello) {
+        free(connection);
+        free(hello);
         file_close(fd);
         return;
     }
+    connection->hello = hello;
     const bool is_local = net_is_loopback_stream(fd);
     struct tls *tls = net_is_local_stream(fd) ? NULL : tls_new(true, &server->token);
     uint8_t nonce[HELLO_NONCE_BYTES];
@@ -34,10 +38,11 @@ void host_connection_accept(void *owner, int fd)
     net_name_peer(fd, connection->peer, sizeof connection->peer);
     connection->since_ms = host_server_now_ms();
     connection->parser.payload_bytes_max = HELLO_FRAME_BYTES_MAX;
-    hello_server_init(&connection->hello, &server->token, nonce, server->options.member);
+    hello_server_init(hello, &server->token, nonce, server->options.member);
     connection->stream = loop_stream_new(server->loop, fd, &calls, connection);
     if (!connection->stream) {
         tls_free(tls);
+        free(hello);
         free(connection);
         err_clear();
         return;
@@ -60,6 +65,7 @@ void host_connection_drop(struct host_connection *connection)
     loop_stream_free(connection->stream);
     frame_parser_fini(&connection->parser);
     list_take_out(&connection->in_server);
+    free(connection->hello);
     free(connection);
 }
 
@@ -115,7 +121,7 @@ static weft_err find_session(struct host_server *server, const struct hello *hel
 
 static void refuse(struct host_connection *connection, weft_err code)
 {
-    if (hello_server_refuse(&connection->hello, code, err_text(),
+    if (hello_server_refuse(connection->hello, code, err_text(),
                             loop_stream_out(connection->stream)))
         err_clear();
     connection->is_closing = true;
@@ -126,7 +132,7 @@ static void refuse(struct host_connection *connection, weft_err code)
 static void adopt(struct host_connection *connection)
 {
     struct host_server *server = connection->server;
-    const struct hello *hello = &connection->hello.hello;
+    const struct hello *hello = &connection->hello->hello;
     struct session *session;
     bool is_new;
     const weft_err err = find_session(server, hello, &session, &is_new);
@@ -149,8 +155,10 @@ static void adopt(struct host_connection *connection)
         .session_ttl_ms = server->options.session_ttl_ms,
     };
     // The welcome goes with what the journal says of the session: at the end of the turn.
-    if (hello_server_welcome(&connection->hello, &welcome, loop_stream_out(connection->stream)))
+    if (hello_server_welcome(connection->hello, &welcome, loop_stream_out(connection->stream)))
         err_clear();
+    free(connection->hello);
+    connection->hello = NULL;
     if (!session->in_stirred.next)
         list_append(host_stirred(server->host), &session->in_stirred);
 }
@@ -158,12 +166,12 @@ static void adopt(struct host_connection *connection)
 static bool take_hello(struct host_connection *connection, const struct frame *frame)
 {
     const weft_err err =
-        hello_server_take(&connection->hello, frame, loop_stream_out(connection->stream));
+        hello_server_take(connection->hello, frame, loop_stream_out(connection->stream));
     if (err) {
         host_server_say_refused(connection->server, connection->peer);
         connection->is_closing = true;
     }
-    if (!err && connection->hello.state == HELLO_SERVER_PROVEN)
+    if (!err && connection->hello->state == HELLO_SERVER_PROVEN)
         adopt(connection);
     else
         loop_stream_flush(connection->stream);

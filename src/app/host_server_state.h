@@ -36,7 +36,7 @@ struct host_server {
 struct host_connection {
     struct host_server *server;
     struct loop_stream *stream;
-    struct hello_server hello;
+    struct hello_server *hello;  // NULL once it is over: a kilobyte that idle members need not cost
     struct frame_parser parser;
     struct session *session;
     struct link in_server;
