@@ -103,12 +103,26 @@ static void enlarge_pipe(struct nursery *nursery, int fd)
         (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
 }
 
-static weft_err make_pipes(struct nursery *nursery, struct ends *ends)
+// Two ends for one descriptor of the command: [0] reads, [1] writes.
+static bool make_pair(int which, enum nursery_input input, int fds[2])
+{
+    fds[0] = fds[1] = -1;
+    if (which != NURSERY_IN || input == NURSERY_INPUT_PIPE)
+        return pipe2(fds, O_CLOEXEC) == 0;
+    // Who has no standard input to share shares nothing.
+    if (input == NURSERY_INPUT_OURS)
+        fds[0] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fds[0] < 0)
+        fds[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fds[0] >= 0;
+}
+
+static weft_err make_pipes(struct nursery *nursery, enum nursery_input input, struct ends *ends)
 {
     memset(ends, -1, sizeof *ends);
     for (int i = 0; i < NURSERY_FD_COUNT; i++) {
         int fds[2];
-        if (pipe2(fds, O_CLOEXEC) != 0) {
+        if (!make_pair(i, input, fds)) {
             const weft_err code = err_errno("cannot make pipes for a command");
             close_ends(ends->ours);
             close_ends(ends->theirs);
@@ -117,7 +131,7 @@ static weft_err make_pipes(struct nursery *nursery, struct ends *ends)
         const int our_side = i == NURSERY_IN ? 1 : 0;
         ends->ours[i] = fds[our_side];
         ends->theirs[i] = fds[1 - our_side];
-        if (i != NURSERY_STATUS)
+        if (i != NURSERY_STATUS && fds[our_side] >= 0)
             fcntl(fds[our_side], F_SETFL, O_NONBLOCK);
     }
     enlarge_pipe(nursery, ends->ours[NURSERY_IN]);
@@ -294,7 +308,7 @@ weft_err nursery_start(struct nursery *nursery, const struct nursery_spec *spec,
     struct ends ends;
     *child = (struct child){.in = -1, .out = -1, .err = -1, .status = -1};
     ASSERT(spec->arguments && spec->arguments[0]);
-    const weft_err made = make_pipes(nursery, &ends);
+    const weft_err made = make_pipes(nursery, spec->input, &ends);
     if (made)
         return made;
     child->nursery = nursery;
@@ -427,6 +441,16 @@ bool child_wait(struct child *child, int timeout_ms, struct process_exit *exit)
         note_end(child);
     *exit = child->exit;
     return child->has_ended;
+}
+
+void child_signal(struct child *child, int number)
+{
+    const bool is_kill = number == SIGKILL;
+    const struct nursery_request request = {
+        .kind = is_kill ? NURSERY_KILL : NURSERY_SIGNAL, .number = child->number, .signal = number};
+    // Without a nursery there is nobody left to signal.
+    if (child->nursery && !child->has_ended)
+        (void)send_request(child->nursery, &request, NULL, NULL);
 }
 
 void child_end(struct child *child)

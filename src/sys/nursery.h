@@ -20,11 +20,19 @@ struct nursery;
 struct nursery *nursery_new(void);
 void nursery_free(struct nursery *nursery);  // ends it and everything in it, and waits for that
 
+// What a command has as its standard input.
+enum nursery_input {
+    NURSERY_INPUT_PIPE,  // child.in is our end of it
+    NURSERY_INPUT_NONE,  // /dev/null
+    NURSERY_INPUT_OURS,  // what ours is
+};
+
 struct nursery_spec {
     // NULL-terminated; the first is a path, or a name looked for in the PATH of the environment below.
     const char *const *arguments;
     const char *const *environment;  // NULL-terminated "NAME=value", all of it; NULL: ours
     const char *directory;           // where it runs; NULL: where the nursery was made
+    enum nursery_input input;
 };
 
 // A started command: our ends of its three pipes, non-blocking and closed on exec. -1: closed.
@@ -66,6 +74,10 @@ MUST_CHECK weft_err child_lend(struct child *child, const void *data, size_t siz
 // Waits for the end of the command itself, up to timeout_ms (-1: for ever; false: it still runs). What it
 // left behind in its session has been killed by then.
 bool child_wait(struct child *child, int timeout_ms, struct process_exit *exit);
+
+// Sends a signal and does not wait: SIGKILL to it and all it started, others to its process group, as a
+// terminal would. Does nothing when it has ended.
+void child_signal(struct child *child, int number);
 
 // Kills it and all it started, waits, closes the pipes. Harmless when it has ended, or was never started
 // (a zeroed struct with nursery NULL).

@@ -3,6 +3,7 @@
 //
 //   START    vfork, a session of its own, exec; a pipe that closes on exec tells whether that went well
 //   KILL     the command and its living descendants
+//   SIGNAL   any other signal, to the command's process group
 //   an end   of a command: what it left in its session is killed, then its owner is told
 //            of anything else: an orphan that fell to us as the subreaper; only buried
 //   socket   closed: whoever is our child is killed, until we have none. Orphans of those become our
@@ -324,9 +325,14 @@ static bool serve_request(struct inside *inside)
         return false;
     if (request.kind == NURSERY_START)
         return serve_start(inside, &request, fds);
-    for (size_t i = 0; i < inside->wards.count; i++)
-        if (inside->wards.items[i].number == request.number)
+    for (size_t i = 0; i < inside->wards.count; i++) {
+        if (inside->wards.items[i].number != request.number)
+            continue;
+        if (request.kind == NURSERY_SIGNAL)
+            kill(-inside->wards.items[i].pid, request.signal);
+        else
             kill_descendants(inside->wards.items[i].pid);
+    }
     return true;
 }
 
