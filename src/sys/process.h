@@ -64,6 +64,10 @@ void process_open_standard_descriptors(void);
 // What ps and top call this process; at most 15 bytes are kept.
 void process_set_name(const char *name);
 
+// Lets this process open as many files as the system allows it to, instead of as many as it begins with.
+// Only processes that it starts itself from now on get the same.
+void process_allow_descriptors(void);
+
 // Marks a descriptor to be closed on exec, so that programs started by user code do not hold it.
 void process_close_on_exec(int fd);
 
