@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
-# weft cluster VERB [options] CLUSTER.json.
+# weft cluster run [options] PROGRAM [ARGUMENT...]; weft cluster config [options] CLUSTER.json.
 
 _weft_run() {
     local current=$1 previous=$2
@@ -107,10 +107,41 @@ _weft_streaming() {
     fi
 }
 
+# Behind the program stands what is the program's.
+_weft_cluster_run() {
+    local current=$1 previous=$2
+    case $previous in
+    --cluster)
+        mapfile -t COMPREPLY < <(
+            compgen -f -X '!*.json' -- "$current"
+            compgen -d -- "$current"
+        )
+        ;;
+    --journal | --tmp | --cd) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --role | --restart | --timeout | --grace | --stdin) ;;
+    *)
+        if [[ $current == -* ]]; then
+            mapfile -t COMPREPLY < <(
+                compgen -W "--role --cluster --restart --journal --tmp --timeout --grace --keep-going
+                    --stdin --cd --no-prefix --no-color --json --quiet --verbose --help" -- "$current"
+            )
+        else
+            mapfile -t COMPREPLY < <(
+                compgen -c -- "$current"
+                compgen -f -- "$current"
+            )
+        fi
+        ;;
+    esac
+}
+
 _weft_cluster() {
     local current=$1 previous=$2
     if ((COMP_CWORD == 2)); then
-        mapfile -t COMPREPLY < <(compgen -W "config" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run config" -- "$current")
+        return
+    elif [[ ${COMP_WORDS[2]} == run ]]; then
+        _weft_cluster_run "$current" "$previous"
         return
     fi
     case $previous in

@@ -6,7 +6,7 @@ complete -c weft -f
 complete -c weft -n __fish_use_subcommand -a run -d 'Run a job, wait, print the answer'
 complete -c weft -n __fish_use_subcommand -a streaming -d 'Run a Hadoop Streaming job by its own options'
 complete -c weft -n __fish_use_subcommand -a replay -d 'Run just the record that a job failed on'
-complete -c weft -n __fish_use_subcommand -a cluster -d 'Describe a cluster of programs'
+complete -c weft -n __fish_use_subcommand -a cluster -d 'Run or describe a cluster of programs'
 complete -c weft -n __fish_use_subcommand -a help -d 'Explain a verb'
 complete -c weft -n __fish_use_subcommand -a version -d 'Print the version'
 complete -c weft -n '__fish_seen_subcommand_from help' -a 'run streaming replay cluster version'
@@ -74,7 +74,27 @@ complete -c weft -n $streaming -o lazyOutput
 complete -c weft -n $streaming -o help
 
 set -l cluster '__fish_seen_subcommand_from cluster'
-complete -c weft -n "$cluster; and not __fish_seen_subcommand_from config" -a config -d 'Write a file for every member'
+set -l no_verb "$cluster; and not __fish_seen_subcommand_from run config"
+complete -c weft -n $no_verb -a run -d 'Start all members here and wait for them'
+complete -c weft -n $no_verb -a config -d 'Write a file for every member'
+set -l cluster_run "$cluster; and __fish_seen_subcommand_from run"
+complete -c weft -n $cluster_run -F
+complete -c weft -n $cluster_run -l role -x -d 'A role and how many members it has'
+complete -c weft -n $cluster_run -l cluster -r -F -d 'A cluster file'
+complete -c weft -n $cluster_run -l restart -x -d 'How often a member that fails is started again'
+complete -c weft -n $cluster_run -l journal -x -a '(__fish_complete_directories)' -d 'Where journals are kept'
+complete -c weft -n $cluster_run -l tmp -x -a '(__fish_complete_directories)' -d 'Where others are made'
+complete -c weft -n $cluster_run -l timeout -x -d 'Stop after that time'
+complete -c weft -n $cluster_run -l grace -x -d 'How long members may take to end'
+complete -c weft -n $cluster_run -l keep-going -d 'Do not stop the others when a member fails'
+complete -c weft -n $cluster_run -l stdin -x -d 'Who reads standard input'
+complete -c weft -n $cluster_run -l cd -x -a '(__fish_complete_directories)' -d 'Where the program runs'
+complete -c weft -n $cluster_run -l no-prefix -d 'Lines as they are'
+complete -c weft -n $cluster_run -l no-color -d 'No colours'
+complete -c weft -n $cluster_run -l json -d 'Objects on standard error'
+complete -c weft -n $cluster_run -s q -l quiet -d 'Only errors'
+complete -c weft -n $cluster_run -s v -l verbose -d 'Also every start and end'
+complete -c weft -n $cluster_run -s h -l help -d 'Explain'
 set -l config "$cluster; and __fish_seen_subcommand_from config"
 complete -c weft -n $config -F
 complete -c weft -n $config -s d -l directory -x -a '(__fish_complete_directories)' -d 'Where the files go'

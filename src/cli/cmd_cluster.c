@@ -45,8 +45,9 @@ static weft_err unknown(const char *name)
 void help_format_cluster(struct buf *buf)
 {
     buf_append_text(
-        buf, "Describes clusters of programs that work together, by roles and members.\n"
+        buf, "Runs and describes clusters of programs that work together, by roles and members.\n"
              "\n"
+             "  weft cluster run --role files=1 --role map=2 ./count texts/*     all of it, here\n"
              "  weft cluster config cluster.json              a file to source for every member\n"
              "  weft cluster config --role ps=1 --role worker=2 -d config/    the same, all here\n"
              "\n"
