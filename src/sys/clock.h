@@ -19,4 +19,10 @@ static inline void clock_sleep_ms(uint32_t milliseconds)
     nanosleep(&pause, NULL);
 }
 
+// Seconds of the calendar, since 1970: for people, never to measure by.
+static inline int64_t clock_calendar_s(void)
+{
+    return (int64_t)time(NULL);
+}
+
 #endif
