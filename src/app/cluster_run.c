@@ -33,6 +33,7 @@ static void member_ended(void *owner)
     member->ended = NULL;
     run_end_streams(member);
     child_end(&member->child);
+    member->since_s = clock_calendar_s();
     talk_ended(member, &exit);
     // Nobody knows how it ended only when the nursery was killed, and it with that.
     const int code = !exit.is_known       ? signal_exit_code(SIGNAL_KILL)
@@ -130,6 +131,7 @@ static void start_member(struct run_member *member)
     } else {
         run->start_count++;
         member->started_ns = clock_now_ns();
+        member->since_s = clock_calendar_s();
         member->ended = loop_watch_new(run->loop, member->child.status, member_ended, member);
         run_begin_streams(member);
         talk_started(member);
@@ -195,6 +197,7 @@ static void tell_crew(struct run *run, struct crew_event event)
     }
     run->event_count = 0;
     run->is_telling = false;
+    run_save(run);
 }
 
 // Starts all. What happens meanwhile is told to the crew afterwards.
@@ -205,7 +208,12 @@ static void begin(struct run *run)
     for (size_t k = 0; k < run->actions.count; k++)
         carry_out(run, &run->actions.items[k]);
     run->is_telling = false;
-    if (run->refusal || run->event_count == 0)
+    if (run->refusal)
+        return;
+    run_save(run);
+    if (run->options->started)
+        run->options->started(run->options->started_owner);
+    if (run->event_count == 0)
         return;
     const struct crew_event last = run->events[--run->event_count];
     tell_crew(run, last);
@@ -263,6 +271,8 @@ static weft_err set_up(struct run *run, struct cluster_spec *spec)
         err = run_open_sinks(run);
     if (!err)
         err = run_make_members(run, spec);
+    if (!err)
+        err = run_open_logs(run);
     if (err)
         return err;
     run->crew.keeps_going = run->options->keep_going;
@@ -279,6 +289,7 @@ static void tear_down(struct run *run)
         child_end(&run->members[i].child);
     loop_free(run->loop);
     nursery_free(run->nursery);
+    run_close_logs(run);
     run_free_members(run);
     run_close_sinks(run);
     workdir_close(&run->journal);
@@ -293,6 +304,7 @@ weft_err cluster_run(struct cluster_spec *spec, const struct cluster_run_options
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
     run->options = options;
     run->begun_ns = clock_now_ns();
+    run->begun_s = clock_calendar_s();
     weft_err err = set_up(run, spec);
     if (!err) {
         begin(run);

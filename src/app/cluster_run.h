@@ -26,6 +26,13 @@ struct cluster_run_options {
     bool keep_going;
     bool quiet, verbose, json;
     bool no_prefix, no_color;
+
+    // In the background (app/cluster_up.h): what the members are up to is written to state.json in this
+    // directory, and what they say to ROLE_INDEX.log. NULL: it is not.
+    const char *state_directory;
+    const char *name;                      // of the cluster, in that file
+    void (*started)(void *started_owner);  // all have been started for the first time
+    void *started_owner;
 };
 
 // Gives every member of the spec that has no port an address on this machine, starts all, waits for the

@@ -7,9 +7,11 @@
 
 #include "app/cluster_run_state.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/file.h"
 #include "sys/signals.h"
 
 enum {
@@ -41,6 +43,36 @@ void run_close_sinks(struct run *run)
     for (int i = 0; i < 2; i++)
         if (run->sinks[i].run)
             outlet_close(&run->sinks[i].outlet);
+}
+
+weft_err run_open_logs(struct run *run)
+{
+    const char *directory = run->options->state_directory;
+    for (size_t i = 0; directory && i < run->crew.count; i++) {
+        struct run_member *member = &run->members[i];
+        struct buf path = {0};
+        int fd = -1;
+        buf_format(&path, "%s/%s_%" PRIu32 ".log", directory, member->role, member->index);
+        weft_err err = file_create(buf_text(&path), &fd);
+        buf_fini(&path);
+        member->log = (struct run_sink){.run = run, .name = "a log"};
+        if (!err)
+            err = outlet_open(&member->log.outlet, fd);
+        if (err)
+            return err;
+    }
+    return WEFT_OK;
+}
+
+void run_close_logs(struct run *run)
+{
+    for (size_t i = 0; run->members && i < run->crew.count; i++) {
+        struct run_sink *log = &run->members[i].log;
+        if (!log->run || log->outlet.fd < 0)
+            continue;
+        file_close(log->outlet.fd);
+        outlet_close(&log->outlet);
+    }
 }
 
 bool run_has_unsent(const struct run *run)
@@ -108,6 +140,8 @@ void sink_flush(struct run_sink *sink)
 // What stands in `lines` as objects, one for each.
 static void append_objects(struct run_stream *stream, const struct buf *lines, struct buf *out)
 {
+    if (lines->size == 0)
+        return;
     const char *at = lines->data, *const end = lines->data + lines->size;
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -180,7 +214,9 @@ void run_begin_streams(struct run_member *member)
         struct run_stream *stream = &member->streams[i];
         stream->member = member;
         stream->which = i == RUN_OUT ? CHILD_OUT : CHILD_ERR;
-        stream->sink = i == RUN_OUT ? &run->sinks[RUN_OUT] : run->talk_sink;
+        stream->sink = member->log.run ? &member->log
+                       : i == RUN_OUT  ? &run->sinks[RUN_OUT]
+                                       : run->talk_sink;
         stream->is_json = options->json && i == RUN_ERR;
         stream->prefix.text = stream->is_json ? "" : member->prefixes[i];
         stream->prefix.adds_no_breaks = options->no_prefix && !stream->is_json;

@@ -4,6 +4,7 @@
 //   cluster_run_members.c  who there is: addresses, names, environments
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
 //   cluster_run_talk.c     what is told, as sentences or as JSON
+//   cluster_run_save.c     what others may know of a run in the background
 #ifndef APP_CLUSTER_RUN_STATE_H
 #define APP_CLUSTER_RUN_STATE_H
 
@@ -49,6 +50,8 @@ struct run_member {
     struct port_hold hold;         // its port, until it starts
     struct child child;            // .nursery NULL: it does not run
     struct run_stream streams[2];  // standard output, standard error
+    struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
+    int64_t since_s;               // when it was started, or has ended; calendar
     struct loop_watch *ended;
     struct loop_timer *rest;  // until it is started again
     uint64_t started_ns;
@@ -73,6 +76,7 @@ struct run {
     struct workdir journal;  // of this run alone
     char *kept_journal;      // or one that stays; NULL: none
     struct loop_timer *grace, *limit;
+    int64_t begun_s;                     // calendar
     uint64_t begun_ns, first_signal_ns;  // 0: no signal yet
     size_t start_count;
     weft_err refusal;  // the very first start failed
@@ -93,6 +97,10 @@ const char **run_make_environment(const struct run_member *member);
 
 MUST_CHECK weft_err run_open_sinks(struct run *run);
 void run_close_sinks(struct run *run);
+
+// In the background: a file for each member. Nothing to do otherwise.
+MUST_CHECK weft_err run_open_logs(struct run *run);
+void run_close_logs(struct run *run);
 bool run_has_unsent(const struct run *run);
 
 // Sends what was appended to sink->outlet.unsent, as far as it goes now.
@@ -107,6 +115,11 @@ void run_end_streams(struct run_member *member);
 // Ends the members because of something that is no member's fault; the exit code says what.
 void run_ask_to_stop(struct run *run, int exit_code);
 void run_leave_when_sent(struct run *run);
+
+// ---- State ---------------------------------------------------------------------------------------------------
+
+// Writes down how the members are. Nothing to do unless in the background.
+void run_save(struct run *run);
 
 // ---- Talk ----------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,7 @@ PATH=$E2E_TOOLS:$PATH # oracle, generate, corral, jsonlines
 mkdir "$dir/home" "$dir/tmp" "$dir/work"
 cd "$dir/work" || exit 1
 export HOME=$dir/home TMPDIR=$dir/tmp XDG_CACHE_HOME=$dir/home/.cache XDG_CONFIG_HOME=$dir/home/.config
+export XDG_STATE_HOME=$dir/home/.local/state
 
 is_sanitized() { grep -aqE '__(asan|tsan)_init' "$WEFT"; }
 

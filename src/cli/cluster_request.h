@@ -1,0 +1,64 @@
+// cluster_request: the words behind `weft cluster run` and `weft cluster up`: options, then a program and
+// what is the program's own.
+#ifndef CLI_CLUSTER_REQUEST_H
+#define CLI_CLUSTER_REQUEST_H
+
+#include "app/cluster_run.h"
+#include "base/args.h"
+
+enum {
+    REQUEST_ROLE = 1,
+    REQUEST_CLUSTER,
+    REQUEST_NAME,
+    REQUEST_RESTART,
+    REQUEST_JOURNAL,
+    REQUEST_TMP,
+    REQUEST_TIMEOUT,
+    REQUEST_GRACE,
+    REQUEST_KEEP_GOING,
+    REQUEST_STDIN,
+    REQUEST_CD,
+    REQUEST_NO_PREFIX,
+    REQUEST_NO_COLOR,
+    REQUEST_JSON,
+    REQUEST_QUIET,
+    REQUEST_VERBOSE,
+    REQUEST_HELP,
+};
+
+// What both verbs offer, in the order of their help.
+#define REQUEST_OPTIONS_OF_CLUSTER                                                                 \
+    {REQUEST_ROLE, 0, "role", "ROLE=N",                                                            \
+     "N members of a role, at free ports of this machine; or ROLE=ADDRESS,..."},                   \
+        {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \
+         "instead of --role: a cluster file; its addresses have to be of this machine"},
+#define REQUEST_OPTIONS_OF_LIFE                                                                    \
+    {REQUEST_RESTART, 0, "restart", "[ROLE=]N",                                                    \
+     "start a member that fails again, up to N times (default 0); makes a directory for "          \
+     "journals, WEFT_JOURNAL in the environment"},                                                 \
+        {REQUEST_JOURNAL, 0, "journal", "DIR",                                                     \
+         "that directory, which is kept; made if it is missing"},                                  \
+        {REQUEST_TMP, 0, "tmp", "DIR",                                                             \
+         "where one that is not kept is made (default $TMPDIR or /tmp)"},                          \
+        {REQUEST_TIMEOUT, 0, "timeout", "TIME", "stop everything after that time"},                \
+        {REQUEST_GRACE, 0, "grace", "TIME",                                                        \
+         "how long members that were asked to end may take before they are killed (default 5s)"},  \
+        {REQUEST_KEEP_GOING, 0, "keep-going", NULL, "do not stop the others when a member fails"},
+
+struct cluster_request {
+    struct cluster_spec spec;
+    const char *path;  // of a cluster file; NULL: roles were given
+    const char *name;  // of a cluster in the background
+    struct cluster_run_options options;
+    bool wants_help;
+    char **words;  // ours, with a NULL behind them, as a program wants its arguments
+};
+
+// Reads all of it, and the cluster file; with wants_help only as far as that. `verb` is for advice.
+// cluster_request_fini in every case.
+MUST_CHECK weft_err cluster_request_read(struct cluster_request *request, const char *verb,
+                                         const struct args_option *options, char *const *words,
+                                         size_t count);
+void cluster_request_fini(struct cluster_request *request);
+
+#endif
