@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
-# weft cluster run [options] PROGRAM [ARGUMENT...]; weft cluster config [options] CLUSTER.json.
+# weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|down [NAME];
+# weft cluster config [options] CLUSTER.json.
 
 _weft_run() {
     local current=$1 previous=$2
@@ -110,6 +111,12 @@ _weft_streaming() {
 # Behind the program stands what is the program's.
 _weft_cluster_run() {
     local current=$1 previous=$2
+    local options="--role --cluster --restart --journal --tmp --timeout --grace --keep-going --cd
+        --quiet --verbose --help"
+    case ${COMP_WORDS[2]} in
+    run) options="$options --stdin --no-prefix --no-color --json" ;;
+    up) options="$options --name" ;;
+    esac
     case $previous in
     --cluster)
         mapfile -t COMPREPLY < <(
@@ -118,13 +125,10 @@ _weft_cluster_run() {
         )
         ;;
     --journal | --tmp | --cd) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-    --role | --restart | --timeout | --grace | --stdin) ;;
+    --role | --restart | --timeout | --grace | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then
-            mapfile -t COMPREPLY < <(
-                compgen -W "--role --cluster --restart --journal --tmp --timeout --grace --keep-going
-                    --stdin --cd --no-prefix --no-color --json --quiet --verbose --help" -- "$current"
-            )
+            mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
         else
             mapfile -t COMPREPLY < <(
                 compgen -c -- "$current"
@@ -135,15 +139,35 @@ _weft_cluster_run() {
     esac
 }
 
+# The names of clusters in the background, or options.
+_weft_cluster_status() {
+    local current=$1 options="--quiet --help"
+    [[ ${COMP_WORDS[2]} == status ]] && options="--json --help"
+    if [[ $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+    else
+        mapfile -t COMPREPLY < <(
+            cd "${XDG_STATE_HOME:-$HOME/.local/state}/weft/clusters" 2>/dev/null && compgen -d -- "$current"
+        )
+    fi
+}
+
 _weft_cluster() {
     local current=$1 previous=$2
     if ((COMP_CWORD == 2)); then
-        mapfile -t COMPREPLY < <(compgen -W "run config" -- "$current")
-        return
-    elif [[ ${COMP_WORDS[2]} == run ]]; then
-        _weft_cluster_run "$current" "$previous"
+        mapfile -t COMPREPLY < <(compgen -W "run up status down config" -- "$current")
         return
     fi
+    case ${COMP_WORDS[2]} in
+    run | up)
+        _weft_cluster_run "$current" "$previous"
+        return
+        ;;
+    status | down)
+        _weft_cluster_status "$current"
+        return
+        ;;
+    esac
     case $previous in
     --format) mapfile -t COMPREPLY < <(compgen -W "sh json env" -- "$current") ;;
     -d | --directory) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;

@@ -74,12 +74,18 @@ complete -c weft -n $streaming -o lazyOutput
 complete -c weft -n $streaming -o help
 
 set -l cluster '__fish_seen_subcommand_from cluster'
-set -l no_verb "$cluster; and not __fish_seen_subcommand_from run config"
+set -l no_verb "$cluster; and not __fish_seen_subcommand_from run up status down config"
 complete -c weft -n $no_verb -a run -d 'Start all members here and wait for them'
+complete -c weft -n $no_verb -a up -d 'The same in the background'
+complete -c weft -n $no_verb -a status -d 'How members in the background are'
+complete -c weft -n $no_verb -a down -d 'End a cluster in the background'
 complete -c weft -n $no_verb -a config -d 'Write a file for every member'
-set -l cluster_run "$cluster; and __fish_seen_subcommand_from run"
+set -l cluster_run "$cluster; and __fish_seen_subcommand_from run up"
+set -l only_run "$cluster; and __fish_seen_subcommand_from run"
+set -l only_up "$cluster; and __fish_seen_subcommand_from up"
 complete -c weft -n $cluster_run -F
 complete -c weft -n $cluster_run -l role -x -d 'A role and how many members it has'
+complete -c weft -n $only_up -l name -x -d 'What the cluster is called'
 complete -c weft -n $cluster_run -l cluster -r -F -d 'A cluster file'
 complete -c weft -n $cluster_run -l restart -x -d 'How often a member that fails is started again'
 complete -c weft -n $cluster_run -l journal -x -a '(__fish_complete_directories)' -d 'Where journals are kept'
@@ -87,14 +93,19 @@ complete -c weft -n $cluster_run -l tmp -x -a '(__fish_complete_directories)' -d
 complete -c weft -n $cluster_run -l timeout -x -d 'Stop after that time'
 complete -c weft -n $cluster_run -l grace -x -d 'How long members may take to end'
 complete -c weft -n $cluster_run -l keep-going -d 'Do not stop the others when a member fails'
-complete -c weft -n $cluster_run -l stdin -x -d 'Who reads standard input'
+complete -c weft -n $only_run -l stdin -x -d 'Who reads standard input'
 complete -c weft -n $cluster_run -l cd -x -a '(__fish_complete_directories)' -d 'Where the program runs'
-complete -c weft -n $cluster_run -l no-prefix -d 'Lines as they are'
-complete -c weft -n $cluster_run -l no-color -d 'No colours'
-complete -c weft -n $cluster_run -l json -d 'Objects on standard error'
+complete -c weft -n $only_run -l no-prefix -d 'Lines as they are'
+complete -c weft -n $only_run -l no-color -d 'No colours'
+complete -c weft -n $only_run -l json -d 'Objects on standard error'
 complete -c weft -n $cluster_run -s q -l quiet -d 'Only errors'
 complete -c weft -n $cluster_run -s v -l verbose -d 'Also every start and end'
 complete -c weft -n $cluster_run -s h -l help -d 'Explain'
+set -l background "$cluster; and __fish_seen_subcommand_from status down"
+complete -c weft -n $background -x -a '(ls $HOME/.local/state/weft/clusters 2>/dev/null)'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from status" -l json -d 'An object per cluster'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from down" -s q -l quiet -d 'Only errors'
+complete -c weft -n $background -s h -l help -d 'Explain'
 set -l config "$cluster; and __fish_seen_subcommand_from config"
 complete -c weft -n $config -F
 complete -c weft -n $config -s d -l directory -x -a '(__fish_complete_directories)' -d 'Where the files go'

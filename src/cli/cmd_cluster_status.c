@@ -1,0 +1,131 @@
+// weft cluster status [NAME] and weft cluster down [NAME]: clusters in the background, once they are up.
+
+#include "cli/cli.h"
+
+#include <unistd.h>
+
+#include "app/cluster_up.h"
+#include "base/args.h"
+#include "sys/file.h"
+
+enum { OPTION_JSON = 1, OPTION_QUIET, OPTION_HELP };
+
+static const struct args_option options_table_status[] = {
+    {OPTION_JSON, 0, "json", NULL, "one JSON object per cluster and line"},
+    {OPTION_HELP, 'h', "help", NULL, "this help"},
+    {0},
+};
+
+static const struct args_option options_table_down[] = {
+    {OPTION_QUIET, 'q', "quiet", NULL, "only errors"},
+    {OPTION_HELP, 'h', "help", NULL, "this help"},
+    {0},
+};
+
+void help_format_cluster_status(struct buf *buf)
+{
+    buf_append_text(buf,
+                    "Shows how the members of clusters in the background are: of all, or of one.\n"
+                    "\n"
+                    "Usage: weft cluster status [options] [NAME]\n"
+                    "\n"
+                    "Options:\n");
+    args_format_help(buf, options_table_status, NULL);
+    buf_append_text(
+        buf,
+        "\n"
+        "A member is running; resting, before it is started again; done, when it ended with 0; failed;\n"
+        "stopped, when it was asked to; or lost, when who looked after it was killed.\n"
+        "Exit: 0, or 4 when there is no such cluster.\n");
+}
+
+void help_format_cluster_down(struct buf *buf)
+{
+    buf_append_text(
+        buf, "Ends the members of a cluster in the background, waits for that, and removes its\n"
+             "logs.\n"
+             "\n"
+             "Usage: weft cluster down [options] [NAME]\n"
+             "\n"
+             "Options:\n");
+    args_format_help(buf, options_table_down, NULL);
+    buf_append_text(buf, "\n"
+                         "Without NAME it is the cluster called " CLUSTER_NAME_DEFAULT
+                         ". Members get SIGTERM, "
+                         "and SIGKILL when they\n"
+                         "do not end in the time that weft cluster up --grace gave them.\n"
+                         "Exit: 0, or 4 when there is no such cluster.\n");
+}
+
+struct request {
+    const char *name;
+    bool json, quiet, wants_help;
+};
+
+static weft_err read_words(struct request *request, const struct args_option *options,
+                           char *const *words, size_t count)
+{
+    struct args_reader reader;
+    struct args_item item;
+    args_start(&reader, words, count, options);
+    for (;;) {
+        const weft_err err = args_next(&reader, &item);
+        if (err || item.kind == ARGS_END)
+            return err;
+        if (item.kind == ARGS_WORD && request->name)
+            return err_set(WEFT_INVALID_ARGUMENT, "one cluster at a time, not both %s and %s",
+                           request->name, item.text);
+        if (item.kind == ARGS_WORD)
+            request->name = item.text;
+        else if (item.option->id == OPTION_JSON)
+            request->json = true;
+        else if (item.option->id == OPTION_QUIET)
+            request->quiet = true;
+        else
+            request->wants_help = true;
+    }
+}
+
+static void say(const char *text)
+{
+    if (file_write(STDERR_FILENO, "standard error", text, strlen(text)))
+        err_clear();
+}
+
+int cmd_cluster_status(char *const *words, size_t count)
+{
+    struct request request = {0};
+    struct buf text = {0};
+    size_t cluster_count = 0;
+    weft_err err = read_words(&request, options_table_status, words, count);
+    if (!err && request.wants_help)
+        return cmd_help((char *const[]){"cluster", "status"}, 2);
+    if (!err)
+        err = cluster_status(&text, request.name, request.json, &cluster_count);
+    if (err) {
+        buf_fini(&text);
+        return cli_fail(err, request.json);
+    }
+    if (cluster_count == 0 && !request.json)
+        say("weft: no cluster is up\n");
+    return cli_print(&text);
+}
+
+int cmd_cluster_down(char *const *words, size_t count)
+{
+    struct request request = {0};
+    weft_err err = read_words(&request, options_table_down, words, count);
+    if (!err && request.wants_help)
+        return cmd_help((char *const[]){"cluster", "down"}, 2);
+    const char *name = request.name ? request.name : CLUSTER_NAME_DEFAULT;
+    if (!err)
+        err = cluster_down(name);
+    if (err)
+        return cli_fail(err, false);
+    struct buf text = {0};
+    buf_format(&text, "weft: the cluster %s is down\n", name);
+    if (!request.quiet)
+        say(buf_text(&text));
+    buf_fini(&text);
+    return 0;
+}
