@@ -104,16 +104,24 @@ weft_err port_hold(struct port_hold *hold, const char *host, uint16_t port)
     const int failure = getaddrinfo(host, service, &hints, &found);
     if (failure != 0)
         return err_set(WEFT_INVALID_ARGUMENT, "%s has no address: %s", host, gai_strerror(failure));
-    // A host may have several addresses, some of a kind that the machine does not speak.
+    // A host may have several addresses, some of a kind that the machine does not speak. One of them is
+    // held; at none may anybody listen, since nobody knows which one the program takes.
     int number = 0;
-    for (const struct addrinfo *at = found; at && hold->fd < 0; at = at->ai_next) {
-        hold->fd = bind_socket(at->ai_addr, at->ai_addrlen, false);
-        if (hold->fd < 0 && (number == 0 || errno == EADDRINUSE))
-            number = errno;
+    for (const struct addrinfo *at = found; at && number != EADDRINUSE; at = at->ai_next) {
+        const int fd = bind_socket(at->ai_addr, at->ai_addrlen, false);
+        if (fd < 0)
+            number = number == 0 || errno == EADDRINUSE ? errno : number;
+        else if (hold->fd < 0)
+            hold->fd = fd;
+        else
+            close(fd);
     }
     freeaddrinfo(found);
+    if (hold->fd >= 0 && number != EADDRINUSE)
+        return WEFT_OK;
+    port_release(hold);
     errno = number;
-    return hold->fd >= 0 ? WEFT_OK : refuse(host, port);
+    return refuse(host, port);
 }
 
 void port_release(struct port_hold *hold)
