@@ -111,7 +111,7 @@ _weft_streaming() {
 # Behind the program stands what is the program's.
 _weft_cluster_run() {
     local current=$1 previous=$2
-    local options="--role --cluster --restart --journal --tmp --timeout --grace --keep-going --cd
+    local options="--role --cluster --restart --journal --tmp --timeout --grace --keep-going --until --cd
         --quiet --verbose --help"
     case ${COMP_WORDS[2]} in
     run) options="$options --stdin --no-prefix --no-color --json" ;;
@@ -125,7 +125,7 @@ _weft_cluster_run() {
         )
         ;;
     --journal | --tmp | --cd) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-    --role | --restart | --timeout | --grace | --stdin | --name) ;;
+    --role | --restart | --timeout | --grace | --until | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")

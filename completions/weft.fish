@@ -93,6 +93,7 @@ complete -c weft -n $cluster_run -l tmp -x -a '(__fish_complete_directories)' -d
 complete -c weft -n $cluster_run -l timeout -x -d 'Stop after that time'
 complete -c weft -n $cluster_run -l grace -x -d 'How long members may take to end'
 complete -c weft -n $cluster_run -l keep-going -d 'Do not stop the others when a member fails'
+complete -c weft -n $cluster_run -l until -x -d 'Stop when that role has ended'
 complete -c weft -n $only_run -l stdin -x -d 'Who reads standard input'
 complete -c weft -n $cluster_run -l cd -x -a '(__fish_complete_directories)' -d 'Where the program runs'
 complete -c weft -n $only_run -l no-prefix -d 'Lines as they are'

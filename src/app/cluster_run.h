@@ -18,6 +18,7 @@ struct cluster_run_options {
     const char *const *arguments;  // the program and its arguments, NULL-terminated
     const char *directory;         // where it runs; NULL: here
     VEC(struct cluster_run_restart) restarts;
+    VEC(const char *) until;  // roles: when all their members have ended, the others are stopped
     const char *journal;  // a directory that stays; NULL: one of the run when there are restarts
     const char *tmp;      // where that is made; NULL: $TMPDIR or /tmp
     const char *input_member;  // "map/0": who reads our standard input; NULL: nobody

@@ -172,6 +172,10 @@ static weft_err check_roles(const struct cluster_spec *spec,
         if (role && !cluster_spec_find_role(spec, role))
             return err_set(WEFT_INVALID_ARGUMENT, "--restart: there is no role %s", role);
     }
+    for (size_t i = 0; i < options->until.count; i++)
+        if (!cluster_spec_find_role(spec, options->until.items[i]))
+            return err_set(WEFT_INVALID_ARGUMENT, "--until: there is no role %s",
+                           options->until.items[i]);
     return WEFT_OK;
 }
 
@@ -192,6 +196,14 @@ static uint32_t find_restarts(const struct cluster_run_options *options, const c
     return is_named ? of_role : of_all;
 }
 
+static bool is_awaited(const struct cluster_run_options *options, const char *role)
+{
+    for (size_t i = 0; i < options->until.count; i++)
+        if (strcmp(options->until.items[i], role) == 0)
+            return true;
+    return false;
+}
+
 static weft_err add_role(struct run *run, struct cluster_spec *spec,
                          const struct cluster_role *role, size_t *number)
 {
@@ -201,6 +213,7 @@ static weft_err add_role(struct run *run, struct cluster_spec *spec,
         *member = (struct run_member){
             .run = run, .number = *number, .role = role->name, .index = given->index, .hold = {-1}};
         run->crew.members[*number].restarts_max = find_restarts(run->options, role->name);
+        run->crew.members[*number].is_awaited = is_awaited(run->options, role->name);
         const weft_err err = take_address(spec, role, given, &member->hold);
         if (err)
             return err_wrap(err, "/%s/%" PRIu32, member->role, member->index);

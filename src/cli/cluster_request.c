@@ -53,6 +53,9 @@ static weft_err take_value(struct cluster_request *request, int id, const char *
         return take_time("timeout", text, &options->timeout_ms);
     case REQUEST_GRACE:
         return take_time("grace", text, &options->grace_ms);
+    case REQUEST_UNTIL:
+        return VEC_PUSH(&options->until, text) ? WEFT_OK
+                                               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
     case REQUEST_CLUSTER:
         request->path = text;
         break;
@@ -162,6 +165,7 @@ weft_err cluster_request_read(struct cluster_request *request, const char *verb,
 void cluster_request_fini(struct cluster_request *request)
 {
     VEC_FINI(&request->options.restarts);
+    VEC_FINI(&request->options.until);
     cluster_spec_fini(&request->spec);
     free(request->words);
 }

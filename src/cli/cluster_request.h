@@ -16,6 +16,7 @@ enum {
     REQUEST_TIMEOUT,
     REQUEST_GRACE,
     REQUEST_KEEP_GOING,
+    REQUEST_UNTIL,
     REQUEST_STDIN,
     REQUEST_CD,
     REQUEST_NO_PREFIX,
@@ -43,7 +44,9 @@ enum {
         {REQUEST_TIMEOUT, 0, "timeout", "TIME", "stop everything after that time"},                \
         {REQUEST_GRACE, 0, "grace", "TIME",                                                        \
          "how long members that were asked to end may take before they are killed (default 5s)"},  \
-        {REQUEST_KEEP_GOING, 0, "keep-going", NULL, "do not stop the others when a member fails"},
+        {REQUEST_KEEP_GOING, 0, "keep-going", NULL, "do not stop the others when a member fails"}, \
+        {REQUEST_UNTIL, 0, "until", "ROLE",                                                        \
+         "stop the others when all members of that role have ended: for servers that never do"},
 
 struct cluster_request {
     struct cluster_spec spec;

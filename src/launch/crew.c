@@ -140,6 +140,20 @@ static void ask_to_stop(struct crew *crew, const struct crew_event *event,
         kill_all(crew, actions);
 }
 
+// Servers that never end by themselves are stopped when there is nobody left to serve.
+static void stop_when_done(struct crew *crew, struct crew_actions *actions)
+{
+    size_t awaited = 0;
+    for (size_t i = 0; i < crew->count; i++) {
+        const struct crew_member *member = &crew->members[i];
+        awaited += member->is_awaited;
+        if (member->is_awaited && (member->state == CREW_RUNNING || member->state == CREW_RESTING))
+            return;
+    }
+    if (awaited > 0 && awaited < crew->count)
+        stop(crew, actions);
+}
+
 static void finish_when_over(struct crew *crew, struct crew_actions *actions)
 {
     for (size_t i = 0; i < crew->count; i++) {
@@ -174,5 +188,7 @@ void crew_step(struct crew *crew, const struct crew_event *event, struct crew_ac
         kill_all(crew, actions);
         break;
     }
+    if (!crew->is_stopping)
+        stop_when_done(crew, actions);
     finish_when_over(crew, actions);
 }

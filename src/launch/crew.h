@@ -4,6 +4,7 @@
 //       well: nothing, until all have ended
 //       with a failure: START_LATER while it has restarts left, then START_DUE -> START
 //                       otherwise GIVEN_UP, and the others are asked to end (unless they may go on)
+//       when all who are waited for have ended, the others are asked to end, and that is no failure
 //   STOP_ASKED: TERMINATE all, SET_GRACE; asked again by a person, or GRACE_ENDED: KILL all
 //   -> FINISHED, once, when nobody runs and nobody is to be started
 //
@@ -34,7 +35,8 @@ enum crew_state {
 struct crew_member {
     enum crew_state state;
     uint32_t restarts, restarts_max;
-    int exit_code;  // of its last end: its own, or 128 + signal
+    int exit_code;    // of its last end: its own, or 128 + signal
+    bool is_awaited;  // the crew is done when all of these have ended; when there is none, all
 };
 
 struct crew {
@@ -85,8 +87,8 @@ struct crew_actions {
     size_t count;
 };
 
-// `count` members from 1 to CREW_MEMBERS_MAX, without restarts; set restarts_max, keeps_going and
-// grace_ms afterwards. RESOURCE_EXHAUSTED.
+// `count` members from 1 to CREW_MEMBERS_MAX, without restarts; set restarts_max, is_awaited,
+// keeps_going and grace_ms afterwards. RESOURCE_EXHAUSTED.
 MUST_CHECK weft_err crew_init(struct crew *crew, size_t count);
 void crew_fini(struct crew *crew);
 

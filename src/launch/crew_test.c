@@ -221,6 +221,40 @@ static void a_time_limit_does_not_count_as_asking_twice(void **state)
     assert_string_equal(ends(1, 0), "finished 6");
 }
 
+static void who_is_not_waited_for_is_stopped_when_the_others_are_done(void **state)
+{
+    (void)state;
+    make_crew(3);
+    crew.members[1].is_awaited = crew.members[2].is_awaited = true;
+    begin();
+    assert_string_equal(ends(1, 0), "");
+    assert_string_equal(ends(2, 0), "terminate 0, grace 5000");
+    assert_string_equal(ends(0, 143), "finished 0");
+}
+
+static void a_failure_of_who_is_not_waited_for_counts(void **state)
+{
+    (void)state;
+    make_crew(2);
+    crew.members[1].is_awaited = true;
+    begin();
+    assert_string_equal(ends(0, 3), "given-up 0 3, terminate 1, grace 5000");
+    assert_string_equal(ends(1, 0), "finished 3");
+}
+
+static void who_is_waited_for_may_be_started_again(void **state)
+{
+    (void)state;
+    make_crew(2);
+    crew.members[1].is_awaited = true;
+    crew.members[1].restarts_max = 1;
+    begin();
+    assert_string_equal(ends(1, 1), "later 1 50");
+    assert_string_equal(due(1), "start 1");
+    assert_string_equal(ends(1, 0), "terminate 0, grace 5000");
+    assert_string_equal(ends(0, 0), "finished 0");
+}
+
 static void a_start_that_fails_is_not_tried_again(void **state)
 {
     (void)state;
@@ -270,6 +304,9 @@ int main(void)
         TEST(asking_twice_kills_at_once),
         TEST(a_person_who_asks_during_a_stop_does_not_wait_either),
         TEST(a_time_limit_does_not_count_as_asking_twice),
+        TEST(who_is_not_waited_for_is_stopped_when_the_others_are_done),
+        TEST(a_failure_of_who_is_not_waited_for_counts),
+        TEST(who_is_waited_for_may_be_started_again),
         TEST(a_start_that_fails_is_not_tried_again),
         TEST(the_pause_doubles_up_to_a_second),
         TEST(the_largest_crew_has_room_for_its_actions),

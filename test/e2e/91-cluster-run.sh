@@ -169,6 +169,11 @@ try run --timeout 300ms --role a=2 sleep 100
 check "--timeout" [ "$code" = 6 ]
 try run --role a=2 true
 check "a good end is quiet" [ "$code/$(wc -c <"$err")" = 0/0 ]
+try run --role ps=1 --role worker=2 --until worker sh -c 'test $WEFT_ROLE = worker || sleep 100'
+check "--until: servers are stopped when the others are done" [ "$code/$(wc -c <"$err")" = 0/0 ]
+try run --role ps=1 --role worker=1 --until worker sh -c 'test $WEFT_ROLE = worker && sleep 100; exit 4'
+check "a server that fails is a failure" [ "$code" = 4 ]
+fails_with "--until a role that is not there" 2 'there is no role b' run --role a=1 --until b true
 try run -v --role a=2 true
 says "-v sums up" '^weft: 2 members, 0 restarts, '
 try run --role a=1 sh -c 'sleep 1000 & echo done'
