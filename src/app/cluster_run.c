@@ -115,26 +115,36 @@ static weft_err start_process(struct run_member *member)
     return err;
 }
 
-// A program that cannot be executed is no member's matter as long as no member has started.
+static void watch_member(struct run_member *member)
+{
+    struct run *run = member->run;
+    run->start_count++;
+    member->started_ns = clock_now_ns();
+    member->since_s = clock_calendar_s();
+    member->ended = loop_watch_new(run->loop, member->child.status, member_ended, member);
+    run_begin_streams(member);
+    talk_started(member);
+}
+
+// A program that cannot be executed is no member's matter as long as no member has started. When one of
+// the others cannot be started, those behind it are not even tried, unless the run goes on without it.
 static void start_member(struct run_member *member)
 {
     struct run *run = member->run;
     if (run->refusal)
         return;
-    const weft_err err = start_process(member);
-    if (err && run->start_count == 0) {
+    const bool is_tried = !run->start_failure || run->options->keep_going;
+    const weft_err err = is_tried ? start_process(member) : run->start_failure;
+    if (!err) {
+        watch_member(member);
+    } else if (run->start_count == 0) {
         run->refusal = err;
-    } else if (err) {
-        talk_not_started(member);
+    } else {
+        if (is_tried)
+            talk_not_started(member);
+        run->start_failure = err;
         tell_crew(
             run, (struct crew_event){CREW_START_FAILED, member->number, err_exit_code(err), false});
-    } else {
-        run->start_count++;
-        member->started_ns = clock_now_ns();
-        member->since_s = clock_calendar_s();
-        member->ended = loop_watch_new(run->loop, member->child.status, member_ended, member);
-        run_begin_streams(member);
-        talk_started(member);
     }
 }
 

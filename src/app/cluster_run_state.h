@@ -79,8 +79,9 @@ struct run {
     int64_t begun_s;                     // calendar
     uint64_t begun_ns, first_signal_ns;  // 0: no signal yet
     size_t start_count;
-    weft_err refusal;  // the very first start failed
-    bool is_over;      // all have ended; only output is left
+    weft_err refusal;        // the very first start failed
+    weft_err start_failure;  // a later one did
+    bool is_over;            // all have ended; only output is left
     int exit_code;
 };
 

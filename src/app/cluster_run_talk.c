@@ -112,7 +112,7 @@ static size_t count_running(const struct run *run)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->crew.count; i++)
-        count += run->crew.members[i].state == CREW_RUNNING;
+        count += run->members[i].child.nursery != NULL;
     return count;
 }
 

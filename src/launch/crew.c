@@ -127,7 +127,10 @@ static void fail_start(struct crew *crew, size_t index, int exit_code, struct cr
     if (crew->members[index].state != CREW_RUNNING)
         return;
     crew->members[index].exit_code = exit_code;
-    give_up(crew, index, exit_code, actions);
+    crew->members[index].state = CREW_STOPPED;
+    // What made the first start fail makes the others fail: that is told once.
+    if (!crew->is_stopping)
+        give_up(crew, index, exit_code, actions);
 }
 
 static void ask_to_stop(struct crew *crew, const struct crew_event *event,

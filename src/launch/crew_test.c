@@ -268,6 +268,17 @@ static void a_start_that_fails_is_not_tried_again(void **state)
     assert_string_equal(ends(0, 143), "finished 4");
 }
 
+static void starts_that_fail_together_are_told_once(void **state)
+{
+    (void)state;
+    make_crew(3);
+    begin();
+    assert_string_equal(step((struct crew_event){CREW_START_FAILED, 1, 5, false}),
+                        "given-up 1 5, terminate 0, terminate 2, grace 5000");
+    assert_string_equal(step((struct crew_event){CREW_START_FAILED, 2, 5, false}), "");
+    assert_string_equal(ends(0, 143), "finished 5");
+}
+
 static void the_pause_doubles_up_to_a_second(void **state)
 {
     (void)state;
@@ -308,6 +319,7 @@ int main(void)
         TEST(a_failure_of_who_is_not_waited_for_counts),
         TEST(who_is_waited_for_may_be_started_again),
         TEST(a_start_that_fails_is_not_tried_again),
+        TEST(starts_that_fail_together_are_told_once),
         TEST(the_pause_doubles_up_to_a_second),
         TEST(the_largest_crew_has_room_for_its_actions),
     };

@@ -153,6 +153,9 @@ fails_with "no directory" 4 'in the directory nowhere' run --role a=3 --cd nowhe
 fails_with "a role that is not there" 2 'there is no role b' run --role a=1 --restart b=2 true
 fails_with "a member that is not there" 2 'there is no member b/0' run --role a=1 --stdin b/0 true
 
+limited() { (ulimit -n 100 && exec "$WEFT" cluster run --role a=60 sleep 100); }
+fails_with "a member that cannot be started stops the others" 5 'too many open files' limited
+check "which is told once" [ "$(wc -l <"$err")" = 2 ]
 try run --role a=3 sh -c 'test $WEFT_INDEX = 1 && exit 7; sleep 100'
 check "the exit code of who fails" [ "$code" = 7 ]
 says "is told" 'a/1 exited with code 7'
