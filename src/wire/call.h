@@ -55,11 +55,11 @@ enum {
 // Flags of answers.
 enum {
     ANSWER_FLAG_TUPLE = 1,
-    ANSWER_FLAG_SEEN = 2,    // OK, and nothing happened: the key or the item was here before
-    ANSWER_FLAG_MISSED = 4,  // VAR_SWAP, KV_*: it is not as was said; what it is follows
+    ANSWER_FLAG_SEEN = 2,       // OK, and nothing happened: the key or the item was here before
+    ANSWER_FLAG_MISSED = 4,     // VAR_SWAP, KV_*: it is not as was said; what it is follows
     ANSWER_FLAG_COUNTED = 128,  // to a changing call: kept until the other side says it has it
-    ANSWER_FLAG_ALL = 8,     // KV_WATCH: not what has changed but all there is: too much was missed
-    ANSWER_FLAG_MORE = 16,   // KV_RANGE, KV_WATCH with ALL: there is more behind the last key
+    ANSWER_FLAG_ALL = 8,    // KV_WATCH: not what has changed but all there is: too much was missed
+    ANSWER_FLAG_MORE = 16,  // KV_RANGE, KV_WATCH with ALL: there is more behind the last key
 };
 
 struct call {
