@@ -182,27 +182,30 @@ void session_sent(struct session *session, size_t bytes)
     drop_front(session, 0);
 }
 
-// Answers to questions are not sent again: who asked asks again.
-static void drop_uncounted(struct session *session)
+// Who connects again asks its questions again, and sends the calls again that were refused and have none
+// behind them that was done: an answer to the first time would be one too many.
+static bool is_sent_again(const struct session *session, size_t at)
 {
-    struct buf *answers = &session->answers;
-    size_t to = session->kept_from;
-    for (size_t at = to, next; at < answers->size; at = next) {
-        const uint32_t size = record_size(session, at);
-        next = at + size;
-        if (!record_is_counted(session, at))
-            continue;
-        memmove(answers->data + to, answers->data + at, size);
-        to += size;
-    }
-    answers->size = to;
+    uint64_t sequence;
+    memcpy(&sequence, session->answers.data + at + 8, sizeof sequence);
+    return record_is_counted(session, at) || (is_counted(sequence) && sequence <= session->applied);
 }
 
 void session_rewind(struct session *session)
 {
-    drop_uncounted(session);
+    struct buf *answers = &session->answers;
+    size_t end = session->kept_from;
+    for (size_t at = end, next; at < answers->size; at = next) {
+        next = at + record_size(session, at);
+        if (!is_sent_again(session, at))
+            continue;
+        memmove(answers->data + end, answers->data + at, next - at);
+        end += next - at;
+    }
+    answers->size = end;
     session->sent_to = session->kept_from;
-    if (session->answers.size > session->sent_to)
+    close_gap(session);
+    if (answers->size > session->sent_to)
         stir(session);
 }
 

@@ -78,7 +78,7 @@ static inline weft_bytes session_unsent(const struct session *session)
 }
 void session_sent(struct session *session, size_t bytes);
 
-// A new connection: all that is kept is to be sent again, but for answers to questions.
+// A new connection: all that is counted is to be sent again. The rest will be asked again.
 void session_rewind(struct session *session);
 
 // The connection is gone: nobody waits for the answers to questions any more.

@@ -354,6 +354,8 @@ static bool receive(struct actor *actor)
     struct answer answer;
     if (!wire_receive(&actor->wire, &answer))
         return false;
+    if (actor->wire.is_confused)
+        wrong("an answer that was not wanted", actor->index, (uint32_t)answer.sequence);
     size_t at = 0;
     while (at < actor->asked.count && actor->asked.items[at].sequence != answer.sequence)
         at++;

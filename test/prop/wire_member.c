@@ -172,8 +172,10 @@ void wire_break(struct wire_member *member)
 bool wire_end_session(struct wire_world *world, struct wire_member *member)
 {
     struct session *session = session_of(world, member);
+    if (session && !host_end_session(world->host, session))
+        return false;
     wire_break(member);
-    return !session || host_end_session(world->host, session);
+    return true;
 }
 
 // ---- Calls and answers -------------------------------------------------------------------------------------
@@ -228,17 +230,20 @@ bool wire_answer(struct wire_world *world, struct wire_member *member, size_t by
     return true;
 }
 
-static void forget_call(struct wire_member *member, uint64_t sequence)
+// False: there is none that was sent.
+static bool forget_call(struct wire_member *member, uint64_t sequence)
 {
     size_t at = 0;
     while (at < member->calls.count && member->calls.items[at].sequence != sequence)
         at++;
-    ASSERT(at < member->sent);  // an answer comes once, and to what was asked
+    if (at >= member->sent)
+        return false;
     buf_fini(&member->calls.items[at].bytes);
     member->calls.count--;
     member->sent--;
     memmove(member->calls.items + at, member->calls.items + at + 1,
             (member->calls.count - at) * sizeof *member->calls.items);
+    return true;
 }
 
 bool wire_receive(struct wire_member *member, struct answer *answer)
@@ -256,6 +261,6 @@ bool wire_receive(struct wire_member *member, struct answer *answer)
     member->down.size = rest.size;
     if (rest.size)
         memmove(member->down.data, rest.data, rest.size);
-    forget_call(member, answer->sequence);
+    member->is_confused = !forget_call(member, answer->sequence);
     return true;
 }

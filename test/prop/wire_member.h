@@ -26,6 +26,7 @@ struct wire_member {
     VEC(struct wire_call) calls;  // without an answer yet, in order
     size_t sent;                  // of these, on this connection
     bool is_connected, had_session;
+    bool is_confused;     // it was answered what it had not asked, or had an answer to
     struct buf up, down;  // on their way; up: {u64 answered, call}
     struct buf taken;     // the payload that was received last
 };
