@@ -228,9 +228,15 @@ static void act(struct actor *actor)
     } else if (actor->held_count && draw(2)) {
         end_one(actor);
     } else if (!actor->is_finished && actor->taking_count < 3 &&
-               actor->held_count + actor->taking_count < HELD_MAX) {
+               actor->held_count + actor->asked.count < HELD_MAX) {
         ask_for_elements(actor);
     }
+}
+
+static void hold(struct actor *actor, struct held held)
+{
+    ASSERT(actor->held_count < HELD_MAX);
+    actor->held[actor->held_count++] = held;
 }
 
 static void deliver(struct actor *actor, weft_bytes bytes, const struct call_item *item)
@@ -251,7 +257,7 @@ static void deliver(struct actor *actor, weft_bytes bytes, const struct call_ite
     if (item) {
         if (!prop.may_repeat && item->delivery != 1)
             wrong("not the first delivery", producer, number);
-        actor->held[actor->held_count++] = (struct held){*item, producer, number};
+        hold(actor, (struct held){*item, producer, number});
     } else if (prop.done[producer][number]++) {
         wrong("popped twice", producer, number);
     }
@@ -339,8 +345,7 @@ static void ask_again(struct actor *actor, const struct asked *asked)
         return;
     case CALL_QUEUE_DONE:
     case CALL_QUEUE_GIVE_BACK:
-        actor->held[actor->held_count++] =
-            (struct held){asked->item, asked->producer, asked->number};
+        hold(actor, (struct held){asked->item, asked->producer, asked->number});
         return;
     case CALL_QUEUE_EXTEND:
         return;
