@@ -344,7 +344,7 @@ static void try_or_wait(struct queue *queue, struct attempt *now, const struct c
         attempt->gathered.capacity = now->gathered.capacity;
         attempt->gathered_bytes = now->gathered_bytes;
     } else {
-        put_back(queue, now);  // it may not wait: what it put in stays
+        put_back(queue, now);  // nothing, unless it may not wait; what it put in stays
     }
     if (gives ? queue->taker_count : queue->giver_count)
         queue_settle(queue);
