@@ -79,12 +79,10 @@ static void end_earlier_lives(struct host_server *server, const struct hello *he
         struct session *next = host_next_session(server->host, session);
         if (hello->member[0] && strcmp(session->member, hello->member) == 0 &&
             session->incarnation != hello->incarnation) {
-            struct host_connection *connection = session->connection;
+            if (session->connection)
+                host_connection_drop(session->connection);
+            session->lost_ms = 0;  // long ago, should the journal not let it end now
             host_end_session(server->host, session);
-            if (connection) {
-                connection->session = NULL;
-                host_connection_drop(connection);
-            }
         }
         session = next;
     }
@@ -194,6 +192,9 @@ static weft_err take_calls(struct host_connection *connection, weft_bytes payloa
         err = call_next(&reader.rest, &call);
         if (!err)
             err = host_call(connection->server->host, connection->session, &call, answered);
+        // Not told anything, and not listened to: it comes again and tries again.
+        if (!err && connection->server->is_journal_stuck)
+            err = err_set(WEFT_UNAVAILABLE, "the journal cannot be written");
     }
     return err;
 }
@@ -209,9 +210,10 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
         err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
     if (!err)
         return true;
-    host_server_say(connection->server, "%s broke the rules and was dropped: %s",
-                    connection->session->member[0] ? connection->session->member : "a tool",
-                    err_text());
+    if (err != WEFT_UNAVAILABLE)
+        host_server_say(connection->server, "%s broke the rules and was dropped: %s",
+                        connection->session->member[0] ? connection->session->member : "a tool",
+                        err_text());
     err_clear();
     return false;
 }

@@ -13,11 +13,24 @@ static weft_err visit(void *owner, const struct journal_record *record)
                     (unsigned long long)record->sequence);
 }
 
+static void say_stuck(struct host_server *server)
+{
+    if (!server->is_journal_stuck)
+        host_server_say(server,
+                        "cannot write the journal: %s\n  nothing is acknowledged until that works "
+                        "again",
+                        err_text());
+    server->is_journal_stuck = true;
+}
+
 weft_err host_server_log(void *owner, uint32_t type, weft_bytes payload)
 {
     struct host_server *server = owner;
     server->is_journal_dirty = true;
-    return journal_append(server->journal, type, payload);
+    const weft_err err = journal_append(server->journal, type, payload);
+    if (err)
+        say_stuck(server);
+    return err;
 }
 
 weft_err host_server_open_journal(struct host_server *server)
@@ -69,13 +82,8 @@ bool host_server_commit(struct host_server *server)
     if (!server->journal || !server->is_journal_dirty)
         return true;
     if (journal_sync(server->journal)) {
-        if (!server->is_journal_stuck)
-            host_server_say(server,
-                            "cannot write the journal: %s\n  nothing is acknowledged until that "
-                            "works again",
-                            err_text());
+        say_stuck(server);
         err_clear();
-        server->is_journal_stuck = true;
         return false;
     }
     if (server->is_journal_stuck)
