@@ -2,7 +2,7 @@
 # A missing one stops here; `make` installs them first (tools/packages.sh).
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
-pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl>=3.0)
+pkg_check_modules(OPENSSL REQUIRED openssl>=3.0) # only its headers: loaded when TLS is needed
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.3)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2.11)
@@ -16,7 +16,7 @@ add_library(weft_dependencies INTERFACE)
 # Nothing of OpenSSL that is on its way out.
 target_compile_definitions(weft_dependencies INTERFACE
   OPENSSL_API_COMPAT=30000 OPENSSL_NO_DEPRECATED)
-target_include_directories(weft_dependencies SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS})
+target_include_directories(weft_dependencies SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS} ${OPENSSL_INCLUDE_DIRS})
 if(WEFT_LEAN)
   # In a static program the archives themselves are linked; pkg-config would name shared libraries.
   foreach(name IN ITEMS uv_a ssl crypto protobuf-c jansson z zstd lz4 bz2)
@@ -24,8 +24,9 @@ if(WEFT_LEAN)
     target_link_libraries(weft_dependencies INTERFACE ${WEFT_STATIC_${name}})
   endforeach()
   target_link_libraries(weft_dependencies INTERFACE pthread dl rt m)
+  target_compile_definitions(weft_dependencies INTERFACE WEFT_OPENSSL_LINKED)
 else()
   target_link_libraries(weft_dependencies INTERFACE
-    PkgConfig::UV PkgConfig::OPENSSL PkgConfig::PROTOBUF_C PkgConfig::JANSSON
-    PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZ4 ${WEFT_BZ2} m)
+    PkgConfig::UV PkgConfig::PROTOBUF_C PkgConfig::JANSSON
+    PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZ4 ${WEFT_BZ2} dl m)
 endif()

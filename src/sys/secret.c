@@ -1,4 +1,4 @@
-// Secrets: random numbers and HMAC come from the kernel and from OpenSSL; ours is where a token lives.
+// Secrets: random numbers come from the kernel, and where a token lives is decided here.
 //
 // The user's token file appears whole or not at all: it is written under another name and gets its own
 // by a move that never replaces, so of two processes that start together one makes it and both read it.
@@ -7,10 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/params.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -18,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/sha256.h"
 #include "sys/file.h"
 #include "sys/place.h"
 
@@ -40,40 +37,22 @@ void secret_make(struct secret *secret)
 
 void secret_clear(struct secret *secret)
 {
-    OPENSSL_cleanse(secret, sizeof *secret);
+    explicit_bzero(secret, sizeof *secret);
 }
 
 bool secret_equal(const void *a, const void *b, size_t size)
 {
-    return CRYPTO_memcmp(a, b, size) == 0;
-}
-
-// ---- HMAC -----------------------------------------------------------------------------------------
-
-static EVP_MAC *hmac;
-
-// Looking an algorithm up takes longer than using it.
-static void fetch_hmac(void)
-{
-    hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    const volatile uint8_t *x = a, *y = b;  // volatile: the compiler may not stop at a difference
+    uint8_t difference = 0;
+    for (size_t i = 0; i < size; i++)
+        difference |= x[i] ^ y[i];
+    return difference == 0;
 }
 
 void secret_hmac(const struct secret *secret, const weft_bytes *parts, size_t count,
                  uint8_t mac[SECRET_MAC_BYTES])
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, fetch_hmac);
-    EVP_MAC_CTX *context = hmac ? EVP_MAC_CTX_new(hmac) : NULL;
-    char digest[] = "SHA256";
-    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string("digest", digest, 0),
-                                 OSSL_PARAM_construct_end()};
-    size_t size = 0;
-    // An OpenSSL that cannot do this can do nothing else either, and a proof must not be guessed.
-    ASSERT(context && EVP_MAC_init(context, secret->bytes, secret->size, params) == 1);
-    for (size_t i = 0; i < count; i++)
-        ASSERT(EVP_MAC_update(context, (const uint8_t *)parts[i].data, parts[i].size) == 1);
-    ASSERT(EVP_MAC_final(context, mac, &size, SECRET_MAC_BYTES) == 1 && size == SECRET_MAC_BYTES);
-    EVP_MAC_CTX_free(context);
+    sha256_hmac((weft_bytes){(const char *)secret->bytes, secret->size}, parts, count, mac);
 }
 
 // ---- Texts ----------------------------------------------------------------------------------------
@@ -165,7 +144,7 @@ static weft_err load_file(const char *path, struct secret *secret)
     close(fd);
     if (code == WEFT_OK)
         code = err_wrap(secret_read(text, secret), "the token file %s", path);
-    OPENSSL_cleanse(text, sizeof text);
+    explicit_bzero(text, sizeof text);
     return code;
 }
 
@@ -185,7 +164,7 @@ static weft_err write_new_file(const char *path)
         code = file_sync(fd, path);
     close(fd);
     secret_clear(&fresh);
-    OPENSSL_cleanse(text, sizeof text);
+    explicit_bzero(text, sizeof text);
     return code;
 }
 

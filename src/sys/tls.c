@@ -8,10 +8,11 @@
 
 #include "sys/tls.h"
 
-#include <openssl/err.h>
-#include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "sys/openssl.h"
 
 enum {
     KEY_BYTES = SECRET_MAC_BYTES,
@@ -183,6 +184,8 @@ static bool attach(struct tls *tls)
 struct tls *tls_new(bool is_server, const struct secret *token)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (openssl_load())
+        return NULL;
     pthread_once(&once, make_contexts);
     struct tls *tls = calloc(1, sizeof *tls);
     if (!tls) {
@@ -213,7 +216,7 @@ void tls_free(struct tls *tls)
     if (!tls)
         return;
     SSL_free(tls->ssl);
-    OPENSSL_cleanse(tls->key, sizeof tls->key);
+    explicit_bzero(tls->key, sizeof tls->key);
     buf_fini(&tls->out);
     buf_fini(&tls->waiting);
     buf_fini(&tls->first);

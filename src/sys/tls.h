@@ -18,7 +18,7 @@
 struct tls;
 
 // The token is copied. A client has its first bytes to send at once. NULL with a sentence:
-// RESOURCE_EXHAUSTED, no memory; INTERNAL, an OpenSSL without TLS 1.3.
+// RESOURCE_EXHAUSTED, no memory; UNAVAILABLE, no OpenSSL; INTERNAL, one without TLS 1.3.
 struct tls *tls_new(bool is_server, const struct secret *token);
 void tls_free(struct tls *tls);  // NULL is fine
 
