@@ -51,8 +51,9 @@ static void a_signal_reaches_the_whole_group(void **state)
     struct child child;
     struct process_exit exit;
     char text[64];
-    // Its child says how it ended: only the signal that both got ends it.
-    start_shell("trap : TERM; sleep 1000 & echo ready; wait; wait $!; [ $? = 143 ] && exit 7",
+    // The shell's child says when it is there, and how it ended: by the signal that both got.
+    start_shell("trap : TERM; sh -c 'echo ready; exec sleep 1000' & wait $!; wait $!; "
+                "[ $? = 143 ] && exit 7",
                 NURSERY_INPUT_NONE, &child);
     read_line(&child, text, sizeof text);
     child_signal(&child, SIGTERM);
