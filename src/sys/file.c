@@ -55,6 +55,17 @@ weft_err file_open_kept(const char *path, int *fd)
     return *fd < 0 ? err_errno("cannot open %s for writing", path) : WEFT_OK;
 }
 
+weft_err file_open_direct(const char *path, bool is_synced, int *fd)
+{
+    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_DIRECT;
+    *fd = open(path, flags | (is_synced ? O_DSYNC : 0), 0666);
+    if (*fd >= 0)
+        return WEFT_OK;
+    if (errno == EINVAL)
+        return err_set(WEFT_UNIMPLEMENTED, "%s cannot be written past the cache", path);
+    return err_errno("cannot open %s for writing", path);
+}
+
 // For file systems without O_TMPFILE: the name lives for two system calls.
 static int create_unlinked(const char *directory)
 {

@@ -17,6 +17,12 @@ MUST_CHECK weft_err file_create_new(const char *path, int *fd);
 // Opens for reading and writing, makes it when it is missing, keeps what it holds.
 MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
 
+// Opens past the kernel's cache, for reading and writing, and makes it when it is missing: offsets, sizes
+// and addresses are multiples of FILE_BLOCK_BYTES. With is_synced a write returns when it is on the disk.
+// UNIMPLEMENTED: this file system has no such way (a few say it only at the first write, by INVALID_ARGUMENT).
+enum { FILE_BLOCK_BYTES = 4096 };
+MUST_CHECK weft_err file_open_direct(const char *path, bool is_synced, int *fd);
+
 // A nameless file in `directory`, gone when closed.
 MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
 void file_close(int fd);

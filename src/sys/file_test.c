@@ -252,6 +252,28 @@ static void what_was_written_is_synced_where_that_is_possible(void **state)
     assert_non_null(strstr(err_text(), "a name"));
 }
 
+static void whole_blocks_are_written_past_the_cache(void **state)
+{
+    (void)state;
+    static _Alignas(FILE_BLOCK_BYTES) char block[FILE_BLOCK_BYTES], back[FILE_BLOCK_BYTES];
+    memset(block, 'b', sizeof block);
+    for (int is_synced = 0; is_synced < 2; is_synced++) {
+        int fd;
+        const weft_err err = file_open_direct(path_of("direct"), is_synced, &fd);
+        if (err == WEFT_UNIMPLEMENTED)
+            return;
+        assert_int_equal(err, WEFT_OK);
+        size_t got;
+        assert_int_equal(file_write_at(fd, "direct", block, sizeof block, sizeof block), WEFT_OK);
+        assert_int_equal(file_read_at(fd, "direct", back, sizeof back, sizeof block, &got),
+                         WEFT_OK);
+        assert_memory_equal(back, block, sizeof block);
+        file_close(fd);
+    }
+    int fd;
+    assert_int_equal(file_open_direct("/nowhere/direct", true, &fd), WEFT_NOT_FOUND);
+}
+
 static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
 {
     (void)state;
@@ -340,6 +362,7 @@ int main(void)
         cmocka_unit_test(directories_are_made_with_parents_and_taken_away_whole),
         cmocka_unit_test(renaming_moves_and_tells_both_names_when_it_cannot),
         cmocka_unit_test(what_was_written_is_synced_where_that_is_possible),
+        cmocka_unit_test(whole_blocks_are_written_past_the_cache),
         cmocka_unit_test(a_lock_has_one_holder_who_is_named_until_it_lets_go),
         cmocka_unit_test(names_are_listed_and_taken_away),
         cmocka_unit_test(memory_file_systems_are_known),
