@@ -7,23 +7,21 @@
 // A rewrite goes to a file of another name, which is synced before it is renamed; its header says how
 // long it was then, and that it replaces what is before it. So the moment of the rename decides, and
 // whoever opens the journal afterwards takes away what a killed rewrite left.
+//
+// Who syncs often has segments of version 2, in files that were written before: see journal_tail.c and
+// journal_spares.c. Where that does not work, on a disk that is nearly full for one, the file grows as
+// the others do. A tail of the other version is not continued but ended, and a segment begun behind it.
 
 #include "store/journal.h"
 
 #include <stdlib.h>
 
 #include "store/journal_replay.h"
+#include "store/journal_spares.h"
+#include "store/journal_tail.h"
 #include "sys/file.h"
 
-enum { BUFFER_BYTES_DEFAULT = 1 << 16 };
-
-// The segment that is appended to.
-struct tail {
-    int fd;
-    char *path;
-    uint64_t number;
-    uint64_t written;  // bytes of it in the file
-};
+enum { BUFFER_BYTES_DEFAULT = 1 << 16, BUFFER_BYTES_OFTEN = 1 << 20 };
 
 struct journal {
     char *directory;
@@ -36,20 +34,16 @@ struct journal {
     struct tail tail;
     struct buf waiting;  // behind what is written
     uint64_t sequence;   // of the next record
-    bool is_rewriting;   // the tail is a snapshot without its name
-    bool has_new_name;   // the directory was not synced since a segment was made
-    weft_err failed;     // a sync failed: for good
+    bool syncs_often;
+    struct spares spares;  // if so
+    bool is_unsynced;      // a record was appended since the last sync
+    bool is_rewriting;     // the tail is a snapshot without its name
+    bool has_new_name;     // the directory was not synced since a segment was made
+    weft_err failed;       // a sync failed: for good
     char failed_text[ERR_TEXT_BYTES_MAX];
 };
 
 // ---- The tail -------------------------------------------------------------------------------------
-
-static void tail_fini(struct tail *tail)
-{
-    file_close(tail->fd);
-    free(tail->path);
-    *tail = (struct tail){.fd = -1};
-}
 
 static weft_err fail_for_good(struct journal *journal, weft_err err)
 {
@@ -63,39 +57,69 @@ static weft_err check_failed(const struct journal *journal)
     return journal->failed ? err_set(journal->failed, "%s", journal->failed_text) : WEFT_OK;
 }
 
-static void make_header(const struct journal *journal, uint64_t whole_bytes, char *to)
+static uint32_t version_of(const struct journal *journal)
+{
+    return journal->syncs_often ? SEGMENT_IS_PREWRITTEN : SEGMENT_GROWS;
+}
+
+static void make_header(const struct journal *journal, uint64_t number, uint64_t first_sequence,
+                        uint64_t whole_bytes, char *to)
 {
     struct segment_header header = {
-        .version = JOURNAL_VERSION,
-        .number = journal->tail.number,
-        .first_sequence = journal->sequence,
+        .version = version_of(journal),
+        .number = number,
+        .first_sequence = first_sequence,
         .whole_bytes = whole_bytes,
     };
     memcpy(header.kind, journal->kind, sizeof header.kind);
     segment_write_header(to, &header);
 }
 
-// Makes an empty segment the tail, which is untouched on failure. Its header waits with the records.
-static weft_err begin_segment(struct journal *journal, uint64_t number, bool is_half)
+// The tail in a file that was written ahead, with its header.
+static weft_err begin_ahead(struct journal *journal, struct tail *tail, const char *header)
 {
-    char header[SEGMENT_HEADER_BYTES];
-    struct tail tail = {.fd = -1, .number = number};
-    tail.path = replay_path(journal->directory, number, is_half);
-    if (!tail.path || !buf_reserve(&journal->waiting, sizeof header)) {
-        free(tail.path);
+    weft_err err = spares_take(&journal->spares, tail->number, header);
+    tail->written = SEGMENT_HEADER_BYTES;
+    return err ? err : tail_open_blocks(tail);
+}
+
+// The tail in an empty file. The header waits with the records.
+static weft_err begin_growing(struct journal *journal, struct tail *tail, const char *header)
+{
+    if (!buf_reserve(&journal->waiting, SEGMENT_HEADER_BYTES)) {
         journal->waiting.has_failed = false;
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s",
                        journal->directory);
     }
-    const weft_err err = file_create(tail.path, &tail.fd);
+    const weft_err err = file_create(tail->path, &tail->fd);
+    if (!err)
+        buf_append(&journal->waiting, header, SEGMENT_HEADER_BYTES);
+    return err;
+}
+
+// Makes an empty segment the tail, which is untouched on failure.
+static weft_err begin_segment(struct journal *journal, uint64_t number, enum replay_name name)
+{
+    char header[SEGMENT_HEADER_BYTES];
+    make_header(journal, number, journal->sequence, 0, header);
+    weft_err err = WEFT_UNIMPLEMENTED;
+    struct tail tail = {.fd = -1};
+    for (int growing = !journal->syncs_often || name == REPLAY_HALF; err && growing < 2;
+         growing++) {
+        tail_fini(&tail);
+        tail.number = number;
+        tail.path = replay_path(journal->directory, number, name);
+        if (!tail.path)
+            return WEFT_RESOURCE_EXHAUSTED;
+        err_clear();
+        err = growing ? begin_growing(journal, &tail, header) : begin_ahead(journal, &tail, header);
+    }
     if (err) {
-        free(tail.path);
+        tail_fini(&tail);
         return err;
     }
     journal->tail = tail;
     journal->has_new_name = true;
-    make_header(journal, 0, header);
-    buf_append(&journal->waiting, header, sizeof header);
     return WEFT_OK;
 }
 
@@ -121,15 +145,37 @@ weft_err journal_read(const char *directory, const char *kind,
 }
 
 static weft_err remove_segments(const struct journal *journal, const uint64_t *numbers,
-                                size_t count, bool is_half)
+                                size_t count, enum replay_name name)
 {
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < count && !err; i++) {
-        char *path = replay_path(journal->directory, numbers[i], is_half);
+        char *path = replay_path(journal->directory, numbers[i], name);
         err = path ? file_remove(path) : WEFT_RESOURCE_EXHAUSTED;
         free(path);
     }
     return err;
+}
+
+// Goes on in a segment that was written ahead. What is behind its end must not be there when that place is
+// reached: a commit of which nobody was told left it, and its records would be sound.
+static weft_err open_ahead(struct journal *journal, const struct replay *replay)
+{
+    struct tail *tail = &journal->tail;
+    uint64_t zeros_from = replay->last_size;
+    weft_err err = WEFT_OK;
+    if (replay->last_used > replay->end) {
+        zeros_from = replay->end;
+        err = file_truncate(tail->fd, tail->path, zeros_from);
+    }
+    if (err)
+        return err;
+    const weft_err filled =
+        spares_write_zeros(tail->fd, tail->path, zeros_from, journal->spares.bytes);
+    err = file_sync(tail->fd, tail->path);
+    if (err || !filled)
+        return err ? err : tail_open_blocks(tail);
+    err_clear();  // no room to write ahead: then it grows
+    return WEFT_OK;
 }
 
 // Opens the segment in which the records end and cuts what is behind them.
@@ -137,11 +183,32 @@ static weft_err open_tail(struct journal *journal, const struct replay *replay)
 {
     struct tail *tail = &journal->tail;
     tail->number = replay->numbers.items[replay->last];
-    tail->path = replay_path(journal->directory, tail->number, false);
+    tail->path = replay_path(journal->directory, tail->number, REPLAY_SEGMENT);
     tail->written = replay->end;
+    const bool is_of_our_version = replay->last_version == version_of(journal);
     weft_err err = tail->path ? file_open_kept(tail->path, &tail->fd) : WEFT_RESOURCE_EXHAUSTED;
+    if (!err && is_of_our_version && journal->syncs_often)
+        return open_ahead(journal, replay);
     if (!err && replay->end < replay->last_size)
         err = file_truncate(tail->fd, tail->path, replay->end);
+    if (err || is_of_our_version)
+        return err;
+    err = file_sync(tail->fd, tail->path);
+    journal->before_bytes += replay->end;
+    const uint64_t next = tail->number + 1;
+    tail_fini(tail);
+    return err ? err : begin_segment(journal, next, REPLAY_SEGMENT);
+}
+
+// Spares of a journal that begins again are not kept: their records might be taken for its own.
+static weft_err take_spares(struct journal *journal, const struct replay *replay, bool is_kept)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < replay->spares.count; i++) {
+        const uint64_t *number = &replay->spares.items[i];
+        err = is_kept && journal->syncs_often ? spares_add(&journal->spares, *number)
+                                              : remove_segments(journal, number, 1, REPLAY_SPARE);
+    }
     return err;
 }
 
@@ -150,11 +217,12 @@ static weft_err open_tail(struct journal *journal, const struct replay *replay)
 static weft_err take_over(struct journal *journal, const struct replay *replay)
 {
     const uint64_t *numbers = replay->numbers.items;
-    weft_err err = remove_segments(journal, replay->halves.items, replay->halves.count, true);
+    weft_err err =
+        remove_segments(journal, replay->halves.items, replay->halves.count, REPLAY_HALF);
     for (size_t i = replay->numbers.count; !err && i-- > replay->last + 1;)
-        err = remove_segments(journal, &numbers[i], 1, false);
+        err = remove_segments(journal, &numbers[i], 1, REPLAY_SEGMENT);
     if (!err)
-        err = remove_segments(journal, numbers, replay->first, false);
+        err = remove_segments(journal, numbers, replay->first, REPLAY_SEGMENT);
     if (err)
         return err;
     journal->sequence = replay->sequence;
@@ -162,16 +230,20 @@ static weft_err take_over(struct journal *journal, const struct replay *replay)
     const bool is_empty = replay->numbers.count == 0;
     if (!is_empty && replay->end > 0) {
         journal->first_number = numbers[replay->first];
-        return open_tail(journal, replay);
+        err = take_spares(journal, replay, true);
+        return err ? err : open_tail(journal, replay);
     }
     // Nothing of the last segment is kept. The first one of a journal is number 1, or a snapshot.
     const bool is_first = is_empty || replay->last == replay->first;
     if (!is_empty)
-        err = remove_segments(journal, &numbers[replay->last], 1, false);
+        err = remove_segments(journal, &numbers[replay->last], 1, REPLAY_SEGMENT);
+    if (!err)
+        err = take_spares(journal, replay, !is_first);
     journal->first_number = is_first ? 1 : numbers[replay->first];
     if (is_first)
         journal->sequence = 1;
-    return err ? err : begin_segment(journal, is_first ? 1 : numbers[replay->last - 1] + 1, false);
+    const uint64_t number = is_first ? 1 : numbers[replay->last - 1] + 1;
+    return err ? err : begin_segment(journal, number, REPLAY_SEGMENT);
 }
 
 static weft_err lock_directory(struct journal *journal)
@@ -185,6 +257,20 @@ static weft_err lock_directory(struct journal *journal)
         err = err_wrap(err, "%s is in use", journal->directory);
     buf_fini(&path);
     return err;
+}
+
+static void set_options(struct journal *journal, const struct journal_options *options)
+{
+    const struct journal_options given = options ? *options : (struct journal_options){0};
+    journal->syncs_often = given.syncs_often;
+    journal->segment_bytes_max =
+        given.segment_bytes_max ? given.segment_bytes_max : JOURNAL_SEGMENT_BYTES_DEFAULT;
+    journal->buffer_bytes = given.buffer_bytes  ? given.buffer_bytes
+                            : given.syncs_often ? BUFFER_BYTES_OFTEN
+                                                : BUFFER_BYTES_DEFAULT;
+    const uint64_t blocks = (journal->segment_bytes_max - 1) / FILE_BLOCK_BYTES + 1;
+    journal->spares.directory = journal->directory;
+    journal->spares.bytes = blocks * FILE_BLOCK_BYTES;
 }
 
 static struct journal *journal_new(const char *directory, const char *kind,
@@ -202,17 +288,14 @@ static struct journal *journal_new(const char *directory, const char *kind,
     memcpy(journal->kind, kind, strlen(kind));
     journal->directory = copy;
     journal->lock = journal->tail.fd = -1;
-    journal->segment_bytes_max = options && options->segment_bytes_max
-                                     ? options->segment_bytes_max
-                                     : JOURNAL_SEGMENT_BYTES_DEFAULT;
-    journal->buffer_bytes =
-        options && options->buffer_bytes ? options->buffer_bytes : BUFFER_BYTES_DEFAULT;
+    set_options(journal, options);
     return journal;
 }
 
 static void journal_free(struct journal *journal)
 {
     tail_fini(&journal->tail);
+    spares_fini(&journal->spares);
     buf_fini(&journal->waiting);
     file_close(journal->lock);
     free(journal->directory);
@@ -257,17 +340,19 @@ weft_err journal_close(struct journal *journal)
 
 weft_err journal_flush(struct journal *journal)
 {
-    struct tail *tail = &journal->tail;
     weft_err err = check_failed(journal);
     if (err || !journal->waiting.size)
         return err;
-    err = file_write_at(tail->fd, tail->path, journal->waiting.data, journal->waiting.size,
-                        tail->written);
-    if (err)
-        return err;
-    tail->written += journal->waiting.size;
-    journal->waiting.size = 0;
-    return WEFT_OK;
+    const bool is_sync = journal->tail.way == TAIL_DIRECT;
+    err = tail_write(&journal->tail, &journal->waiting);
+    return is_sync && err && err != WEFT_RESOURCE_EXHAUSTED ? fail_for_good(journal, err) : err;
+}
+
+// The next segment is written ahead while the second half of this one fills.
+static void write_ahead(struct journal *journal)
+{
+    if (journal->tail.way != TAIL_GROWS && journal->tail.written > journal->segment_bytes_max / 2)
+        spares_make(&journal->spares, journal->tail.number + 1);
 }
 
 weft_err journal_sync(struct journal *journal)
@@ -275,12 +360,14 @@ weft_err journal_sync(struct journal *journal)
     weft_err err = journal_flush(journal);
     if (err)
         return err;
-    err = file_sync(journal->tail.fd, journal->tail.path);
+    err = tail_sync(&journal->tail);
     if (!err && journal->has_new_name && !journal->is_rewriting)
         err = file_sync_directory(journal->directory);
     if (err)
         return fail_for_good(journal, err);
     journal->has_new_name = journal->has_new_name && journal->is_rewriting;
+    journal->is_unsynced = false;
+    write_ahead(journal);
     return WEFT_OK;
 }
 
@@ -291,7 +378,7 @@ static weft_err rotate(struct journal *journal)
     if (err)
         return err;
     struct tail old = journal->tail;
-    const weft_err begun = begin_segment(journal, old.number + 1, false);
+    const weft_err begun = begin_segment(journal, old.number + 1, REPLAY_SEGMENT);
     if (begun)
         return begun;
     journal->before_bytes += old.written;
@@ -316,10 +403,12 @@ weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes paylo
     if (err)
         return err;
     const struct journal_record record = {type, journal->sequence, payload};
-    if (!segment_append(&journal->waiting, &record))
+    const uint64_t salt = journal->syncs_often ? journal->tail.number : 0;
+    if (!segment_append(&journal->waiting, salt, salt && !journal->is_unsynced, &record))
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a record of %zu bytes",
                        payload.size);
     journal->sequence++;
+    journal->is_unsynced = true;
     return WEFT_OK;
 }
 
@@ -341,10 +430,7 @@ static weft_err write_snapshot(struct journal *journal, uint64_t first_sequence,
         return err;
     // Only now it is known how long the snapshot is, and only now the file gets a header that says so.
     char header[SEGMENT_HEADER_BYTES];
-    const uint64_t next = journal->sequence;
-    journal->sequence = first_sequence;
-    make_header(journal, journal->tail.written, header);
-    journal->sequence = next;
+    make_header(journal, journal->tail.number, first_sequence, journal->tail.written, header);
     err = file_write_at(journal->tail.fd, journal->tail.path, header, sizeof header, 0);
     return err ? err : file_sync(journal->tail.fd, journal->tail.path);
 }
@@ -352,7 +438,7 @@ static weft_err write_snapshot(struct journal *journal, uint64_t first_sequence,
 // Gives the snapshot its name: from here on it is the journal.
 static weft_err name_snapshot(struct journal *journal)
 {
-    char *path = replay_path(journal->directory, journal->tail.number, false);
+    char *path = replay_path(journal->directory, journal->tail.number, REPLAY_SEGMENT);
     const weft_err err = path ? file_rename(journal->tail.path, path) : WEFT_RESOURCE_EXHAUSTED;
     if (err) {
         free(path);
@@ -385,7 +471,8 @@ static weft_err drop_old_segments(struct journal *journal, uint64_t end)
         return fail_for_good(journal, err);
     journal->has_new_name = false;
     for (uint64_t number = journal->first_number; number < end && !err; number++)
-        err = remove_segments(journal, &number, 1, false);
+        err = journal->syncs_often ? spares_keep(&journal->spares, number)
+                                   : remove_segments(journal, &number, 1, REPLAY_SEGMENT);
     if (!err)
         journal->first_number = end;
     return err;
@@ -399,8 +486,8 @@ weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
         return err;
     struct tail old = journal->tail;
     const uint64_t sequence = journal->sequence;
-    const bool had_new_name = journal->has_new_name;
-    err = begin_segment(journal, old.number + 1, true);
+    const bool had_new_name = journal->has_new_name, was_unsynced = journal->is_unsynced;
+    err = begin_segment(journal, old.number + 1, REPLAY_HALF);
     if (err)
         return err;
     journal->is_rewriting = true;
@@ -411,9 +498,15 @@ weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
     if (err) {
         give_up_rewrite(journal, &old, sequence, err);
         journal->has_new_name = had_new_name;
+        journal->is_unsynced = was_unsynced;
         return err;
     }
     tail_fini(&old);
     journal->before_bytes = 0;
-    return drop_old_segments(journal, journal->tail.number);
+    journal->is_unsynced = false;
+    err = drop_old_segments(journal, journal->tail.number);
+    // What comes behind the snapshot goes to a file that was written ahead, or to this one.
+    if (!err && journal->syncs_often && rotate(journal))
+        err_clear();
+    return err;
 }

@@ -8,6 +8,9 @@
 // behind it is another thing: DATA_LOSS with file and offset, unless the caller would rather go on
 // with the good beginning. A wrong record is never handed out.
 //
+// An owner who waits for the disk all the time says so (syncs_often). The files are then longer than what
+// they hold, and old ones are used again; the disk space of a few segments is the price.
+//
 // Thread: one owner. Process: one at a time, held by a lock; readers need none.
 #ifndef STORE_JOURNAL_H
 #define STORE_JOURNAL_H
@@ -15,9 +18,9 @@
 #include "base/err.h"
 
 enum {
-    JOURNAL_VERSION = 1,
-    JOURNAL_KIND_BYTES = 24,                 // the name of a kind and its end
-    JOURNAL_PAYLOAD_BYTES_MAX = 1 << 28,     // 256 MiB: what a snapshot of anything may have as one
+    JOURNAL_VERSION = 2,                  // the newest; 1 is read, and written where few syncs are
+    JOURNAL_KIND_BYTES = 24,              // the name of a kind and its end
+    JOURNAL_PAYLOAD_BYTES_MAX = 1 << 28,  // 256 MiB: what a snapshot of anything may have as one
     JOURNAL_SEGMENT_BYTES_DEFAULT = 1 << 24  // a segment is read whole: this bounds the memory
 };
 
@@ -25,8 +28,9 @@ struct journal;
 
 struct journal_options {
     uint64_t segment_bytes_max;  // a new segment is begun above it; 0: the default
-    size_t buffer_bytes;         // records wait in memory up to so many; 0: 64 KiB
-    bool keeps_good_prefix;      // damage cuts the journal there instead of failing
+    size_t buffer_bytes;  // records wait in memory up to so many; 0: 64 KiB, or 1 MiB to sync often
+    bool keeps_good_prefix;  // damage cuts the journal there instead of failing
+    bool syncs_often;        // segments are written ahead, so that a sync is one write of blocks
 };
 
 // A record as it was appended; the payload is borrowed during the visit. Failures end the replay.
@@ -73,7 +77,7 @@ MUST_CHECK weft_err journal_flush(struct journal *journal);
 // Flushes and waits for the disk: it survives a power cut.
 MUST_CHECK weft_err journal_sync(struct journal *journal);
 
-// Bytes in all segments and waiting: above some size its owner rewrites it.
+// Bytes of records and headers in all segments and waiting, whatever the files are: above some size its owner rewrites it.
 uint64_t journal_size(const struct journal *journal);
 
 // Replaces all records by those that snapshot appends, at once: until the moment of a rename the old

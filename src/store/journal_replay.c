@@ -2,7 +2,8 @@
 // believed, and a snapshot before the first of its records is handed out.
 //
 // Where the records end, one of four things is there:
-//   nothing           the last writer closed it, or was killed between two writes
+//   nothing           the last writer closed it, or was killed between two writes; in a file that was
+//                     written ahead: zeros, or records of a segment that it was before
 //   a torn tail       half a record, or anything in which no sound record is found: it was being written
 //   damage            a sound record stands behind it, or a segment: bits were lost
 //   another's bytes   a newer version, another kind: not ours to touch
@@ -18,19 +19,22 @@
 
 enum { NAME_DIGITS_MIN = 6, NAME_DIGITS_MAX = 18 };
 
-static const char PREFIX[] = "journal-", HALF[] = ".new";
+static const char PREFIX[] = "journal-";
+static const char *const SUFFIXES[] = {
+    [REPLAY_SEGMENT] = "", [REPLAY_HALF] = ".new", [REPLAY_SPARE] = ".spare"};
 
 void replay_fini(struct replay *replay)
 {
     VEC_FINI(&replay->numbers);
     VEC_FINI(&replay->halves);
+    VEC_FINI(&replay->spares);
 }
 
-char *replay_path(const char *directory, uint64_t number, bool is_half)
+char *replay_path(const char *directory, uint64_t number, enum replay_name name)
 {
     struct buf path = {0};
     buf_format(&path, "%s/%s%0*" PRIu64 "%s", directory, PREFIX, NAME_DIGITS_MIN, number,
-               is_half ? HALF : "");
+               SUFFIXES[name]);
     buf_append(&path, "", 1);
     if (!path.has_failed)
         return path.data;
@@ -59,10 +63,15 @@ static weft_err visit_name(void *owner, const char *name)
     struct replay *replay = owner;
     const char *rest = "";
     const uint64_t number = parse_name(name, &rest);
-    if (!number || (*rest && strcmp(rest, HALF) != 0))
+    if (!number)
         return WEFT_OK;
-    const bool is_kept =
-        *rest ? VEC_PUSH(&replay->halves, number) : VEC_PUSH(&replay->numbers, number);
+    bool is_kept = true;
+    if (strcmp(rest, SUFFIXES[REPLAY_SEGMENT]) == 0)
+        is_kept = VEC_PUSH(&replay->numbers, number);
+    else if (strcmp(rest, SUFFIXES[REPLAY_HALF]) == 0)
+        is_kept = VEC_PUSH(&replay->halves, number);
+    else if (strcmp(rest, SUFFIXES[REPLAY_SPARE]) == 0)
+        is_kept = VEC_PUSH(&replay->spares, number);
     return is_kept ? WEFT_OK
                    : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to list %s", replay->directory);
 }
@@ -88,7 +97,7 @@ static weft_err list_segments(struct replay *replay)
 // At most `max` bytes of a segment.
 static weft_err load(const struct replay *replay, size_t index, size_t max, struct buf *bytes)
 {
-    char *path = replay_path(replay->directory, replay->numbers.items[index], false);
+    char *path = replay_path(replay->directory, replay->numbers.items[index], REPLAY_SEGMENT);
     if (!path)
         return WEFT_RESOURCE_EXHAUSTED;
     int fd = -1;
@@ -104,8 +113,26 @@ static weft_err load(const struct replay *replay, size_t index, size_t max, stru
         err = to ? file_read_at(fd, path, to, size, 0, &bytes->size)
                  : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
     }
+    // An old segment may become another one, but first it loses its name.
+    if (!err)
+        err = file_stat(path, &status);
+    if (!err && status.kind == FILE_MISSING)
+        err = err_set(WEFT_NOT_FOUND, "%s was replaced while it was read", path);
     file_close(fd);
     free(path);
+    return err;
+}
+
+// The header of a segment, if it has one.
+static weft_err load_header(const struct replay *replay, size_t index, bool *is_sound,
+                            struct segment_header *header)
+{
+    struct buf bytes = {0};
+    const weft_err err = load(replay, index, SEGMENT_HEADER_BYTES, &bytes);
+    *is_sound = !err && !segment_read_header(buf_bytes(&bytes), "", header);
+    if (!err)
+        err_clear();
+    buf_fini(&bytes);
     return err;
 }
 
@@ -114,17 +141,13 @@ static weft_err load(const struct replay *replay, size_t index, size_t max, stru
 static weft_err find_first(struct replay *replay)
 {
     for (size_t i = replay->numbers.count; i-- > 0;) {
-        struct buf bytes = {0};
         struct segment_header header;
-        const weft_err err = load(replay, i, SEGMENT_HEADER_BYTES, &bytes);
-        const bool is_snapshot =
-            !err && !segment_read_header(buf_bytes(&bytes), "", &header) && header.whole_bytes > 0;
-        buf_fini(&bytes);
+        bool is_sound;
+        const weft_err err = load_header(replay, i, &is_sound, &header);
         replay->first = i;
-        if (err || is_snapshot)
+        if (err || (is_sound && header.whole_bytes > 0))
             return err;
     }
-    err_clear();
     return WEFT_OK;
 }
 
@@ -136,12 +159,23 @@ struct segment {
     struct buf bytes;
     struct segment_header header;
     bool is_last;
+    bool is_whole;  // the journal goes on in the next one
 };
+
+// What of the file may have been written: of one that was written ahead not the zeros at its end.
+static size_t used_bytes(const struct segment *segment)
+{
+    size_t size = segment->bytes.size;
+    while (segment_salt(&segment->header) && size > 0 && !segment->bytes.data[size - 1])
+        size--;
+    return size;
+}
 
 // The place where a walk over this segment ends, without visiting anything.
 static struct segment_walk walk_to_end(const struct segment *segment, uint64_t sequence)
 {
-    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, sequence};
+    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, sequence,
+                                segment_salt(&segment->header)};
     for (struct journal_record record; segment_next(&walk, &record);)
         continue;
     return walk;
@@ -176,24 +210,30 @@ static weft_err check_header(const struct replay *replay, struct segment *segmen
     return WEFT_OK;
 }
 
-// A segment whose end is not where its file ends, or whose header is wrong: the journal ends here, or
-// this is damage and `err` says which.
+// Where the records of a segment end: the journal may end here too, or this is damage and `err` says
+// which. `torn` bytes behind it were being written.
 static weft_err end_at(struct replay *replay, const struct segment *segment, uint64_t offset,
-                       weft_err err)
+                       uint64_t torn, weft_err err)
 {
     if (err && (err != WEFT_DATA_LOSS || !replay->keeps_good_prefix))
         return err;
-    const uint64_t rest = segment->bytes.size - offset;
-    *(err ? &replay->found.lost_bytes : &replay->found.torn_bytes) += rest;
+    const uint64_t used = used_bytes(segment);
+    if (err)
+        replay->found.lost_bytes += used > offset ? used - offset : 0;
+    else
+        replay->found.torn_bytes += torn;
     err_clear();
     replay->end = offset;
+    replay->last_used = used;
+    replay->last_version = segment->header.version;
     return WEFT_OK;
 }
 
 static weft_err visit_records(struct replay *replay, const struct segment *segment, uint64_t end,
                               journal_visit_fn *visit, void *owner)
 {
-    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, replay->sequence};
+    struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, replay->sequence,
+                                segment_salt(&segment->header)};
     weft_err err = WEFT_OK;
     for (struct journal_record record; !err && walk.at < end && segment_next(&walk, &record);) {
         err = visit ? visit(owner, &record) : WEFT_OK;
@@ -203,26 +243,56 @@ static weft_err visit_records(struct replay *replay, const struct segment *segme
     return err;
 }
 
+// Whether records are missing where the walk ended. A file that was written ahead does not end where its
+// records do; there the next segment tells with which one it begins.
+static weft_err check_end(const struct replay *replay, const struct segment *segment, size_t index,
+                          const struct segment_walk *walk)
+{
+    const bool is_at_end = walk->at == segment->bytes.size;
+    bool is_damaged = walk->at < segment->header.whole_bytes;
+    if (!walk->salt)
+        is_damaged |= !is_at_end && (!segment->is_last || segment_has_more(walk));
+    struct segment_header next;
+    bool is_known = false;
+    weft_err err = WEFT_OK;
+    if (walk->salt && !segment->is_last)
+        err = load_header(replay, index + 1, &is_known, &next);
+    if (is_known && next.number == segment->header.number + 1)
+        is_damaged |= next.first_sequence != walk->sequence;
+    else if (walk->salt)
+        is_damaged |= segment_has_more(walk);
+    if (!err && is_damaged)
+        err = err_set(WEFT_DATA_LOSS, "%s is damaged at offset %zu: the record there is not whole",
+                      segment->path, walk->at);
+    return err;
+}
+
+static uint64_t torn_bytes(const struct segment *segment, const struct segment_walk *walk)
+{
+    if (!walk->salt)
+        return segment->bytes.size - walk->at;
+    return segment->is_last ? segment_torn_bytes(walk) : 0;
+}
+
 // Replays a segment that is loaded; sets replay->end.
 static weft_err replay_segment(struct replay *replay, struct segment *segment, size_t index,
                                journal_visit_fn *visit, void *owner)
 {
     if (segment->is_last && follows(replay, index) &&
         segment_is_unbegun(buf_bytes(&segment->bytes)))
-        return end_at(replay, segment, 0, WEFT_OK);
+        return end_at(replay, segment, 0, segment->bytes.size, WEFT_OK);
     weft_err err = check_header(replay, segment, index);
     if (err)
-        return end_at(replay, segment, 0, err);
+        return end_at(replay, segment, 0, 0, err);
     if (index == replay->first)
         replay->sequence = segment->header.first_sequence;
     const struct segment_walk walk = walk_to_end(segment, replay->sequence);
-    const bool is_torn = walk.at < segment->bytes.size;
-    const bool is_in_snapshot = walk.at < segment->header.whole_bytes;
-    if (is_torn && (is_in_snapshot || !segment->is_last || segment_has_more(&walk)))
-        err = err_set(WEFT_DATA_LOSS, "%s is damaged at offset %zu: the record there is not whole",
-                      segment->path, walk.at);
+    err = check_end(replay, segment, index, &walk);
+    segment->is_whole = !err;
     // Half a snapshot is no state of anything: none of it is handed out.
-    err = end_at(replay, segment, is_in_snapshot ? 0 : walk.at, err);
+    const bool is_in_snapshot = walk.at < segment->header.whole_bytes;
+    const uint64_t torn = err ? 0 : torn_bytes(segment, &walk);
+    err = end_at(replay, segment, is_in_snapshot ? 0 : walk.at, torn, err);
     return err ? err : visit_records(replay, segment, replay->end, visit, owner);
 }
 
@@ -232,7 +302,7 @@ static weft_err count_lost(struct replay *replay, size_t from)
     weft_err err = WEFT_OK;
     for (size_t i = from; !err && i < replay->numbers.count; i++) {
         struct file_stat status;
-        char *path = replay_path(replay->directory, replay->numbers.items[i], false);
+        char *path = replay_path(replay->directory, replay->numbers.items[i], REPLAY_SEGMENT);
         err = path ? file_stat(path, &status) : WEFT_RESOURCE_EXHAUSTED;
         replay->found.lost_bytes += err ? 0 : status.size;
         free(path);
@@ -249,15 +319,15 @@ weft_err replay_run(struct replay *replay, journal_visit_fn *visit, void *owner)
     bool is_whole = true;
     for (size_t i = replay->first; !err && is_whole && i < replay->numbers.count; i++) {
         struct segment segment = {.is_last = i + 1 == replay->numbers.count};
-        segment.path = replay_path(replay->directory, replay->numbers.items[i], false);
+        segment.path = replay_path(replay->directory, replay->numbers.items[i], REPLAY_SEGMENT);
         err = segment.path ? load(replay, i, SIZE_MAX, &segment.bytes) : WEFT_RESOURCE_EXHAUSTED;
-        replay->size += replay->last_size;
+        replay->size += replay->end;
         replay->last = i;
         replay->last_size = segment.bytes.size;
         replay->found.segment_count++;
         if (!err)
             err = replay_segment(replay, &segment, i, visit, owner);
-        is_whole = !err && replay->end > 0 && replay->end == segment.bytes.size;
+        is_whole = !err && segment.is_whole;
         if (!err && !is_whole)
             err = count_lost(replay, i + 1);
         buf_fini(&segment.bytes);

@@ -21,7 +21,9 @@ static void a_rewrite_replaces_all_records(void **state)
     struct journal *journal = open_with(&small, "1:1:x 1:2:x 1:3:x 1:4:x 1:5:x ");
     expect(journal_rewrite(journal, snapshot, NULL));
     assert_false(exists("journal-000001") || exists("journal-000003"));
-    assert_int_equal(journal_size(journal), SEGMENT_HEADER_BYTES + 2 * SEGMENT_RECORD_BYTES + 8);
+    const size_t headers =
+        (is_often ? 2 : 1) * SEGMENT_HEADER_BYTES;  // there the next one is begun
+    assert_int_equal(journal_size(journal), headers + 2 * SEGMENT_RECORD_BYTES + 8);
     append(journal, 1, "y");
     expect(journal_close(journal));
     journal = open_with(&small, "20:6:all 21:7:of it 1:8:y ");
@@ -146,11 +148,11 @@ static void a_full_disk_loses_nothing_that_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_rewrite_replaces_all_records),
-        TEST(a_rewrite_that_fails_leaves_the_old_records),
-        TEST(a_rewrite_that_was_killed_is_found_before_or_after),
-        TEST(a_snapshot_that_is_cut_or_flipped_is_data_loss),
-        TEST(a_full_disk_loses_nothing_that_waits),
+        BOTH(a_rewrite_replaces_all_records),
+        BOTH(a_rewrite_that_fails_leaves_the_old_records),
+        BOTH(a_rewrite_that_was_killed_is_found_before_or_after),
+        BOTH(a_snapshot_that_is_cut_or_flipped_is_data_loss),
+        BOTH(a_full_disk_loses_nothing_that_waits),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }

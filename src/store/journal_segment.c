@@ -4,7 +4,7 @@
 //   segment    header | record | record | ...
 //
 //   header   0  8 bytes  "WEFTJRNL"
-//            8  u32      format version, 1
+//            8  u32      format version: 1, or 2 (see below)
 //           12  u32      CRC-32C of the header without these four bytes
 //           16  u64      number of the segment, as in its name
 //           24  u64      sequence number of its first record
@@ -20,6 +20,14 @@
 //
 // The header keeps its form in all versions: so a newer version is told from a flipped bit. A segment
 // with a snapshot replaces all segments with smaller numbers.
+//
+// Version 2 is for files that were written before they are used, with zeros or as another segment: a
+// record says in which segment it is and where the disk was waited for. Two things differ.
+//   - The checksum of a record begins with the u64 number of its segment: what an older life of the file
+//     left behind the end is never sound.
+//   - Bit 31 of the size: all records before this one were on the disk when it was written. Behind a
+//     place where no sound record stands, such a record proves damage; others may be of the same commit,
+//     whose blocks reach the disk in any order.
 
 #include "store/journal_segment.h"
 
@@ -103,75 +111,125 @@ weft_err segment_read_header(weft_bytes bytes, const char *path, struct segment_
                        "%s was written by a newer weft (format %u, this one knows %d)\n"
                        "  go on with that one, or take the file away and begin again",
                        path, header->version, JOURNAL_VERSION);
-    const bool is_sound =
-        header->version > 0 && !header->kind[JOURNAL_KIND_BYTES - 1] && header->first_sequence > 0;
+    const bool is_sound = header->version > 0 && !header->kind[JOURNAL_KIND_BYTES - 1] &&
+                          header->first_sequence > 0 &&
+                          (header->number > 0 || header->version < SEGMENT_IS_PREWRITTEN);
     return is_sound ? WEFT_OK : err_set(WEFT_DATA_LOSS, "%s is damaged: its header is wrong", path);
 }
 
 // ---- Records ------------------------------------------------------------------------------------
 
-static uint32_t record_crc(const char *record, size_t payload_size)
+static const uint32_t BEGINS_COMMIT = 1u << 31;
+
+uint64_t segment_salt(const struct segment_header *header)
 {
-    const uint32_t crc = crc32c(0, record + SIZE_AT, CRC_AT - SIZE_AT);
+    return header->version >= SEGMENT_IS_PREWRITTEN ? header->number : 0;
+}
+
+static uint32_t record_crc(const char *record, size_t payload_size, uint64_t salt)
+{
+    uint32_t crc = salt ? crc32c(0, &salt, sizeof salt) : 0;
+    crc = crc32c(crc, record + SIZE_AT, CRC_AT - SIZE_AT);
     return crc32c(crc, record + TYPE_AT, SEGMENT_RECORD_BYTES - TYPE_AT + payload_size);
 }
 
-bool segment_append(struct buf *buf, const struct journal_record *record)
+bool segment_append(struct buf *buf, uint64_t salt, bool begins_commit,
+                    const struct journal_record *record)
 {
+    ASSERT(salt || !begins_commit);
     char *to = buf_reserve(buf, SEGMENT_RECORD_BYTES + record->payload.size);
     if (!to) {
         buf->has_failed = false;  // nothing was appended: what is there is still whole
         return false;
     }
     const uint32_t size = (uint32_t)record->payload.size;
-    memcpy(to + SIZE_AT, &size, 4);
+    const uint32_t field = begins_commit ? size | BEGINS_COMMIT : size;
+    memcpy(to + SIZE_AT, &field, 4);
     memcpy(to + TYPE_AT, &record->type, 4);
     memcpy(to + SEQUENCE_AT, &record->sequence, 8);
     if (size)
         memcpy(to + SEGMENT_RECORD_BYTES, record->payload.data, size);
-    const uint32_t crc = record_crc(to, size);
+    const uint32_t crc = record_crc(to, size, salt);
     memcpy(to + CRC_AT, &crc, 4);
     buf->size += SEGMENT_RECORD_BYTES + size;
     return true;
 }
 
-// Whether a sound record with this sequence number stands there.
-static bool has_record(weft_bytes bytes, size_t at, uint64_t sequence)
+static size_t payload_size(const char *record, uint64_t salt)
 {
+    const uint32_t field = load32(record + SIZE_AT);
+    return salt ? field & ~BEGINS_COMMIT : field;
+}
+
+// Whether a sound record with this sequence number stands there.
+static bool has_record(const struct segment_walk *walk, size_t at, uint64_t sequence)
+{
+    const weft_bytes bytes = walk->bytes;
     if (bytes.size - at < SEGMENT_RECORD_BYTES)
         return false;
     const char *record = bytes.data + at;
-    const size_t size = load32(record + SIZE_AT);
+    const size_t size = payload_size(record, walk->salt);
     return load64(record + SEQUENCE_AT) == sequence &&
            size <= bytes.size - at - SEGMENT_RECORD_BYTES &&
-           load32(record + CRC_AT) == record_crc(record, size);
+           load32(record + CRC_AT) == record_crc(record, size, walk->salt);
 }
 
 bool segment_next(struct segment_walk *walk, struct journal_record *record)
 {
-    if (!has_record(walk->bytes, walk->at, walk->sequence))
+    if (!has_record(walk, walk->at, walk->sequence))
         return false;
     const char *at = walk->bytes.data + walk->at;
     *record = (struct journal_record){
         .type = load32(at + TYPE_AT),
         .sequence = walk->sequence++,
-        .payload = {at + SEGMENT_RECORD_BYTES, load32(at + SIZE_AT)},
+        .payload = {at + SEGMENT_RECORD_BYTES, payload_size(at, walk->salt)},
     };
     walk->at += SEGMENT_RECORD_BYTES + record->payload.size;
     return true;
 }
 
-bool segment_has_more(const struct segment_walk *walk)
+// The first sound record at `from` or behind it that may have followed what is missing at the end of the
+// walk; bytes.size: none.
+static size_t find_record(const struct segment_walk *walk, size_t from)
 {
     const weft_bytes bytes = walk->bytes;
-    for (size_t at = walk->at + SEGMENT_RECORD_BYTES; at + SEGMENT_RECORD_BYTES <= bytes.size;
-         at++) {
+    for (size_t at = from; at + SEGMENT_RECORD_BYTES <= bytes.size; at++) {
         // The bad stretch held at least one record, and no more than fit: few places look right enough
         // to be worth a checksum.
         const uint64_t skipped = load64(bytes.data + at + SEQUENCE_AT) - walk->sequence;
         if (skipped - 1 < (at - walk->at) / SEGMENT_RECORD_BYTES &&
-            has_record(bytes, at, walk->sequence + skipped))
-            return true;
+            has_record(walk, at, walk->sequence + skipped))
+            return at;
     }
-    return false;
+    return bytes.size;
+}
+
+static size_t record_bytes(const struct segment_walk *walk, size_t at)
+{
+    return SEGMENT_RECORD_BYTES + payload_size(walk->bytes.data + at, walk->salt);
+}
+
+bool segment_has_more(const struct segment_walk *walk)
+{
+    const weft_bytes bytes = walk->bytes;
+    size_t at = find_record(walk, walk->at + SEGMENT_RECORD_BYTES);
+    while (walk->salt && at < bytes.size && !(load32(bytes.data + at + SIZE_AT) & BEGINS_COMMIT))
+        at = find_record(walk, at + record_bytes(walk, at));
+    return at < bytes.size;
+}
+
+size_t segment_torn_bytes(const struct segment_walk *walk)
+{
+    const weft_bytes bytes = walk->bytes;
+    size_t end = walk->at;
+    // A record that begins rightly and is not whole.
+    if (bytes.size - end >= SEGMENT_RECORD_BYTES &&
+        load64(bytes.data + end + SEQUENCE_AT) == walk->sequence) {
+        const size_t size = record_bytes(walk, end);
+        end += size < bytes.size - end ? size : bytes.size - end;
+    }
+    for (size_t at = find_record(walk, walk->at + SEGMENT_RECORD_BYTES); at < bytes.size;
+         at = find_record(walk, at + record_bytes(walk, at)))
+        end = at + record_bytes(walk, at) > end ? at + record_bytes(walk, at) : end;
+    return end - walk->at;
 }

@@ -6,6 +6,7 @@
 #include "store/journal.h"
 
 enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_RECORD_BYTES = 20 };
+enum { SEGMENT_GROWS = 1, SEGMENT_IS_PREWRITTEN = 2 };  // the versions
 
 struct segment_header {
     uint32_t version;
@@ -17,8 +18,13 @@ struct segment_header {
 
 void segment_write_header(char *to, const struct segment_header *header);
 
-// Appends a record; false when memory is refused, and nothing is appended.
-bool segment_append(struct buf *buf, const struct journal_record *record);
+// The salt of the records in a segment; 0: the version has none.
+uint64_t segment_salt(const struct segment_header *header);
+
+// Appends a record; false when memory is refused, and nothing is appended. begins_commit: all records
+// before it are on the disk. It needs a salt.
+bool segment_append(struct buf *buf, uint64_t salt, bool begins_commit,
+                    const struct journal_record *record);
 
 // Whether the file was made and its header not yet written, or not all of it: the end of a journal.
 bool segment_is_unbegun(weft_bytes bytes);
@@ -33,13 +39,19 @@ struct segment_walk {
     weft_bytes bytes;
     size_t at;
     uint64_t sequence;  // that the next record must have
+    uint64_t salt;
 };
 
 // The next record; false at the end, or where no sound record stands: then at < bytes.size.
 bool segment_next(struct segment_walk *walk, struct journal_record *record);
 
-// Whether a sound record that belongs to this journal stands behind the place where a walk ended: then
-// that is damage, and no torn tail.
+// Whether something behind the place where a walk ended says that more was there: then that is damage,
+// and no torn tail. It is a sound record of this segment; where there is a salt only one that begins a
+// commit, as the parts of the last commit reach the disk in any order.
 bool segment_has_more(const struct segment_walk *walk);
+
+// How much behind that place seems to have been written in this life of the segment; 0: it ends cleanly,
+// before zeros or before what an older life left. Only where there is a salt.
+size_t segment_torn_bytes(const struct segment_walk *walk);
 
 #endif

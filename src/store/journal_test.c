@@ -12,9 +12,12 @@
 static void write_three(void)
 {
     struct journal *journal = open_with(NULL, "");
-    append(journal, 7, "one");
-    append(journal, 8, "");
-    append(journal, 9, "third");
+    const char *const texts[] = {"one", "", "third"};
+    for (uint32_t i = 0; i < 3; i++) {
+        append(journal, 7 + i, texts[i]);
+        if (is_often)  // what is not whole in the last commit is torn, never damage
+            expect(journal_sync(journal));
+    }
     expect(journal_close(journal));
 }
 
@@ -49,7 +52,7 @@ static void what_was_flushed_survives_a_kill_and_what_waits_does_not(void **stat
     const pid_t child = fork();
     if (child == 0) {
         struct journal *journal;
-        if (journal_open(&journal, directory, "test", NULL, NULL, NULL, NULL) ||
+        if (journal_open(&journal, directory, "test", in_our_way(NULL), NULL, NULL, NULL) ||
             journal_append(journal, 1, weft_text("kept")) || journal_flush(journal) ||
             journal_append(journal, 2, weft_text("lost")))
             _exit(1);
@@ -90,7 +93,7 @@ static void a_second_opener_is_told_who_has_it(void **state)
 {
     (void)state;
     struct journal *journal = open_with(NULL, ""), *second;
-    assert_int_equal(journal_open(&second, directory, "test", NULL, visit, NULL, NULL),
+    assert_int_equal(journal_open(&second, directory, "test", in_our_way(NULL), visit, NULL, NULL),
                      WEFT_UNAVAILABLE);
     assert_null(second);
     char holder[32];
@@ -106,7 +109,7 @@ static void another_kind_is_refused(void **state)
     (void)state;
     write_three();
     struct journal *journal;
-    assert_int_equal(journal_open(&journal, directory, "host", NULL, visit, NULL, NULL),
+    assert_int_equal(journal_open(&journal, directory, "host", in_our_way(NULL), visit, NULL, NULL),
                      WEFT_FAILED_PRECONDITION);
     assert_non_null(strstr(err_text(), "the journal of a test, not of a host"));
     expect(journal_close(open_with(NULL, PREFIXES[3])));
@@ -118,7 +121,7 @@ static void a_failure_of_the_visitor_ends_the_replay(void **state)
     write_three();
     struct log log = {.fails_with = WEFT_INVALID_ARGUMENT};
     struct journal *journal;
-    assert_int_equal(journal_open(&journal, directory, "test", NULL, visit, &log, NULL),
+    assert_int_equal(journal_open(&journal, directory, "test", in_our_way(NULL), visit, &log, NULL),
                      WEFT_INVALID_ARGUMENT);
     assert_string_equal(err_text(), "the caller's own");
     assert_string_equal(buf_text(&log.text), PREFIXES[1]);
@@ -149,7 +152,7 @@ static void cut_at_every_byte_a_beginning_is_left_and_it_goes_on(void **state)
         struct log log = {0};
         struct journal *journal;
         struct journal_found found;
-        expect(journal_open(&journal, directory, "test", NULL, visit, &log, &found));
+        expect(journal_open(&journal, directory, "test", in_our_way(NULL), visit, &log, &found));
         assert_true(is_prefix(buf_text(&log.text)));
         const size_t ends[] = {SEGMENT_HEADER_BYTES, SEGMENT_HEADER_BYTES + 23,
                                SEGMENT_HEADER_BYTES + 43};
@@ -176,7 +179,8 @@ static void whatever_bit_is_flipped_no_wrong_record_is_handed_out(void **state)
         struct log log = {0};
         struct journal *journal;
         struct journal_found found;
-        weft_err err = journal_open(&journal, directory, "test", NULL, visit, &log, &found);
+        weft_err err =
+            journal_open(&journal, directory, "test", in_our_way(NULL), visit, &log, &found);
         if (bit / 8 >= last_record) {  // nothing sound is behind it: a torn tail
             expect(err);
             assert_string_equal(buf_text(&log.text), PREFIXES[2]);
@@ -187,7 +191,8 @@ static void whatever_bit_is_flipped_no_wrong_record_is_handed_out(void **state)
             assert_non_null(strstr(err_text(), "journal-000001"));
             assert_int_equal(log.text.size, 0);
             const struct journal_options options = {.keeps_good_prefix = true};
-            expect(journal_open(&journal, directory, "test", &options, visit, &log, &found));
+            expect(journal_open(&journal, directory, "test", in_our_way(&options), visit, &log,
+                                &found));
             assert_true(is_prefix(buf_text(&log.text)));
             assert_true(found.lost_bytes > 0 && found.record_count < 2);
             expect(journal_close(journal));
@@ -221,8 +226,9 @@ static void a_newer_version_is_refused_and_left_alone(void **state)
     store("journal-000001", bytes, sizeof bytes);
     const struct journal_options options = {.keeps_good_prefix = true};
     struct journal *journal;
-    assert_int_equal(journal_open(&journal, directory, "test", &options, NULL, NULL, NULL),
-                     WEFT_FAILED_PRECONDITION);
+    assert_int_equal(
+        journal_open(&journal, directory, "test", in_our_way(&options), NULL, NULL, NULL),
+        WEFT_FAILED_PRECONDITION);
     assert_non_null(strstr(err_text(), "written by a newer weft"));
     struct buf after = load("journal-000001");
     assert_int_equal(after.size, sizeof bytes);
@@ -241,7 +247,7 @@ static void files_that_are_no_segments_are_not_touched(void **state)
         assert_true(exists(others[i]));
     store("journal-000001", "hello", 5);  // somebody's, in spite of its name
     struct journal *journal;
-    assert_int_equal(journal_open(&journal, directory, "test", NULL, NULL, NULL, NULL),
+    assert_int_equal(journal_open(&journal, directory, "test", in_our_way(NULL), NULL, NULL, NULL),
                      WEFT_DATA_LOSS);
     struct buf after = load("journal-000001");
     assert_int_equal(after.size, 5);
@@ -286,14 +292,17 @@ static void check_loss(const char *name, const char *kept, uint64_t lost_bytes)
     struct log log = {0};
     struct journal *journal;
     struct journal_found found;
-    assert_int_equal(journal_open(&journal, directory, "test", &small, visit, &log, NULL),
-                     WEFT_DATA_LOSS);
+    assert_int_equal(
+        journal_open(&journal, directory, "test", in_our_way(&small), visit, &log, NULL),
+        WEFT_DATA_LOSS);
     assert_non_null(strstr(err_text(), name));
     log.text.size = 0;
     const struct journal_options options = {.segment_bytes_max = 100, .keeps_good_prefix = true};
-    expect(journal_open(&journal, directory, "test", &options, visit, &log, &found));
+    expect(journal_open(&journal, directory, "test", in_our_way(&options), visit, &log, &found));
     assert_string_equal(buf_text(&log.text), kept);
-    assert_int_equal(found.lost_bytes, lost_bytes);
+    if (!is_often)  // there the files are longer than what they hold
+        assert_int_equal(found.lost_bytes, lost_bytes);
+    assert_true(found.lost_bytes > 0);
     append(journal, 3, "new");
     expect(journal_close(journal));
     buf_format(&log.text, "3:%llu:new ", (unsigned long long)found.record_count + 1);
@@ -337,21 +346,21 @@ static void a_segment_that_is_cut_or_swapped_before_others_is_data_loss(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_was_appended_is_replayed_and_continued),
-        TEST(what_was_flushed_survives_a_kill_and_what_waits_does_not),
+        BOTH(what_was_appended_is_replayed_and_continued),
+        BOTH(what_was_flushed_survives_a_kill_and_what_waits_does_not),
         TEST(a_reader_needs_no_lock_and_changes_nothing),
-        TEST(a_second_opener_is_told_who_has_it),
-        TEST(another_kind_is_refused),
-        TEST(a_failure_of_the_visitor_ends_the_replay),
-        TEST(a_record_that_is_too_large_is_refused),
+        BOTH(a_second_opener_is_told_who_has_it),
+        BOTH(another_kind_is_refused),
+        BOTH(a_failure_of_the_visitor_ends_the_replay),
+        BOTH(a_record_that_is_too_large_is_refused),
         TEST(cut_at_every_byte_a_beginning_is_left_and_it_goes_on),
         TEST(whatever_bit_is_flipped_no_wrong_record_is_handed_out),
-        TEST(damage_is_named_with_its_place),
-        TEST(a_newer_version_is_refused_and_left_alone),
-        TEST(files_that_are_no_segments_are_not_touched),
-        TEST(a_large_journal_has_several_segments),
-        TEST(an_empty_last_segment_is_begun_again),
-        TEST(a_missing_segment_is_data_loss),
+        BOTH(damage_is_named_with_its_place),
+        BOTH(a_newer_version_is_refused_and_left_alone),
+        BOTH(files_that_are_no_segments_are_not_touched),
+        BOTH(a_large_journal_has_several_segments),
+        BOTH(an_empty_last_segment_is_begun_again),
+        BOTH(a_missing_segment_is_data_loss),
         TEST(a_segment_that_is_cut_or_swapped_before_others_is_data_loss),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);

@@ -15,6 +15,7 @@
 
 static char root[] = "/tmp/weft-journal-test-XXXXXX";
 static char directory[64];
+static bool is_often;  // the way in which this test runs
 
 // All records as text: "type:sequence:payload ".
 struct log {
@@ -36,11 +37,22 @@ static inline void expect(weft_err err)
         fail_msg("%s", err_text());
 }
 
+// Options in the way of this test, with segments that are quickly written ahead.
+static inline const struct journal_options *in_our_way(const struct journal_options *options)
+{
+    static struct journal_options ours;
+    ours = options ? *options : (struct journal_options){0};
+    ours.syncs_often = is_often;
+    if (is_often && !ours.segment_bytes_max)
+        ours.segment_bytes_max = 8192;
+    return &ours;
+}
+
 static inline struct journal *open_with(const struct journal_options *options, const char *records)
 {
     struct log log = {0};
     struct journal *journal;
-    expect(journal_open(&journal, directory, "test", options, visit, &log, NULL));
+    expect(journal_open(&journal, directory, "test", in_our_way(options), visit, &log, NULL));
     assert_string_equal(buf_text(&log.text), records);
     buf_fini(&log.text);
     return journal;
@@ -107,6 +119,14 @@ static inline int choose_directory(void **state)
     (void)state;
     static unsigned number;
     snprintf(directory, sizeof directory, "%s/j%u", root, number++);
+    is_often = false;
+    return 0;
+}
+
+static inline int choose_often(void **state)
+{
+    choose_directory(state);
+    is_often = true;
     return 0;
 }
 
@@ -123,5 +143,10 @@ static inline int remove_root(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, choose_directory)
+#define OFTEN(name)                                                                                \
+    {                                                                                              \
+#name " (syncs often)", name, choose_often, NULL, NULL                                     \
+    }
+#define BOTH(name) TEST(name), OFTEN(name)
 
 #endif

@@ -164,7 +164,7 @@ def crc32c(data):
     return crc ^ 0xffffffff
 path = sys.argv[1]
 data = bytearray(open(path, "rb").read())
-data[8] = 2
+data[8] = 99
 data[12:16] = crc32c(data[:12] + data[16:64]).to_bytes(4, "little")
 open(path, "wb").write(data)
 END

@@ -1,0 +1,36 @@
+// The segment of a journal that is appended to: its file, and how it is written. Used by journal.c only.
+#ifndef STORE_JOURNAL_TAIL_H
+#define STORE_JOURNAL_TAIL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum tail_way {
+    TAIL_GROWS,       // the file ends where the records do
+    TAIL_OVERWRITES,  // blocks that are there: the disk has no sizes and places to note at a sync
+    TAIL_DIRECT       // the same past the cache: a write is a sync
+};
+
+struct tail {
+    int fd;
+    char *path;
+    uint64_t number;
+    uint64_t written;  // bytes of it in the file: header and records
+    enum tail_way way;
+    char *blocks;  // unless it grows: begins with what the last block holds, it is written again
+};
+
+// Closes and frees; the file stays.
+void tail_fini(struct tail *tail);
+
+// Goes on in a file that has path, number and written: behind that it has zeros, or room for other bytes
+// that no reader takes for records.
+MUST_CHECK weft_err tail_open_blocks(struct tail *tail);
+
+// Writes what waits and takes it out of the buffer. On failure what was not written still waits.
+MUST_CHECK weft_err tail_write(struct tail *tail, struct buf *waiting);
+
+// Waits until all that was written is on the disk.
+MUST_CHECK weft_err tail_sync(struct tail *tail);
+
+#endif
