@@ -37,7 +37,9 @@ weft_err host_server_open_journal(struct host_server *server)
 {
     struct journal_found found = {0};
     const char *directory = server->options.journal;
-    weft_err err = journal_open(&server->journal, directory, "host", NULL, visit, server, &found);
+    const struct journal_options options = {.syncs_often = true};
+    weft_err err =
+        journal_open(&server->journal, directory, "host", &options, visit, server, &found);
     if (!err && found.record_count == 0)
         err = host_log_epoch(server->host);
     if (!err)
@@ -74,7 +76,9 @@ static void rewrite_if_long(struct host_server *server)
         server->journal_base = size;  // not again at once
         return;
     }
-    server->journal_base = journal_size(server->journal);
+    // Where little was gained the journal is mostly what is still held, and will be the next time.
+    const uint64_t left = journal_size(server->journal);
+    server->journal_base = left > size / 2 ? 2 * left : left;
 }
 
 bool host_server_commit(struct host_server *server)
