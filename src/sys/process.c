@@ -22,6 +22,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum {
+    COPY_DESCRIPTORS_MAX = 1 << 16
+};  // closed one by one where the kernel cannot close them all
+
 extern char **environ;
 
 struct child {
@@ -128,6 +132,38 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
     }
     process->pid = pid;
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);  // closed on exec by itself
+    return WEFT_OK;
+}
+
+static _Noreturn void run_copy(int (*body)(void *), void *owner, pid_t parent)
+{
+    set_child_signals();
+    if (!tie_to_parent(parent))
+        _exit(127);
+    // Sockets and locks are let go when we let go of them, not when the copy ends.
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0) != 0)
+        for (int fd = STDERR_FILENO + 1; fd < COPY_DESCRIPTORS_MAX; fd++)
+            close(fd);
+    _exit(body(owner) & 0xff);
+}
+
+weft_err process_fork(int (*body)(void *), void *owner, struct process *process)
+{
+    *process = (struct process){.pidfd = -1};
+    const pid_t parent = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid == 0)
+        run_copy(body, owner, parent);
+    const int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = number;
+    if (pid < 0)
+        return err_errno("cannot fork");
+    process->pid = pid;
+    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     return WEFT_OK;
 }
 

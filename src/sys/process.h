@@ -33,6 +33,11 @@ struct process {
 // ignored in the child.
 MUST_CHECK weft_err process_spawn(const struct process_spec *spec, struct process *process);
 
+// A copy of this process, in which body runs and whose exit code it gives (0..255); what body was given
+// is as it was at this moment. It has our memory but no other thread, and no descriptor of ours but the
+// standard ones. Dies with the thread that forked it.
+MUST_CHECK weft_err process_fork(int (*body)(void *), void *owner, struct process *process);
+
 // Kills it at once; does not wait. Does nothing when there is none.
 void process_kill(struct process *process);
 

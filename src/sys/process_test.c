@@ -276,11 +276,36 @@ static void signals_have_the_names_people_use(void **state)
     assert_int_equal(signal_exit_code(SIGTERM), 143);
 }
 
+// The copy sees what we had, and has none of our descriptors.
+static int use_copy(void *owner)
+{
+    const int *values = owner;
+    return fcntl(values[1], F_GETFD) < 0 ? values[0] : 1;
+}
+
+static void a_copy_has_our_memory_and_not_our_descriptors(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(process_make_socket_pair(fds), WEFT_OK);
+    int values[2] = {42, fds[0]};
+    struct process process;
+    struct process_exit exit;
+    assert_int_equal(process_fork(use_copy, values, &process), WEFT_OK);
+    values[0] = 7;
+    process_wait(&process, &exit);
+    assert_true(exit.is_known && !exit.was_signalled);
+    assert_int_equal(exit.number, 42);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         return run_child(argv[0], argv[1]);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_copy_has_our_memory_and_not_our_descriptors),
         cmocka_unit_test(an_exit_code_is_told),
         cmocka_unit_test(a_crash_is_told_by_the_name_of_its_signal),
         cmocka_unit_test(a_killed_child_is_waited_for_and_its_pidfd_tells_the_end),
