@@ -1,12 +1,9 @@
-// journal: appending to segments, beginning new ones, replacing old ones.
+// journal: appending to segments and beginning new ones. journal_rewrite.c replaces old ones.
 //
 // Records wait in one buffer. It is written at the offset behind what is known to be written, so that a
 // write that failed half way is simply done again, or found as a torn tail by the next one who opens.
 //
 // Rotation syncs the segment before the next one is made: only the last one can have a torn tail.
-// A rewrite goes to a file of another name, which is synced before it is renamed; its header says how
-// long it was then, and that it replaces what is before it. So the moment of the rename decides, and
-// whoever opens the journal afterwards takes away what a killed rewrite left.
 //
 // Who syncs often has segments of version 2, in files that were written before: see journal_tail.c and
 // journal_spares.c. Where that does not work, on a disk that is nearly full for one, the file grows as
@@ -16,36 +13,14 @@
 
 #include <stdlib.h>
 
-#include "store/journal_replay.h"
-#include "store/journal_spares.h"
-#include "store/journal_tail.h"
+#include "store/journal_state.h"
 #include "sys/file.h"
 
 enum { BUFFER_BYTES_DEFAULT = 1 << 16, BUFFER_BYTES_OFTEN = 1 << 20 };
 
-struct journal {
-    char *directory;
-    char kind[JOURNAL_KIND_BYTES];
-    int lock;
-    uint64_t segment_bytes_max;
-    size_t buffer_bytes;
-    uint64_t first_number;  // of the oldest segment
-    uint64_t before_bytes;  // in segments before the tail
-    struct tail tail;
-    struct buf waiting;  // behind what is written
-    uint64_t sequence;   // of the next record
-    bool syncs_often;
-    struct spares spares;  // if so
-    bool is_unsynced;      // a record was appended since the last sync
-    bool is_rewriting;     // the tail is a snapshot without its name
-    bool has_new_name;     // the directory was not synced since a segment was made
-    weft_err failed;       // a sync failed: for good
-    char failed_text[ERR_TEXT_BYTES_MAX];
-};
-
 // ---- The tail -------------------------------------------------------------------------------------
 
-static weft_err fail_for_good(struct journal *journal, weft_err err)
+weft_err journal_fail(struct journal *journal, weft_err err)
 {
     journal->failed = err;
     memcpy(journal->failed_text, err_text(), strlen(err_text()) + 1);
@@ -62,8 +37,8 @@ static uint32_t version_of(const struct journal *journal)
     return journal->syncs_often ? SEGMENT_IS_PREWRITTEN : SEGMENT_GROWS;
 }
 
-static void make_header(const struct journal *journal, uint64_t number, uint64_t first_sequence,
-                        uint64_t whole_bytes, char *to)
+void journal_make_header(const struct journal *journal, uint64_t number, uint64_t first_sequence,
+                         uint64_t whole_bytes, char *to)
 {
     struct segment_header header = {
         .version = version_of(journal),
@@ -98,10 +73,10 @@ static weft_err begin_growing(struct journal *journal, struct tail *tail, const 
 }
 
 // Makes an empty segment the tail, which is untouched on failure.
-static weft_err begin_segment(struct journal *journal, uint64_t number, enum replay_name name)
+weft_err journal_begin_segment(struct journal *journal, uint64_t number, enum replay_name name)
 {
     char header[SEGMENT_HEADER_BYTES];
-    make_header(journal, number, journal->sequence, 0, header);
+    journal_make_header(journal, number, journal->sequence, 0, header);
     weft_err err = WEFT_UNIMPLEMENTED;
     struct tail tail = {.fd = -1};
     for (int growing = !journal->syncs_often || name == REPLAY_HALF; err && growing < 2;
@@ -144,8 +119,8 @@ weft_err journal_read(const char *directory, const char *kind,
     return err;
 }
 
-static weft_err remove_segments(const struct journal *journal, const uint64_t *numbers,
-                                size_t count, enum replay_name name)
+weft_err journal_remove(const struct journal *journal, const uint64_t *numbers, size_t count,
+                        enum replay_name name)
 {
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < count && !err; i++) {
@@ -197,7 +172,7 @@ static weft_err open_tail(struct journal *journal, const struct replay *replay)
     journal->before_bytes += replay->end;
     const uint64_t next = tail->number + 1;
     tail_fini(tail);
-    return err ? err : begin_segment(journal, next, REPLAY_SEGMENT);
+    return err ? err : journal_begin_segment(journal, next, REPLAY_SEGMENT);
 }
 
 // Spares of a journal that begins again are not kept: their records might be taken for its own.
@@ -207,7 +182,7 @@ static weft_err take_spares(struct journal *journal, const struct replay *replay
     for (size_t i = 0; !err && i < replay->spares.count; i++) {
         const uint64_t *number = &replay->spares.items[i];
         err = is_kept && journal->syncs_often ? spares_add(&journal->spares, *number)
-                                              : remove_segments(journal, number, 1, REPLAY_SPARE);
+                                              : journal_remove(journal, number, 1, REPLAY_SPARE);
     }
     return err;
 }
@@ -217,12 +192,11 @@ static weft_err take_spares(struct journal *journal, const struct replay *replay
 static weft_err take_over(struct journal *journal, const struct replay *replay)
 {
     const uint64_t *numbers = replay->numbers.items;
-    weft_err err =
-        remove_segments(journal, replay->halves.items, replay->halves.count, REPLAY_HALF);
+    weft_err err = journal_remove(journal, replay->halves.items, replay->halves.count, REPLAY_HALF);
     for (size_t i = replay->numbers.count; !err && i-- > replay->last + 1;)
-        err = remove_segments(journal, &numbers[i], 1, REPLAY_SEGMENT);
+        err = journal_remove(journal, &numbers[i], 1, REPLAY_SEGMENT);
     if (!err)
-        err = remove_segments(journal, numbers, replay->first, REPLAY_SEGMENT);
+        err = journal_remove(journal, numbers, replay->first, REPLAY_SEGMENT);
     if (err)
         return err;
     journal->sequence = replay->sequence;
@@ -236,14 +210,14 @@ static weft_err take_over(struct journal *journal, const struct replay *replay)
     // Nothing of the last segment is kept. The first one of a journal is number 1, or a snapshot.
     const bool is_first = is_empty || replay->last == replay->first;
     if (!is_empty)
-        err = remove_segments(journal, &numbers[replay->last], 1, REPLAY_SEGMENT);
+        err = journal_remove(journal, &numbers[replay->last], 1, REPLAY_SEGMENT);
     if (!err)
         err = take_spares(journal, replay, !is_first);
     journal->first_number = is_first ? 1 : numbers[replay->first];
     if (is_first)
         journal->sequence = 1;
     const uint64_t number = is_first ? 1 : numbers[replay->last - 1] + 1;
-    return err ? err : begin_segment(journal, number, REPLAY_SEGMENT);
+    return err ? err : journal_begin_segment(journal, number, REPLAY_SEGMENT);
 }
 
 static weft_err lock_directory(struct journal *journal)
@@ -345,7 +319,7 @@ weft_err journal_flush(struct journal *journal)
         return err;
     const bool is_sync = journal->tail.way == TAIL_DIRECT;
     err = tail_write(&journal->tail, &journal->waiting);
-    return is_sync && err && err != WEFT_RESOURCE_EXHAUSTED ? fail_for_good(journal, err) : err;
+    return is_sync && err && err != WEFT_RESOURCE_EXHAUSTED ? journal_fail(journal, err) : err;
 }
 
 // The next segment is written ahead while the second half of this one fills.
@@ -364,7 +338,7 @@ weft_err journal_sync(struct journal *journal)
     if (!err && journal->has_new_name && !journal->is_rewriting)
         err = file_sync_directory(journal->directory);
     if (err)
-        return fail_for_good(journal, err);
+        return journal_fail(journal, err);
     journal->has_new_name = journal->has_new_name && journal->is_rewriting;
     journal->is_unsynced = false;
     write_ahead(journal);
@@ -372,13 +346,13 @@ weft_err journal_sync(struct journal *journal)
 }
 
 // The next segment, when this one is large enough.
-static weft_err rotate(struct journal *journal)
+weft_err journal_rotate(struct journal *journal)
 {
     const weft_err err = journal_sync(journal);
     if (err)
         return err;
     struct tail old = journal->tail;
-    const weft_err begun = begin_segment(journal, old.number + 1, REPLAY_SEGMENT);
+    const weft_err begun = journal_begin_segment(journal, old.number + 1, REPLAY_SEGMENT);
     if (begun)
         return begun;
     journal->before_bytes += old.written;
@@ -397,7 +371,7 @@ weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes paylo
     const uint64_t size = journal->tail.written + journal->waiting.size;
     // A segment has at least one record, and a snapshot is one segment.
     if (!journal->is_rewriting && size > SEGMENT_HEADER_BYTES && size >= journal->segment_bytes_max)
-        err = rotate(journal);
+        err = journal_rotate(journal);
     else if (journal->waiting.size >= journal->buffer_bytes)
         err = journal_flush(journal);
     if (err)
@@ -415,98 +389,4 @@ weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes paylo
 uint64_t journal_size(const struct journal *journal)
 {
     return journal->before_bytes + journal->tail.written + journal->waiting.size;
-}
-
-// ---- Rewriting --------------------------------------------------------------------------------------
-
-// Writes the snapshot into the tail, which has no name of its own yet.
-static weft_err write_snapshot(struct journal *journal, uint64_t first_sequence,
-                               journal_snapshot_fn *snapshot, void *owner)
-{
-    weft_err err = snapshot(owner, journal);
-    if (!err)
-        err = journal_flush(journal);
-    if (err)
-        return err;
-    // Only now it is known how long the snapshot is, and only now the file gets a header that says so.
-    char header[SEGMENT_HEADER_BYTES];
-    make_header(journal, journal->tail.number, first_sequence, journal->tail.written, header);
-    err = file_write_at(journal->tail.fd, journal->tail.path, header, sizeof header, 0);
-    return err ? err : file_sync(journal->tail.fd, journal->tail.path);
-}
-
-// Gives the snapshot its name: from here on it is the journal.
-static weft_err name_snapshot(struct journal *journal)
-{
-    char *path = replay_path(journal->directory, journal->tail.number, REPLAY_SEGMENT);
-    const weft_err err = path ? file_rename(journal->tail.path, path) : WEFT_RESOURCE_EXHAUSTED;
-    if (err) {
-        free(path);
-        return err;
-    }
-    free(journal->tail.path);
-    journal->tail.path = path;
-    return WEFT_OK;
-}
-
-// Puts the old tail back.
-static void give_up_rewrite(struct journal *journal, struct tail *old, uint64_t sequence,
-                            weft_err err)
-{
-    char text[ERR_TEXT_BYTES_MAX];
-    memcpy(text, err_text(), strlen(err_text()) + 1);
-    if (file_remove(journal->tail.path))
-        err_set(err, "%s", text);  // the sentence that counts is the first
-    tail_fini(&journal->tail);
-    journal->tail = *old;
-    journal->waiting.size = 0;
-    journal->sequence = sequence;
-}
-
-static weft_err drop_old_segments(struct journal *journal, uint64_t end)
-{
-    // The new name must be on the disk before the old ones leave it.
-    weft_err err = file_sync_directory(journal->directory);
-    if (err)
-        return fail_for_good(journal, err);
-    journal->has_new_name = false;
-    for (uint64_t number = journal->first_number; number < end && !err; number++)
-        err = journal->syncs_often ? spares_keep(&journal->spares, number)
-                                   : remove_segments(journal, &number, 1, REPLAY_SEGMENT);
-    if (!err)
-        journal->first_number = end;
-    return err;
-}
-
-weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot, void *owner)
-{
-    ASSERT(!journal->is_rewriting);
-    weft_err err = journal_flush(journal);
-    if (err)
-        return err;
-    struct tail old = journal->tail;
-    const uint64_t sequence = journal->sequence;
-    const bool had_new_name = journal->has_new_name, was_unsynced = journal->is_unsynced;
-    err = begin_segment(journal, old.number + 1, REPLAY_HALF);
-    if (err)
-        return err;
-    journal->is_rewriting = true;
-    err = write_snapshot(journal, sequence, snapshot, owner);
-    if (!err)
-        err = name_snapshot(journal);
-    journal->is_rewriting = false;
-    if (err) {
-        give_up_rewrite(journal, &old, sequence, err);
-        journal->has_new_name = had_new_name;
-        journal->is_unsynced = was_unsynced;
-        return err;
-    }
-    tail_fini(&old);
-    journal->before_bytes = 0;
-    journal->is_unsynced = false;
-    err = drop_old_segments(journal, journal->tail.number);
-    // What comes behind the snapshot goes to a file that was written ahead, or to this one.
-    if (!err && journal->syncs_often && rotate(journal))
-        err_clear();
-    return err;
 }

@@ -36,7 +36,7 @@ struct journal_options {
 // A record as it was appended; the payload is borrowed during the visit. Failures end the replay.
 struct journal_record {
     uint32_t type;
-    uint64_t sequence;  // 1, 2, 3, ... of the whole journal
+    uint64_t sequence;  // 1, 2, 3, ... of the whole journal; behind a snapshot it may begin anew
     weft_bytes payload;
 };
 typedef weft_err journal_visit_fn(void *owner, const struct journal_record *record);
@@ -86,5 +86,16 @@ uint64_t journal_size(const struct journal *journal);
 typedef weft_err journal_snapshot_fn(void *owner, struct journal *journal);
 MUST_CHECK weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
                                     void *owner);
+
+// The same beside a journal that syncs often and goes on meanwhile. Start ends the segment; then a child is
+// forked (process_fork), in which write brings the snapshot to the disk, and the copy of the journal is of
+// no more use; finish, when the child has ended well, puts it in place of what was there at the start, and
+// cancel forgets it. Until then the old records are what a reader finds. A start that failed, and a finish,
+// leave the journal as it was.
+MUST_CHECK weft_err journal_rewrite_start(struct journal *journal);
+MUST_CHECK weft_err journal_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot,
+                                          void *owner);
+MUST_CHECK weft_err journal_rewrite_finish(struct journal *journal);
+void journal_rewrite_cancel(struct journal *journal);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "store/journal_testing.h"
+#include "sys/process.h"
 
 enum { TYPE_COUNT = 1, TYPE_SNAPSHOT = 2, PAYLOAD_BYTES_MAX = 9000 };
 
@@ -53,6 +54,37 @@ static weft_err save_count(void *owner, struct journal *journal)
     return journal_append(journal, TYPE_SNAPSHOT, make_payload(counter->count));
 }
 
+// What the copy of the process needs.
+struct rewrite {
+    struct journal *journal;
+    const struct counter *counter;
+    struct process process;
+};
+
+static int write_snapshot(void *owner)
+{
+    struct rewrite *rewrite = owner;
+    return journal_rewrite_write(rewrite->journal, save_count, (void *)rewrite->counter) ? 1 : 0;
+}
+
+// Beside the journal for some turns, where that is possible.
+static weft_err rewrite_somehow(struct rewrite *rewrite, uint64_t turn)
+{
+    if (rewrite->process.pid && turn % 8 == 0) {
+        struct process_exit exit;
+        process_wait(&rewrite->process, &exit);
+        if (exit.number)
+            return err_set(WEFT_INTERNAL, "the copy ended with %d", exit.number);
+        return journal_rewrite_finish(rewrite->journal);
+    }
+    if (rewrite->process.pid || journal_size(rewrite->journal) < 700000)
+        return WEFT_OK;
+    if (!is_often)
+        return journal_rewrite(rewrite->journal, save_count, (void *)rewrite->counter);
+    const weft_err err = journal_rewrite_start(rewrite->journal);
+    return err ? err : process_fork(write_snapshot, rewrite, &rewrite->process);
+}
+
 // Appends until it is killed; tells every count that is safe.
 static _Noreturn void append_for_ever(int told, unsigned seed)
 {
@@ -60,6 +92,7 @@ static _Noreturn void append_for_ever(int told, unsigned seed)
     struct counter counter = {0};
     weft_err err = journal_open(&journal, directory, "test", in_our_way(&options), replay_count,
                                 &counter, &counter.found);
+    struct rewrite rewrite = {.journal = journal, .counter = &counter};
     for (uint64_t turn = 0; !err; turn++) {
         seed = seed * 1103515245 + 12345;
         const unsigned batch = (seed >> 16) % 8 ? 1 + (seed >> 20) % 4 : (seed >> 20) % 200;
@@ -69,8 +102,8 @@ static _Noreturn void append_for_ever(int told, unsigned seed)
             err = journal_sync(journal);
         if (!err && write(told, &counter.count, sizeof counter.count) < 0)
             _exit(2);
-        if (!err && journal_size(journal) > 700000)
-            err = journal_rewrite(journal, save_count, &counter);
+        if (!err)
+            err = rewrite_somehow(&rewrite, turn);
     }
     fprintf(stderr, "%s\n", err_text());
     _exit(1);

@@ -203,7 +203,7 @@ static weft_err check_header(const struct replay *replay, struct segment *segmen
         return err_set(WEFT_DATA_LOSS, "%s is there, the segment before it is missing",
                        segment->path);
     if (header->number != replay->numbers.items[index] ||
-        (!is_first && header->first_sequence != replay->sequence))
+        (!is_first && !replay->was_snapshot && header->first_sequence != replay->sequence))
         return err_set(WEFT_DATA_LOSS, "%s is damaged: it belongs somewhere else", segment->path);
     if (header->whole_bytes > segment->bytes.size)
         return err_set(WEFT_DATA_LOSS, "%s is damaged: it ends inside its snapshot", segment->path);
@@ -243,6 +243,12 @@ static weft_err visit_records(struct replay *replay, const struct segment *segme
     return err;
 }
 
+// Whether it holds a snapshot and nothing else: then it knows its end by itself.
+static bool is_only_snapshot(const struct segment_header *header, size_t end)
+{
+    return segment_salt(header) && header->whole_bytes == end;
+}
+
 // Whether records are missing where the walk ended. A file that was written ahead does not end where its
 // records do; there the next segment tells with which one it begins.
 static weft_err check_end(const struct replay *replay, const struct segment *segment, size_t index,
@@ -255,6 +261,8 @@ static weft_err check_end(const struct replay *replay, const struct segment *seg
     struct segment_header next;
     bool is_known = false;
     weft_err err = WEFT_OK;
+    if (is_only_snapshot(&segment->header, walk->at))
+        return WEFT_OK;
     if (walk->salt && !segment->is_last)
         err = load_header(replay, index + 1, &is_known, &next);
     if (is_known && next.number == segment->header.number + 1)
@@ -284,11 +292,12 @@ static weft_err replay_segment(struct replay *replay, struct segment *segment, s
     weft_err err = check_header(replay, segment, index);
     if (err)
         return end_at(replay, segment, 0, 0, err);
-    if (index == replay->first)
+    if (index == replay->first || replay->was_snapshot)
         replay->sequence = segment->header.first_sequence;
     const struct segment_walk walk = walk_to_end(segment, replay->sequence);
     err = check_end(replay, segment, index, &walk);
     segment->is_whole = !err;
+    replay->was_snapshot = is_only_snapshot(&segment->header, walk.at);
     // Half a snapshot is no state of anything: none of it is handed out.
     const bool is_in_snapshot = walk.at < segment->header.whole_bytes;
     const uint64_t torn = err ? 0 : torn_bytes(segment, &walk);

@@ -19,6 +19,7 @@ struct replay {
     uint32_t last_version;  // of that file
     uint64_t size;          // of the segments before it, as far as they hold records
     uint64_t sequence;      // of the next record
+    bool was_snapshot;  // the segment before was one as a whole: it may be followed by any number
     struct journal_found found;
 };
 

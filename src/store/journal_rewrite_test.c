@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "store/journal_testing.h"
+#include "sys/process.h"
 
 static weft_err snapshot(void *owner, struct journal *journal)
 {
@@ -110,6 +111,79 @@ static void a_snapshot_that_is_cut_or_flipped_is_data_loss(void **state)
     buf_fini(&whole);
 }
 
+// ---- Beside the journal -----------------------------------------------------------------------------
+
+static int write_snapshot(void *owner)
+{
+    return journal_rewrite_write(owner, snapshot, NULL) ? 1 : 0;
+}
+
+static void write_in_a_copy(struct journal *journal)
+{
+    struct process process;
+    struct process_exit exit;
+    expect(process_fork(write_snapshot, journal, &process));
+    process_wait(&process, &exit);
+    assert_true(exit.is_known && !exit.was_signalled && exit.number == 0);
+}
+
+static void read_as(const char *records)
+{
+    struct log log = {0};
+    expect(journal_read(directory, "test", NULL, visit, &log, NULL));
+    assert_string_equal(buf_text(&log.text), records);
+    buf_fini(&log.text);
+}
+
+static void a_rewrite_beside_it_replaces_what_was_there_at_its_start(void **state)
+{
+    (void)state;
+    write_many(5);
+    struct journal *journal = open_with(&small, "1:1:x 1:2:x 1:3:x 1:4:x 1:5:x ");
+    expect(journal_rewrite_start(journal));
+    write_in_a_copy(journal);
+    append(journal, 1, "y");
+    append(journal, 1, "y");
+    append(journal, 1, "z");
+    expect(journal_sync(journal));
+    read_as("1:1:x 1:2:x 1:3:x 1:4:x 1:5:x 1:6:y 1:7:y 1:8:z ");
+    expect(journal_rewrite_finish(journal));
+    read_as("20:6:all 21:7:of it 1:6:y 1:7:y 1:8:z ");
+    assert_false(exists("journal-000001") || exists("journal-000002"));
+    const size_t framed = 5 * SEGMENT_RECORD_BYTES + 8 + 3;
+    assert_int_equal(journal_size(journal), 3 * SEGMENT_HEADER_BYTES + framed);
+    append(journal, 1, "more");
+    expect(journal_close(journal));
+    journal = open_with(&small, "20:6:all 21:7:of it 1:6:y 1:7:y 1:8:z 1:9:more ");
+    expect(journal_rewrite_start(journal));
+    write_in_a_copy(journal);
+    expect(journal_rewrite_finish(journal));
+    expect(journal_rewrite(journal, snapshot, NULL));
+    append(journal, 1, "end");
+    expect(journal_close(journal));
+    expect(journal_close(open_with(&small, "20:10:all 21:11:of it 1:12:end ")));
+}
+
+static void a_rewrite_beside_it_that_is_given_up_leaves_all(void **state)
+{
+    (void)state;
+    write_many(3);
+    const char *const all = "1:1:x 1:2:x 1:3:x 1:4:y ";
+    struct journal *journal = open_with(&small, "1:1:x 1:2:x 1:3:x ");
+    expect(journal_rewrite_start(journal));
+    write_in_a_copy(journal);
+    append(journal, 1, "y");
+    assert_true(exists("journal-000002.new"));
+    journal_rewrite_cancel(journal);
+    assert_false(exists("journal-000002.new"));
+    expect(journal_rewrite_start(journal));
+    write_in_a_copy(journal);
+    expect(journal_close(journal));  // as if it had been killed
+    expect(journal_close(open_with(&small, all)));
+    assert_false(exists("journal-000003.new"));
+    expect(journal_close(open_with(&small, all)));
+}
+
 // ---- A full disk ----------------------------------------------------------------------------------
 
 static struct rlimit limit_files(rlim_t bytes)
@@ -152,6 +226,8 @@ int main(void)
         BOTH(a_rewrite_that_fails_leaves_the_old_records),
         BOTH(a_rewrite_that_was_killed_is_found_before_or_after),
         BOTH(a_snapshot_that_is_cut_or_flipped_is_data_loss),
+        OFTEN(a_rewrite_beside_it_replaces_what_was_there_at_its_start),
+        OFTEN(a_rewrite_beside_it_that_is_given_up_leaves_all),
         BOTH(a_full_disk_loses_nothing_that_waits),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
