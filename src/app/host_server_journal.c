@@ -64,22 +64,83 @@ static weft_err snapshot(void *owner, struct journal *journal)
     return host_save(server->host, host_server_log, server);
 }
 
-static void rewrite_if_long(struct host_server *server)
+// ---- Rewriting -----------------------------------------------------------------------------------------
+
+// In the copy of this process, whose state is that of the journal's start.
+static int write_snapshot(void *owner)
 {
-    const uint64_t size = journal_size(server->journal);
-    if (size < REWRITE_BYTES_MIN || size < 2 * server->journal_base)
+    struct host_server *server = owner;
+    const weft_err err = journal_rewrite_write(server->journal, snapshot, server);
+    if (err)
+        host_server_say(server, "the snapshot of the journal could not be written: %s", err_text());
+    return err ? 1 : 0;
+}
+
+static void say_not_rewritten(struct host_server *server, const char *why)
+{
+    host_server_say(server, "the journal could not be rewritten, it goes on growing: %s", why);
+    err_clear();
+    server->journal_base = journal_size(server->journal);  // not again at once
+}
+
+static void end_rewrite(void *owner)
+{
+    struct host_server *server = owner;
+    struct process_exit exit;
+    if (server->rewriter_watch)
+        loop_watch_free(server->rewriter_watch);
+    server->rewriter_watch = NULL;
+    process_wait(&server->rewriter, &exit);
+    if (!exit.is_known || exit.was_signalled || exit.number != 0) {
+        char text[128];
+        process_describe_exit(&exit, text, sizeof text);
+        journal_rewrite_cancel(server->journal);
+        say_not_rewritten(server, text);
         return;
-    if (journal_rewrite(server->journal, snapshot, server)) {
-        host_server_say(server, "the journal could not be rewritten, it goes on growing: %s",
-                        err_text());
-        err_clear();
-        server->journal_base = size;  // not again at once
+    }
+    if (journal_rewrite_finish(server->journal)) {
+        say_not_rewritten(server, err_text());
         return;
     }
     // Where little was gained the journal is mostly what is still held, and will be the next time.
     const uint64_t left = journal_size(server->journal);
-    server->journal_base = left > size / 2 ? 2 * left : left;
+    server->journal_base = left > server->rewritten_bytes / 2 ? 2 * left : left;
 }
+
+// A copy of this process writes what it holds at this moment, while this one goes on.
+static void rewrite_if_long(struct host_server *server)
+{
+    const uint64_t size = journal_size(server->journal);
+    if (server->rewriter_watch || size < REWRITE_BYTES_MIN || size < 2 * server->journal_base)
+        return;
+    server->rewritten_bytes = size;
+    weft_err err = journal_rewrite_start(server->journal);
+    if (!err)
+        err = process_fork(write_snapshot, server, &server->rewriter);
+    if (!err)
+        server->rewriter_watch =
+            loop_watch_new(server->loop, server->rewriter.pidfd, end_rewrite, server);
+    if (!err && !server->rewriter_watch)
+        end_rewrite(server);  // it cannot be watched: it is waited for
+    if (!err)
+        return;
+    journal_rewrite_cancel(server->journal);
+    say_not_rewritten(server, err_text());
+}
+
+static void stop_rewrite(struct host_server *server)
+{
+    if (!server->rewriter_watch)
+        return;
+    struct process_exit exit;
+    loop_watch_free(server->rewriter_watch);
+    server->rewriter_watch = NULL;
+    process_kill(&server->rewriter);
+    process_wait(&server->rewriter, &exit);
+    journal_rewrite_cancel(server->journal);
+}
+
+// ---- A turn --------------------------------------------------------------------------------------------
 
 bool host_server_commit(struct host_server *server)
 {
@@ -99,6 +160,7 @@ bool host_server_commit(struct host_server *server)
 
 void host_server_close_journal(struct host_server *server)
 {
+    stop_rewrite(server);
     if (journal_close(server->journal)) {
         host_server_say(server, "the end of the journal could not be written: %s", err_text());
         err_clear();

@@ -5,6 +5,7 @@
 #include "app/host_server.h"
 #include "base/list.h"
 #include "store/journal.h"
+#include "sys/process.h"
 #include "wire/hello.h"
 
 // A member who may still come: one that has not been here yet, or was lost and may be started again.
@@ -22,6 +23,9 @@ struct host_server {
     struct journal *journal;  // NULL: none
     uint64_t journal_base;    // its size after the last rewrite
     bool is_journal_dirty, is_journal_stuck;
+    struct process rewriter;            // writes a snapshot of it
+    struct loop_watch *rewriter_watch;  // NULL: there is none
+    uint64_t rewritten_bytes;           // the size that made it start
     struct loop_listener *listeners[NET_LISTENERS_MAX];
     struct loop_timer *tick;
     struct link connections;
