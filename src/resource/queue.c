@@ -31,7 +31,7 @@ static weft_err read_attributes(struct call_reader *reader, struct queue_attribu
     if (attributes->capacity == 0)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "a queue of capacity 0 could hold nothing; a negative one has no limit");
-    return WEFT_OK;
+    return queue_types_check_signature(&attributes->signature);
 }
 
 static struct resource *make_queue(struct call_reader *reader, weft_err *err)
@@ -51,6 +51,12 @@ static struct resource *make_queue(struct call_reader *reader, weft_err *err)
         memcpy(signature, attributes.signature.data, attributes.signature.size);
     attributes.signature.data = signature;
     queue->attributes = attributes;
+    if (!queue_types_init(&queue->types, attributes.signature)) {
+        free(signature);
+        free(queue);
+        *err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+        return NULL;
+    }
     list_init(&queue->givers);
     list_init(&queue->takers);
     map_init(&queue->seen, key_bytes, 0);
@@ -66,6 +72,7 @@ static void free_queue(struct resource *resource)
     for (size_t i = 0; i < queue->seen_in_order.count; i++)
         free(queue->seen_in_order.items[i]);
     VEC_FINI(&queue->seen_in_order);
+    queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
     free(queue);
 }

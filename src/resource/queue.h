@@ -15,17 +15,19 @@
 #include "resource/elements.h"
 #include "resource/host.h"
 #include "resource/leases.h"
+#include "resource/queue_types.h"
 
 struct queue_attributes {
     int64_t capacity;         // elements; negative: no limit
     uint64_t capacity_bytes;  // 0: no limit
     uint32_t deliveries_max;  // of one element, then it goes to the dead letters; 0: no limit
-    weft_bytes signature;     // wire/tuple.h; empty: one string. The queue's copy is its own
+    weft_bytes signature;     // wire/tuple.h; empty: texts. The queue's copy is its own
 };
 
 struct queue {
     struct resource resource;  // first
     struct queue_attributes attributes;
+    struct queue_types types;
     struct elements elements;
     struct leases leases;
     struct link givers, takers;  // attempts that wait

@@ -73,7 +73,9 @@ static bool fail_memory(const struct attempt *attempt)
 static bool serve_push(struct queue *queue, struct attempt *attempt)
 {
     weft_bytes key;
-    const weft_bytes element = split_push(attempt->payload, attempt->flags, &key);
+    bool is_tuple = attempt->flags & CALL_FLAG_TUPLE;
+    const weft_bytes element = queue_types_unwrap(
+        &queue->types, split_push(attempt->payload, attempt->flags, &key), &is_tuple);
     if (key.size && queue_has_seen(queue, key)) {
         answer_ok(attempt, ANSWER_FLAG_SEEN);
         return true;
@@ -86,7 +88,7 @@ static bool serve_push(struct queue *queue, struct attempt *attempt)
         return false;
     if (key.size && !queue_remember(queue, key))
         return fail_memory(attempt);
-    if (!elements_add(&queue->elements, element, attempt->flags & CALL_FLAG_TUPLE)) {
+    if (!elements_add(&queue->elements, element, is_tuple)) {
         if (key.size)
             queue_forget_last(queue);
         return fail_memory(attempt);
@@ -117,7 +119,8 @@ static bool serve_push_many(struct queue *queue, struct attempt *attempt)
     while (attempt->left > 0) {
         weft_bytes rest = attempt->payload;
         bool is_tuple;
-        const weft_bytes element = next_entry(&rest, &is_tuple);
+        const weft_bytes entry = next_entry(&rest, &is_tuple);
+        const weft_bytes element = queue_types_unwrap(&queue->types, entry, &is_tuple);
         if (!has_room(queue, element.size))
             return false;
         if (!elements_add(&queue->elements, element, is_tuple))
@@ -359,10 +362,17 @@ static bool refuse(struct session *session, const struct call *call, const char 
     return false;
 }
 
-static bool check_size(const struct queue *queue, struct session *session, const struct call *call,
-                       size_t size)
+static bool check_element(const struct queue *queue, struct session *session,
+                          const struct call *call, weft_bytes element, bool is_tuple)
 {
     const uint64_t limit = queue->attributes.capacity_bytes;
+    const weft_err err = err_wrap(queue_types_check(&queue->types, element, is_tuple),
+                                  "queue '%.*s'", name_size(queue), queue->resource.name.data);
+    if (err) {
+        session_fail_by_err(session, call->sequence, err);
+        return false;
+    }
+    const size_t size = queue_types_unwrap(&queue->types, element, &is_tuple).size;
     if (limit == 0 || size <= limit)
         return true;
     session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
@@ -376,7 +386,7 @@ static bool check_push(const struct queue *queue, struct session *session, const
     struct call_reader reader = {call->payload, false};
     if (call->flags & CALL_FLAG_KEYED && call_read_text(&reader).size == 0)
         return refuse(session, call, "the key is empty or cut");
-    return check_size(queue, session, call, reader.rest.size);
+    return check_element(queue, session, call, reader.rest, call->flags & CALL_FLAG_TUPLE);
 }
 
 bool queue_has_entries(weft_bytes list, uint32_t count)
@@ -395,11 +405,11 @@ static bool check_push_many(const struct queue *queue, struct session *session,
     *count = call_read_u32(&reader);
     *list = reader.rest;
     for (uint32_t i = 0; i < *count; i++) {
-        const uint32_t size = call_read_u32(&reader) & ~TUPLE_BIT;
-        call_read_bytes(&reader, size);
+        const uint32_t size = call_read_u32(&reader);
+        const weft_bytes element = call_read_bytes(&reader, size & ~TUPLE_BIT);
         if (reader.has_failed)
             return refuse(session, call, "its elements are cut");
-        if (!check_size(queue, session, call, size))
+        if (!check_element(queue, session, call, element, size & TUPLE_BIT))
             return false;
     }
     if (reader.has_failed)
@@ -449,6 +459,11 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
         now.wanted = call_read_u32(&reader);
         if (now.wanted > INT32_MAX) {
             refuse(session, call, "a negative number of elements");
+            return;
+        }
+        if (!queue->types.has_shapes) {
+            refuse(session, call,
+                   "many at once need a queue that declares the shapes of all components");
             return;
         }
         if (now.wanted == 0 && !reader.has_failed) {

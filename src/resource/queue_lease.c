@@ -43,9 +43,9 @@ static struct element *drop_lease(struct queue *queue, struct lease *lease)
     return element;
 }
 
-// Moves the element to the queue NAME.dead beside this one; false: it stays here, as nothing may get
-// lost.
-static bool bury(struct queue *queue, struct element *element)
+// The queue NAME.dead beside this one, of the same types unless somebody has made it otherwise; NULL: it
+// cannot be.
+static struct queue *open_dead_letters(const struct queue *queue)
 {
     const struct resource *resource = &queue->resource;
     const weft_bytes container = {resource->key.data + 1,
@@ -53,14 +53,30 @@ static bool bury(struct queue *queue, struct element *element)
     char name[CALL_NAME_BYTES_MAX + 8];
     const int size =
         snprintf(name, sizeof name, "%.*s.dead", (int)resource->name.size, resource->name.data);
-    struct resource *dead;
-    if (host_open_resource(resource->host, CALL_KIND_QUEUE, container,
-                           (weft_bytes){name, (size_t)size}, weft_none(), &dead)) {
-        err_clear();
-        return false;
+    const weft_bytes dead_name = {name, (size_t)size}, signature = queue->attributes.signature;
+    struct resource *dead = NULL;
+    struct buf attributes = {0};
+    if (signature.size) {
+        call_write_u64(&attributes, (uint64_t)-1);
+        call_write_u64(&attributes, 0);
+        call_write_u32(&attributes, 0);
+        buf_append(&attributes, signature.data, signature.size);
     }
-    struct queue *letters = (struct queue *)dead;
-    if (!elements_add(&letters->elements, element_bytes(element), element->is_tuple))
+    if (host_open_resource(resource->host, CALL_KIND_QUEUE, container, dead_name,
+                           buf_bytes(&attributes), &dead) &&
+        host_open_resource(resource->host, CALL_KIND_QUEUE, container, dead_name, weft_none(),
+                           &dead))
+        dead = NULL;
+    err_clear();
+    buf_fini(&attributes);
+    return (struct queue *)dead;
+}
+
+// Moves the element to the dead letters; false: it stays here, as nothing may get lost.
+static bool bury(struct queue *queue, struct element *element)
+{
+    struct queue *letters = open_dead_letters(queue);
+    if (!letters || !elements_add(&letters->elements, element_bytes(element), element->is_tuple))
         return false;
     elements_drop(&queue->elements, element);
     queue_settle(letters);

@@ -48,15 +48,6 @@ static void a_take_waits_its_turn_and_makes_room(void **state)
     expect_ok(a, waits);
 }
 
-static void a_tuple_is_leased_as_a_tuple(void **state)
-{
-    (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    expect_ok(a, testing_call(a, CALL_QUEUE_PUSH, CALL_FLAG_TUPLE, q, weft_text("t")));
-    assert_int_equal(testing_answer(a, take(a, q)).flags, ANSWER_FLAG_TUPLE);
-}
-
 static void what_is_given_back_is_first_again(void **state)
 {
     (void)state;
@@ -417,7 +408,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_element_that_is_taken_is_out_until_it_is_done),
         TEST(a_take_waits_its_turn_and_makes_room),
-        TEST(a_tuple_is_leased_as_a_tuple),
         TEST(what_is_given_back_is_first_again),
         TEST(what_is_given_back_goes_to_who_waits),
         TEST(giving_back_with_a_delay_keeps_it_out_for_so_long),

@@ -1,6 +1,7 @@
 // Tests of queues: names and attributes, capacities in bytes, keys of pushes, limits of calls.
 
 #include "resource/queue_testing.h"
+#include "wire/tuple.h"
 
 // ---- Names and attributes --------------------------------------------------------------------------------
 
@@ -86,7 +87,8 @@ static void who_opens_it_with_other_attributes_is_refused(void **state)
                            WEFT_INVALID_ARGUMENT, "3 times but requested were 0");
     testing_expect_failure(
         b,
-        testing_try_open(b, CALL_KIND_QUEUE, "q", PAYLOAD(U64(10), U64(1000), U32(3), RAW("ss"))),
+        testing_try_open(b, CALL_KIND_QUEUE, "q",
+                         PAYLOAD(U64(10), U64(1000), U32(3), U16(1), U8(TUPLE_INT64), U8(0))),
         WEFT_INVALID_ARGUMENT, "other component types");
     open_queue(b, "q", limits);
     testing_open(b, CALL_KIND_QUEUE, "q", weft_none());  // whatever it is
@@ -118,14 +120,17 @@ static void opening_tells_what_there_is(void **state)
 {
     (void)state;
     struct testing_member *a = testing_join("/work/0");
-    const weft_bytes attributes = PAYLOAD(U64(10), U64(1000), U32(3), RAW("is"));
+    const weft_bytes attributes =
+        PAYLOAD(U64(10), U64(1000), U32(3), U16(1), U8(TUPLE_INT64), U8(0));
     const uint64_t made = testing_try_open(a, CALL_KIND_QUEUE, "q", attributes);
     const uint64_t found = testing_try_open(a, CALL_KIND_QUEUE, "q", weft_none());
     const uint64_t epoch = host_epoch(testing.host);
     testing_expect(a, made, 0,
-                   PAYLOAD(U64(epoch + 1), U64(epoch), U64(10), U64(1000), U32(3), RAW("is")));
+                   PAYLOAD(U64(epoch + 1), U64(epoch), U64(10), U64(1000), U32(3), U16(1),
+                           U8(TUPLE_INT64), U8(0)));
     testing_expect(a, found, 0,
-                   PAYLOAD(U64(epoch + 1), U64(epoch), U64(10), U64(1000), U32(3), RAW("is")));
+                   PAYLOAD(U64(epoch + 1), U64(epoch), U64(10), U64(1000), U32(3), U16(1),
+                           U8(TUPLE_INT64), U8(0)));
 }
 
 // ---- Bytes -----------------------------------------------------------------------------------------------

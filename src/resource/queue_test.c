@@ -19,22 +19,6 @@ static void elements_come_out_in_the_order_they_went_in(void **state)
     expect_element(a, pop(a, q), "three");
 }
 
-static void a_tuple_comes_out_as_a_tuple(void **state)
-{
-    (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    expect_ok(a, testing_call(a, CALL_QUEUE_PUSH, CALL_FLAG_TUPLE, q, weft_text("t")));
-    expect_ok(a, testing_call(a, CALL_QUEUE_PUSH, CALL_FLAG_TUPLE, q, weft_text("u")));
-    const uint32_t bit = 1u << 31;
-    expect_ok(a, testing_call(a, CALL_QUEUE_PUSH_MANY, 0, q,
-                              PAYLOAD(U32(2), U32(1), RAW("v"), U32(bit | 1), RAW("w"))));
-    testing_expect(a, pop(a, q), ANSWER_FLAG_TUPLE, weft_text("t"));
-    testing_expect(
-        a, pop_many(a, q, 3), 0,
-        PAYLOAD(U32(3), U32(bit | 1), RAW("u"), U32(1), RAW("v"), U32(bit | 1), RAW("w")));
-}
-
 static void a_pop_waits_for_an_element(void **state)
 {
     (void)state;
@@ -449,7 +433,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(elements_come_out_in_the_order_they_went_in),
-        TEST(a_tuple_comes_out_as_a_tuple),
         TEST(a_pop_waits_for_an_element),
         TEST(pops_are_served_in_the_order_they_came),
         TEST(a_full_queue_lets_pushes_wait_in_order),
