@@ -5,6 +5,7 @@
 // Bytes handed to a callback are borrowed until it returns; emitted bytes are copied. Option structs
 // grow only at their end, zero fields mean the sensible default. Names that end in an underscore are
 // for the inline functions of this header, not for you. Little-endian machines take the fast paths.
+// Clusters are in <weft/cluster.h>, which this header includes.
 #ifndef WEFT_H
 #define WEFT_H
 
@@ -336,153 +337,10 @@ WEFT_API int64_t weft_run_counter(const weft_run *run, const char *name);
 // Frees the run; one that still runs is cancelled first.
 WEFT_API void weft_run_free(weft_run *run);
 
-// ---- Clusters: members that share queues and variables -------------------------------------------
-//
-// Programs on one or many machines find each other by TF_CONFIG and share resources by path:
-// "/files/0/names" is the resource `names` on member 0 of the role `files`, which hosts it. Any member
-// may use it. The first to open a resource makes it.
-//
-// All calls take NULL for a handle and fail then. The first failure stays with the cluster and is told by
-// weft_leave: short programs check once. Handles may be used from any thread, an item by one at a time.
-
-typedef struct weft_cluster weft_cluster;
-typedef struct weft_queue weft_queue;
-typedef struct weft_var weft_var;
-typedef struct weft_call weft_call;  // a call under way
-
-typedef struct weft_join_options {
-    const char *config;      // the text of TF_CONFIG; NULL: of the environment
-    const char *journal;     // where to keep what this member hosts; NULL: WEFT_JOURNAL, or nowhere
-    const char *token_file;  // the secret that members share; NULL: WEFT_TOKEN, or the user's own
-    uint32_t patience_ms;    // how long a member may be out of reach; 0: 60 seconds
-} weft_join_options;
-
-// Joins the cluster; NULL on failure. Others need not be there yet: whoever is needed is waited for.
-WEFT_API weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size);
-static inline weft_cluster *weft_join(const weft_join_options *options)
-{
-    return weft_join_sized(options, sizeof(weft_join_options));
-}
-
-// Leaves it, once all who use what this member hosts have left or are lost, and frees it. Its handles are
-// void. Says the first failure on standard error and returns the exit code of the program: 0 if there
-// was none.
-WEFT_API int weft_leave(weft_cluster *cluster);
-
-WEFT_API bool weft_is(const weft_cluster *cluster, const char *role);
-WEFT_API const char *weft_role(const weft_cluster *cluster);  // "" for NULL
-WEFT_API uint32_t weft_index(const weft_cluster *cluster);
-WEFT_API uint32_t weft_member_count(const weft_cluster *cluster, const char *role);
-
-// ---- Queues
-
-typedef struct weft_queue_options {
-    int64_t capacity;         // elements; 0 or less: no limit
-    uint64_t capacity_bytes;  // 0: no limit
-    uint32_t deliveries_max;  // then an element goes to the queue NAME.dead; 0: no limit
-    uint32_t lease_ms;        // an element that is not done by then goes to another; 0: no limit
-    uint32_t timeout_ms;      // for each call by this handle: DEADLINE_EXCEEDED; 0: no limit
-} weft_queue_options;
-
-// What was taken. The data has a zero behind it that is not counted.
-typedef struct weft_item {
-    const char *data;
-    size_t size;
-    uint32_t delivery;  // 1: nobody had it before
-    bool has_failed_;   // for the functions below
-    uint32_t slot_;
-    uint64_t queue_, id_;
-    char *memory_;
-} weft_item;
-
-typedef struct weft_queue_state {
-    uint64_t size, bytes;                // stored
-    uint64_t pushed_count;               // ever
-    uint64_t leased_count;               // taken and not done
-    uint32_t pusher_count, taker_count;  // who wait
-    bool is_closed;
-} weft_queue_state;
-
-// NULL on failure: INVALID_ARGUMENT when it exists with other limits. Options that are NULL or all zero
-// take it as it is.
-WEFT_API weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
-                                           const weft_queue_options *options, size_t options_size);
-static inline weft_queue *weft_queue_open(weft_cluster *cluster, const char *path,
-                                          const weft_queue_options *options)
-{
-    return weft_queue_open_sized(cluster, path, options, sizeof(weft_queue_options));
-}
-WEFT_API void weft_queue_free(weft_queue *queue);  // this handle; the queue stays
-
-// Puts data in, waiting while the queue is full. A key that was seen before: OK, and nothing happens, also
-// when it is closed; an empty key is none. CANCELLED: closed.
-WEFT_API weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key);
-
-// Puts them in one behind the other, with nothing of anybody else's between them.
-WEFT_API weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count);
-
-// Takes the first element, waiting while there is none. It is leased: weft_done ends that, and whoever dies
-// before loses it to another. False: the queue is closed, drained, and no lease is out; or it failed,
-// which sticks: weft_queue_error.
-WEFT_API bool weft_take(weft_queue *queue, weft_item *item);
-WEFT_API weft_err weft_queue_error(const weft_queue *queue);  // OUT_OF_RANGE at its end
-
-// The element is dealt with. If a call that carried the item failed, it is given back instead and
-// ABORTED returned. ABORTED too when the lease had ended. Frees the data in every case.
-WEFT_API weft_err weft_done(weft_queue *queue, weft_item *item);
-
-// Somebody else shall have it, after a while if delay_ms is not 0. Frees the data.
-WEFT_API weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms);
-
-// The lease ends so long from now; 0: only with this member.
-WEFT_API weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms);
-
-// Takes an element for good, without a lease; weft_item_free frees its data.
-WEFT_API weft_err weft_pop(weft_queue *queue, weft_item *item);
-
-// Takes `count` of them at once, which others cannot come between. With `up_to`, what is left of a closed
-// queue will do; *taken says how many.
-WEFT_API weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
-                                uint32_t *taken);
-WEFT_API void weft_item_free(weft_item *item);
-
-// Nothing can be put in any more, once what waits to be put in is; with `cancel_pending` at once, and that
-// fails. What is stored can be taken.
-WEFT_API weft_err weft_queue_close(weft_queue *queue);
-WEFT_API weft_err weft_queue_cancel(weft_queue *queue);
-
-WEFT_API weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state);
-WEFT_API weft_err weft_queue_remove(weft_queue *queue);  // for everyone
-
-// As weft_push, without waiting: many may be under way. weft_call_wait frees the call; timeout_ms 0: no
-// limit. NULL on failure.
-WEFT_API weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key);
-WEFT_API weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms);
-
-// ---- Variables of 64-bit integers
-
-// Opens the variable; whoever is first sets it to 0. NULL on failure.
-WEFT_API weft_var *weft_var_open(weft_cluster *cluster, const char *path);
-WEFT_API void weft_var_free(weft_var *var);
-
-WEFT_API weft_err weft_var_get(weft_var *var, int64_t *value);
-WEFT_API weft_err weft_var_set(weft_var *var, int64_t value);
-
-// Adds, atomically; *now (NULL: not wanted) is the new value. With an item it counts once for the item,
-// however often that was delivered. OUT_OF_RANGE: it would overflow, and stays as it is.
-WEFT_API weft_err weft_var_add(weft_var *var, int64_t delta, weft_item *once_per, int64_t *now);
-
-// Sets it if it is `expected`; *now is what it is then. FAILED_PRECONDITION: it was something else.
-WEFT_API weft_err weft_var_swap(weft_var *var, int64_t expected, int64_t value, int64_t *now);
-WEFT_API weft_err weft_var_min(weft_var *var, int64_t value, int64_t *now);
-WEFT_API weft_err weft_var_max(weft_var *var, int64_t value, int64_t *now);
-
-// Waits for the next value; the first call gives the present one. False: all who could change it have left
-// or are lost, and the last value was given; or it failed: weft_var_error.
-WEFT_API bool weft_watch(weft_var *var, int64_t *value);
-WEFT_API weft_err weft_var_error(const weft_var *var);
-
 #ifdef __cplusplus
 }
 #endif
+
+#include <weft/cluster.h>  // members that share queues, variables, keys and barriers
+
 #endif

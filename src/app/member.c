@@ -194,7 +194,6 @@ static void free_cluster(weft_cluster *cluster)
     VEC_FINI(&cluster->links);
     cluster_spec_fini(&cluster->spec);
     secret_clear(&cluster->token);
-    mutex_fini(&cluster->opening);
     mutex_fini(&cluster->lock);
     free(cluster);
 }
@@ -228,7 +227,6 @@ weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_s
         return NULL;
     }
     mutex_init(&cluster->lock);
-    mutex_init(&cluster->opening);
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
     if (!join(cluster, &all))

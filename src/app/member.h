@@ -17,8 +17,7 @@ struct weft_cluster {
     struct secret token;
     uint32_t patience_ms;
 
-    struct mutex opening;  // one resource is opened at a time
-    struct mutex lock;     // guards what follows
+    struct mutex lock;  // guards what follows
     VEC(struct member_link *) links;
     weft_err first_error;
     char first_sentence[ERR_TEXT_BYTES_MAX];
@@ -46,8 +45,13 @@ struct remote {
     uint64_t uid;
     enum call_kind kind;
     uint32_t timeout_ms;
-    weft_err failure;  // what ended it for weft_take and weft_watch
-    bool is_open;      // the host has been asked
+    _Atomic(weft_err) failure;  // what ended it for weft_take and weft_watch
+    struct mutex opening;
+    _Atomic(bool) is_open;  // the host has been asked: what it said stays as it is
+    bool is_bare;           // a variable that has no value stays so
+    bool has_initial;       // else that of a new variable is an int64 of 0
+    struct buf initial;
+    uint32_t deliveries_max;  // of a queue, as its host says
     struct buf attributes;
     char *path;
     const char *name;  // the end of path
@@ -62,6 +66,11 @@ void remote_fini(struct remote *remote);
 // Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
 MUST_CHECK weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags,
                                const weft_bytes *parts, size_t part_count, struct peer_call *call);
+
+// The same by a deadline of the caller's; whether a failure sticks is left to him.
+MUST_CHECK weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, uint8_t op,
+                                      uint8_t flags, const weft_bytes *parts, size_t part_count,
+                                      struct peer_call *call);
 
 // The two halves of it; the second leaves it to the caller whether a failure sticks.
 MUST_CHECK weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flags,

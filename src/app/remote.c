@@ -13,23 +13,40 @@ static uint64_t deadline_after(uint32_t timeout_ms)
     return timeout_ms ? clock_now_ns() + timeout_ms * ns_per_ms : UINT64_MAX;
 }
 
-// Whoever is first sets a variable to 0.
-static weft_err create_var(struct remote *remote)
+// Whoever is first gives a variable its value.
+static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 {
     const int64_t zero = 0;
+    const weft_bytes none = {(const char *)&zero, sizeof zero};
     const struct peer_ask ask = {
         .op = CALL_VAR_CREATE,
         .handle = remote->handle,
         .life = remote->life,
-        .parts = {{(const char *)&zero, sizeof zero}},
+        .parts = {remote->has_initial ? buf_bytes(&remote->initial) : none},
     };
     struct peer_call call = {0};
-    const weft_err err = peer_ask(remote->peer, &ask, &call, deadline_after(remote->timeout_ms));
+    const weft_err err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     peer_call_fini(&call);
+    if (!err)
+        buf_fini(&remote->initial);
     return err;
 }
 
-static weft_err open_at_host(struct remote *remote)
+// What the host says of a resource: its name for ever, the host's epoch, and the attributes.
+static weft_err take_description(struct remote *remote, weft_bytes answer)
+{
+    struct call_reader reader = {answer, false};
+    remote->uid = call_read_u64(&reader);
+    call_read_u64(&reader);
+    if (remote->kind == CALL_KIND_QUEUE) {
+        call_read_u64(&reader);
+        call_read_u64(&reader);
+        remote->deliveries_max = call_read_u32(&reader);
+    }
+    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
+}
+
+static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
 {
     struct buf head = {0};
     struct peer_call call = {0};
@@ -44,17 +61,26 @@ static weft_err open_at_host(struct remote *remote)
         .life = remote->life,
         .parts = {buf_bytes(&head), buf_bytes(&remote->attributes)},
     };
-    weft_err err = peer_ask(remote->peer, &ask, &call, deadline_after(remote->timeout_ms));
-    struct call_reader reader = {buf_bytes(&call.answer), false};
-    remote->uid = err ? 0 : call_read_u64(&reader);
-    if (!err && reader.has_failed)
-        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
-    if (!err && remote->kind == CALL_KIND_VAR)
-        err = create_var(remote);
+    weft_err err = peer_ask(remote->peer, &ask, &call, deadline_ns);
+    if (!err)
+        err = take_description(remote, buf_bytes(&call.answer));
+    if (!err && remote->kind == CALL_KIND_VAR && !remote->is_bare)
+        err = create_var(remote, deadline_ns);
     remote->is_open = !err;
     peer_call_fini(&call);
     buf_fini(&head);
     return err_wrap(err, "cannot open it");
+}
+
+// Who comes second waits for the first, and for nobody who opens something else.
+static weft_err ensure_open(struct remote *remote, uint64_t deadline_ns)
+{
+    if (remote->is_open)
+        return WEFT_OK;
+    mutex_lock(&remote->opening);
+    const weft_err err = remote->is_open ? WEFT_OK : open_at_host(remote, deadline_ns);
+    mutex_unlock(&remote->opening);
+    return err;
 }
 
 weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
@@ -64,6 +90,7 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         return member_no_handle();
     struct resource_path parts;
     remote->cluster = cluster;
+    mutex_init(&remote->opening);
     remote->kind = kind;
     remote->path = strdup(path);
     buf_append(&remote->attributes, attributes.data, attributes.size);
@@ -76,32 +103,39 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         remote->name = parts.name;
     // What is here is made at once: a member that only hosts never uses it itself.
     if (!err && weft_is(cluster, parts.role) && weft_index(cluster) == parts.index)
-        err = open_at_host(remote);
+        err = ensure_open(remote, deadline_after(remote->timeout_ms));
     return member_keep_error(cluster, err_wrap(err, "%s", path));
 }
 
 void remote_fini(struct remote *remote)
 {
+    if (remote->cluster)
+        mutex_fini(&remote->opening);
     buf_fini(&remote->attributes);
+    buf_fini(&remote->initial);
     free(remote->path);
     remote->path = NULL;
+}
+
+static weft_err start(struct remote *remote, uint64_t deadline_ns, struct peer_ask ask,
+                      const weft_bytes *parts, size_t part_count, struct peer_call *call)
+{
+    weft_err err = ensure_open(remote, deadline_ns);
+    ask.handle = remote->handle;
+    ask.life = remote->life;
+    for (size_t i = 0; i < part_count; i++)
+        ask.parts[i] = parts[i];
+    if (!err)
+        err = peer_start(remote->peer, &ask, call);
+    return err_wrap(err, "%s", remote->path);
 }
 
 weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
                       size_t part_count, struct peer_call *call)
 {
-    weft_err err = WEFT_OK;
-    mutex_lock(&remote->cluster->opening);
-    if (!remote->is_open)
-        err = open_at_host(remote);
-    mutex_unlock(&remote->cluster->opening);
-    struct peer_ask ask = {
-        .op = op, .flags = flags, .handle = remote->handle, .life = remote->life};
-    for (size_t i = 0; i < part_count; i++)
-        ask.parts[i] = parts[i];
-    if (!err)
-        err = peer_start(remote->peer, &ask, call);
-    return remote_keep_error(remote, err_wrap(err, "%s", remote->path));
+    const struct peer_ask ask = {.op = op, .flags = flags};
+    return remote_keep_error(
+        remote, start(remote, deadline_after(remote->timeout_ms), ask, parts, part_count, call));
 }
 
 weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t timeout_ms)
@@ -129,9 +163,18 @@ weft_err remote_keep_error(struct remote *remote, weft_err err)
     return member_keep_error(remote->cluster, err);
 }
 
+weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, uint8_t op, uint8_t flags,
+                           const weft_bytes *parts, size_t part_count, struct peer_call *call)
+{
+    const struct peer_ask ask = {.op = op, .flags = flags};
+    const uint64_t deadline_ns = deadline_after(timeout_ms);
+    const weft_err err = start(remote, deadline_ns, ask, parts, part_count, call);
+    return err ? err : err_wrap(peer_finish(remote->peer, call, deadline_ns), "%s", remote->path);
+}
+
 weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
                     size_t part_count, struct peer_call *call)
 {
-    const weft_err err = remote_start(remote, op, flags, parts, part_count, call);
-    return err ? err : remote_keep_error(remote, remote_finish(remote, call, remote->timeout_ms));
+    return remote_keep_error(
+        remote, remote_ask_within(remote, remote->timeout_ms, op, flags, parts, part_count, call));
 }

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "app/item.h"
 #include "app/prefetch.h"
+#include "app/remote_call.h"
 
 struct weft_queue {
     struct remote remote;
@@ -10,20 +12,20 @@ struct weft_queue {
     struct prefetch prefetch;
 };
 
-struct weft_call {
-    struct remote *remote;
-    struct peer_call call;
-};
+enum { TUPLE_BIT = 1u << 31 };  // in the size of an entry of a list
 
 // ---- Opening ---------------------------------------------------------------------------------------------
 
-static void write_attributes(struct buf *out, const weft_queue_options *options)
+static weft_err write_attributes(struct buf *out, const weft_queue_options *options)
 {
-    if (options->capacity == 0 && options->capacity_bytes == 0 && options->deliveries_max == 0)
-        return;
+    if (options->capacity == 0 && options->capacity_bytes == 0 && options->deliveries_max == 0 &&
+        options->type_count == 0)
+        return WEFT_OK;
     call_write_u64(out, (uint64_t)(options->capacity > 0 ? options->capacity : -1));
     call_write_u64(out, options->capacity_bytes);
     call_write_u32(out, options->deliveries_max);
+    return options->type_count ? item_append_types(out, options->types, options->type_count)
+                               : WEFT_OK;
 }
 
 weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
@@ -39,11 +41,12 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
     prefetch_init(&queue->prefetch);
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
-    write_attributes(&attributes, &all);
     queue->lease_ms = all.lease_ms;
     queue->remote.timeout_ms = all.timeout_ms;
-    const weft_err err =
-        remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
+    weft_err err =
+        member_keep_error(cluster, err_wrap(write_attributes(&attributes, &all), "%s", path));
+    if (!err)
+        err = remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
     buf_fini(&attributes);
     if (!err)
         return queue;
@@ -67,7 +70,7 @@ weft_err weft_queue_error(const weft_queue *queue)
 
 // ---- Pushing ---------------------------------------------------------------------------------------------
 
-static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key,
+static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key, uint8_t flags,
                            struct peer_call *call)
 {
     const uint16_t key_size = (uint16_t)key.size;
@@ -76,16 +79,15 @@ static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key,
                                  err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go",
                                          key.size, CALL_NAME_BYTES_MAX));
     const weft_bytes parts[] = {{(const char *)&key_size, sizeof key_size}, key, data};
-    return key.size ? remote_start(&queue->remote, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3, call)
-                    : remote_start(&queue->remote, CALL_QUEUE_PUSH, 0, parts + 2, 1, call);
+    return key.size ? remote_start(&queue->remote, CALL_QUEUE_PUSH, flags | CALL_FLAG_KEYED, parts,
+                                   3, call)
+                    : remote_start(&queue->remote, CALL_QUEUE_PUSH, flags, parts + 2, 1, call);
 }
 
-weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key)
+static weft_err push(weft_queue *queue, weft_bytes data, weft_bytes key, uint8_t flags)
 {
-    if (!queue)
-        return member_no_handle();
     struct peer_call call = {0};
-    weft_err err = start_push(queue, data, key, &call);
+    weft_err err = start_push(queue, data, key, flags, &call);
     if (!err)
         err = remote_keep_error(&queue->remote,
                                 remote_finish(&queue->remote, &call, queue->remote.timeout_ms));
@@ -93,32 +95,31 @@ weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key)
     return err;
 }
 
-weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key)
+weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key)
 {
-    weft_call *call = queue ? calloc(1, sizeof *call) : NULL;
-    if (!call) {
-        if (queue)
-            err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
-        else
-            member_no_handle();
-        return NULL;
-    }
-    call->remote = &queue->remote;
-    if (!start_push(queue, data, key, &call->call))
-        return call;
-    free(call);
-    return NULL;
+    return queue ? push(queue, data, key, 0) : member_no_handle();
 }
 
-weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
+weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_t count,
+                         weft_bytes key)
 {
-    if (!call)
+    if (!queue)
         return member_no_handle();
-    const weft_err err =
-        remote_keep_error(call->remote, remote_finish(call->remote, &call->call, timeout_ms));
-    peer_call_fini(&call->call);
-    free(call);
+    struct buf tuple = {0};
+    weft_err err = item_append_tuple(&tuple, components, count);
+    if (!err && tuple.has_failed)
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+    err = member_keep_error(queue->remote.cluster, err_wrap(err, "%s", queue->remote.path));
+    if (!err)
+        err = push(queue, buf_bytes(&tuple), key, CALL_FLAG_TUPLE);
+    buf_fini(&tuple);
     return err;
+}
+
+weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key)
+{
+    weft_call *call = remote_call_new(queue ? &queue->remote : NULL);
+    return call ? remote_call_started(call, start_push(queue, data, key, 0, &call->call)) : NULL;
 }
 
 weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
@@ -146,6 +147,10 @@ weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
 // The answer's memory becomes the item's, which needs a zero behind its data.
 static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *item)
 {
+    if (call->flags & ANSWER_FLAG_TUPLE)
+        return item_copy(
+            (weft_bytes){call->answer.data + head_bytes, call->answer.size - head_bytes}, true,
+            item);
     buf_text(&call->answer);
     if (call->answer.has_failed)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
@@ -156,26 +161,44 @@ static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *
     return WEFT_OK;
 }
 
+weft_err remote_take_item(struct peer_call *call, weft_item *item)
+{
+    struct call_reader reader = {buf_bytes(&call->answer), false};
+    struct call_item name;
+    call_read_item(&reader, &name);
+    if (reader.has_failed)
+        return err_set(WEFT_DATA_LOSS, "the answer is cut");
+    item->queue_ = name.queue;
+    item->id_ = name.id;
+    item->slot_ = name.slot;
+    item->delivery = name.delivery;
+    return fill_item(call, CALL_ITEM_BYTES, item);
+}
+
 static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
 {
     struct peer_call *call;
-    struct call_item name;
     weft_err err =
         prefetch_next(&queue->prefetch, &queue->remote, queue->lease_ms, is_popped, &call);
     if (err)
         return remote_keep_error(&queue->remote, err);
-    struct call_reader reader = {buf_bytes(&call->answer), false};
-    call_read_item(&reader, &name);
-    err = fill_item(call, CALL_ITEM_BYTES, item);
+    err = remote_take_item(call, item);
     peer_call_fini(call);
     free(call);
-    item->delivery = name.delivery;
-    if (!is_popped) {
-        item->queue_ = name.queue;
-        item->id_ = name.id;
-        item->slot_ = name.slot;
-    }
+    if (is_popped)
+        item->queue_ = item->id_ = item->slot_ = 0;
     return err;
+}
+
+weft_call *weft_take_start(weft_queue *queue)
+{
+    weft_call *call = remote_call_new(queue ? &queue->remote : NULL);
+    if (!call)
+        return NULL;
+    const weft_bytes part = {(const char *)&queue->lease_ms, sizeof queue->lease_ms};
+    call->takes = true;
+    return remote_call_started(
+        call, remote_start(&queue->remote, CALL_QUEUE_TAKE, 0, &part, 1, &call->call));
 }
 
 bool weft_take(weft_queue *queue, weft_item *item)
@@ -185,14 +208,9 @@ bool weft_take(weft_queue *queue, weft_item *item)
         member_no_handle();
         return false;
     }
-    queue->remote.failure = take(queue, false, item);
-    return queue->remote.failure == WEFT_OK;
-}
-
-void weft_item_free(weft_item *item)
-{
-    free(item->memory_);
-    *item = (weft_item){0};
+    const weft_err err = take(queue, false, item);  // others may take by the same handle
+    queue->remote.failure = err;
+    return !err;
 }
 
 weft_err weft_pop(weft_queue *queue, weft_item *item)
@@ -203,15 +221,21 @@ weft_err weft_pop(weft_queue *queue, weft_item *item)
 
 static weft_err copy_entry(struct call_reader *list, weft_item *item)
 {
-    const weft_bytes bytes = call_read_blob(list);
-    char *copy = malloc(bytes.size + 1);
-    if (!copy)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
-    if (bytes.size)
-        memcpy(copy, bytes.data, bytes.size);
-    copy[bytes.size] = 0;
-    *item = (weft_item){.data = copy, .size = bytes.size, .memory_ = copy};
-    return WEFT_OK;
+    const uint32_t size = call_read_u32(list);
+    const weft_bytes bytes = call_read_bytes(list, size & ~TUPLE_BIT);
+    *item = (weft_item){0};
+    return list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
+                            : item_copy(bytes, size & TUPLE_BIT, item);
+}
+
+// Those that were read before a failure are freed.
+static weft_err end_items(weft_err err, weft_item *items, uint32_t *count)
+{
+    if (!err)
+        return WEFT_OK;
+    while (*count)
+        weft_item_free(&items[--*count]);
+    return err;
 }
 
 weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
@@ -229,7 +253,30 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
     for (; *taken < here && *taken < count && !err; ++*taken)
         err = copy_entry(&list, &items[*taken]);
     peer_call_fini(&call);
-    return err;
+    return end_items(err, items, taken);
+}
+
+weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint32_t *count)
+{
+    *count = 0;
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    const weft_bytes part = {(const char *)&max, sizeof max};
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
+    struct call_reader list = {buf_bytes(&call.answer), false};
+    while (!err && *count < max && list.rest.size) {
+        weft_item *item = &items[*count];
+        *item = (weft_item){.id_ = call_read_u64(&list)};
+        item->delivery = call_read_u32(&list);
+        const bool is_tuple = call_read_u8(&list);
+        const weft_bytes bytes = call_read_blob(&list);
+        err = list.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
+                              : item_copy(bytes, is_tuple, item);
+        *count += !err;
+    }
+    peer_call_fini(&call);
+    return end_items(err, items, count);
 }
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
@@ -237,7 +284,7 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
 // Tells the host what is to become of the lease; `ms` follows where the operation has a time.
 static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, const uint32_t *ms)
 {
-    const struct call_item name = {item->queue_, item->id_, item->slot_, item->delivery};
+    const struct call_item name = item_name(item);
     struct buf payload = {0};
     struct peer_call call = {0};
     call_write_item(&payload, &name);
@@ -250,18 +297,30 @@ static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, con
     return err;
 }
 
+// It had its last chance: nobody will deal with it now, and that somebody should hear.
+static weft_err tell_failed(weft_queue *queue, const weft_item *item)
+{
+    const unsigned long long id = item->id_;
+    const uint32_t max = queue->remote.deliveries_max;
+    if (max == 0 || item->delivery < max)
+        return err_set(WEFT_ABORTED, "%s: element %llu has failed and was given back",
+                       queue->remote.path, id);
+    return member_keep_error(queue->remote.cluster,
+                             err_set(WEFT_ABORTED,
+                                     "%s: element %llu has failed %u times and is in %s.dead now",
+                                     queue->remote.path, id, item->delivery, queue->remote.path));
+}
+
 weft_err weft_done(weft_queue *queue, weft_item *item)
 {
-    if (!queue)
+    if (!queue || !item)
         return member_no_handle();
     const uint32_t at_once = 0;
     const bool has_failed = item->has_failed_;
     weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once)
                               : settle(queue, CALL_QUEUE_DONE, item, NULL);
     if (!err && has_failed)
-        err =
-            err_set(WEFT_ABORTED, "%s: element %llu was given back: a call that carried it failed",
-                    queue->remote.path, (unsigned long long)item->id_);
+        err = tell_failed(queue, item);
     weft_item_free(item);
     return err;
 }

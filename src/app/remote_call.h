@@ -1,0 +1,23 @@
+// remote_call: calls under way, as a program holds them.
+#ifndef APP_REMOTE_CALL_H
+#define APP_REMOTE_CALL_H
+
+#include "app/member.h"
+
+struct weft_call {
+    struct remote *remote;
+    struct peer_call call;
+    weft_item *once_per;  // what a failure marks; NULL: nothing
+    bool takes;           // an element comes with the answer
+};
+
+// NULL with a sentence: no memory, or there is no handle.
+weft_call *remote_call_new(struct remote *remote);
+
+// Gives the call to the program; NULL when it could not be started, and frees it.
+weft_call *remote_call_started(weft_call *call, weft_err err);
+
+// The element that came with the answer to a take; its memory becomes the item's.
+MUST_CHECK weft_err remote_take_item(struct peer_call *call, weft_item *item);
+
+#endif
