@@ -152,10 +152,10 @@ weft_err prefetch_next(struct prefetch *prefetch, struct remote *remote, uint32_
             err = start_one(prefetch, remote);
         if (!err)
             err = finish_first(prefetch, remote, taken);
-        if (err && err != WEFT_DEADLINE_EXCEEDED)
+        if (err) {
             keep_sentence_and_drop(prefetch, remote, err);
-        if (err)
             break;
+        }
         err = secure(prefetch, remote, lease_ms, is_popped, *taken);
         if (err)
             free_call(*taken);
