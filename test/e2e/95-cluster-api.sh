@@ -1,0 +1,100 @@
+#!/bin/bash
+# What <weft/cluster.h> promises, seen from outside: every function, many threads, deadlines, a host that
+# forgets, and the example that uses it.
+# also: asan tsan
+. "$(dirname "$0")/lib.sh"
+
+check "cluster_nulls.c compiles" compile cluster_nulls
+check "cluster_api.c compiles" compile cluster_api
+check "calls without a handle fail, and nothing else happens" ./cluster_nulls
+
+# So many ports that nobody listens on, none of those that the kernel gives to those who connect.
+free_ports() {
+    python3 -c 'import random, socket, sys
+sockets = []
+while len(sockets) < int(sys.argv[1]):
+    s = socket.socket()
+    try:
+        s.bind(("127.0.0.1", random.randrange(20000, 32000)))
+        sockets.append(s)
+    except OSError:
+        pass
+print(*(s.getsockname()[1] for s in sockets))' "$1"
+}
+
+# config MEMBER ROLES: TF_CONFIG of a member of a cluster of these roles, each of one member.
+read -r -a ports < <(free_ports 3)
+config() {
+    local members='' i=0 role
+    for role in $2; do
+        members="$members${members:+, }\"$role\": [\"localhost:${ports[i]}\"]"
+        i=$((i + 1))
+    done
+    echo "{\"cluster\": {$members}, \"task\": {\"type\": \"$1\", \"index\": 0}}"
+}
+as() { TF_CONFIG=$(config "$1" "$2") "${@:3}"; }
+export TF_CONFIG # of those that run in the background: a subshell would hide their pid
+
+TF_CONFIG=$(config two "one two")
+./cluster_api other >other 2>&1 &
+check "every call does what it says" as one "one two" ./cluster_api good
+wait $!
+check "and the other member was met" test $? = 0
+check "what is wrong is refused, and told by weft_leave" as one one ./cluster_api bad
+check "calls end at their deadlines" as one one ./cluster_api late
+check "also when nobody is there" as evaluator gone ./cluster_api absent
+
+adds=10000
+is_sanitized && adds=1000
+check "8 threads on one handle add exactly" as one one ./cluster_api threads $adds
+adds=10000
+is_long && adds=100000
+is_sanitized && adds=1000
+check "64 writers with many adds under way add exactly" as one one ./cluster_api writers $adds
+
+# A host that is killed and comes again without a journal.
+mkfifo go
+TF_CONFIG=$(config two "one two")
+./cluster_api forgets <go >told 2>forgets &
+user=$!
+TF_CONFIG=$(config one "one two")
+./cluster_api other 2>/dev/null &
+host=$!
+exec 3>go
+until [ -s told ] || ! kill -0 $user 2>/dev/null; do sleep 0.01; done
+{ kill -9 $host && wait $host; } 2>/dev/null # the shell would say so
+./cluster_api host 2>/dev/null &
+host=$!
+echo >&3
+exec 3>&-
+wait $user
+code=$?
+check "a host that comes again without its journal is told by ABORTED, and can be used anew" test $code = 0
+[ $code = 0 ] || note <forgets
+check "the sentence names it" grep -q '/one/0' forgets
+wait $host
+check "the host ends when its user has" test $? = 0
+
+# The example, with a file that is not there.
+example=$(dirname "$WEFT")/examples/count
+printf 'one two\nthree\n' >a.txt && printf 'four five six\n' >b.txt
+printf 'a.txt\nmissing.txt\n\nb.txt' >filenames.txt
+start() {
+    TF_CONFIG=$(config "$1" "files reduce map")
+    "$example" >"$1.out" 2>"$1.err" &
+}
+start files && files=$!
+start reduce && reduce=$!
+start map && map=$!
+wait $map
+check "count: the member that could not read a file says so by its exit code" test $? = 1
+wait $files && wait $reduce
+check "count: the others end well" test $? = 0
+printf '3 words in a.txt\n3 words in b.txt\n' >expected
+sort map.out >actual
+same "count: each file is counted once" expected actual
+check "count: the total is that of the others" eval 'tail -n 1 reduce.out | grep -qx "6 words so far"'
+check "count: three tries" eval '[ "$(grep -c "^missing.txt: No such file" map.err)" = 3 ]'
+check "count: and it is said where the name is now" grep -q 'is in /files/0/filename_queue.dead now' map.err
+
+finish
