@@ -47,8 +47,8 @@ static inline weft_cluster *weft_join(const weft_join_options *options)
     return weft_join_sized(options, sizeof(weft_join_options));
 }
 
-// Leaves it, once all who use what this member hosts have left or are lost, and frees it. Its handles are
-// void. Says the first failure on standard error and returns the exit code of the program: 0 if there
+// Leaves it, once all who use what this member hosts have left or are lost, and frees it, with the handles
+// that were not freed. Says the first failure on standard error and returns the exit code of the program: 0 if there
 // was none.
 WEFT_API int weft_leave(weft_cluster *cluster);
 

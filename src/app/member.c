@@ -192,6 +192,7 @@ static void free_cluster(weft_cluster *cluster)
         free(cluster->expected.items[i]);
     VEC_FINI(&cluster->expected);
     VEC_FINI(&cluster->links);
+    VEC_FINI(&cluster->remotes);
     cluster_spec_fini(&cluster->spec);
     secret_clear(&cluster->token);
     mutex_fini(&cluster->lock);
@@ -374,6 +375,7 @@ static void say_goodbye_to_strangers(weft_cluster *cluster)
 
 static void leave(weft_cluster *cluster)
 {
+    remote_free_all(cluster);
     say_goodbye_to_strangers(cluster);
     for (size_t i = 0; i < cluster->links.count; i++) {
         peer_free(cluster->links.items[i]->peer, true);

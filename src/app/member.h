@@ -19,6 +19,7 @@ struct weft_cluster {
 
     struct mutex lock;  // guards what follows
     VEC(struct member_link *) links;
+    VEC(struct remote *) remotes;  // that are open; each begins its handle
     weft_err first_error;
     char first_sentence[ERR_TEXT_BYTES_MAX];
 
@@ -62,6 +63,9 @@ struct remote {
 MUST_CHECK weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
                                 weft_bytes attributes, struct remote *remote);
 void remote_fini(struct remote *remote);
+
+// Frees the handles that the program has not freed.
+void remote_free_all(weft_cluster *cluster);
 
 // Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
 MUST_CHECK weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags,

@@ -83,6 +83,46 @@ static weft_err ensure_open(struct remote *remote, uint64_t deadline_ns)
     return err;
 }
 
+static weft_err add_to_cluster(struct remote *remote)
+{
+    weft_cluster *cluster = remote->cluster;
+    mutex_lock(&cluster->lock);
+    const bool is_added = VEC_PUSH(&cluster->remotes, remote);
+    mutex_unlock(&cluster->lock);
+    return is_added ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a handle");
+}
+
+static void take_out_of_cluster(const struct remote *remote)
+{
+    weft_cluster *cluster = remote->cluster;
+    mutex_lock(&cluster->lock);
+    for (size_t i = 0; i < cluster->remotes.count; i++)
+        if (cluster->remotes.items[i] == remote)
+            cluster->remotes.items[i] = cluster->remotes.items[--cluster->remotes.count];
+    mutex_unlock(&cluster->lock);
+}
+
+void remote_free_all(weft_cluster *cluster)
+{
+    while (cluster->remotes.count) {
+        struct remote *remote = cluster->remotes.items[cluster->remotes.count - 1];
+        switch (remote->kind) {
+        case CALL_KIND_QUEUE:
+            weft_queue_free((weft_queue *)remote);
+            break;
+        case CALL_KIND_VAR:
+            weft_var_free((weft_var *)remote);
+            break;
+        case CALL_KIND_KV:
+            weft_kv_free((weft_kv *)remote);
+            break;
+        case CALL_KIND_BARRIER:
+            weft_barrier_free((weft_barrier *)remote);
+            break;
+        }
+    }
+}
+
 weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
                      weft_bytes attributes, struct remote *remote)
 {
@@ -104,13 +144,17 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
     // What is here is made at once: a member that only hosts never uses it itself.
     if (!err && weft_is(cluster, parts.role) && weft_index(cluster) == parts.index)
         err = ensure_open(remote, deadline_after(remote->timeout_ms));
+    if (!err)
+        err = add_to_cluster(remote);
     return member_keep_error(cluster, err_wrap(err, "%s", path));
 }
 
 void remote_fini(struct remote *remote)
 {
-    if (remote->cluster)
+    if (remote->cluster) {
+        take_out_of_cluster(remote);
         mutex_fini(&remote->opening);
+    }
     buf_fini(&remote->attributes);
     buf_fini(&remote->initial);
     free(remote->path);

@@ -5,7 +5,7 @@
 #include "app/member.h"
 
 struct weft_barrier {
-    struct remote remote;
+    struct remote remote;  // first
 };
 
 weft_barrier *weft_barrier_open(weft_cluster *cluster, const char *path, uint32_t count)

@@ -5,7 +5,7 @@
 #include "app/member.h"
 
 struct weft_kv {
-    struct remote remote;
+    struct remote remote;  // first
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "app/remote_call.h"
 
 struct weft_queue {
-    struct remote remote;
+    struct remote remote;  // first
     uint32_t lease_ms;
     struct prefetch prefetch;
 };

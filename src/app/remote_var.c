@@ -6,7 +6,7 @@
 #include "app/remote_call.h"
 
 struct weft_var {
-    struct remote remote;
+    struct remote remote;       // first
     _Atomic(uint64_t) version;  // that a watch gave last
     bool is_int64;              // one of them: what the calls by value are for
 };
