@@ -126,7 +126,9 @@ weft_err args_next(struct args_reader *reader, struct args_item *item)
     if (reader->at == reader->count)
         return WEFT_OK;
     const char *word = reader->words[reader->at++];
-    if (reader->has_ended || word[0] != '-' || !word[1]) {
+    const bool is_negative =
+        reader->takes_negatives && word[0] == '-' && word[1] >= '0' && word[1] <= '9';
+    if (reader->has_ended || word[0] != '-' || !word[1] || is_negative) {
         *item = (struct args_item){.kind = ARGS_WORD, .text = word};
         return WEFT_OK;
     }

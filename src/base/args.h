@@ -30,6 +30,7 @@ struct args_reader {
     const char *job_letters;            // the job's, as getopt's "ik:"; they win. NULL: none
     const char *cluster;                // the rest of "-abc"; NULL: at the next word
     bool has_ended;                     // "--" was seen: all that follows is words
+    bool takes_negatives;               // -5 is a word; set by the caller after args_start
 };
 
 enum args_kind { ARGS_END, ARGS_WORD, ARGS_OPTION, ARGS_JOB_LETTER };

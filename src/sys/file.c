@@ -135,6 +135,22 @@ weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *b
     return WEFT_OK;
 }
 
+weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_t *got)
+{
+    for (;;) {
+        const ssize_t n = read(fd, data, size);
+        if (n >= 0) {
+            *got = (size_t)n;
+            return WEFT_OK;
+        }
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (errno == EAGAIN && poll(&ready, 1, -1) >= 0)
+            continue;
+        if (errno != EINTR)
+            return err_errno("cannot read %s", path);
+    }
+}
+
 // Whether to try again: interrupted, or a pipe that somebody else has made non-blocking is full.
 static bool can_write_again(int fd)
 {

@@ -34,6 +34,9 @@ MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t si
 // Appends all that follows the descriptor's position, of a pipe too; no more than bytes_max.
 MUST_CHECK weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf);
 
+// Reads what there is, waiting only while there is nothing; *got is 0 at the end. For pipes and terminals.
+MUST_CHECK weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_t *got);
+
 // Writes all of it, at the offset or at the descriptor's position (pipes, terminals).
 MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, size_t size,
                                   uint64_t offset);

@@ -64,13 +64,21 @@ struct nursery *nursery_new(void)
     return nursery;
 }
 
+void nursery_stop(struct nursery *nursery)
+{
+    shutdown(nursery->socket, SHUT_RDWR);
+    if (nursery->pid > 0)
+        while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+    nursery->pid = 0;
+}
+
 void nursery_free(struct nursery *nursery)
 {
     if (!nursery)
         return;
+    nursery_stop(nursery);
     close(nursery->socket);
-    while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
     mutex_fini(&nursery->lock);
     free(nursery);
 }

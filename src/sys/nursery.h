@@ -20,6 +20,9 @@ struct nursery;
 struct nursery *nursery_new(void);
 void nursery_free(struct nursery *nursery);  // ends it and everything in it, and waits for that
 
+// The same, while other threads still use it: their commands end, and no others start (UNAVAILABLE).
+void nursery_stop(struct nursery *nursery);
+
 // What a command has as its standard input.
 enum nursery_input {
     NURSERY_INPUT_PIPE,  // child.in is our end of it
