@@ -22,7 +22,7 @@ static const uint64_t ns_per_ms = 1000000;
 static void say(void *owner, const char *sentence)
 {
     weft_cluster *cluster = owner;
-    fprintf(stderr, "weft: %s: %s\n", cluster->me, sentence);
+    fprintf(stderr, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
 }
 
 weft_err member_no_handle(void)
@@ -186,7 +186,19 @@ static weft_err read_spec(weft_cluster *cluster, const weft_join_options *option
     return err;
 }
 
-static void free_cluster(weft_cluster *cluster)
+weft_cluster *member_new(void)
+{
+    weft_cluster *cluster = calloc(1, sizeof *cluster);
+    if (!cluster) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a cluster");
+        return NULL;
+    }
+    secret_random(&cluster->incarnation, sizeof cluster->incarnation);
+    mutex_init(&cluster->lock);
+    return cluster;
+}
+
+void member_free(weft_cluster *cluster)
 {
     for (size_t i = 0; i < cluster->expected.count; i++)
         free(cluster->expected.items[i]);
@@ -209,7 +221,6 @@ static weft_err join(weft_cluster *cluster, const weft_join_options *options)
         return err_set(WEFT_INVALID_ARGUMENT, "WEFT_PATIENCE is '%s', not a time such as 90s",
                        patience);
     cluster->patience_ms = patience_ms;
-    secret_random(&cluster->incarnation, sizeof cluster->incarnation);
     cluster->joined_ns = clock_now_ns();
     weft_err err = read_spec(cluster, options);
     if (!err)
@@ -222,17 +233,14 @@ static weft_err join(weft_cluster *cluster, const weft_join_options *options)
 weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size)
 {
     weft_join_options all = {0};
-    weft_cluster *cluster = calloc(1, sizeof *cluster);
-    if (!cluster) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a cluster");
+    weft_cluster *cluster = member_new();
+    if (!cluster)
         return NULL;
-    }
-    mutex_init(&cluster->lock);
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
     if (!join(cluster, &all))
         return cluster;
-    free_cluster(cluster);
+    member_free(cluster);
     return NULL;
 }
 
@@ -302,6 +310,20 @@ static weft_err add_link(weft_cluster *cluster, const char *name,
     return WEFT_OK;
 }
 
+weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
+                             const struct cluster_member *member, struct peer **peer)
+{
+    weft_err err = WEFT_OK;
+    mutex_lock(&cluster->lock);
+    struct member_link *link = find_link(cluster, name);
+    if (!link)
+        err = add_link(cluster, name, member, &link);
+    mutex_unlock(&cluster->lock);
+    if (!err)
+        *peer = link->peer;
+    return err;
+}
+
 weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
                           struct peer **peer)
 {
@@ -311,17 +333,12 @@ weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t inde
     const struct cluster_member *member = cluster_spec_find_member(&cluster->spec, role, index);
     struct buf name = {0};
     member_path_append(&name, role, index);
-    struct member_link *link = NULL;
-    mutex_lock(&cluster->lock);
     if (!member || !member->host)
         err = err_set(WEFT_FAILED_PRECONDITION, "%s has no address, it hosts nothing",
                       buf_text(&name));
-    else if ((link = find_link(cluster, buf_text(&name))) == NULL)
-        err = add_link(cluster, buf_text(&name), member, &link);
-    mutex_unlock(&cluster->lock);
+    else
+        err = member_find_peer_at(cluster, buf_text(&name), member, peer);
     buf_fini(&name);
-    if (!err)
-        *peer = link->peer;
     return err;
 }
 
@@ -401,6 +418,6 @@ int weft_leave(weft_cluster *cluster)
     const weft_err err = cluster->first_error;
     if (err)
         fprintf(stderr, "weft: %s: %s\n", cluster->me, cluster->first_sentence);
-    free_cluster(cluster);
+    member_free(cluster);
     return err ? err_exit_code(err) : 0;
 }

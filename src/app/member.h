@@ -12,7 +12,9 @@ enum { MEMBER_PATIENCE_MS = 60000 };
 
 struct weft_cluster {
     struct cluster_spec spec;
-    char me[SESSION_MEMBER_BYTES];  // "/map/0"
+    char me[SESSION_MEMBER_BYTES];  // "/map/0"; "": a tool, who is nobody's member
+    bool has_at;                    // a tool: all paths mean what is at this address
+    struct net_address at;
     uint64_t incarnation, joined_ns;
     struct secret token;
     uint32_t patience_ms;
@@ -53,10 +55,16 @@ struct remote {
     bool has_initial;       // else that of a new variable is an int64 of 0
     struct buf initial;
     uint32_t deliveries_max;  // of a queue, as its host says
-    struct buf attributes;
+    struct buf attributes;  // wished for
+    struct buf found;       // those it has, once it is open
     char *path;
-    const char *name;  // the end of path
+    const char *name;                    // the end of path
+    char container[ROLE_BYTES_MAX + 1];  // "": the host's own
 };
+
+// A cluster of nobody, and its end; goodbyes were said.
+weft_cluster *member_new(void);  // NULL with a sentence: no memory
+void member_free(weft_cluster *cluster);
 
 // Names a resource; the attributes are the kind's. Another host is only asked when the resource is first
 // used: who names what he does not need waits for nobody. Failures stick to the cluster.
@@ -66,6 +74,9 @@ void remote_fini(struct remote *remote);
 
 // Frees the handles that the program has not freed.
 void remote_free_all(weft_cluster *cluster);
+
+// Asks the host for it now, so that what it found is known.
+MUST_CHECK weft_err remote_make(struct remote *remote);
 
 // Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
 MUST_CHECK weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags,
@@ -89,6 +100,10 @@ weft_err remote_keep_error(struct remote *remote, weft_err err);
 // The connection to a member, made when it is first needed.
 MUST_CHECK weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
                                      struct peer **peer);
+
+// The same to whoever is at an address; `name` is the member that is to be there, "": any.
+MUST_CHECK weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
+                                        const struct cluster_member *member, struct peer **peer);
 
 // Keeps the first failure of this thread's for weft_leave, and returns the code.
 weft_err member_keep_error(weft_cluster *cluster, weft_err code);

@@ -38,6 +38,8 @@ static weft_err take_description(struct remote *remote, weft_bytes answer)
     struct call_reader reader = {answer, false};
     remote->uid = call_read_u64(&reader);
     call_read_u64(&reader);
+    remote->found.size = 0;
+    buf_append(&remote->found, reader.rest.data, reader.rest.size);
     if (remote->kind == CALL_KIND_QUEUE) {
         call_read_u64(&reader);
         call_read_u64(&reader);
@@ -51,7 +53,7 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     struct buf head = {0};
     struct peer_call call = {0};
     call_write_u8(&head, (uint8_t)remote->kind);
-    call_write_text(&head, weft_none());
+    call_write_text(&head, weft_text(remote->container));
     call_write_text(&head, weft_text(remote->name));
     remote->life = peer_life(remote->peer);
     remote->handle = peer_next_handle(remote->peer);
@@ -123,27 +125,56 @@ void remote_free_all(weft_cluster *cluster)
     }
 }
 
+// By the address that a tool was given: a name there, or a path whose role is the container.
+static weft_err find_at_address(struct remote *remote)
+{
+    weft_cluster *cluster = remote->cluster;
+    struct resource_path parts;
+    weft_err err = WEFT_OK;
+    remote->name = remote->path;
+    if (remote->path[0] == '/') {
+        err = resource_path_parse(remote->path, &parts);
+        if (!err) {
+            remote->name = parts.name;
+            snprintf(remote->container, sizeof remote->container, "%s", parts.role);
+        }
+    } else {
+        err = resource_name_check(remote->path);
+    }
+    const struct cluster_member member = {.port = cluster->at.port, .host = cluster->at.host};
+    return err ? err : member_find_peer_at(cluster, "", &member, &remote->peer);
+}
+
+static weft_err find_at_member(struct remote *remote)
+{
+    struct resource_path parts;
+    const weft_err err = resource_path_parse(remote->path, &parts);
+    if (err)
+        return err;
+    remote->name = parts.name;
+    weft_err found = member_find_peer(remote->cluster, parts.role, parts.index, &remote->peer);
+    // What is here is made at once: a member that only hosts never uses it itself.
+    if (!found && remote->cluster->me[0] && weft_is(remote->cluster, parts.role) &&
+        weft_index(remote->cluster) == parts.index)
+        found = ensure_open(remote, deadline_after(remote->timeout_ms));
+    return found;
+}
+
 weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
                      weft_bytes attributes, struct remote *remote)
 {
     if (!cluster)
         return member_no_handle();
-    struct resource_path parts;
     remote->cluster = cluster;
     mutex_init(&remote->opening);
     remote->kind = kind;
     remote->path = strdup(path);
     buf_append(&remote->attributes, attributes.data, attributes.size);
-    weft_err err = remote->path && !remote->attributes.has_failed
-                       ? resource_path_parse(remote->path, &parts)
-                       : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path");
-    if (!err)
-        err = member_find_peer(cluster, parts.role, parts.index, &remote->peer);
-    if (!err)
-        remote->name = parts.name;
-    // What is here is made at once: a member that only hosts never uses it itself.
-    if (!err && weft_is(cluster, parts.role) && weft_index(cluster) == parts.index)
-        err = ensure_open(remote, deadline_after(remote->timeout_ms));
+    weft_err err = WEFT_OK;
+    if (!remote->path || remote->attributes.has_failed)
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path");
+    else
+        err = cluster->has_at ? find_at_address(remote) : find_at_member(remote);
     if (!err)
         err = add_to_cluster(remote);
     return member_keep_error(cluster, err_wrap(err, "%s", path));
@@ -157,6 +188,7 @@ void remote_fini(struct remote *remote)
     }
     buf_fini(&remote->attributes);
     buf_fini(&remote->initial);
+    buf_fini(&remote->found);
     free(remote->path);
     remote->path = NULL;
 }
@@ -171,6 +203,12 @@ static weft_err start(struct remote *remote, uint64_t deadline_ns, struct peer_a
         ask.parts[i] = parts[i];
     if (!err)
         err = peer_start(remote->peer, &ask, call);
+    return err_wrap(err, "%s", remote->path);
+}
+
+weft_err remote_make(struct remote *remote)
+{
+    const weft_err err = ensure_open(remote, deadline_after(remote->timeout_ms));
     return err_wrap(err, "%s", remote->path);
 }
 

@@ -1,0 +1,56 @@
+// tool: a process that is no member of a cluster but uses what its members share, or what a broker
+// holds: the command line, scripts, watchers. Nobody waits for a tool, and a tool waits for nobody
+// longer than its patience, which is short.
+//
+// Where the host is: an address (--at, or WEFT_AT), else the members that TF_CONFIG names. With an address
+// a path may be a name alone. Thread: as weft.h says of clusters.
+#ifndef APP_TOOL_H
+#define APP_TOOL_H
+
+#include "app/member.h"
+
+enum { TOOL_PATIENCE_MS = 5000, TOOL_PORT_DEFAULT = 18125 };
+
+struct tool_options {
+    const char *at;          // HOST[:PORT]; NULL: WEFT_AT, else TF_CONFIG
+    const char *token_file;  // NULL: #TOKEN, else as secret_load
+    uint32_t patience_ms;    // 0: TOOL_PATIENCE_MS
+};
+
+// Takes the #TOKEN off the addresses among the words, before anybody else sees them in the list of
+// processes: overwrites it there and keeps it for tool_open. Call first in main().
+void tool_hide_tokens(int argc, char **argv);
+
+// INVALID_ARGUMENT: no host is named, or not well. Nothing is connected yet.
+MUST_CHECK weft_err tool_open(const struct tool_options *options, weft_cluster **cluster);
+
+// Says goodbye to all hosts that were used: what was leased there returns at once. NULL is fine.
+void tool_close(weft_cluster *cluster);
+
+// Goodbye alone, while other threads still use the cluster: they may only end after it.
+void tool_say_goodbye(weft_cluster *cluster);
+
+// Adds what to do next to the sentence of a failure, where there is something.
+weft_err tool_explain(weft_cluster *cluster, weft_err err);
+
+// ---- What there is ---------------------------------------------------------------------------------------
+
+struct tool_resource {
+    uint8_t kind;  // enum call_kind
+    char *path;    // by which this tool opens it
+};
+
+struct tool_list {
+    VEC(struct tool_resource) items;  // sorted by path, then kind
+};
+
+const char *tool_kind_name(uint8_t kind);  // "queue"
+
+// All resources on the host, or of all members; of one member when `member` ("/files/0") is not NULL.
+MUST_CHECK weft_err tool_list(weft_cluster *cluster, const char *member, struct tool_list *list);
+void tool_list_fini(struct tool_list *list);
+
+// NOT_FOUND with a guess unless the resource is there. For those who only look: opening would make it.
+MUST_CHECK weft_err tool_check(const struct remote *remote);
+
+#endif
