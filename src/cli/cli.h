@@ -48,6 +48,9 @@ void help_format_verbs(struct buf *buf, bool has_all);
 // Of `weft streaming`, whose options are Hadoop's.
 void help_format_streaming(struct buf *buf);
 
+// Of `weft host`.
+void help_format_host(struct buf *buf);
+
 // Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess when there is none such.
 void help_format_cluster(struct buf *buf);
 MUST_CHECK weft_err help_format_cluster_topic(struct buf *buf, const char *topic);

@@ -1,6 +1,8 @@
-// weft help [VERB | JOB] [--all], weft help cluster VERB
+// weft help [VERB | JOB] [--all], weft help cluster VERB, weft help queue VERB
 
 #include "cli/cli.h"
+
+#include "cli/tool_words.h"
 
 int cmd_help(char *const *words, size_t count)
 {
@@ -23,6 +25,8 @@ int cmd_help(char *const *words, size_t count)
         help_format_verbs(&text, true);
     } else if (topic && second && strcmp(topic, "cluster") == 0) {
         err = help_format_cluster_topic(&text, second);
+    } else if (topic && second && tool_group_format_topic(&text, topic, second, &err)) {
+        // It is there, or err says that it is none.
     } else if (topic) {
         err = help_format_topic(&text, topic);
     } else {

@@ -5,6 +5,7 @@
 
 #include "app/options.h"
 #include "base/args.h"
+#include "cli/tool_words.h"
 #include "lang/builtin.h"
 
 void help_format_verbs(struct buf *buf, bool has_all)
@@ -126,6 +127,26 @@ static void format_replay(struct buf *buf)
              "  weft replay 3f9a2c11 --debug    in gdb, before it runs\n");
 }
 
+static void format_queue(struct buf *buf)
+{
+    tool_group_format_help(&queue_group, buf);
+}
+
+static void format_var(struct buf *buf)
+{
+    tool_group_format_help(&var_group, buf);
+}
+
+static void format_kv(struct buf *buf)
+{
+    tool_group_format_help(&kv_group, buf);
+}
+
+static void format_barrier(struct buf *buf)
+{
+    tool_group_format_help(&barrier_group, buf);
+}
+
 static const struct {
     const char *name;
     void (*format)(struct buf *buf);
@@ -137,6 +158,11 @@ static const struct {
     {"replay", format_replay},
     {"streaming", help_format_streaming},
     {"cluster", help_format_cluster},
+    {"host", help_format_host},
+    {"queue", format_queue},
+    {"var", format_var},
+    {"kv", format_kv},
+    {"barrier", format_barrier},
 };
 
 static weft_err unknown_topic(const char *topic)

@@ -1,11 +1,13 @@
 // The process `weft`: driver for the person who typed it, or worker for another one of itself.
 
 #include "app/program.h"
+#include "app/tool.h"
 #include "cli/cli.h"
 #include "lang/builtin.h"
 
 int main(int argc, char **argv)
 {
+    tool_hide_tokens(argc, argv);
     program_start(builtin_all_jobs);  // a worker's copy does not return
     return cli_main(argv + 1, argc > 0 ? (size_t)argc - 1 : 0);
 }

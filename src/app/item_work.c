@@ -1,0 +1,397 @@
+// Workers that take, run and settle; and the thread that started them, which waits for signals.
+
+#include "app/item_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/item_work_state.h"
+#include "app/tool.h"
+#include "base/text.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/loop.h"
+#include "sys/machine.h"
+#include "sys/signals.h"
+
+extern char **environ;
+
+enum { ITEM_SHOWN_BYTES = 80, PARKED_MS = 60000, KEY_BYTES = 64, DELAY_DOUBLINGS_MAX = 16 };
+
+// ---- Telling -------------------------------------------------------------------------------------------------
+
+static void append_item(struct buf *text, weft_bytes item)
+{
+    const bool is_cut = item.size > ITEM_SHOWN_BYTES;
+    buf_append_text(text, "'");
+    text_append_escaped(text, (weft_bytes){item.data, is_cut ? ITEM_SHOWN_BYTES : item.size});
+    buf_append_text(text, is_cut ? "...'" : "'");
+}
+
+static void tell(struct item_work *work, struct buf *text)
+{
+    mutex_lock(&work->lock);
+    if (file_write(STDERR_FILENO, "standard error", text->data, text->size))
+        err_clear();
+    mutex_unlock(&work->lock);
+    buf_fini(text);
+}
+
+static void tell_failure(struct item_worker *worker, bool is_last, uint32_t delay_ms)
+{
+    struct item_work *work = worker->work;
+    struct buf text = {0};
+    if (work->options->is_quiet && !is_last)
+        return;
+    buf_format(&text, "weft: %s: ", work->queue->path);
+    append_item(&text, worker->item);
+    buf_format(&text, ": %s; delivery %u", worker->reason, worker->name.delivery);
+    if (work->options->deliveries_max)
+        buf_format(&text, " of %u", work->options->deliveries_max);
+    if (is_last)
+        buf_format(&text, ", now in %s.dead\n", work->queue->path);
+    else
+        buf_format(&text, ", again in %.4g s\n", delay_ms / 1000.0);
+    tell(work, &text);
+}
+
+// ---- One worker ------------------------------------------------------------------------------------------------
+
+// The first failure ends all of them.
+static void end_all(struct item_work *work, weft_err err)
+{
+    mutex_lock(&work->lock);
+    if (!work->error && !atomic_load(&work->is_stopping)) {
+        work->error = err;
+        snprintf(work->sentence, sizeof work->sentence, "%s", err_text());
+    }
+    mutex_unlock(&work->lock);
+    loop_wake(work->loop);
+}
+
+static weft_err start_take(struct item_worker *worker)
+{
+    static const uint32_t no_end = 0;  // the lease lasts as long as we do
+    const weft_bytes part = {(const char *)&no_end, sizeof no_end};
+    return remote_start(worker->work->queue, CALL_QUEUE_TAKE, 0, &part, 1, &worker->take);
+}
+
+static weft_err read_item(struct item_worker *worker)
+{
+    struct call_reader reader = {buf_bytes(&worker->take.answer), false};
+    call_read_item(&reader, &worker->name);
+    worker->item = reader.rest;
+    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
+}
+
+// What the last item's end became at the host. A lease that was lost there is no end of us.
+static weft_err finish_settling(struct item_worker *worker)
+{
+    if (!worker->is_settling)
+        return WEFT_OK;
+    worker->is_settling = false;
+    const weft_err err = remote_finish(worker->work->queue, &worker->settle, 0);
+    if (err != WEFT_ABORTED)
+        return err;
+    struct buf text = {0};
+    buf_format(&text, "weft: %s\n", err_text());
+    err_clear();
+    tell(worker->work, &text);
+    return WEFT_OK;
+}
+
+static weft_err start_settling(struct item_worker *worker, uint8_t op, uint8_t flags,
+                               uint32_t delay_ms)
+{
+    struct buf payload = {0};
+    call_write_item(&payload, &worker->name);
+    if (op == CALL_QUEUE_GIVE_BACK)
+        call_write_u32(&payload, delay_ms);
+    const weft_bytes part = buf_bytes(&payload);
+    weft_err err = payload.has_failed
+                       ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call")
+                       : remote_start(worker->work->queue, op, flags, &part, 1, &worker->settle);
+    buf_fini(&payload);
+    worker->is_settling = !err;
+    return err;
+}
+
+// 1, 2, 4, ... times the first pause.
+static uint32_t pause_before_next(const struct item_worker *worker)
+{
+    const uint32_t doublings = worker->name.delivery - 1;
+    const uint64_t pause_ms =
+        (uint64_t)worker->work->options->backoff_ms
+        << (doublings < DELAY_DOUBLINGS_MAX ? doublings : DELAY_DOUBLINGS_MAX);
+    return pause_ms < ITEM_BACKOFF_MS_MAX ? (uint32_t)pause_ms : ITEM_BACKOFF_MS_MAX;
+}
+
+static weft_err give_back(struct item_worker *worker)
+{
+    struct item_work *work = worker->work;
+    const uint32_t max = work->options->deliveries_max;
+    const bool is_last = max && worker->name.delivery >= max;
+    const uint32_t delay_ms = pause_before_next(worker);
+    tell_failure(worker, is_last, delay_ms);
+    if (is_last) {
+        mutex_lock(&work->lock);
+        work->buried_count++;
+        mutex_unlock(&work->lock);
+    }
+    return start_settling(worker, CALL_QUEUE_GIVE_BACK, is_last ? CALL_FLAG_BURY : 0, delay_ms);
+}
+
+// The key is the item's own, so that a second delivery leaves no second result. It must be there before
+// the item is done: we may end in between.
+static weft_err push_result(struct item_worker *worker)
+{
+    char key[KEY_BYTES];
+    const uint16_t key_size =
+        (uint16_t)snprintf(key, sizeof key, "%016llx-%llu", (unsigned long long)worker->name.queue,
+                           (unsigned long long)worker->name.id);
+    weft_bytes result = buf_bytes(&worker->out);
+    if (result.size && result.data[result.size - 1] == '\n')
+        result.size--;
+    const weft_bytes parts[] = {
+        {(const char *)&key_size, sizeof key_size}, {key, key_size}, result};
+    struct peer_call call = {0};
+    weft_err err =
+        remote_start(worker->work->results, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3, &call);
+    if (!err)
+        err = remote_finish(worker->work->results, &call, 0);
+    peer_call_fini(&call);
+    return err;
+}
+
+static weft_err settle(struct item_worker *worker, bool is_done)
+{
+    if (!is_done)
+        return give_back(worker);
+    const weft_err err = worker->work->results ? push_result(worker) : WEFT_OK;
+    return err ? err : start_settling(worker, CALL_QUEUE_DONE, 0, 0);
+}
+
+static weft_err work_on_item(struct item_worker *worker)
+{
+    struct item_work *work = worker->work;
+    const uint32_t max = work->options->deliveries_max;
+    bool is_done = false;
+    weft_err err = read_item(worker);
+    if (err)
+        return err;
+    atomic_fetch_add(&work->running_count, 1);
+    if (max && worker->name.delivery > max)
+        snprintf(worker->reason, sizeof worker->reason, "those who had it were lost");
+    else
+        err = item_command_run(worker, &is_done);
+    // What was killed because all ends is given back by the goodbye.
+    while (atomic_load(&work->is_stopping))
+        clock_sleep_ms(PARKED_MS);
+    if (!err)
+        err = settle(worker, is_done);
+    if (!err)
+        atomic_fetch_sub(&work->running_count, 1);
+    return err;
+}
+
+static void run_worker(void *argument)
+{
+    struct item_worker *worker = argument;
+    struct item_work *work = worker->work;
+    weft_err err = WEFT_OK;
+    while (!err) {
+        err = start_take(worker);
+        if (!err)
+            err = finish_settling(worker);
+        if (!err)
+            err = remote_finish(work->queue, &worker->take, 0);
+        if (!err)
+            err = work_on_item(worker);
+    }
+    if (err != WEFT_OUT_OF_RANGE)
+        end_all(work, err);
+    err_clear();
+    mutex_lock(&work->lock);
+    work->alive_count--;
+    mutex_unlock(&work->lock);
+    loop_wake(work->loop);
+}
+
+// ---- All of them -------------------------------------------------------------------------------------------------
+
+static void take_wake(void *owner)
+{
+    struct item_work *work = owner;
+    mutex_lock(&work->lock);
+    const bool is_over = work->alive_count == 0 || work->error;
+    mutex_unlock(&work->lock);
+    if (is_over)
+        loop_stop(work->loop);
+}
+
+static int caught_signal;
+
+static void take_signal(void *owner, int number)
+{
+    struct item_work *work = owner;
+    caught_signal = number;
+    loop_stop(work->loop);
+}
+
+static bool is_own_variable(const char *variable)
+{
+    return strncmp(variable, "WEFT_ITEM=", 10) == 0 ||
+           strncmp(variable, "WEFT_DELIVERY=", 14) == 0 || strncmp(variable, "WEFT_AT=", 8) == 0;
+}
+
+static weft_err make_environment(struct item_work *work)
+{
+    char address[NET_ADDRESS_TEXT_BYTES];
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    work->environment = calloc(count + 1, sizeof *work->environment);
+    if (!work->environment)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the environment");
+    for (size_t i = 0; i < count; i++)
+        if (!is_own_variable(environ[i]))
+            work->environment[work->environment_count++] = environ[i];
+    if (work->queue->cluster->has_at) {
+        net_write_address(&work->queue->cluster->at, address);
+        buf_format(&work->address, "WEFT_AT=%s", address);
+        buf_append(&work->address, "", 1);
+    }
+    return WEFT_OK;
+}
+
+// Before there are threads. More of them than cores start nothing faster.
+static weft_err make_nurseries(struct item_work *work)
+{
+    const uint32_t cores = machine_core_count(), workers = work->options->worker_count;
+    const size_t count = workers < cores ? workers : cores;
+    work->nurseries = calloc(count, sizeof *work->nurseries);
+    if (!work->nurseries)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for workers");
+    for (; work->nursery_count < count; work->nursery_count++) {
+        work->nurseries[work->nursery_count] = nursery_new();
+        if (!work->nurseries[work->nursery_count])
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    return WEFT_OK;
+}
+
+static weft_err prepare(struct item_work *work)
+{
+    weft_err err = make_environment(work);
+    if (!err)
+        err = make_nurseries(work);
+    work->loop = err ? NULL : loop_new(take_wake, work);
+    if (!err && !work->loop)
+        err = WEFT_RESOURCE_EXHAUSTED;
+    for (size_t i = 0; !err && signals_to_end[i]; i++)
+        if (!signal_is_ignored(signals_to_end[i]) &&
+            !loop_signal_new(work->loop, signals_to_end[i], take_signal, work))
+            err = WEFT_RESOURCE_EXHAUSTED;
+    return err;
+}
+
+static void clean_up(struct item_work *work)
+{
+    for (size_t i = 0; i < work->nursery_count; i++)
+        nursery_free(work->nurseries[i]);
+    free(work->nurseries);
+    loop_free(work->loop);
+    free(work->environment);
+    buf_fini(&work->address);
+    mutex_fini(&work->lock);
+}
+
+// Others have threads that wait for the host: they end with the process.
+static _Noreturn void end_early(struct item_work *work)
+{
+    struct buf text = {0};
+    const uint32_t count = atomic_load(&work->running_count);
+    int exit_code = 0;
+    atomic_store(&work->is_stopping, true);
+    for (size_t i = 0; i < work->nursery_count; i++)
+        nursery_stop(work->nurseries[i]);
+    tool_say_goodbye(work->queue->cluster);
+    if (work->error) {
+        err_set(work->error, "%s", work->sentence);
+        tool_explain(work->queue->cluster, work->error);
+        exit_code = err_exit_code(work->error);
+        buf_format(&text, "weft: %s\n", err_text());
+    } else {
+        exit_code = signal_exit_code(caught_signal);
+    }
+    if (count)
+        buf_format(&text, "weft: %s: gave back %u item%s that ran\n", work->queue->path, count,
+                   count == 1 ? "" : "s");
+    if (file_write(STDERR_FILENO, "standard error", text.data, text.size))
+        err_clear();
+    _exit(exit_code);
+}
+
+static weft_err start_workers(struct item_work *work, struct item_worker *workers)
+{
+    const uint32_t count = work->options->worker_count;
+    weft_err err = WEFT_OK;
+    for (uint32_t i = 0; i < count && !err; i++) {
+        workers[i].work = work;
+        workers[i].nursery = work->nurseries[i % work->nursery_count];
+        err = item_command_init(&workers[i]);
+    }
+    for (uint32_t i = 0; i < count && !err; i++) {
+        mutex_lock(&work->lock);
+        work->alive_count++;
+        mutex_unlock(&work->lock);
+        err = thread_start(&workers[i].thread, run_worker, &workers[i], 0);
+    }
+    if (err)
+        end_all(work, err);
+    return err;
+}
+
+static int tell_end(const struct item_work *work)
+{
+    if (work->buried_count == 0)
+        return 0;
+    struct buf text = {0};
+    buf_format(&text, "weft: %s: ", work->queue->path);
+    text_append_count(&text, work->buried_count);
+    buf_format(&text, " item%s failed for good\n  look: weft queue peek -n 10 %s.dead\n",
+               work->buried_count == 1 ? "" : "s", work->queue->path);
+    if (file_write(STDERR_FILENO, "standard error", text.data, text.size))
+        err_clear();
+    buf_fini(&text);
+    return err_exit_code(WEFT_ABORTED);
+}
+
+int item_work_run(const struct item_work_options *options, struct remote *queue,
+                  struct remote *results)
+{
+    struct item_work work = {.options = options, .queue = queue, .results = results};
+    struct item_worker *workers = calloc(options->worker_count, sizeof *workers);
+    mutex_init(&work.lock);
+    weft_err err = workers ? prepare(&work) : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    if (err) {
+        fprintf(stderr, "weft: %s\n", err_text());
+        clean_up(&work);
+        free(workers);
+        return err_exit_code(err);
+    }
+    err = start_workers(&work, workers);
+    if (!err)
+        loop_run(work.loop);
+    if (err || work.error || caught_signal)
+        end_early(&work);
+    for (uint32_t i = 0; i < options->worker_count; i++) {
+        thread_join(&workers[i].thread);
+        item_command_fini(&workers[i]);
+    }
+    const int exit_code = tell_end(&work);
+    free(workers);
+    clean_up(&work);
+    return exit_code;
+}

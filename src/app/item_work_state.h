@@ -1,0 +1,53 @@
+// The insides of work on items, shared by its files.
+#ifndef APP_ITEM_WORK_STATE_H
+#define APP_ITEM_WORK_STATE_H
+
+#include <stdatomic.h>
+
+#include "app/item_work.h"
+#include "sys/nursery.h"
+
+struct item_work {
+    const struct item_work_options *options;
+    struct remote *queue, *results;
+    struct loop *loop;
+    struct nursery **nurseries;
+    size_t nursery_count;
+    const char **environment;  // of commands, with room for the item's own variables
+    size_t environment_count;
+    struct buf address;  // WEFT_AT=...
+
+    struct mutex lock;     // guards what follows, and standard output and error
+    uint32_t alive_count;  // workers
+    uint64_t buried_count;
+    weft_err error;  // the first that ends all
+    char sentence[ERR_TEXT_BYTES_MAX];
+    _Atomic bool is_stopping;
+    _Atomic uint32_t running_count;
+};
+
+struct item_worker {
+    struct item_work *work;
+    struct thread thread;
+    struct nursery *nursery;
+    struct peer_call take, settle;
+    bool is_settling;
+
+    struct call_item name;
+    weft_bytes item;  // inside take.answer
+    struct child child;
+    struct buf out, err;  // what the command has printed and we have not
+    struct buf words;     // memory of arguments
+    const char **arguments, **environment;
+    char reason[256];  // why it failed
+};
+
+// Runs the command for the worker's item. False: it failed for `reason`. An error ends all: the command
+// cannot be started, our output is closed.
+MUST_CHECK weft_err item_command_run(struct item_worker *worker, bool *is_done);
+
+// Memory for the command's arguments and environment.
+MUST_CHECK weft_err item_command_init(struct item_worker *worker);
+void item_command_fini(struct item_worker *worker);
+
+#endif

@@ -1,0 +1,104 @@
+// weft host: queues, variables and maps by themselves, for whoever has the token.
+
+#include "app/broker.h"
+#include "base/args.h"
+#include "cli/cli.h"
+
+enum {
+    OPTION_LISTEN = 1,
+    OPTION_JOURNAL,
+    OPTION_PORT_FILE,
+    OPTION_TOKEN_FILE,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_HELP,
+};
+
+static const struct args_option host_options[] = {
+    {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
+     "where others find it (default localhost:18125); port 0: one that is free, :PORT: on all "
+     "interfaces"},
+    {OPTION_JOURNAL, 0, "journal", "DIR",
+     "keep everything there: a host started again with it, even after a crash, goes on"},
+    {OPTION_PORT_FILE, 0, "port-file", "FILE",
+     "write the port there when ready; removed at the end"},
+    {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the secret that others must have"},
+    {OPTION_JSON, 0, "json", NULL, "tell in JSON, an object per line, on standard error"},
+    {OPTION_QUIET, 'q', "quiet", NULL, "only what needs attention"},
+    {OPTION_HELP, 'h', "help", NULL, "this help"},
+    {0},
+};
+
+void help_format_host(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Hosts queues, variables, maps and barriers for programs and scripts, until Ctrl-C.\n"
+        "\n"
+        "  weft host                                  for this user, on this machine\n"
+        "  weft host --journal /var/lib/weft          survives restarts and crashes\n"
+        "  weft host --listen :18125                  for other machines; prints how they join\n"
+        "  weft host --listen localhost:0 --port-file port    a free port, for tests\n"
+        "\n"
+        "  weft queue push --at localhost jobs hello  then, elsewhere\n"
+        "\n"
+        "Usage: weft host [options]\n"
+        "\n"
+        "Options:\n");
+    args_format_help(buf, host_options, NULL);
+    buf_append_text(
+        buf, "\n"
+             "Nobody gets in without the secret: on localhost the user's own, in\n"
+             "~/.config/weft/token; on any other address TLS 1.3 with the token of --token-file\n"
+             "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
+             "Exit: 0 ended by a signal, 2 wrong usage, 5 refused (the port is in use, no\n"
+             "permission).\n");
+}
+
+static void take_option(struct broker_options *options, int id, const char *text, bool *wants_help)
+{
+    switch (id) {
+    case OPTION_LISTEN:
+        options->listen = text;
+        break;
+    case OPTION_JOURNAL:
+        options->journal = text;
+        break;
+    case OPTION_PORT_FILE:
+        options->port_file = text;
+        break;
+    case OPTION_TOKEN_FILE:
+        options->token_file = text;
+        break;
+    case OPTION_JSON:
+        options->json = true;
+        break;
+    case OPTION_QUIET:
+        options->is_quiet = true;
+        break;
+    default:
+        *wants_help = true;
+    }
+}
+
+int cmd_host(char *const *words, size_t count)
+{
+    struct broker_options options = {0};
+    struct args_reader reader;
+    struct args_item item;
+    bool wants_help = false;
+    weft_err err;
+    args_start(&reader, words, count, host_options);
+    while (!(err = args_next(&reader, &item)) && item.kind != ARGS_END) {
+        if (item.kind != ARGS_OPTION)
+            return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
+                                    "weft host takes no words, but was given %s\n"
+                                    "  try: --listen ADDR, --journal DIR",
+                                    item.text),
+                            options.json);
+        take_option(&options, item.option->id, item.text, &wants_help);
+    }
+    if (err)
+        return cli_fail(err, options.json);
+    return wants_help ? cmd_help((char *const[]){"host"}, 1) : broker_run(&options);
+}

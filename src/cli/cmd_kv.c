@@ -1,0 +1,258 @@
+// weft kv VERB: maps of keys and values from the command line.
+
+#include "cli/cmd_kv.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "sys/file.h"
+
+enum { OPTION_IF_VERSION = 1, OPTION_IF_ABSENT, OPTION_JSON, OPTION_COUNT, OPTION_TIMEOUT };
+
+static weft_err take_option(void *owner, int id, const char *text)
+{
+    struct kv_request *request = owner;
+    switch (id) {
+    case OPTION_IF_VERSION:
+        request->has_condition = true;
+        return tool_read_count("--if-version", text, UINT64_MAX, &request->version);
+    case OPTION_IF_ABSENT:
+        request->has_condition = true;
+        request->version = 0;
+        return WEFT_OK;
+    case OPTION_JSON:
+        request->json = true;
+        return WEFT_OK;
+    case OPTION_COUNT:
+        return tool_read_count("-n", text, UINT64_MAX, &request->count);
+    default:
+        return tool_read_time("--timeout", text, &request->timeout_ms);
+    }
+}
+
+struct verb {
+    const char *name, *usage;
+    const struct args_option *options;
+    size_t fewest, most;
+    bool must_exist;
+    weft_err (*act)(struct kv_request *request, struct buf *out);
+};
+
+static int run(char *const *words, size_t count, const struct verb *verb)
+{
+    struct kv_request request = {0};
+    struct buf out = {0};
+    request.words = (struct tool_words){
+        .options = verb->options, .take = take_option, .owner = &request, .takes_negatives = true};
+    weft_err err =
+        tool_words_read(&request.words, words, count, verb->fewest, verb->most, verb->usage);
+    if (!err && request.words.wants_help) {
+        VEC_FINI(&request.words.words);
+        return cmd_help((char *const[]){"kv", (char *)verb->name}, 2);
+    }
+    const char *key = tool_words_at(&request.words, 1);
+    if (!err && key && strlen(key) > CALL_NAME_BYTES_MAX)
+        err = err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", strlen(key),
+                      CALL_NAME_BYTES_MAX);
+    if (!err)
+        err = tool_words_open(&request.words, CALL_KIND_KV, weft_none(), verb->must_exist,
+                              &request.kv);
+    if (!err)
+        err = verb->act(&request, &out);
+    const int exit_code = tool_words_end(&request.words, &request.kv, err);
+    if (exit_code == 0)
+        return cli_print(&out);
+    buf_fini(&out);
+    return exit_code;
+}
+
+void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_bytes value)
+{
+    json_open(out, NULL, '{');
+    buf_append_text(out, "\"key\":");
+    json_append_string(out, key);
+    json_append_uint(out, "version", version);
+    buf_append_text(out, ",\"value\":");
+    json_append_string(out, value);
+    json_close(out, '}');
+    buf_append_text(out, "\n");
+}
+
+// ---- get, put, rm ------------------------------------------------------------------------------------------------
+
+static weft_err get(struct kv_request *request, struct buf *out)
+{
+    struct buf payload = {0};
+    struct peer_call call = {0};
+    const weft_bytes key = weft_text(request->words.words.items[1]);
+    call_write_text(&payload, key);
+    const weft_bytes part = buf_bytes(&payload);
+    weft_err err = remote_ask(&request->kv, CALL_KV_GET, 0, &part, 1, &call);
+    struct call_reader reader = {buf_bytes(&call.answer), false};
+    const uint64_t version = call_read_u64(&reader);
+    call_read_u8(&reader);
+    if (!err && reader.has_failed)
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    if (!err && request->json)
+        kv_append_entry(out, key, version, reader.rest);
+    if (!err && !request->json) {
+        buf_append(out, reader.rest.data, reader.rest.size);
+        buf_append_text(out, "\n");
+    }
+    peer_call_fini(&call);
+    buf_fini(&payload);
+    return err;
+}
+
+// What the key is in truth, where a condition was not met.
+static weft_err refuse(struct kv_request *request, const struct peer_call *call)
+{
+    struct call_reader reader = {buf_bytes(&call->answer), false};
+    const uint64_t version = call_read_u64(&reader);
+    const char *key = request->words.words.items[1];
+    if (version == 0)
+        return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'", request->kv.path, key);
+    return err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%s' is there, of version %" PRIu64,
+                   request->kv.path, key, version);
+}
+
+static weft_err change(struct kv_request *request, uint8_t op, weft_bytes value, struct buf *out)
+{
+    struct buf head = {0};
+    struct peer_call call = {0};
+    if (request->has_condition)
+        call_write_u64(&head, request->version);
+    call_write_text(&head, weft_text(request->words.words.items[1]));
+    const weft_bytes parts[] = {buf_bytes(&head), value};
+    weft_err err =
+        remote_ask(&request->kv, op, request->has_condition ? CALL_FLAG_IF : 0, parts, 2, &call);
+    struct call_reader reader = {buf_bytes(&call.answer), false};
+    if (!err && call.flags & ANSWER_FLAG_MISSED)
+        err = refuse(request, &call);
+    else if (!err && op == CALL_KV_PUT)
+        buf_format(out, "%" PRIu64 "\n", call_read_u64(&reader));
+    else if (!err && call.flags & ANSWER_FLAG_SEEN)
+        err = err_set(WEFT_NOT_FOUND, "%s: there is no key '%s'", request->kv.path,
+                      request->words.words.items[1]);
+    peer_call_fini(&call);
+    buf_fini(&head);
+    return err;
+}
+
+static weft_err put(struct kv_request *request, struct buf *out)
+{
+    struct buf input = {0};
+    const char *word = request->words.words.items[2];
+    weft_err err = WEFT_OK;
+    if (strcmp(word, "-") == 0)
+        err = file_read_all(STDIN_FILENO, "standard input", CALL_BYTES_MAX, &input);
+    if (!err)
+        err = change(request, CALL_KV_PUT,
+                     strcmp(word, "-") == 0 ? buf_bytes(&input) : weft_text(word), out);
+    if (!request->json)
+        out->size = 0;  // only who asks for the version is told
+    buf_fini(&input);
+    return err;
+}
+
+static weft_err rm(struct kv_request *request, struct buf *out)
+{
+    return change(request, CALL_KV_REMOVE, weft_none(), out);
+}
+
+// ---- The verbs ---------------------------------------------------------------------------------------------------
+
+static const struct args_option get_options[] = {
+    {OPTION_JSON, 0, "json", NULL, "an object: key, version, value"},
+    TOOL_OPTIONS,
+};
+static const struct args_option put_options[] = {
+    {OPTION_IF_VERSION, 0, "if-version", "N", "only if its version is N; exit 1 if not"},
+    {OPTION_IF_ABSENT, 0, "if-absent", NULL, "only if it is not there; exit 1 if it is"},
+    {OPTION_JSON, 0, "json", NULL, "print the new version"},
+    TOOL_OPTIONS,
+};
+static const struct args_option rm_options[] = {
+    {OPTION_IF_VERSION, 0, "if-version", "N", "only if its version is N; exit 1 if not"},
+    TOOL_OPTIONS,
+};
+static const struct args_option ls_options[] = {
+    {OPTION_JSON, 0, "json", NULL, "an object per line: key, version, value"},
+    TOOL_OPTIONS,
+};
+static const struct args_option watch_options[] = {
+    {OPTION_COUNT, 'n', "count", "N", "end after N changes"},
+    {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait for the next change; exit 6"},
+    {OPTION_JSON, 0, "json", NULL, "an object per line: event, key, version, value"},
+    TOOL_OPTIONS,
+};
+
+static void format_help(struct buf *buf, const struct verb *verb, const char *what,
+                        const char *example)
+{
+    buf_format(buf, "%s\n\n  %s\n\nUsage: %s\n\nOptions:\n", what, example, verb->usage);
+    args_format_help(buf, verb->options, NULL);
+    buf_append_text(buf, "\nExit: 0 done, 1 the condition is not met, 2 wrong usage, 3 the host is "
+                         "out of reach,\n4 there is no such map or key, 6 timed out.\n");
+}
+
+// VERB(name, fewest words, most, must exist, function, usage, what it does, an example)
+#define VERBS(VERB)                                                                                \
+    VERB(get, 2, 2, true, get, "PATH KEY", "Prints the value of a key.", "weft kv get conf rate")  \
+    VERB(put, 3, 3, false, put, "PATH KEY VALUE", "Puts a value; - reads it from standard input.", \
+         "weft kv put conf rate 0.1\n  weft kv put --if-absent conf leader \"$HOSTNAME\"")         \
+    VERB(rm, 2, 2, true, rm, "PATH KEY", "Removes a key.", "weft kv rm conf rate")                 \
+    VERB(ls, 1, 2, true, kv_list, "PATH [PREFIX]",                                                 \
+         "Prints keys and their values, with a tab between, in the order of the keys.",            \
+         "weft kv ls conf\n  weft kv ls conf db/")                                                 \
+    VERB(watch, 1, 2, false, kv_watch_keys, "PATH [PREFIX]",                                       \
+         "Prints what is there and every change: put KEY VALUE, or rm KEY.",                       \
+         "weft kv watch conf | while read -r what key value; do ...; done")
+
+#define DEFINE(verb_name, few, many, exists, function, arguments, what, example)                   \
+    static const struct verb verb_##verb_name = {#verb_name,                                       \
+                                                 "weft kv " #verb_name " [options] " arguments,    \
+                                                 verb_name##_options,                              \
+                                                 few,                                              \
+                                                 many,                                             \
+                                                 exists,                                           \
+                                                 function};                                        \
+    static int cmd_kv_##verb_name(char *const *given, size_t count)                                \
+    {                                                                                              \
+        return run(given, count, &verb_##verb_name);                                               \
+    }                                                                                              \
+    static void help_##verb_name(struct buf *buf)                                                  \
+    {                                                                                              \
+        format_help(buf, &verb_##verb_name, what, example);                                        \
+    }
+VERBS(DEFINE)
+#undef DEFINE
+
+static const struct tool_verb verbs[] = {
+    {"get", cmd_kv_get, help_get, "print the value of a key"},
+    {"put", cmd_kv_put, help_put, "put a value, perhaps only if nobody else did"},
+    {"rm", cmd_kv_rm, help_rm, "remove a key"},
+    {"ls", cmd_kv_ls, help_ls, "keys and values"},
+    {"watch", cmd_kv_watch, help_watch, "print every change"},
+    {0},
+};
+
+const struct tool_group kv_group = {
+    .name = "kv",
+    .introduction =
+        "Maps of keys and values that programs and scripts share, on a host (weft host) or a member\n"
+        "of a cluster.\n"
+        "\n"
+        "  weft kv put --at localhost conf rate 0.1\n"
+        "  weft kv get --at localhost conf rate\n"
+        "  weft kv put --at localhost --if-absent conf leader $HOSTNAME    one of many wins\n"
+        "  weft kv watch --at localhost conf                               every change\n",
+    .end = "PATH is the map's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
+           "TF_CONFIG. Keys have up to 1,024 bytes, values up to 1 MiB.\n",
+    .verbs = verbs,
+};
+
+int cmd_kv(char *const *words, size_t count)
+{
+    return tool_group_run(&kv_group, words, count);
+}

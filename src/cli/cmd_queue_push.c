@@ -1,0 +1,260 @@
+// weft queue push PATH [ITEM...]: items go in batches, many under way, so that a million lines take a
+// second; the end waits until the host has all of them.
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/cmd_queue.h"
+#include "sys/file.h"
+
+enum {
+    CALLS_MAX = 64,  // under way
+    BATCH_BYTES = 64 << 10,
+    READ_BYTES = 256 << 10,
+    OPTION_ZERO = 1,
+    OPTION_KEY,
+    OPTION_KEY_LINES,
+    OPTION_CAPACITY,
+    OPTION_DELIVERIES,
+};
+
+static const struct args_option push_options[] = {
+    {OPTION_ZERO, '0', "null", NULL, "items of standard input end with a zero byte, not a newline"},
+    {OPTION_KEY, 0, "key", "KEY",
+     "of the one ITEM: pushed with the same key again, it counts once"},
+    {OPTION_KEY_LINES, 0, "key-lines", NULL, "each item is its own key: the same one counts once"},
+    {OPTION_CAPACITY, 0, "capacity", "N",
+     "makes a queue that holds at most N items: then push waits"},
+    {OPTION_DELIVERIES, 0, "deliveries", "N",
+     "makes a queue that hands an item out at most N times, then moves it to PATH.dead"},
+    TOOL_OPTIONS,
+};
+
+void help_format_queue_push(struct buf *buf)
+{
+    buf_append_text(
+        buf, "Puts items into a queue. The first to name a queue makes it.\n"
+             "\n"
+             "  weft queue push jobs a.txt b.txt             two items\n"
+             "  find . -name '*.log' | weft queue push jobs  a line each\n"
+             "  find . -print0 | weft queue push -0 jobs     names with newlines in them\n"
+             "  weft queue push --key 2024-06-01 days 'sunny'    once, however often it is run\n"
+             "\n"
+             "Usage: weft queue push [options] PATH [ITEM...]\n"
+             "\n"
+             "Without ITEM the lines of standard input. When it returns the host has everything.\n"
+             "\n"
+             "Options:\n");
+    args_format_help(buf, push_options, NULL);
+    buf_append_text(
+        buf, "\n"
+             "Exit: 0 done, 1 the queue is closed, 2 wrong usage or other limits than the queue\n"
+             "has, 3 the host is out of reach, 5 refused (token).\n");
+}
+
+struct pusher {
+    struct tool_words words;
+    struct remote queue;
+    const char *key;
+    bool keys_lines;
+    char separator;
+    uint64_t capacity, deliveries;
+
+    struct peer_call calls[CALLS_MAX];
+    uint64_t started, finished;
+    struct buf batch;  // blobs
+    uint32_t batch_count;
+};
+
+static weft_err take_option(void *owner, int id, const char *text)
+{
+    struct pusher *pusher = owner;
+    switch (id) {
+    case OPTION_ZERO:
+        pusher->separator = 0;
+        return WEFT_OK;
+    case OPTION_KEY:
+        pusher->key = text;
+        return WEFT_OK;
+    case OPTION_KEY_LINES:
+        pusher->keys_lines = true;
+        return WEFT_OK;
+    case OPTION_CAPACITY:
+        return tool_read_count("--capacity", text, INT64_MAX, &pusher->capacity);
+    default:
+        return tool_read_count("--deliveries", text, UINT32_MAX, &pusher->deliveries);
+    }
+}
+
+// ---- Calls under way -------------------------------------------------------------------------------------------
+
+static weft_err finish_oldest(struct pusher *pusher)
+{
+    return remote_finish(&pusher->queue, &pusher->calls[pusher->finished++ % CALLS_MAX], 0);
+}
+
+static weft_err start(struct pusher *pusher, uint8_t op, uint8_t flags, const weft_bytes *parts,
+                      size_t part_count)
+{
+    weft_err err =
+        pusher->started - pusher->finished == CALLS_MAX ? finish_oldest(pusher) : WEFT_OK;
+    if (!err)
+        err = remote_start(&pusher->queue, op, flags, parts, part_count,
+                           &pusher->calls[pusher->started % CALLS_MAX]);
+    if (!err)
+        pusher->started++;
+    return err;
+}
+
+static weft_err send_batch(struct pusher *pusher)
+{
+    if (pusher->batch_count == 0)
+        return WEFT_OK;
+    if (pusher->batch.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for items");
+    const weft_bytes parts[] = {{(const char *)&pusher->batch_count, sizeof pusher->batch_count},
+                                buf_bytes(&pusher->batch)};
+    const weft_err err = start(pusher, CALL_QUEUE_PUSH_MANY, 0, parts, 2);
+    pusher->batch.size = pusher->batch_count = 0;
+    return err;
+}
+
+static weft_err push_keyed(struct pusher *pusher, weft_bytes item, weft_bytes key)
+{
+    const uint16_t key_size = (uint16_t)key.size;
+    if (key.size > CALL_NAME_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", key.size,
+                       CALL_NAME_BYTES_MAX);
+    const weft_bytes parts[] = {{(const char *)&key_size, sizeof key_size}, key, item};
+    return start(pusher, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3);
+}
+
+static weft_err push_item(struct pusher *pusher, weft_bytes item)
+{
+    if (pusher->key)
+        return push_keyed(pusher, item, weft_text(pusher->key));
+    if (pusher->keys_lines && item.size)
+        return push_keyed(pusher, item, item);
+    if (item.size > CALL_BYTES_MAX - CALL_NAME_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "an item of %zu bytes: at most %u go", item.size,
+                       CALL_BYTES_MAX - CALL_NAME_BYTES_MAX);
+    weft_err err = pusher->batch.size + item.size > BATCH_BYTES ? send_batch(pusher) : WEFT_OK;
+    call_write_blob(&pusher->batch, item);
+    pusher->batch_count++;
+    return err;
+}
+
+// ---- Standard input --------------------------------------------------------------------------------------------
+
+// Pushes the whole items of what was read and keeps the rest.
+static weft_err push_whole(struct pusher *pusher, struct buf *in, size_t seen)
+{
+    size_t from = 0;
+    weft_err err = WEFT_OK;
+    while (!err) {
+        const char *at = in->data + (from > seen ? from : seen);
+        const char *end = memchr(at, pusher->separator, (size_t)(in->data + in->size - at));
+        if (!end)
+            break;
+        err = push_item(pusher, (weft_bytes){in->data + from, (size_t)(end - in->data) - from});
+        from = (size_t)(end - in->data) + 1;
+    }
+    if (from)
+        memmove(in->data, in->data + from, in->size - from);
+    in->size -= from;
+    return err;
+}
+
+static weft_err push_input(struct pusher *pusher)
+{
+    struct buf in = {0};
+    size_t got = 1;
+    weft_err err = WEFT_OK;
+    while (!err && got > 0) {
+        char *to = buf_reserve(&in, READ_BYTES);
+        const size_t seen = in.size;
+        err = to ? file_read_some(STDIN_FILENO, "standard input", to, READ_BYTES, &got)
+                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an item");
+        if (err)
+            break;
+        in.size += got;
+        if (got)
+            err = push_whole(pusher, &in, seen);
+        // What has come goes now: more may come much later.
+        if (!err && got < READ_BYTES)
+            err = send_batch(pusher);
+    }
+    if (!err && in.size)
+        err = push_item(pusher, buf_bytes(&in));
+    buf_fini(&in);
+    return err;
+}
+
+// ---- All of it ---------------------------------------------------------------------------------------------------
+
+static weft_err push_all(struct pusher *pusher)
+{
+    struct queue_state state;
+    weft_err err = WEFT_OK;
+    for (size_t i = 1; i < pusher->words.words.count && !err; i++)
+        err = push_item(pusher, weft_text(pusher->words.words.items[i]));
+    if (pusher->words.words.count == 1)
+        err = push_input(pusher);
+    if (!err)
+        err = send_batch(pusher);
+    while (!err && pusher->finished < pusher->started)
+        err = finish_oldest(pusher);
+    // Also a queue that nothing was put into is there from now on.
+    return err || pusher->started ? err : queue_ask_state(&pusher->queue, &state);
+}
+
+static weft_err check(const struct pusher *pusher)
+{
+    if (!pusher->key || pusher->words.words.count == 2)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT, "--key KEY is of one ITEM\n"
+                                          "  try: --key-lines, where each item is its own key");
+}
+
+static void write_attributes(const struct pusher *pusher, struct buf *out)
+{
+    if (pusher->capacity == 0 && pusher->deliveries == 0)
+        return;
+    call_write_u64(out, pusher->capacity ? pusher->capacity : UINT64_MAX);
+    call_write_u64(out, 0);
+    call_write_u32(out, (uint32_t)pusher->deliveries);
+}
+
+int cmd_queue_push(char *const *words, size_t count)
+{
+    struct buf attributes = {0};
+    struct pusher *pusher = calloc(1, sizeof *pusher);
+    if (!pusher)
+        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+    pusher->separator = '\n';
+    pusher->words =
+        (struct tool_words){.options = push_options, .take = take_option, .owner = pusher};
+    weft_err err = tool_words_read(&pusher->words, words, count, 1, SIZE_MAX,
+                                   "weft queue push PATH [ITEM...]");
+    int exit_code = 0;
+    if (!err && pusher->words.wants_help) {
+        exit_code = cmd_help((char *const[]){"queue", "push"}, 2);
+    } else {
+        if (!err)
+            err = check(pusher);
+        write_attributes(pusher, &attributes);
+        if (!err)
+            err = tool_words_open(&pusher->words, CALL_KIND_QUEUE, buf_bytes(&attributes), false,
+                                  &pusher->queue);
+        if (!err)
+            err = push_all(pusher);
+    }
+    const int end_code = tool_words_end(&pusher->words, &pusher->queue, err);
+    for (size_t i = 0; i < CALLS_MAX; i++)
+        peer_call_fini(&pusher->calls[i]);
+    buf_fini(&pusher->batch);
+    buf_fini(&attributes);
+    free(pusher);
+    return end_code ? end_code : exit_code;
+}

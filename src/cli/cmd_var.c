@@ -1,0 +1,427 @@
+// weft var VERB: variables from the command line.
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "cli/tool_words.h"
+#include "sys/file.h"
+#include "wire/tuple.h"
+
+enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_COUNT, OPTION_TIMEOUT };
+
+struct request {
+    struct tool_words words;
+    struct remote var;
+    const char *type;  // NULL: as it is, int64 if it is new
+    bool once;
+    uint64_t count;
+    uint32_t timeout_ms;
+};
+
+static const struct {
+    const char *name;
+    uint8_t dtype;
+} types[] = {{"int64", TUPLE_INT64},
+             {"int32", TUPLE_INT32},
+             {"double", TUPLE_DOUBLE},
+             {"bool", TUPLE_BOOL},
+             {"bytes", TUPLE_STRING}};
+
+enum { TYPE_COUNT = sizeof types / sizeof *types };
+
+static weft_err take_option(void *owner, int id, const char *text)
+{
+    struct request *request = owner;
+    switch (id) {
+    case OPTION_TYPE:
+        request->type = text;
+        return WEFT_OK;
+    case OPTION_ONCE:
+        request->once = true;
+        return WEFT_OK;
+    case OPTION_COUNT:
+        return tool_read_count("-n", text, UINT64_MAX, &request->count);
+    default:
+        return tool_read_time("--timeout", text, &request->timeout_ms);
+    }
+}
+
+// ---- Values ------------------------------------------------------------------------------------------------------
+
+static weft_err write_attributes(const struct request *request, struct buf *out)
+{
+    if (!request->type)
+        return WEFT_OK;
+    for (size_t i = 0; i < TYPE_COUNT; i++) {
+        if (strcmp(types[i].name, request->type) != 0)
+            continue;
+        call_write_u8(out, types[i].dtype);
+        call_write_u8(out, 0);
+        return WEFT_OK;
+    }
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "there is no type %s\n  try: --type int64, int32, double, bool or bytes",
+                   request->type);
+}
+
+// What kind of value the open variable has. One of several numbers cannot be written here.
+static weft_err find_type(const struct request *request, uint8_t *dtype)
+{
+    const struct buf *found = &request->var.found;
+    *dtype = found->size > 1 ? (uint8_t)found->data[0] : 0;
+    const bool is_scalar = found->size > 1 && found->data[1] == 0;
+    for (size_t i = 0; i < TYPE_COUNT; i++)
+        if (is_scalar && types[i].dtype == *dtype)
+            return WEFT_OK;
+    return err_set(WEFT_UNIMPLEMENTED,
+                   "%s holds more than one number, or of a kind that has no "
+                   "text here",
+                   request->var.path);
+}
+
+static bool read_bool(const char *text, struct buf *out)
+{
+    const bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    call_write_u8(out, is_true);
+    return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+static bool read_number(uint8_t dtype, const char *text, struct buf *out)
+{
+    int64_t whole = 0;
+    double real = 0;
+    if (dtype == TUPLE_BOOL)
+        return read_bool(text, out);
+    if (dtype == TUPLE_DOUBLE) {
+        const bool is_real = number_read_double(weft_text(text), &real);
+        buf_append(out, &real, sizeof real);
+        return is_real;
+    }
+    if (!number_read_int(weft_text(text), &whole))
+        return false;
+    buf_append(out, &whole, dtype == TUPLE_INT64 ? 8 : 4);
+    return dtype == TUPLE_INT64 || (whole >= INT32_MIN && whole <= INT32_MAX);
+}
+
+static weft_err read_value(uint8_t dtype, const char *text, struct buf *out)
+{
+    if (dtype == TUPLE_STRING) {
+        buf_append_text(out, text);
+        return WEFT_OK;
+    }
+    if (read_number(dtype, text, out))
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT, "%s is no %s", text, tuple_dtype_name(dtype));
+}
+
+// Appends the value of an answer as a line.
+static weft_err append_value(uint8_t dtype, weft_bytes value, struct buf *out)
+{
+    char text[NUMBER_TEXT_MAX];
+    int64_t whole = 0;
+    int32_t small = 0;
+    double real = 0;
+    if (dtype != TUPLE_STRING && value.size != tuple_dtype_size(dtype))
+        return err_set(WEFT_DATA_LOSS, "the value of a variable is cut");
+    switch (dtype) {
+    case TUPLE_STRING:
+        buf_append(out, value.data, value.size);
+        break;
+    case TUPLE_BOOL:
+        buf_append_text(out, value.data[0] ? "true" : "false");
+        break;
+    case TUPLE_DOUBLE:
+        memcpy(&real, value.data, sizeof real);
+        buf_append(out, text, (size_t)(number_write_double(text, real) - text));
+        break;
+    case TUPLE_INT32:
+        memcpy(&small, value.data, sizeof small);
+        buf_append(out, text, (size_t)(number_write_int(text, small) - text));
+        break;
+    default:
+        memcpy(&whole, value.data, sizeof whole);
+        buf_append(out, text, (size_t)(number_write_int(text, whole) - text));
+    }
+    buf_append_text(out, "\n");
+    return WEFT_OK;
+}
+
+static weft_err append_answer(uint8_t dtype, const struct peer_call *call, uint64_t *version,
+                              struct buf *out)
+{
+    struct call_reader reader = {buf_bytes(&call->answer), false};
+    *version = call_read_u64(&reader);
+    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer of a variable is cut")
+                             : append_value(dtype, reader.rest, out);
+}
+
+// ---- What verbs do -----------------------------------------------------------------------------------------------
+
+typedef weft_err act_fn(struct request *request, struct buf *out);
+
+struct verb {
+    const char *name, *usage;
+    const struct args_option *options;
+    size_t word_count;
+    bool must_exist;
+    act_fn *act;
+};
+
+static int run(char *const *words, size_t count, const struct verb *verb)
+{
+    struct request request = {0};
+    struct buf attributes = {0}, out = {0};
+    request.words = (struct tool_words){
+        .options = verb->options, .take = take_option, .owner = &request, .takes_negatives = true};
+    weft_err err = tool_words_read(&request.words, words, count, verb->word_count, verb->word_count,
+                                   verb->usage);
+    if (!err && request.words.wants_help) {
+        VEC_FINI(&request.words.words);
+        return cmd_help((char *const[]){"var", (char *)verb->name}, 2);
+    }
+    if (!err)
+        err = write_attributes(&request, &attributes);
+    request.var.is_bare = true;
+    if (!err)
+        err = tool_words_open(&request.words, CALL_KIND_VAR, buf_bytes(&attributes),
+                              verb->must_exist, &request.var);
+    if (!err)
+        err = verb->act(&request, &out);
+    buf_fini(&attributes);
+    const int exit_code = tool_words_end(&request.words, &request.var, err);
+    if (exit_code == 0)
+        return cli_print(&out);
+    buf_fini(&out);
+    return exit_code;
+}
+
+// Makes sure that it is there, so that its type is known.
+static weft_err open_var(struct request *request, uint8_t *dtype)
+{
+    const weft_err err = remote_make(&request->var);
+    return err ? err : find_type(request, dtype);
+}
+
+// Asks with the value of a word, if there is one; prints what it is then, if the answer has that.
+static weft_err ask(struct request *request, uint8_t op, const char *text, bool shows,
+                    struct buf *out)
+{
+    uint8_t dtype;
+    uint64_t version;
+    struct buf value = {0};
+    struct peer_call call = {0};
+    weft_err err = open_var(request, &dtype);
+    if (!err && text)
+        err = read_value(dtype, text, &value);
+    const weft_bytes part = buf_bytes(&value);
+    if (!err)
+        err = remote_ask(&request->var, op, 0, &part, text ? 1 : 0, &call);
+    if (!err && shows)
+        err = append_answer(dtype, &call, &version, out);
+    peer_call_fini(&call);
+    buf_fini(&value);
+    return err;
+}
+
+static weft_err get(struct request *request, struct buf *out)
+{
+    return ask(request, CALL_VAR_READ, NULL, true, out);
+}
+
+static weft_err set(struct request *request, struct buf *out)
+{
+    return ask(request, request->once ? CALL_VAR_CREATE : CALL_VAR_SET,
+               request->words.words.items[1], request->once, out);
+}
+
+// Counting begins at 0, whoever is first.
+static weft_err change(struct request *request, uint8_t op, struct buf *out)
+{
+    uint8_t dtype = 0;
+    weft_err err = open_var(request, &dtype);
+    if (!err && op == CALL_VAR_ADD)
+        err = ask(request, CALL_VAR_CREATE, "0", false, out);
+    else if (!err)
+        err = ask(request, CALL_VAR_CREATE, request->words.words.items[1], false, out);
+    if (!err)
+        err = ask(request, op, request->words.words.items[1], true, out);
+    if (err == WEFT_OUT_OF_RANGE)  // no end of a queue: it would overflow
+        err = WEFT_FAILED_PRECONDITION;
+    return err;
+}
+
+static weft_err add(struct request *request, struct buf *out)
+{
+    return change(request, CALL_VAR_ADD, out);
+}
+
+static weft_err min(struct request *request, struct buf *out)
+{
+    return change(request, CALL_VAR_MIN, out);
+}
+
+static weft_err max(struct request *request, struct buf *out)
+{
+    return change(request, CALL_VAR_MAX, out);
+}
+
+static weft_err swap(struct request *request, struct buf *out)
+{
+    uint8_t dtype;
+    uint64_t version;
+    struct buf expected = {0}, value = {0};
+    struct peer_call call = {0};
+    weft_err err = open_var(request, &dtype);
+    if (!err)
+        err = read_value(dtype, request->words.words.items[1], &expected);
+    if (!err)
+        err = read_value(dtype, request->words.words.items[2], &value);
+    const uint32_t size = (uint32_t)expected.size;
+    const weft_bytes parts[] = {
+        {(const char *)&size, sizeof size}, buf_bytes(&expected), buf_bytes(&value)};
+    if (!err)
+        err = remote_ask(&request->var, CALL_VAR_SWAP, 0, parts, 3, &call);
+    if (!err)
+        err = append_answer(dtype, &call, &version, out);
+    if (!err && call.flags & ANSWER_FLAG_MISSED)
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s is %.*s, not %s", request->var.path,
+                      (int)(out->size - 1), out->data, request->words.words.items[1]);
+    peer_call_fini(&call);
+    buf_fini(&expected);
+    buf_fini(&value);
+    return err;
+}
+
+static weft_err watch(struct request *request, struct buf *out)
+{
+    uint8_t dtype;
+    uint64_t version = 0, left = request->count ? request->count : UINT64_MAX;
+    weft_err err = open_var(request, &dtype);
+    request->var.timeout_ms = request->timeout_ms;
+    while (!err && left-- > 0) {
+        struct peer_call call = {0};
+        const weft_bytes part = {(const char *)&version, sizeof version};
+        err = remote_ask(&request->var, CALL_VAR_WATCH, 0, &part, 1, &call);
+        if (!err)
+            err = append_answer(dtype, &call, &version, out);
+        if (!err)
+            err = file_write(STDOUT_FILENO, "standard output", out->data, out->size);
+        out->size = 0;
+        peer_call_fini(&call);
+    }
+    if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
+        err_clear();
+        err = WEFT_OK;
+    }
+    return err;
+}
+
+static weft_err rm(struct request *request, struct buf *out)
+{
+    (void)out;
+    struct peer_call call = {0};
+    const weft_err err = remote_ask(&request->var, CALL_REMOVE, 0, NULL, 0, &call);
+    peer_call_fini(&call);
+    return err;
+}
+
+// ---- The verbs ---------------------------------------------------------------------------------------------------
+
+#define TYPE_OPTION                                                                                \
+    {                                                                                              \
+        OPTION_TYPE, 0, "type", "TYPE",                                                            \
+            "of a new variable: int64 (default), int32, double, bool, bytes"                       \
+    }
+
+static const struct args_option plain_options[] = {TOOL_OPTIONS};
+static const struct args_option change_options[] = {TYPE_OPTION, TOOL_OPTIONS};
+static const struct args_option set_options[] = {
+    TYPE_OPTION,
+    {OPTION_ONCE, 0, "once", NULL, "only if it has no value yet; prints the one it has then"},
+    TOOL_OPTIONS,
+};
+static const struct args_option watch_options[] = {
+    TYPE_OPTION,
+    {OPTION_COUNT, 'n', "count", "N", "end after N values"},
+    {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait for the next value; exit 6"},
+    TOOL_OPTIONS,
+};
+
+// VERB(name, words, must exist, options, usage, what it does, an example)
+#define VERBS(VERB)                                                                                \
+    VERB(get, 1, true, plain_options, "PATH", "Prints the value.", "weft var get hits")            \
+    VERB(set, 2, false, set_options, "PATH VALUE", "Sets the value.",                              \
+         "weft var set rate 0.1 --type double\n  seed=$(weft var set --once seed $RANDOM)")        \
+    VERB(add, 2, false, change_options, "PATH NUMBER",                                             \
+         "Adds to the value, which begins at 0, and prints what it is now. No two get the same.",  \
+         "n=$(weft var add hits 1)")                                                               \
+    VERB(min, 2, false, change_options, "PATH NUMBER",                                             \
+         "Lowers the value to NUMBER if it is larger, and prints what it is now.",                 \
+         "weft var min fastest 12.7")                                                              \
+    VERB(max, 2, false, change_options, "PATH NUMBER",                                             \
+         "Raises the value to NUMBER if it is smaller, and prints what it is now.",                \
+         "weft var max largest 4711")                                                              \
+    VERB(swap, 3, true, plain_options, "PATH EXPECTED VALUE",                                      \
+         "Sets the value if it is EXPECTED, and prints it. Otherwise it stays: exit 1.",           \
+         "weft var swap lock 0 $$")                                                                \
+    VERB(watch, 1, false, watch_options, "PATH",                                                   \
+         "Prints the value, then each new one, until nobody is left who could change it.",         \
+         "weft var watch loss | ./plot")                                                           \
+    VERB(rm, 1, true, plain_options, "PATH", "Removes the variable, for everyone.",                \
+         "weft var rm hits")
+
+static void format_help(struct buf *buf, const struct verb *verb, const char *what,
+                        const char *example)
+{
+    buf_format(buf, "%s\n\n  %s\n\nUsage: %s\n\nOptions:\n", what, example, verb->usage);
+    args_format_help(buf, verb->options, NULL);
+    buf_append_text(buf, "\nExit: 0 done, 1 it would overflow or is not as expected, 2 wrong usage "
+                         "or type, 3 the host\nis out of reach, 4 there is no such variable.\n");
+}
+
+#define DEFINE(verb_name, words, exists, table, arguments, what, example)                          \
+    static const struct verb verb_##verb_name = {                                                  \
+        #verb_name, "weft var " #verb_name " [options] " arguments, table, words, exists,          \
+        verb_name};                                                                                \
+    static int cmd_var_##verb_name(char *const *given, size_t count)                               \
+    {                                                                                              \
+        return run(given, count, &verb_##verb_name);                                               \
+    }                                                                                              \
+    static void help_##verb_name(struct buf *buf)                                                  \
+    {                                                                                              \
+        format_help(buf, &verb_##verb_name, what, example);                                        \
+    }
+VERBS(DEFINE)
+#undef DEFINE
+
+static const struct tool_verb verbs[] = {
+    {"get", cmd_var_get, help_get, "print its value"},
+    {"set", cmd_var_set, help_set, "set it"},
+    {"add", cmd_var_add, help_add, "add to it, and print what it is then"},
+    {"min", cmd_var_min, help_min, "lower it to a value"},
+    {"max", cmd_var_max, help_max, "raise it to a value"},
+    {"swap", cmd_var_swap, help_swap, "set it if it is what was expected"},
+    {"watch", cmd_var_watch, help_watch, "print each value it takes"},
+    {"rm", cmd_var_rm, help_rm, "remove it, for everyone"},
+    {0},
+};
+
+const struct tool_group var_group = {
+    .name = "var",
+    .introduction =
+        "Variables that programs and scripts share, on a host (weft host) or a member of a cluster.\n"
+        "\n"
+        "  weft var add --at localhost hits 1      count, from anywhere; prints the new value\n"
+        "  weft var get --at localhost hits\n"
+        "  weft var watch --at localhost hits      a line for each value\n",
+    .end =
+        "PATH is the variable's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
+        "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
+    .verbs = verbs,
+};
+
+int cmd_var(char *const *words, size_t count)
+{
+    return tool_group_run(&var_group, words, count);
+}

@@ -1,0 +1,82 @@
+// tool_words: the command lines of tools: the options that all of them have, and words.
+#ifndef CLI_TOOL_WORDS_H
+#define CLI_TOOL_WORDS_H
+
+#include "app/tool.h"
+#include "base/args.h"
+#include "cli/cli.h"
+
+enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_HELP };
+
+// What stands at the end of a tool's table of options.
+#define TOOL_OPTIONS                                                                               \
+    {TOOL_OPTION_AT, 0, "at", "HOST[:PORT]",                                                       \
+     "where the host is, port 18125 if none is given; also HOST:PORT#TOKEN. Without it WEFT_AT, "  \
+     "else TF_CONFIG, where the path names a member"},                                             \
+        {TOOL_OPTION_TOKEN, 0, "token-file", "FILE", "where the host's secret is"},                \
+        {TOOL_OPTION_WAIT, 0, "wait", "TIME",                                                      \
+         "how long the host may be out of reach (default 5s)"},                                    \
+        {TOOL_OPTION_HELP, 'h', "help", NULL, "this help"},                                        \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+struct tool_words {
+    const struct args_option *options;
+    // Takes an option that is not all tools'; NULL: there are none.
+    weft_err (*take)(void *owner, int id, const char *text);
+    void *owner;
+    bool takes_negatives;  // -5 is a word
+
+    // What was read.
+    struct tool_options tool;
+    VEC(const char *) words;
+    bool wants_help;
+    weft_cluster *cluster;
+};
+
+// Reads the words; `fewest` and `most` of them are no options, of which `usage` tells.
+MUST_CHECK weft_err tool_words_read(struct tool_words *words, char *const *argv, size_t count,
+                                    size_t fewest, size_t most, const char *usage);
+
+// The word at `index`; NULL: there are fewer.
+const char *tool_words_at(const struct tool_words *words, size_t index);
+
+// Opens the tool, and the resource of the first word. With `is_there` it must be.
+MUST_CHECK weft_err tool_words_open(struct tool_words *words, enum call_kind kind,
+                                    weft_bytes attributes, bool is_there, struct remote *remote);
+
+// Says goodbye, frees all, and tells of a failure; the exit code. OUT_OF_RANGE, the end of a queue, is
+// told by the exit code alone.
+int tool_words_end(struct tool_words *words, struct remote *remote, weft_err err);
+
+// For tables of options: reads a number, a time.
+MUST_CHECK weft_err tool_read_count(const char *option, const char *text, uint64_t max,
+                                    uint64_t *value);
+MUST_CHECK weft_err tool_read_time(const char *option, const char *text, uint32_t *ms);
+
+// ---- Groups of verbs: weft queue VERB -------------------------------------------------------------------
+
+struct tool_verb {
+    const char *name;
+    cli_command_fn *run;
+    void (*format_help)(struct buf *buf);
+    const char *summary;
+};
+
+struct tool_group {
+    const char *name;
+    const char *introduction;       // with examples
+    const char *end;                // behind the verbs
+    const struct tool_verb *verbs;  // ended by a name that is NULL
+};
+
+extern const struct tool_group queue_group, var_group, kv_group, barrier_group;
+
+int tool_group_run(const struct tool_group *group, char *const *words, size_t count);
+void tool_group_format_help(const struct tool_group *group, struct buf *buf);
+
+// The help of a verb, if there is such a group: false when not.
+bool tool_group_format_topic(struct buf *buf, const char *group, const char *verb, weft_err *err);
+
+#endif
