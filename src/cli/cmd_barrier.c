@@ -61,6 +61,8 @@ static int cmd_barrier_wait(char *const *words, size_t count)
     request.barrier.timeout_ms = request.timeout_ms;
     if (!err)
         err = remote_ask(&request.barrier, CALL_BARRIER_WAIT, 0, NULL, 0, &call);
+    if (err == WEFT_DEADLINE_EXCEEDED)
+        err = err_set(err, "%s: not all came in time", request.barrier.path);
     peer_call_fini(&call);
     buf_fini(&attributes);
     return tool_words_end(&request.words, &request.barrier, err);

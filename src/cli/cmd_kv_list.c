@@ -186,6 +186,8 @@ weft_err kv_watch_keys(struct kv_request *request, struct buf *out)
     request->kv.timeout_ms = request->timeout_ms;
     while (!err && left > 0)
         err = watch_once(request, &revision, &left, out);
+    if (err == WEFT_DEADLINE_EXCEEDED)
+        err = err_set(err, "%s: no change came in time", request->kv.path);
     if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
         err_clear();
         err = WEFT_OK;

@@ -229,6 +229,8 @@ static weft_err print_items(struct taker *taker)
     err = flush(taker);
     for (size_t i = 0; i < TAKES_MAX && !err; i++)
         err = finish_settling(taker, &taker->slots[i]);
+    if (!err && !is_fine && end == WEFT_DEADLINE_EXCEEDED)
+        return err_set(end, "%s: no item came in time", taker->queue.path);
     return err || is_fine ? err : end;
 }
 

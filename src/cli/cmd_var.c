@@ -310,6 +310,8 @@ static weft_err watch(struct request *request, struct buf *out)
         out->size = 0;
         peer_call_fini(&call);
     }
+    if (err == WEFT_DEADLINE_EXCEEDED)
+        err = err_set(err, "%s: no value came in time", request->var.path);
     if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
         err_clear();
         err = WEFT_OK;

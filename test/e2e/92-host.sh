@@ -1,0 +1,110 @@
+#!/bin/bash
+# weft host: beginning and end, its journal, its address, its secret.
+# also: asan
+. "$(dirname "$0")/lib.sh"
+unset WEFT_AT WEFT_TOKEN TF_CONFIG
+
+# host NAME ARGUMENT...: starts one, waits until it is ready; its port is in NAME.port, its number in $pid.
+host() {
+    local name=$1
+    shift
+    "$WEFT" host --port-file "$name.port" "$@" >"$name.out" 2>"$name.err" &
+    pid=$!
+    until [ -e "$name.port" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    port=$(cat "$name.port" 2>/dev/null)
+}
+# stop [SIGNAL]: ends it; its exit code is in $code.
+stop() {
+    kill "${1:--TERM}" "$pid"
+    wait "$pid" 2>/dev/null
+    code=$?
+}
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
+
+# --- beginning and end -------------------------------------------------------------------------------
+
+host a --listen localhost:0
+check "the port file has the port" grep -qx '[0-9]*' a.port
+check "it says how it is used" grep -q "weft queue push --at localhost:$port jobs hello" a.out
+check "what it says works" sh -c "PATH=$(dirname "$WEFT"):\$PATH; $(cat a.out)"
+weft queue push --at "localhost:$port" jobs one two
+is "$(weft queue size --at "localhost:$port" jobs)" 3 || not_ok "three are there"
+fails_with "a port that is taken is refused" 3 "$port: the port is taken" weft host --listen "localhost:$port"
+stop -TERM
+check "a signal ends it well" is $code 0
+check "what is lost is said" grep -q '3 elements in 1 queue are gone; --journal DIR' a.err
+check_not "the port file is gone" test -e a.port
+fails_with "nobody there: exit 3, and what to do" 3 "try: weft host" \
+    weft queue size --at "localhost:$port" --wait 200ms jobs
+fails_with "no host is named" 2 "no host is named" weft queue size jobs
+fails_with "words are refused" 2 "takes no words" weft host now
+fails_with "an address that is none" 2 "listen" weft host --listen 'a b:c'
+
+host q --listen localhost:0 -q --json
+check "json tells that it is ready" grep -q "{\"event\":\"ready\",\"address\":\"localhost:$port\",\"port\":$port,\"journal\":null}" q.err
+check_not "and nothing else is printed" test -s q.out
+stop -HUP
+check "a hangup ends it as well" is $code 0
+
+# --- the journal --------------------------------------------------------------------------------------
+
+host j --listen localhost:0 --journal kept
+export WEFT_AT=localhost:$port
+seq 1000 | weft queue push jobs
+weft queue take -n 10 jobs >/dev/null
+weft var add hits 41 >/dev/null
+weft kv put conf rate 0.1
+(i=1001 && while weft queue push --wait 100ms jobs $i 2>/dev/null; do echo $i >acknowledged && i=$((i + 1)); done) &
+pusher=$!
+until [ -s acknowledged ]; do sleep 0.02; done
+sleep 0.3
+stop -9
+wait $pusher
+rm -f j.port
+host j --listen localhost:0 --journal kept
+export WEFT_AT=localhost:$port
+weft queue close jobs
+weft queue take --all jobs >taken
+# The one that was under way may be there as well.
+check "after kill -9 all that was acknowledged is there" \
+    sh -c "seq 11 \$(cat acknowledged) | diff - taken | grep -c '^<' | grep -qx 0"
+check "and nothing twice" sh -c 'is=$(sort taken | uniq -d) && [ -z "$is" ]'
+check "variables too" is "$(weft var add hits 1)" 42
+check "and maps" is "$(weft kv get conf rate)" 0.1
+stop
+check_not "nothing is lost" grep -q gone j.err
+unset WEFT_AT
+
+# --- another address: TLS and a token -----------------------------------------------------------------
+
+address=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m1 '^[0-9.]*$')
+if [ -z "$address" ]; then
+    skip "TLS" "this machine has no address but localhost"
+else
+    host t --listen "$address:0"
+    joins=$(sed 's/.*--at \([^ ]*\) .*/\1/' t.out)
+    check "the line that joins has a token" grep -Eq "^weft queue push --at $address:$port#[0-9a-f]{32,} jobs" t.out
+    check_not "which shows nowhere else" grep -q "${joins#*#}" t.err
+    check "it joins" weft queue push --at "$joins" jobs hello
+    check "by WEFT_AT too" env WEFT_AT="$joins" "$WEFT" queue size jobs
+    check "and by WEFT_TOKEN" env WEFT_TOKEN="${joins#*#}" "$WEFT" queue size --at "$address:$port" jobs
+    wrong=$(printf '%032x' 1)
+    fails_with "a wrong token is refused at once" 5 "token" \
+        weft queue size --at "$address:$port#$wrong" --wait 10s jobs
+    fails_with "so is none" 5 "token" weft queue size --at "$address:$port" --wait 10s jobs
+    fails_with "and one that is no token" 2 "token" weft queue size --at "$address:$port#xyz" jobs
+    "$WEFT" queue take --at "$joins" waits & # nothing comes
+    taker=$!
+    until grep -q take "/proc/$taker/cmdline"; do sleep 0.02; done
+    sleep 0.1
+    check_not "the list of processes does not show the token" grep -aq "${joins#*#}" "/proc/$taker/cmdline"
+    kill $taker
+    wait $taker 2>/dev/null
+    stop
+    (umask 077 && printf '%064d\n' 7 >token)
+    host f --listen "$address:0" --token-file token
+    check "a token of a file is not printed" grep -q "at $address:$port jobs" f.out
+    check "and joins" weft queue push --at "$address:$port" --token-file token jobs hello
+    stop
+fi
+finish

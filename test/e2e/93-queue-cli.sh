@@ -1,0 +1,139 @@
+#!/bin/bash
+# weft queue: items in and out of a queue, and commands for items.
+# also: asan tsan
+. "$(dirname "$0")/lib.sh"
+unset WEFT_AT WEFT_TOKEN TF_CONFIG
+
+"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
+host=$!
+trap 'kill $host 2>/dev/null; cleanup' EXIT
+until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
+WEFT_AT=localhost:$(cat port)
+export WEFT_AT
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
+state() { weft queue size --json "$1"; }
+# until_state QUEUE PATTERN: waits for it, not for ever.
+until_state() {
+    local i
+    for ((i = 0; i < 200; i++)); do state "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
+    false
+}
+
+# --- in and out -------------------------------------------------------------------------------------
+
+weft queue push words alpha 'be ta' gamma
+printf 'alpha\nbe ta\ngamma\n' >expected
+gives "peek shows the first items" expected weft queue peek -n 9 words
+check "they are three" is "$(weft queue size words)" 3
+check "the first comes out first" is "$(weft queue take words)" alpha
+weft queue close words
+while item=$(weft queue take words); do echo "$item"; done >loop
+printf 'be ta\ngamma\n' >expected
+same "a loop ends by itself when the queue is closed and drained" expected loop
+try weft queue take words
+check "that is exit 7" is $code 7
+check_not "and quiet" test -s "$err"
+fails_with "nothing can be pushed any more" 1 "is closed" weft queue push words late
+check "closing again is fine" weft queue close words
+fails_with "no item in time: exit 6" 6 "no item came in time" weft queue take --timeout 100ms nothing
+fails_with "a queue that is not there: exit 4" 4 "did you mean: words" weft queue size wods
+printf 'queue\tnothing\t0\nqueue\twords\t0\tclosed\n' >expected
+gives "ls" expected weft queue ls
+weft queue rm nothing
+fails_with "what was removed is gone" 4 "no queue nothing" weft queue peek nothing
+
+seq 200000 >lines
+weft queue push many <lines
+check "two hundred thousand lines are pushed" is "$(weft queue size many)" 200000
+weft queue close many
+gives "and come out in their order" lines weft queue take --all many
+printf 'one\ntwo\0three\0' >zeros
+weft queue push -0 zeros <zeros
+gives "items end with zeros where asked for" zeros weft queue take -0 -n 2 zeros
+(printf 'a\nb\nc' | weft queue push --key-lines keyed) && printf 'b\nd\n' | weft queue push --key-lines keyed
+check "a key counts once" is "$(weft queue take -n 4 keyed | xargs)" "a b c d"
+weft queue push --key k once first && weft queue push --key k once second
+check "also for one item" is "$(weft queue peek -n 5 once)" first
+weft queue push -- dashes -x --y
+check "items may begin with a dash" is "$(weft queue take -n 2 dashes | xargs)" "-x --y"
+(seq 10 | weft queue push --capacity 3 small; echo done >small.end) &
+until_state small '"pushers_waiting":1'
+check_not "a push into a full queue waits" test -e small.end
+check "until there is room" is "$(weft queue take -n 10 small | xargs)" "$(seq 10 | xargs)"
+wait $!
+fails_with "another capacity is refused" 2 "capacity 3" weft queue push --capacity 4 small x
+weft queue push back one
+weft queue take back >/dev/full 2>"$err"
+until_state back '"size":1'
+check "what could not be printed is not lost" is "$(weft queue peek back)" one
+
+# --- commands ---------------------------------------------------------------------------------------
+
+weft queue push jobs a 'b  c' 'd;e' && weft queue close jobs
+weft queue take jobs -- echo got >commands
+printf 'got a\ngot b  c\ngot d;e\n' >expected
+same "the item is the last argument" expected commands
+weft queue push jobs2 x y && weft queue close jobs2
+weft queue take jobs2 --results made -- sh -c 'echo "$WEFT_ITEM $WEFT_DELIVERY"; echo {} >&2' 2>talk
+printf 'x 1\ny 1\n' >expected
+gives "results go to another queue" expected weft queue take -n 2 made
+printf 'x\ny\n' >expected
+same "{} is the item, and what a command complains of is heard" expected talk
+printf 'one\ntwo' | weft queue push -0 jobs3 && weft queue close jobs3
+printf 'ONE\nTWO' >expected
+gives "--stdin" expected weft queue take jobs3 --stdin -- tr a-z A-Z
+
+weft queue push flaky 1 2 3 && weft queue close flaky
+try weft queue take flaky --backoff 50ms --deliveries 2 -- sh -c 'test {} != 2'
+check "what fails for good makes exit 1" is $code 1
+says "each failure is told with the item" "'2': exited with code 1; delivery 1 of 2, again in 0.05 s"
+says "and where it is in the end" "delivery 2 of 2, now in flaky.dead"
+check "the dead letters have it" is "$(weft queue take flaky.dead)" 2
+weft queue push second a && weft queue close second
+try weft queue take second --backoff 50ms -- sh -c '[ "$WEFT_DELIVERY" = 2 ]'
+check "a second chance is enough" is $code 0
+weft queue push slow x && weft queue close slow
+try weft queue take slow --deliveries 1 --item-timeout 300ms -- sh -c 'sleep 1234 & sleep 1234'
+says "one that takes too long is killed" "killed: it took longer than 0.3 s"
+check_not "and all that it started" pgrep -f 'sleep 1234'
+weft queue push none x
+fails_with "no such command: nothing is lost" 4 "cannot start no-such-command" \
+    weft queue take none -- no-such-command
+until_state none '"size":1'
+check "it is there again" is "$(weft queue peek none)" x
+
+seq 6 | weft queue push side && weft queue close side
+mkdir seen
+check "four at a time" weft queue take -n 4 side -- sh -c \
+    'touch seen/{}; i=0; while [ $(ls seen | wc -l) -lt 4 ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done; [ $i -lt 200 ]'
+
+weft queue push long x y
+"$WEFT" queue take long -n 2 -- sh -c 'sleep 4321; :' 2>term.err &
+worker=$!
+until_state long '"leased":2'
+kill -TERM $worker
+wait $worker
+check "a signal ends it with 143" is $? 143
+check "and says what it gave back" grep "gave back 2 items" term.err
+until_state long '"size":2'
+check "they are there again" is "$(weft queue size long)" 2
+check_not "nothing runs" pgrep -f 'sleep 4321'
+"$WEFT" queue take long -n 2 -- sh -c 'sleep 4322; :' 2>/dev/null &
+worker=$!
+until_state long '"leased":2'
+kill -9 $worker
+wait $worker 2>/dev/null
+until_state long '"size":2'
+check "so it is after kill -9" is "$(weft queue size long)" 2
+for ((i = 0; i < 100; i++)); do pgrep -f 'sleep 4322' >/dev/null || break; sleep 0.05; done
+check_not "and nothing runs then either" pgrep -f 'sleep 4322'
+
+seq 500 | weft queue push through && weft queue close through
+weft queue take through -n 3 --results squares -- sh -c 'echo $(({} * {}))'
+weft queue close squares
+check "five hundred commands, each with its result" \
+    is "$(weft queue take --all squares | sort -n | tail -1 | tr -d '\n'; weft queue size --json squares | grep -o '"pushed":[0-9]*')" '250000"pushed":500'
+
+kill $host
+wait $host
+finish

@@ -1,0 +1,99 @@
+#!/bin/bash
+# weft var, kv and barrier: what scripts share.
+# also: asan
+. "$(dirname "$0")/lib.sh"
+unset WEFT_AT WEFT_TOKEN TF_CONFIG
+
+"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
+host=$!
+trap 'kill $host 2>/dev/null; cleanup' EXIT
+until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
+WEFT_AT=localhost:$(cat port)
+export WEFT_AT
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
+
+# --- variables --------------------------------------------------------------------------------------
+
+fails_with "a variable that is not there: exit 4" 4 "no var hits" weft var get hits
+check "counting begins at 0" is "$(weft var add hits 5)" 5
+check "negative numbers are numbers" is "$(weft var add hits -7)" -2
+check "get" is "$(weft var get hits)" -2
+weft var set hits 9223372036854775807
+fails_with "an overflow is refused" 1 "does not fit" weft var add hits 1
+fails_with "what is no number" 2 "no int64" weft var set hits many
+weft var set --type double rate 0.25
+check "its type is known from then on" is "$(weft var add rate 0.5)" 0.75
+fails_with "and stays" 2 "." weft var set --type int32 rate 1
+weft var set --type bytes name 'Ada L.'
+check "texts" is "$(weft var get name)" 'Ada L.'
+weft var set --type bool flag true
+check "truths" is "$(weft var get flag)" true
+check "whoever is first" is "$(weft var set --once seed 42)" 42
+check "has said it for all" is "$(weft var set --once seed 43)" 42
+check "min" is "$(weft var min low 7) $(weft var min low 9) $(weft var min low 3)" "7 7 3"
+check "max" is "$(weft var max high 7) $(weft var max high 9) $(weft var max high 3)" "7 9 9"
+check "swap" is "$(weft var swap seed 42 1)" 1
+fails_with "a swap that comes too late" 1 "seed is 1, not 42" weft var swap seed 42 2
+"$WEFT" var watch later -n 3 >seen &
+watch=$!
+until weft queue ls | grep -q later; do sleep 0.05; done
+for ((i = 1; i <= 3; i++)); do
+    weft var set later $i
+    for ((j = 0; j < 200; j++)); do grep -qx $i seen && break; sleep 0.05; done
+done
+wait $watch
+seq 3 >expected
+same "who watches sees each value" expected seen
+fails_with "no new value in time" 6 "no value came in time" weft var watch never --timeout 100ms
+for ((i = 0; i < 4; i++)); do (for ((j = 0; j < 25; j++)); do weft var add sum 1; done >"adds.$i") & done
+wait %2 %3 %4 %5 2>/dev/null || wait $(jobs -p | grep -vx $host)
+check "a hundred adds of four shells" is "$(weft var get sum)" 100
+check "no two of which saw the same" is "$(sort -u adds.* | wc -l)" 100
+weft var rm sum
+fails_with "rm" 4 "no var sum" weft var get sum
+
+# --- maps -------------------------------------------------------------------------------------------
+
+fails_with "a map that is not there: exit 4" 4 "no kv conf" weft kv get conf a
+weft kv put conf db/host localhost
+weft kv put conf db/port 5432
+weft kv put conf rate 0.1
+check "get gives what was put" is "$(weft kv get conf db/port)" 5432
+printf 'db/host\tlocalhost\ndb/port\t5432\nrate\t0.1\n' >expected
+gives "ls is sorted" expected weft kv ls conf
+head -2 expected >expected2
+gives "a prefix selects" expected2 weft kv ls conf db/
+fails_with "a key that is not there: exit 4" 4 "no key 'x'" weft kv get conf x
+check "a key is given once" weft kv put --if-absent conf leader me
+fails_with "the next comes too late" 1 "is there, of version 4" weft kv put --if-absent conf leader you
+check "a version is waited for" weft kv put --if-version 4 conf leader you
+fails_with "once" 1 "version 5" weft kv put --if-version 4 conf leader me
+printf '{"key":"leader","version":5,"value":"you"}\n' >expected
+gives "json" expected weft kv get --json conf leader
+printf 'two\nlines' | weft kv put conf text -
+check "a value of standard input" is "$(weft kv get conf text)" $'two\nlines'
+weft kv rm conf leader
+fails_with "rm" 4 "no key 'leader'" weft kv rm conf leader
+"$WEFT" kv watch conf db/ -n 4 >seen &
+watch=$!
+until [ "$(wc -l <seen)" = 2 ]; do sleep 0.05; done
+weft kv put conf db/host remote
+until [ "$(wc -l <seen)" = 3 ]; do sleep 0.05; done
+weft kv rm conf db/port
+wait $watch
+printf 'put db/host localhost\nput db/port 5432\nput db/host remote\nrm db/port\n' >expected
+same "who watches sees what is there, and each change" expected seen
+
+# --- barriers ---------------------------------------------------------------------------------------
+
+for i in 1 2; do (weft barrier wait start --count 3 && echo through >"through.$i") & done
+sleep 0.3
+check_not "two of three wait" test -e through.1 -o -e through.2
+weft barrier wait start --count 3
+wait $(jobs -p | grep -vx $host)
+check "with the third all go on" test -e through.1 -a -e through.2
+fails_with "not all came" 6 "not all came in time" weft barrier wait start --timeout 100ms
+
+kill $host
+wait $host
+finish
