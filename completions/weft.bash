@@ -3,7 +3,7 @@
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
 # weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|down [NAME];
-# weft cluster config [options] CLUSTER.json.
+# weft cluster config [options] CLUSTER.json; weft queue VERB [options] PATH, and its kin.
 
 _weft_run() {
     local current=$1 previous=$2
@@ -187,17 +187,81 @@ _weft_cluster() {
     esac
 }
 
+_weft_host() {
+    local current=$1 previous=$2
+    case $previous in
+    --listen) mapfile -t COMPREPLY < <(compgen -W "localhost:0 localhost:18125 :18125" -- "$current") ;;
+    --journal) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --port-file | --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    *)
+        mapfile -t COMPREPLY < <(
+            compgen -W "--listen --journal --port-file --token-file --json --quiet --help" -- "$current"
+        )
+        ;;
+    esac
+}
+
+# The options of a verb of a group; all have those that find the host.
+_weft_verb_options() {
+    echo "--at --token-file --wait --help"
+    case "$1 $2" in
+    "queue push") echo "--null --key --key-lines --capacity --deliveries" ;;
+    "queue take") echo "--count --all --null --timeout --stdin --results --backoff --deliveries --item-timeout --quiet" ;;
+    "queue peek") echo "--count --null --json" ;;
+    "queue size" | "queue ls" | "kv get" | "kv ls") echo "--json" ;;
+    "queue close") echo "--cancel" ;;
+    "var set") echo "--type --once" ;;
+    "var add" | "var min" | "var max") echo "--type" ;;
+    "var watch") echo "--type --count --timeout" ;;
+    "kv put") echo "--if-version --if-absent --json" ;;
+    "kv rm") echo "--if-version" ;;
+    "kv watch") echo "--count --timeout --json" ;;
+    "barrier wait") echo "--count --timeout" ;;
+    esac
+}
+
+_weft_group() {
+    local current=$1 previous=$2 group=${COMP_WORDS[1]}
+    if ((COMP_CWORD == 2)); then
+        local verbs=
+        case $group in
+        queue) verbs="push take peek size close rm ls" ;;
+        var) verbs="get set add min max swap watch rm" ;;
+        kv) verbs="get put rm ls watch" ;;
+        barrier) verbs="wait" ;;
+        esac
+        mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
+        return
+    fi
+    case $previous in
+    --at) mapfile -t COMPREPLY < <(compgen -A hostname -- "$current") ;;
+    --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    --type) mapfile -t COMPREPLY < <(compgen -W "int64 int32 double bool bytes" -- "$current") ;;
+    --wait | --timeout | --backoff | --item-timeout) mapfile -t COMPREPLY < <(compgen -W "5s 30s 1m 10m" -- "$current") ;;
+    --) mapfile -t COMPREPLY < <(compgen -c -- "$current") ;;
+    *)
+        [[ $current == -* ]] && mapfile -t COMPREPLY < <(
+            compgen -W "$(_weft_verb_options "$group" "${COMP_WORDS[2]}")" -- "$current"
+        )
+        ;;
+    esac
+}
+
 _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster host queue var kv barrier help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == streaming ]]; then
         _weft_streaming "$current"
     elif [[ ${COMP_WORDS[1]} == cluster ]]; then
         _weft_cluster "$current" "$previous"
+    elif [[ ${COMP_WORDS[1]} == host ]]; then
+        _weft_host "$current" "$previous"
+    elif [[ ${COMP_WORDS[1]} =~ ^(queue|var|kv|barrier)$ ]]; then
+        _weft_group "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == replay ]]; then
         mapfile -t COMPREPLY < <(
             cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
@@ -205,7 +269,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run streaming replay cluster version wordcount count sort grep index" -- "$current"
+            compgen -W "run streaming replay cluster host queue var kv barrier version wordcount count sort grep index" -- "$current"
         )
     fi
 }

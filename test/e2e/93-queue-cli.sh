@@ -56,7 +56,7 @@ weft queue push --key k once first && weft queue push --key k once second
 check "also for one item" is "$(weft queue peek -n 5 once)" first
 weft queue push -- dashes -x --y
 check "items may begin with a dash" is "$(weft queue take -n 2 dashes | xargs)" "-x --y"
-(seq 10 | weft queue push --capacity 3 small; echo done >small.end) &
+(seq 10 | weft queue push --capacity 3 small && touch small.end) &
 until_state small '"pushers_waiting":1'
 check_not "a push into a full queue waits" test -e small.end
 check "until there is room" is "$(weft queue take -n 10 small | xargs)" "$(seq 10 | xargs)"

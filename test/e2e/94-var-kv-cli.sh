@@ -45,8 +45,12 @@ wait $watch
 seq 3 >expected
 same "who watches sees each value" expected seen
 fails_with "no new value in time" 6 "no value came in time" weft var watch never --timeout 100ms
-for ((i = 0; i < 4; i++)); do (for ((j = 0; j < 25; j++)); do weft var add sum 1; done >"adds.$i") & done
-wait %2 %3 %4 %5 2>/dev/null || wait $(jobs -p | grep -vx $host)
+shells=()
+for ((i = 0; i < 4; i++)); do
+    (for ((j = 0; j < 25; j++)); do weft var add sum 1; done >"adds.$i") &
+    shells+=($!)
+done
+wait "${shells[@]}"
 check "a hundred adds of four shells" is "$(weft var get sum)" 100
 check "no two of which saw the same" is "$(sort -u adds.* | wc -l)" 100
 weft var rm sum
@@ -86,11 +90,15 @@ same "who watches sees what is there, and each change" expected seen
 
 # --- barriers ---------------------------------------------------------------------------------------
 
-for i in 1 2; do (weft barrier wait start --count 3 && echo through >"through.$i") & done
+shells=()
+for i in 1 2; do
+    (weft barrier wait start --count 3 && touch "through.$i") &
+    shells+=($!)
+done
 sleep 0.3
 check_not "two of three wait" test -e through.1 -o -e through.2
 weft barrier wait start --count 3
-wait $(jobs -p | grep -vx $host)
+wait "${shells[@]}"
 check "with the third all go on" test -e through.1 -a -e through.2
 fails_with "not all came" 6 "not all came in time" weft barrier wait start --timeout 100ms
 
