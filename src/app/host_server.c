@@ -195,7 +195,7 @@ static weft_err await_others(struct host_server *server)
     weft_err err = WEFT_OK;
     for (; names && *names && !err; names++)
         if (!host_has_left(server->host, *names) && !has_session(server, *names))
-            err = await(server, *names, server->started_ms + HOST_EXPECT_MS, false);
+            err = await(server, *names, server->started_ms + server->options.expect_ms, false);
     return err;
 }
 
@@ -269,6 +269,16 @@ static weft_err start_listening(struct host_server *server)
     return WEFT_OK;
 }
 
+static void set_defaults(struct host_server_options *options)
+{
+    if (options->session_ttl_ms == 0)
+        options->session_ttl_ms = HOST_SESSION_TTL_MS;
+    if (options->expect_ms == 0)
+        options->expect_ms = HOST_EXPECT_MS;
+    if (options->rewrite_bytes == 0)
+        options->rewrite_bytes = HOST_REWRITE_BYTES;
+}
+
 weft_err host_server_new(struct host_server **made, struct loop *loop,
                          const struct host_server_options *options)
 {
@@ -279,8 +289,7 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     server->loop = loop;
     server->token = *options->token;
     list_init(&server->connections);
-    if (server->options.session_ttl_ms == 0)
-        server->options.session_ttl_ms = HOST_SESSION_TTL_MS;
+    set_defaults(&server->options);
     weft_err err = make_host(server);
     if (!err) {
         start_clock(server);

@@ -16,6 +16,7 @@ enum {
     HOST_EXPECT_MS = 60000,          // members who have not come by then are not waited for
     HOST_HELLO_MS = 10000,           // who does not prove himself by then is dropped
     HOST_STALL_MS = 30000,           // who takes nothing for so long is dropped
+    HOST_REWRITE_BYTES = 64 << 20,   // a journal is not rewritten below it
     HOST_UNSENT_BYTES_MAX = 4 << 20  // who has so much to take is not read from
 };
 
@@ -27,7 +28,9 @@ struct host_server_options {
     const struct secret *token;           // copied
     const char *journal;                  // a directory; NULL: none
     const char *const *expected;          // members who may come, NULL-terminated; NULL: none
-    uint32_t session_ttl_ms;              // 0: the default
+    uint32_t session_ttl_ms;              // 0: the default, as in the next two
+    uint32_t expect_ms;                   // how long members are waited for who have not come
+    uint64_t rewrite_bytes;               // a journal is not rewritten below it
     void (*say)(void *owner, const char *sentence);  // something a person should know; NULL: nobody
     void (*idle)(void *owner);  // after host_server_leave: nobody is left who uses this host
     void *owner;

@@ -4,8 +4,6 @@
 #include "app/host_server_state.h"
 #include "base/text.h"
 
-enum { REWRITE_BYTES_MIN = 64 << 20 };
-
 static weft_err visit(void *owner, const struct journal_record *record)
 {
     struct host_server *server = owner;
@@ -111,7 +109,8 @@ static void end_rewrite(void *owner)
 static void rewrite_if_long(struct host_server *server)
 {
     const uint64_t size = journal_size(server->journal);
-    if (server->rewriter_watch || size < REWRITE_BYTES_MIN || size < 2 * server->journal_base)
+    if (server->rewriter_watch || size < server->options.rewrite_bytes ||
+        size < 2 * server->journal_base)
         return;
     server->rewritten_bytes = size;
     weft_err err = journal_rewrite_start(server->journal);

@@ -97,9 +97,30 @@ static weft_err name_expected(weft_cluster *cluster)
                : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
 }
 
+static weft_err read_time(const char *variable, uint32_t *milliseconds)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text || text_read_duration(text, milliseconds))
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a time such as 90s", variable, text);
+}
+
+// What a host takes from the environment, for those who start it.
+static weft_err read_host_settings(struct host_server_options *options)
+{
+    const char *bytes = getenv("WEFT_JOURNAL_REWRITE");
+    weft_err err = read_time("WEFT_EXPECT", &options->expect_ms);
+    if (!err)
+        err = read_time("WEFT_SESSION_TTL", &options->session_ttl_ms);
+    if (!err && bytes && *bytes && !text_read_size(bytes, &options->rewrite_bytes))
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "WEFT_JOURNAL_REWRITE is '%s', not a size such as 64M", bytes);
+    return err;
+}
+
 static weft_err make_server(weft_cluster *cluster, const char *journal)
 {
-    const struct host_server_options options = {
+    struct host_server_options options = {
         .member = cluster->me,
         .listener = &cluster->listener,
         .token = &cluster->token,
@@ -109,10 +130,13 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
         .idle = stop_hosting,
         .owner = cluster,
     };
+    weft_err err = read_host_settings(&options);
+    if (err)
+        return err;
     cluster->loop = loop_new(take_wake, cluster);
     if (!cluster->loop)
         return WEFT_RESOURCE_EXHAUSTED;
-    weft_err err = host_server_new(&cluster->server, cluster->loop, &options);
+    err = host_server_new(&cluster->server, cluster->loop, &options);
     if (!err && !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_who_stays, cluster))
         err = WEFT_RESOURCE_EXHAUSTED;
     return err ? err : thread_start(&cluster->thread, run_host, cluster, 0);
@@ -213,16 +237,13 @@ void member_free(weft_cluster *cluster)
 
 static weft_err join(weft_cluster *cluster, const weft_join_options *options)
 {
-    uint32_t patience_ms = MEMBER_PATIENCE_MS;
-    const char *patience = getenv("WEFT_PATIENCE");
+    cluster->patience_ms = MEMBER_PATIENCE_MS;
+    weft_err err = read_time("WEFT_PATIENCE", &cluster->patience_ms);
     if (options->patience_ms)
-        patience_ms = options->patience_ms;
-    else if (patience && *patience && !text_read_duration(patience, &patience_ms))
-        return err_set(WEFT_INVALID_ARGUMENT, "WEFT_PATIENCE is '%s', not a time such as 90s",
-                       patience);
-    cluster->patience_ms = patience_ms;
+        cluster->patience_ms = options->patience_ms;
     cluster->joined_ns = clock_now_ns();
-    weft_err err = read_spec(cluster, options);
+    if (!err)
+        err = read_spec(cluster, options);
     if (!err)
         err = secret_load(options->token_file, &cluster->token);
     if (!err)
