@@ -197,18 +197,54 @@ static void resume(struct peer *peer, const struct hello_welcome *welcome)
 
 // ---- Sending and receiving -------------------------------------------------------------------------------------
 
-void peer_gather(struct peer *peer)
+// As many whole calls as fit into a frame.
+static size_t size_of_batch(weft_bytes calls)
 {
-    const size_t calls = peer->kept.size - peer->kept_sent;
-    const size_t payload = CALL_FRAME_HEAD_BYTES + calls + peer->new_asks.size;
-    if (payload == CALL_FRAME_HEAD_BYTES || !peer->channel)
-        return;
+    const size_t limit = FRAME_PAYLOAD_BYTES_MAX - CALL_FRAME_HEAD_BYTES;
+    if (calls.size <= limit)
+        return calls.size;
+    size_t fits = 0;
+    for (uint32_t next = 0; fits + next <= limit; memcpy(&next, calls.data + fits, sizeof next))
+        fits += next;
+    return fits;
+}
+
+static void append_frame(struct peer *peer, weft_bytes calls, weft_bytes asks)
+{
     uint8_t head[FRAME_HEADER_BYTES];
-    frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_CALLS, payload);
+    frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_CALLS,
+                        CALL_FRAME_HEAD_BYTES + calls.size + asks.size);
     buf_append(&peer->out, head, sizeof head);
     call_write_u64(&peer->out, peer->answers_received);
-    buf_append(&peer->out, peer->kept.data + peer->kept_sent, calls);
-    buf_append(&peer->out, peer->new_asks.data, peer->new_asks.size);
+    buf_append(&peer->out, calls.data, calls.size);
+    buf_append(&peer->out, asks.data, asks.size);
+}
+
+static void append_frames(struct peer *peer, weft_bytes calls)
+{
+    while (calls.size) {
+        const size_t batch = size_of_batch(calls);
+        append_frame(peer, (weft_bytes){calls.data, batch}, weft_none());
+        calls.data += batch;
+        calls.size -= batch;
+    }
+}
+
+void peer_gather(struct peer *peer)
+{
+    weft_bytes calls = weft_none();
+    const weft_bytes asks = buf_bytes(&peer->new_asks);
+    if (peer->kept.size > peer->kept_sent)
+        calls = (weft_bytes){peer->kept.data + peer->kept_sent, peer->kept.size - peer->kept_sent};
+    const size_t size = calls.size + asks.size;
+    if (size == 0 || !peer->channel)
+        return;
+    if (CALL_FRAME_HEAD_BYTES + size <= FRAME_PAYLOAD_BYTES_MAX) {
+        append_frame(peer, calls, asks);
+    } else {
+        append_frames(peer, calls);
+        append_frames(peer, asks);
+    }
     peer->kept_sent = peer->kept.size;
     peer->new_asks.size = 0;
 }
