@@ -36,6 +36,7 @@ struct peer {
     uint64_t epoch;    // of the host
     uint32_t life;
     uint16_t last_handle;
+    bool was_given_up;  // it was out of reach for as long as our patience lasts, the last time
 
     uint64_t last_sequence, last_ask;
     uint64_t answers_received;
