@@ -72,20 +72,21 @@ void host_connection_drop(struct host_connection *connection)
 // ---- The hello -----------------------------------------------------------------------------------------------
 
 // The same member in an earlier life: it is known to be dead now.
-static void end_earlier_lives(struct host_server *server, const struct hello *hello)
+static weft_err end_earlier_lives(struct host_server *server, const struct hello *hello)
 {
+    weft_err err = WEFT_OK;
     struct session *session = host_next_session(server->host, NULL);
-    while (session) {
+    while (session && !err) {
         struct session *next = host_next_session(server->host, session);
         if (hello->member[0] && strcmp(session->member, hello->member) == 0 &&
             session->incarnation != hello->incarnation) {
             if (session->connection)
                 host_connection_drop(session->connection);
-            session->lost_ms = 0;  // long ago, should the journal not let it end now
-            host_end_session(server->host, session);
+            err = host_end_session(server->host, session);
         }
         session = next;
     }
+    return err;
 }
 
 static weft_err refuse_to_resume(const struct host_server *server, const struct hello *hello)
@@ -111,7 +112,9 @@ static weft_err find_session(struct host_server *server, const struct hello *hel
     }
     if (hello->resumes)
         return refuse_to_resume(server, hello);
-    end_earlier_lives(server, hello);
+    const weft_err err = end_earlier_lives(server, hello);
+    if (err)
+        return err;
     struct session_name name = {.member = hello->member, .incarnation = hello->incarnation};
     memcpy(name.id, hello->session, SESSION_ID_BYTES);
     return host_open_session(server->host, &name, session);
@@ -210,7 +213,8 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
         err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
     if (!err)
         return true;
-    if (err != WEFT_UNAVAILABLE)
+    // What the journal did not take is sent again; why it did not is told with the end of the turn.
+    if (err == WEFT_DATA_LOSS)
         host_server_say(connection->server, "%s broke the rules and was dropped: %s",
                         connection->session->member[0] ? connection->session->member : "a tool",
                         err_text());

@@ -99,12 +99,18 @@ static weft_err await(struct host_server *server, const char *member, uint64_t u
 // Who did not say goodbye may be started again: what he uses stays for a while.
 static void end_session(struct host_server *server, struct session *session, uint64_t now_ms)
 {
-    if (!session->has_left && session->member[0]) {
-        host_server_say(server, "%s is lost: what it had leased goes to others", session->member);
-        if (await(server, session->member, now_ms + server->options.session_ttl_ms, true))
-            err_clear();
+    char member[SESSION_MEMBER_BYTES];
+    const bool may_come_back = !session->has_left && session->member[0];
+    snprintf(member, sizeof member, "%s", session->member);
+    // First, or watches would end.
+    if (may_come_back && await(server, member, now_ms + server->options.session_ttl_ms, true))
+        err_clear();
+    if (host_end_session(server->host, session)) {
+        err_clear();  // tried again with the next tick
+        host_server_met(server, member);
+    } else if (may_come_back) {
+        host_server_say(server, "%s is lost: what it had leased goes to others", member);
     }
-    host_end_session(server->host, session);
 }
 
 static void end_lost_sessions(struct host_server *server, uint64_t now_ms)

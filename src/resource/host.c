@@ -43,7 +43,7 @@ void host_free(struct host *host)
         return;
     host->options.log = NULL;
     while (host->sessions.count)
-        host_end_session(host, host->sessions.items[host->sessions.count - 1]);
+        host_drop_session(host, host->sessions.items[host->sessions.count - 1]);
     VEC_FINI(&host->sessions);
     for (size_t i = 0; i < host->left.count; i++)
         free(host->left.items[i]);
@@ -260,15 +260,14 @@ void host_drop_session(struct host *host, struct session *session)
     end_watches_if_alone(host);
 }
 
-bool host_end_session(struct host *host, struct session *session)
+weft_err host_end_session(struct host *host, struct session *session)
 {
     const uint32_t number = session->number;
-    if (host_log(host, HOST_RECORD_END, (weft_bytes){(const char *)&number, sizeof number})) {
-        err_clear();
-        return false;
-    }
-    host_drop_session(host, session);
-    return true;
+    const weft_err err =
+        host_log(host, HOST_RECORD_END, (weft_bytes){(const char *)&number, sizeof number});
+    if (!err)
+        host_drop_session(host, session);
+    return err;
 }
 
 // ---- Who may still write -------------------------------------------------------------------------------
@@ -506,6 +505,22 @@ static void dispatch(struct host *host, struct session *session, const struct ca
         end_watches_if_alone(host);
 }
 
+static weft_err log_call(struct host *host, const struct session *session, const struct call *call,
+                         uint64_t answered)
+{
+    if (!host->options.log || host->is_replaying)
+        return WEFT_OK;
+    struct buf *record = &host->scratch;
+    record->size = 0;
+    call_write_u32(record, session->number);
+    call_write_u64(record, answered);
+    buf_append(record, call->whole.data, call->whole.size);
+    if (!record->has_failed)
+        return host_log(host, HOST_RECORD_CALL, buf_bytes(record));
+    buf_fini(record);
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal");
+}
+
 weft_err host_call(struct host *host, struct session *session, const struct call *call,
                    uint64_t answered)
 {
@@ -517,20 +532,9 @@ weft_err host_call(struct host *host, struct session *session, const struct call
     }
     if (call->sequence <= session->applied)
         return WEFT_OK;
-    if (host->options.log && !host->is_replaying) {
-        struct buf *record = &host->scratch;
-        record->size = 0;
-        call_write_u32(record, session->number);
-        call_write_u64(record, answered);
-        buf_append(record, call->whole.data, call->whole.size);
-        const weft_err err = record->has_failed
-                                 ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal")
-                                 : host_log(host, HOST_RECORD_CALL, buf_bytes(record));
-        if (err) {
-            session_refuse(session, call->sequence, err);
-            return WEFT_OK;
-        }
-    }
+    const weft_err err = log_call(host, session, call, answered);
+    if (err)
+        return err;
     session->applied = call->sequence;
     dispatch(host, session, call);
     return session->answers.has_failed

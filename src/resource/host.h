@@ -52,9 +52,9 @@ struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,
                                       struct session **session);
 
-// Its waits are cancelled, its leases return, its keys vanish; the session is freed. False: the journal
-// refused, and it goes on: what it has must not go to others while a restart would find it here.
-bool host_end_session(struct host *host, struct session *session);
+// Its waits are cancelled, its leases return, its keys vanish; the session is freed. If the journal
+// refuses that, nothing has happened: what comes after would not fit to what the journal says.
+MUST_CHECK weft_err host_end_session(struct host *host, struct session *session);
 
 // All sessions, in the order they came: NULL starts, NULL ends.
 struct session *host_next_session(struct host *host, struct session *previous);
@@ -64,8 +64,9 @@ struct link *host_stirred(struct host *host);
 
 // ---- What happens ------------------------------------------------------------------------------------
 
-// Does one call; `answered` is what its frame said. A call that was done before does nothing. DATA_LOSS:
-// it breaks the rules, its connection is to be given up.
+// Does one call; `answered` is what its frame said. A call that was done before does nothing. After an
+// error its connection is to be given up: DATA_LOSS, it breaks the rules; or the journal refused it, and
+// nothing was done: whoever connects again sends it again.
 MUST_CHECK weft_err host_call(struct host *host, struct session *session, const struct call *call,
                               uint64_t answered);
 

@@ -37,7 +37,7 @@ static void a_call_that_comes_again_is_not_done_again(void **state)
     assert_int_equal(state_of(a, q).takers, 1);
 }
 
-// A call that the journal refused leaves one: those behind it are done.
+// Nobody does, and nobody is hurt.
 static void numbers_may_be_left_out(void **state)
 {
     (void)state;
@@ -285,6 +285,43 @@ static void a_session_that_the_journal_refuses_does_not_begin(void **state)
     testing_join("/work/0");
 }
 
+static void a_call_that_the_journal_refuses_may_come_again(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint64_t sequence = ++a->sequence;
+    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
+    assert_int_equal(call_as(a, CALL_QUEUE_PUSH, sequence, q, weft_text("a")),
+                     WEFT_RESOURCE_EXHAUSTED);
+    err_clear();
+    testing.refuses_with = WEFT_OK;
+    expect_stored(a, q, "");
+    // A new connection: it lacks this one, and sends it again.
+    assert_true(a->session->applied == sequence - 1);
+    testing_must(call_as(a, CALL_QUEUE_PUSH, sequence, q, weft_text("a")));
+    expect_ok(a, sequence);
+    expect_stored(a, q, "a");
+}
+
+// Or a restart would find its leases, and not what others have done since.
+static void a_session_whose_end_the_journal_refuses_goes_on(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){0});
+    expect_ok(a, push(a, q, "a"));
+    take_now(a, q, "a", 1);
+    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
+    assert_int_equal(host_end_session(testing.host, a->session), WEFT_RESOURCE_EXHAUSTED);
+    err_clear();
+    testing.refuses_with = WEFT_OK;
+    assert_int_equal(state_of(b, q).leases, 1);
+    testing_end(a);
+    expect_stored(b, q, "a");
+}
+
 static void a_lease_whose_end_the_journal_refuses_goes_on(void **state)
 {
     (void)state;
@@ -372,6 +409,8 @@ int main(void)
         TEST(a_call_that_the_journal_refuses_changes_nothing),
         TEST(a_call_that_was_refused_can_be_sent_again),
         TEST(a_session_that_the_journal_refuses_does_not_begin),
+        TEST(a_call_that_the_journal_refuses_may_come_again),
+        TEST(a_session_whose_end_the_journal_refuses_goes_on),
         TEST(a_lease_whose_end_the_journal_refuses_goes_on),
         TEST(a_session_whose_end_the_journal_refuses_goes_on),
         TEST(a_snapshot_holds_everything_that_is_in_flight),

@@ -325,7 +325,7 @@ static inline struct testing_member *testing_join(const char *name)
 // The session ends, as when its member was lost. Its inbox stays as it is.
 static inline void testing_end(struct testing_member *member)
 {
-    host_end_session(testing.host, member->session);
+    testing_must(host_end_session(testing.host, member->session));
     member->session = NULL;
 }
 

@@ -70,14 +70,6 @@ void session_fail_by_err(struct session *session, uint64_t sequence, weft_err co
     err_clear();
 }
 
-void session_refuse(struct session *session, uint64_t sequence, weft_err code)
-{
-    const struct answer answer = {code, 0, sequence, weft_text(err_text())};
-    stir(session);
-    answer_append(&session->answers, &answer);
-    err_clear();
-}
-
 // Calls that ask are counted apart: a journal does not know them, and what it replays must be as it was.
 static uint32_t *count_of_waits(struct session *session, uint64_t sequence)
 {

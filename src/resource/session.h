@@ -52,10 +52,6 @@ void session_fail(struct session *session, uint64_t sequence, weft_err code, con
 // The same with this thread's sentence.
 void session_fail_by_err(struct session *session, uint64_t sequence, weft_err code);
 
-// A call that was not done because the journal refused it: the answer is not counted, as no journal
-// will bring it back, and whoever does not get it may send the call again.
-void session_refuse(struct session *session, uint64_t sequence, weft_err code);
-
 // A call begins to wait, or no longer does. False: too many do, and it was answered so.
 bool session_add_wait(struct session *session, struct resource *resource, uint64_t sequence,
                       struct wait *wait);
