@@ -17,8 +17,7 @@ static void calls_that_do_not_fit_into_one_frame_arrive(void **state)
     struct peer *peer = testing_peer(&scene, "/map/0");
     const char name[] = {CALL_KIND_QUEUE, 0, 0, 1, 0, 'r'};
     struct peer_call opened = {0};
-    const struct peer_ask open = {
-        .op = CALL_OPEN, .handle = queue, .parts = {{name, sizeof name}}};
+    const struct peer_ask open = {.op = CALL_OPEN, .handle = queue, .parts = {{name, sizeof name}}};
     assert_int_equal(peer_start(peer, &open, &opened), WEFT_OK);
     for (size_t i = 0; i < COUNT; i++) {
         const struct peer_ask push = {

@@ -91,8 +91,7 @@ static inline uint16_t testing_open(struct peer *peer, enum call_kind kind)
 {
     const char name[] = {(char)kind, 0, 0, 1, 0, 'r'};
     const uint16_t handle = peer_next_handle(peer);
-    const struct peer_ask ask = {
-        .op = CALL_OPEN, .handle = handle, .parts = {{name, sizeof name}}};
+    const struct peer_ask ask = {.op = CALL_OPEN, .handle = handle, .parts = {{name, sizeof name}}};
     struct peer_call call = {0};
     assert_int_equal(peer_ask(peer, &ask, &call, UINT64_MAX), WEFT_OK);
     peer_call_fini(&call);

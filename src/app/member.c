@@ -113,8 +113,8 @@ static weft_err read_host_settings(struct host_server_options *options)
     if (!err)
         err = read_time("WEFT_SESSION_TTL", &options->session_ttl_ms);
     if (!err && bytes && *bytes && !text_read_size(bytes, &options->rewrite_bytes))
-        err = err_set(WEFT_INVALID_ARGUMENT,
-                      "WEFT_JOURNAL_REWRITE is '%s', not a size such as 64M", bytes);
+        err = err_set(WEFT_INVALID_ARGUMENT, "WEFT_JOURNAL_REWRITE is '%s', not a size such as 64M",
+                      bytes);
     return err;
 }
 

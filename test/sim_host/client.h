@@ -1,0 +1,71 @@
+// What clients do to the host, and the history of it.
+#ifndef SIM_HOST_CLIENT_H
+#define SIM_HOST_CLIENT_H
+
+#include "sim_host/world.h"
+#include "sys/secret.h"
+
+// Of one seed.
+struct client_plan {
+    bool has_leases;  // elements are taken and done with; otherwise popped
+    uint32_t client_count, fiber_count, op_count;
+    uint32_t capacity;  // of the queue; 0: none
+    uint32_t lease_ms, session_ttl_ms, patience_ms;
+    uint64_t rewrite_bytes;
+    uint32_t key_count;
+};
+
+extern struct client_plan client_plan;
+extern const struct secret sim_token;
+
+enum op_kind {
+    OP_PUSH,
+    OP_POP,
+    OP_TAKE,
+    OP_DONE,
+    OP_GIVE_BACK,
+    OP_CLOSE,
+    OP_ADD,
+    OP_SWAP,
+    OP_READ
+};
+
+enum op_outcome {
+    OUTCOME_UNKNOWN,  // it may have happened, or may happen still
+    OUTCOME_OK,
+    OUTCOME_CLOSED,  // the queue is
+    OUTCOME_AT_END,  // closed, and nothing left
+    OUTCOME_FENCED,  // the lease is somebody else's
+    OUTCOME_NONE,    // refused: it has not happened
+};
+
+enum { KEYED = 200 };  // elements from here on were pushed with a key, others only once
+
+struct op {
+    enum op_kind kind;
+    enum op_outcome outcome;
+    int client;
+    uint64_t invoked, ended;  // moments; UINT64_MAX: it has no end
+    bool is_once, was_seen, has_missed;
+    int64_t a, b;       // added; expected and new; or the element
+    int64_t value;      // what the var is then, or the element that came
+    uint64_t item;      // which element of the queue, for what counts once
+    uint32_t delivery;  // of a TAKE
+};
+
+struct history {
+    VEC(struct op) ops;
+};
+extern struct history history;
+
+// Starts and restarts clients; false: all are done, the last look of the verifier included.
+bool client_manage(void);
+void client_init(void);
+void client_fini(void);
+
+// ---- check.c ---------------------------------------------------------------------------------------
+
+// Whether the history is one that a host without any faults could have had.
+void check_history(void);
+
+#endif

@@ -1,0 +1,328 @@
+// Connections: two streams of bytes that arrive in pieces, and break. What was on its way when one breaks
+// arrives in part.
+#include "sim_host/net.h"
+
+#include <stdlib.h>
+
+#include "sim_host/replace.h"
+
+static struct wire *wire_of(const struct link *at)
+{
+    return LIST_ITEM(at, struct wire, in_world);
+}
+
+static void cut_front(struct buf *bytes, size_t size)
+{
+    bytes->size -= size;
+    if (bytes->size)
+        memmove(bytes->data, bytes->data + size, bytes->size);
+}
+
+static void lose_some(struct buf *bytes)
+{
+    bytes->size = world_below((uint32_t)bytes->size + 1);
+}
+
+static void free_if_unused(struct wire *wire)
+{
+    if (wire->channel || wire->stream)
+        return;
+    list_take_out(&wire->in_world);
+    buf_fini(&wire->up);
+    buf_fini(&wire->down);
+    buf_fini(&wire->arrived);
+    free(wire);
+}
+
+static void break_wire(struct wire *wire)
+{
+    lose_some(&wire->up);
+    lose_some(&wire->down);
+    wire->is_up_lost = wire->is_down_lost = true;
+}
+
+void net_cut_some(void)
+{
+    if (list_is_empty(&world.wires))
+        return;
+    struct link *at = world.wires.next;
+    for (uint32_t i = world_below(6); i > 0 && at->next != &world.wires; i--)
+        at = at->next;
+    world_note("net: connection %d breaks", wire_of(at)->number);
+    world.counts[COUNT_CUTS]++;
+    break_wire(wire_of(at));
+}
+
+// What the host has given to the kernel may still arrive.
+void net_end_all(void)
+{
+    for (struct link *at = world.wires.next, *next; at != &world.wires; at = next) {
+        next = at->next;
+        break_wire(wire_of(at));
+    }
+}
+
+void net_end_client(int client)
+{
+    for (struct link *at = world.wires.next, *next; at != &world.wires; at = next) {
+        next = at->next;
+        if (wire_of(at)->client == client)
+            break_wire(wire_of(at));
+    }
+}
+
+void net_fini(void)
+{
+    while (!list_is_empty(&world.wires)) {
+        struct wire *wire = wire_of(world.wires.next);
+        ASSERT(!wire->stream);
+        free(wire->channel);
+        wire->channel = NULL;
+        free_if_unused(wire);
+    }
+}
+
+// ---- The client's end ------------------------------------------------------------------------------
+
+static bool is_dead(void)
+{
+    return world.dead_clients >> world.running_client & 1;
+}
+
+weft_err world_channel_open(const struct net_address *address, const struct secret *token,
+                            uint32_t timeout_ms, struct channel **channel)
+{
+    (void)address, (void)token, (void)timeout_ms;
+    if (is_dead())
+        return err_set(WEFT_CANCELLED, "this process was killed");
+    if (!world.host)
+        return err_set(WEFT_UNAVAILABLE, "nobody listens there");
+    struct wire *wire = calloc(1, sizeof *wire);
+    struct channel *made = calloc(1, sizeof *made);
+    ASSERT(wire && made);
+    wire->number = ++world.last_wire;
+    wire->client = world.running_client;
+    wire->room = world_chance(200) ? world_between(50, 400) : 100000;
+    wire->channel = made;
+    made->wire = wire;
+    list_append(&world.wires, &wire->in_world);
+    *channel = made;
+    return WEFT_OK;
+}
+
+void world_channel_close(struct channel *channel)
+{
+    if (!channel)
+        return;
+    struct wire *wire = channel->wire;
+    wire->channel = NULL;
+    free(channel);
+    if (world_chance(300))
+        lose_some(&wire->up);
+    wire->is_up_lost = true;
+    wire->down.size = 0;
+    if (!wire->is_accepted)
+        free_if_unused(wire);
+}
+
+weft_err world_channel_send(struct channel *channel, weft_bytes bytes, size_t *sent)
+{
+    struct wire *wire = channel->wire;
+    *sent = 0;
+    if (wire->is_up_lost)
+        return err_set(WEFT_UNAVAILABLE, "the connection broke");
+    const size_t room = wire->room > wire->up.size ? wire->room - wire->up.size : 0;
+    *sent = bytes.size < room ? bytes.size : room;
+    buf_append(&wire->up, bytes.data, *sent);
+    return WEFT_OK;
+}
+
+weft_err world_channel_receive(struct channel *channel, struct buf *in, size_t *received)
+{
+    struct wire *wire = channel->wire;
+    *received = wire->arrived.size;
+    buf_append(in, wire->arrived.data, wire->arrived.size);
+    wire->arrived.size = 0;
+    if (*received == 0 && wire->has_ended_down)
+        return err_set(WEFT_UNAVAILABLE, "the other side closed the connection");
+    return WEFT_OK;
+}
+
+bool net_has_news(const void *what, bool wants_to_send)
+{
+    for (struct link *at = world.wires.next; at != &world.wires; at = at->next) {
+        const struct wire *wire = wire_of(at);
+        if (what && wire->channel == what)
+            return wire->arrived.size || wire->has_ended_down || wire->is_up_lost ||
+                   (wants_to_send && wire->up.size < wire->room);
+    }
+    return false;
+}
+
+weft_err world_channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
+                            uint64_t deadline_ns, bool *timed_out)
+{
+    (void)wake_fd;
+    world.running->wants_to_send = wants_to_send;
+    fiber_wait(channel, deadline_ns);
+    *timed_out = world.now_ns >= deadline_ns;
+    return WEFT_OK;
+}
+
+// ---- The host's end --------------------------------------------------------------------------------
+
+struct loop_stream *world_stream_new(struct loop *loop, int fd,
+                                     const struct loop_stream_calls *calls, void *owner)
+{
+    (void)loop;
+    struct loop_stream *stream = calloc(1, sizeof *stream);
+    ASSERT(stream);
+    stream->calls = *calls;
+    stream->owner = owner;
+    for (struct link *at = world.wires.next; at != &world.wires; at = at->next)
+        if (wire_of(at)->number == fd)
+            stream->wire = wire_of(at);
+    ASSERT(stream->wire);
+    stream->wire->stream = stream;
+    return stream;
+}
+
+struct buf *world_stream_out(struct loop_stream *stream)
+{
+    return &stream->out;
+}
+
+// Hands what goes to the network.
+static void push_down(struct loop_stream *stream)
+{
+    struct wire *wire = stream->wire;
+    if (wire->is_down_lost) {
+        stream->out.size = stream->flushed = 0;
+        return;
+    }
+    const size_t room = wire->room > wire->down.size ? wire->room - wire->down.size : 0;
+    const size_t size = stream->flushed < room ? stream->flushed : room;
+    buf_append(&wire->down, stream->out.data, size);
+    cut_front(&stream->out, size);
+    stream->flushed -= size;
+    stream->has_waited |= stream->flushed > 0;
+}
+
+void world_stream_flush(struct loop_stream *stream)
+{
+    if (world.has_faults && world_chance(world.rates.flush_crash))
+        world.is_dying = true;
+    if (world.is_dying)
+        return;
+    stream->flushed = stream->out.size;
+    push_down(stream);
+}
+
+size_t world_stream_unsent(const struct loop_stream *stream)
+{
+    return stream->out.size;
+}
+
+void world_stream_pause(struct loop_stream *stream, bool is_paused)
+{
+    stream->is_paused = is_paused;
+}
+
+void world_stream_free(struct loop_stream *stream)
+{
+    struct wire *wire = stream->wire;
+    wire->stream = NULL;
+    wire->is_down_lost = true;  // after what is on its way
+    wire->up.size = 0;
+    wire->is_up_lost = true;
+    buf_fini(&stream->out);
+    free(stream);
+    free_if_unused(wire);
+}
+
+// ---- What arrives ----------------------------------------------------------------------------------
+
+static size_t draw_piece(const struct buf *bytes)
+{
+    return world_chance(600) ? bytes->size : 1 + world_below((uint32_t)bytes->size);
+}
+
+static bool accept_wire(struct wire *wire)
+{
+    if (wire->is_accepted || !world.host || wire->is_up_lost)
+        return false;
+    wire->is_accepted = true;
+    world.is_turn_due = true;
+    world.accept(world.accept_owner, wire->number);
+    return true;
+}
+
+static bool move_up(struct wire *wire)
+{
+    struct loop_stream *stream = wire->stream;
+    if (!stream || world.is_dying || (stream->is_paused && !wire->is_up_lost))
+        return false;
+    world.is_turn_due = true;
+    if (wire->up.size) {
+        struct buf piece = {0};
+        buf_append(&piece, wire->up.data, draw_piece(&wire->up));
+        cut_front(&wire->up, piece.size);
+        stream->calls.data(stream->owner, buf_bytes(&piece));
+        buf_fini(&piece);
+        return true;
+    }
+    if (!wire->is_up_lost || wire->has_ended_up)
+        return false;
+    wire->has_ended_up = true;
+    stream->calls.ended(stream->owner, WEFT_OK);
+    return true;
+}
+
+static bool move_down(struct wire *wire)
+{
+    if (!wire->channel || wire->has_ended_down)
+        return false;
+    if (wire->down.size) {
+        const size_t size = draw_piece(&wire->down);
+        buf_append(&wire->arrived, wire->down.data, size);
+        cut_front(&wire->down, size);
+        if (!wire->stream || !wire->stream->has_waited || world.is_dying)
+            return true;
+        struct loop_stream *stream = wire->stream;
+        push_down(stream);
+        if (stream->flushed == 0) {
+            stream->has_waited = false;
+            world.is_turn_due = true;
+            stream->calls.drained(stream->owner);
+        }
+        return true;
+    }
+    if (!wire->is_down_lost)
+        return false;
+    wire->has_ended_down = true;
+    return true;
+}
+
+bool net_move_some(void)
+{
+    uint32_t count = 0;
+    for (struct link *at = world.wires.next; at != &world.wires; at = at->next)
+        count++;
+    for (uint32_t tries = 0; count && tries < 2 * count; tries++) {
+        struct link *at = world.wires.next;
+        for (uint32_t i = world_below(count); i > 0; i--)
+            at = at->next;
+        struct wire *wire = wire_of(at);
+        const bool has_moved =
+            world_chance(500) ? accept_wire(wire) || move_up(wire) : move_down(wire);
+        if (has_moved)
+            return true;
+    }
+    for (struct link *at = world.wires.next, *next; at != &world.wires; at = next) {
+        next = at->next;
+        struct wire *wire = wire_of(at);
+        if (accept_wire(wire) || move_up(wire) || move_down(wire))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,104 @@
+// The names under which the product's files find the simulated world instead of the machine.
+#ifndef SIM_HOST_REPLACE_H
+#define SIM_HOST_REPLACE_H
+
+#include "store/journal.h"
+#include "sys/channel.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/loop.h"
+#include "sys/net.h"
+#include "sys/secret.h"
+#include "sys/spin.h"
+#include "sys/thread.h"
+#include "sys/tls.h"
+
+uint64_t world_clock_now_ns(void);
+void world_clock_sleep_ms(uint32_t milliseconds);
+void world_secret_random(void *bytes, size_t size);
+
+void world_mutex_init(struct mutex *mutex);
+void world_mutex_fini(struct mutex *mutex);
+void world_mutex_lock(struct mutex *mutex);
+void world_mutex_unlock(struct mutex *mutex);
+void world_condition_init(struct condition *condition);
+void world_condition_fini(struct condition *condition);
+void world_condition_wait_until(struct condition *condition, struct mutex *mutex,
+                                uint64_t deadline_ns);
+void world_condition_broadcast(struct condition *condition);
+
+weft_err world_channel_open(const struct net_address *address, const struct secret *token,
+                            uint32_t timeout_ms, struct channel **channel);
+void world_channel_close(struct channel *channel);
+weft_err world_channel_send(struct channel *channel, weft_bytes bytes, size_t *sent);
+weft_err world_channel_receive(struct channel *channel, struct buf *in, size_t *received);
+weft_err world_channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
+                            uint64_t deadline_ns, bool *timed_out);
+
+struct loop_stream *world_stream_new(struct loop *loop, int fd,
+                                     const struct loop_stream_calls *calls, void *owner);
+struct buf *world_stream_out(struct loop_stream *stream);
+void world_stream_flush(struct loop_stream *stream);
+size_t world_stream_unsent(const struct loop_stream *stream);
+void world_stream_pause(struct loop_stream *stream, bool is_paused);
+void world_stream_free(struct loop_stream *stream);
+struct loop_listener *world_listener_new(struct loop *loop, int fd, loop_accept_fn *accepted,
+                                         void *owner);
+struct loop_timer *world_timer_new(struct loop *loop, uint64_t first_ms, uint64_t repeat_ms,
+                                   loop_fn *elapsed, void *owner);
+void world_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner);
+
+weft_err world_journal_open(struct journal **journal, const char *directory, const char *kind,
+                            const struct journal_options *options, journal_visit_fn *visit,
+                            void *owner, struct journal_found *found);
+weft_err world_journal_close(struct journal *journal);
+weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
+weft_err world_journal_sync(struct journal *journal);
+uint64_t world_journal_size(const struct journal *journal);
+weft_err world_journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot, void *owner);
+
+bool world_process_is_gone(pid_t pid);
+
+#define clock_now_ns world_clock_now_ns
+#define clock_sleep_ms world_clock_sleep_ms
+#define secret_random world_secret_random
+#define mutex_init world_mutex_init
+#define mutex_fini world_mutex_fini
+#define mutex_lock world_mutex_lock
+#define mutex_unlock world_mutex_unlock
+#define condition_init world_condition_init
+#define condition_fini world_condition_fini
+#define condition_wait_until world_condition_wait_until
+#define condition_broadcast world_condition_broadcast
+#define channel_open world_channel_open
+#define channel_close world_channel_close
+#define channel_send world_channel_send
+#define channel_receive world_channel_receive
+#define channel_wait world_channel_wait
+#define loop_stream_new world_stream_new
+#define loop_stream_out world_stream_out
+#define loop_stream_flush world_stream_flush
+#define loop_stream_unsent world_stream_unsent
+#define loop_stream_pause world_stream_pause
+#define loop_stream_free world_stream_free
+#define loop_stream_secure(stream, tls) ((void)(tls))
+#define loop_listener_new world_listener_new
+#define loop_listener_free(listener) ((void)(listener))
+#define loop_timer_new world_timer_new
+#define loop_timer_free(timer) ((void)(timer))
+#define loop_set_turn world_set_turn
+#define loop_set_spin(loop, us) ((void)(us))
+#define net_is_local_stream(fd) ((fd) >= 0)
+#define net_is_loopback_stream(fd) ((fd) >= 0)
+#define net_peer_pid(fd) ((pid_t)(fd))
+#define net_name_peer(fd, text, size) ((void)snprintf(text, size, "connection %d", fd))
+#define net_process_is_gone world_process_is_gone
+#define file_close(fd) ((void)(fd))
+#define journal_open world_journal_open
+#define journal_close world_journal_close
+#define journal_append world_journal_append
+#define journal_sync world_journal_sync
+#define journal_size world_journal_size
+#define journal_rewrite world_journal_rewrite
+
+#endif

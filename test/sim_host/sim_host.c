@@ -1,0 +1,125 @@
+// sim_host [--seed N] [--seeds COUNT] [-v]: a host, its journal and its clients through all that can happen.
+//
+// A seed draws what clients do, which faults there are and how often: connections that break with part
+// of what was on its way, a host that is killed at any moment (before the disk has it, between that and
+// the answers, while it rewrites its journal), clients that are killed, a full disk, a host that stands
+// still for a while. At the end a verifier takes all that is left, and the history of all calls must be
+// one that a host without faults could have had (check.c). Without --seed it runs the seeds that once
+// failed (test/sim_host/seeds.txt, from the root of the source) and COUNT others.
+#include "sim_host/client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SEEDS_DEFAULT = 2000, STEPS_MAX = 400000 };
+
+static uint64_t totals[8], total_steps, total_seeds;
+
+// Half of the faults are absent from a run, so that the others get their turn.
+static uint32_t draw_rate(uint32_t most)
+{
+    return world_chance(500) ? 0 : 1 + world_below(most);
+}
+
+static void draw_plan(void)
+{
+    world.rates = (struct world_rates){
+        .cut = draw_rate(40),
+        .host_crash = draw_rate(10),
+        .client_crash = draw_rate(10),
+        .disk_full = draw_rate(8),
+        .hasty_clock = draw_rate(100),
+        .sync_crash = draw_rate(60),
+        .flush_crash = draw_rate(60),
+    };
+    client_plan = (struct client_plan){
+        .has_leases = world_chance(500),
+        .client_count = world_between(1, 4),
+        .fiber_count = world_between(1, 2),
+        .op_count = world_between(2, 10),
+        .capacity = world_chance(500) ? 0 : world_between(1, 4),
+        .lease_ms = world_chance(500) ? 0 : world_between(10, 5000),
+        .session_ttl_ms = world_chance(500) ? 10000 : world_between(200, 3000),
+        .patience_ms = world_chance(700) ? 60000 : world_between(10, 5000),
+        .rewrite_bytes = world_chance(500) ? 0 : world_between(100, 3000),
+        .key_count = world_between(1, 3),
+    };
+}
+
+static void run_seed(uint64_t seed)
+{
+    world_init(seed);
+    draw_plan();
+    client_init();
+    world.has_faults = true;
+    world.start_ns = world.now_ns;
+    const uint64_t quiet_at = world_between(200, 6000);
+    while (client_manage()) {
+        if (world.steps > quiet_at)
+            world.has_faults = false;
+        if (!world_step() && !client_manage())
+            world_wrong("nothing goes on any more");
+        if (world.steps > STEPS_MAX)
+            world_wrong("it does not end");
+    }
+    check_history();
+    world_fini();
+    client_fini();
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
+        totals[i] += world.counts[i];
+    total_steps += world.steps;
+    total_seeds++;
+}
+
+// Numbers, one per line; what follows a number says what it once found.
+static void run_known_seeds(void)
+{
+    FILE *file = fopen("test/sim_host/seeds.txt", "r");
+    if (!file) {
+        fprintf(stderr,
+                "sim_host: no test/sim_host/seeds.txt: start it in the root of the source\n");
+        exit(2);
+    }
+    char line[256];
+    while (fgets(line, sizeof line, file))
+        if (line[0] >= '0' && line[0] <= '9')
+            run_seed(strtoull(line, NULL, 10));
+    fclose(file);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t seed = 1, seed_count = SEEDS_DEFAULT;
+    bool has_seed = false;
+    world.program = argv[0];
+    for (int i = 1; i < argc; i++) {
+        const bool has_value = i + 1 < argc;
+        if (!strcmp(argv[i], "-v")) {
+            world.is_verbose = true;
+        } else if (!strcmp(argv[i], "--seed") && has_value) {
+            seed = strtoull(argv[++i], NULL, 0);
+            has_seed = true;
+        } else if (!strcmp(argv[i], "--seeds") && has_value) {
+            seed_count = strtoull(argv[++i], NULL, 0);
+        } else {
+            fprintf(stderr, "usage: sim_host [--seed N] [--seeds COUNT] [-v]\n");
+            return 2;
+        }
+    }
+    if (has_seed && seed_count == SEEDS_DEFAULT)
+        seed_count = 1;
+    if (!has_seed)
+        run_known_seeds();
+    for (uint64_t i = 0; i < seed_count; i++)
+        run_seed(seed + i);
+    printf("%" PRIu64 " seeds, %" PRIu64 " steps: %" PRIu64 " calls, %" PRIu64
+           " with an unknown end, %" PRIu64 " histories undecided\n",
+           total_seeds, total_steps, totals[COUNT_OPS], totals[COUNT_UNKNOWN],
+           totals[COUNT_UNDECIDED]);
+    printf("%" PRIu64 " crashes of the host, %" PRIu64 " of clients, %" PRIu64
+           " cut connections, %" PRIu64 " journals rewritten\n",
+           totals[COUNT_CRASHES], totals[COUNT_CLIENT_CRASHES], totals[COUNT_CUTS],
+           totals[COUNT_REWRITES]);
+    return 0;
+}

@@ -1,0 +1,170 @@
+// The world that a host and its clients stand in when chance decides everything: a network of memory, a
+// disk of memory, a clock that moves when nothing else does, and fibers instead of threads.
+//
+// The product's own files (peer, peer_link, host_server, host_connection, host_server_journal) are
+// compiled a second time with the names of replace.h: what they believe to be sockets, timers, locks
+// and journals is here. One seed is one history, whatever the machine.
+#ifndef SIM_HOST_WORLD_H
+#define SIM_HOST_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/vec.h"
+#include "sys/channel.h"
+#include "sys/loop.h"
+
+enum {
+    WORLD_FIBERS_MAX = 48,
+    WORLD_STACK_BYTES = 256 << 10,
+};
+
+// ---- Chance ----------------------------------------------------------------------------------------
+
+uint64_t world_draw(void);
+uint32_t world_below(uint32_t limit);                 // 0 when limit is 0
+uint32_t world_between(uint32_t low, uint32_t high);  // both included
+bool world_chance(uint32_t per_mille);
+
+// ---- What a seed decides ---------------------------------------------------------------------------
+
+// All rates are per mille of a step.
+struct world_rates {
+    uint32_t cut, host_crash, client_crash, disk_full, hasty_clock, sync_crash, flush_crash;
+    uint32_t mute;  // a connection breaks and only one side learns of it, for a while
+};
+
+// ---- Fibers ----------------------------------------------------------------------------------------
+
+struct fiber {
+    ucontext_t context;
+    char *stack;
+    void (*body)(void *owner);
+    void *owner;
+    int client;  // whose it is
+    bool is_used, is_done;
+    uint64_t wake_ns;       // it goes on then at the latest
+    const void *waits_for;  // a condition or a channel; NULL: only for the clock
+    bool is_woken, wants_to_send;
+};
+
+struct fiber *fiber_start(void (*body)(void *), void *owner);
+void fiber_wait(const void *what, uint64_t wake_ns);  // for a wake-up, or the clock
+
+// ---- Connections -----------------------------------------------------------------------------------
+
+struct wire {
+    struct link in_world;
+    int number;           // stands for a descriptor
+    int client;           // whose it is
+    struct buf up, down;  // on their way
+    struct buf arrived;   // at the client, not read yet
+    size_t room;          // bytes that may be on their way in one direction
+    bool is_accepted, has_ended_up, has_ended_down;
+    bool is_up_lost, is_down_lost;  // nothing more arrives in that direction
+    struct channel *channel;        // the client's end; NULL: closed
+    struct loop_stream *stream;     // the host's end; NULL: closed, or not accepted yet
+};
+
+struct channel {
+    struct wire *wire;
+};
+
+struct loop_stream {
+    struct wire *wire;
+    struct loop_stream_calls calls;
+    void *owner;
+    struct buf out;  // appended, flushed or not
+    size_t flushed;  // bytes of it that are to go
+    bool is_paused, has_waited;
+};
+
+// ---- The disk --------------------------------------------------------------------------------------
+
+struct disk_record {
+    uint32_t type;
+    struct buf payload;
+};
+
+struct disk {
+    VEC(struct disk_record) records;
+    size_t synced;  // of the records
+    bool is_full;
+    uint64_t bytes;
+    uint64_t rewrites;
+};
+
+// ---- All of it -------------------------------------------------------------------------------------
+
+struct world {
+    uint64_t seed, state;
+    const char *program;
+    bool is_verbose;
+    uint64_t now_ns, steps, moment;
+    struct world_rates rates;
+    bool has_faults;
+
+    struct fiber fibers[WORLD_FIBERS_MAX];
+    struct fiber *running;
+    ucontext_t scheduler;
+
+    struct link wires;
+    int last_wire;
+    struct disk disk;
+
+    // The host; `host` is NULL while it is down.
+    struct host_server *host;
+    bool is_dying;  // it was killed in the middle of something: nothing leaves it any more
+    bool is_turn_due;
+    uint64_t start_ns, tick_ns, tick_every_ns;
+    loop_fn *turn, *tick;
+    void *turn_owner, *tick_owner;
+    loop_accept_fn *accept;
+    void *accept_owner;
+
+    // Clients whose process was killed: what they do no longer reaches anybody.
+    uint32_t dead_clients;
+    int running_client;
+    uint64_t counts[8];
+};
+
+extern struct world world;
+
+enum world_count {
+    COUNT_CRASHES,
+    COUNT_CUTS,
+    COUNT_CLIENT_CRASHES,
+    COUNT_OPS,
+    COUNT_UNKNOWN,
+    COUNT_REWRITES,
+    COUNT_UNDECIDED,
+    COUNT_ABORTED,
+};
+
+_Noreturn void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  // with -v
+
+void world_init(uint64_t seed);
+void world_fini(void);
+
+// One step of somebody, chosen by chance; false: nothing is left to happen.
+bool world_step(void);
+
+// The process of a client is killed: its connections end.
+void world_kill_client(int client);
+void world_cut(struct wire *wire);
+
+// ---- host_life.c -----------------------------------------------------------------------------------
+
+void host_life_start(void);
+void host_life_crash(void);
+
+// ---- disk.c ----------------------------------------------------------------------------------------
+
+void disk_lose_tail(void);  // what was not synced, or some of it
+void disk_fini(void);
+
+#endif
