@@ -55,8 +55,8 @@ struct remote {
     bool has_initial;       // else that of a new variable is an int64 of 0
     struct buf initial;
     uint32_t deliveries_max;  // of a queue, as its host says
-    struct buf attributes;  // wished for
-    struct buf found;       // those it has, once it is open
+    struct buf attributes;    // wished for
+    struct buf found;         // those it has, once it is open
     char *path;
     const char *name;                    // the end of path
     char container[ROLE_BYTES_MAX + 1];  // "": the host's own

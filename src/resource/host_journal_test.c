@@ -46,7 +46,7 @@ static void live_on(struct host *host)
     struct buf saved = testing_save(host);
     buf_fini(&saved);
     for (struct session *at; (at = host_next_session(host, NULL)) != NULL;)
-        assert_true(host_end_session(host, at));
+        assert_int_equal(host_end_session(host, at), WEFT_OK);
     saved = testing_save(host);
     buf_fini(&saved);
     host_free(host);

@@ -229,49 +229,6 @@ static void the_next_deadline_is_that_of_all_resources(void **state)
 
 // ---- A journal that refuses ------------------------------------------------------------------------------------
 
-static void expect_refused(struct testing_member *member, uint64_t sequence)
-{
-    const struct answer answer = testing_answer(member, sequence);
-    assert_int_equal(answer.code, WEFT_RESOURCE_EXHAUSTED);
-    assert_int_equal(answer.payload.size, strlen("the journal is full"));
-}
-
-static void a_call_that_the_journal_refuses_changes_nothing(void **state)
-{
-    (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
-    expect_refused(a, push(a, q, "b"));
-    expect_refused(a, pop(a, q));
-    expect_refused(a, close_queue(a, q));
-    expect_stored(a, q, "a");  // questions are answered
-    testing.refuses_with = WEFT_OK;
-    replayed_host_is_the_same();
-    a->answered = 2;
-    expect_ok(a, testing_call(a, CALL_PING, 0, 0, weft_none()));
-    assert_int_equal(a->session->answers.size, 0);  // refusals are not counted
-    expect_ok(a, push(a, q, "c"));
-    expect_stored(a, q, "ac");
-}
-
-// Whoever did not get the refusal sends the call again after a break, as it was not done.
-static void a_call_that_was_refused_can_be_sent_again(void **state)
-{
-    (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
-    const uint64_t refused = push(a, q, "a");
-    expect_refused(a, refused);
-    assert_true(a->session->applied == refused - 1);
-    testing.refuses_with = WEFT_OK;
-    testing_must(call_as(a, CALL_QUEUE_PUSH, refused, q, weft_text("a")));
-    expect_ok(a, refused);
-    expect_stored(a, q, "a");
-}
-
 static void a_session_that_the_journal_refuses_does_not_begin(void **state)
 {
     (void)state;
@@ -339,25 +296,6 @@ static void a_lease_whose_end_the_journal_refuses_goes_on(void **state)
     expect_stored(a, q, "a");
 }
 
-// What it had would go to others, and a replay would know nothing of it.
-static void a_session_whose_end_the_journal_refuses_goes_on(void **state)
-{
-    (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    take_now(b, q, "a", 1);
-    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
-    assert_false(host_end_session(testing.host, b->session));
-    assert_string_equal(err_text(), "");
-    testing.refuses_with = WEFT_OK;
-    const uint64_t waits = take(a, q);
-    expect_waits(a, waits);
-    testing_end(b);
-    expect_item(a, waits, "a", 2);
-}
-
 // ---- All at once -----------------------------------------------------------------------------------------------
 
 static void a_snapshot_holds_everything_that_is_in_flight(void **state)
@@ -406,13 +344,10 @@ int main(void)
         TEST(a_session_with_a_name_that_is_too_long_is_refused),
         TEST(a_broker_is_nobodys_member),
         TEST(the_next_deadline_is_that_of_all_resources),
-        TEST(a_call_that_the_journal_refuses_changes_nothing),
-        TEST(a_call_that_was_refused_can_be_sent_again),
         TEST(a_session_that_the_journal_refuses_does_not_begin),
         TEST(a_call_that_the_journal_refuses_may_come_again),
         TEST(a_session_whose_end_the_journal_refuses_goes_on),
         TEST(a_lease_whose_end_the_journal_refuses_goes_on),
-        TEST(a_session_whose_end_the_journal_refuses_goes_on),
         TEST(a_snapshot_holds_everything_that_is_in_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

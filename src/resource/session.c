@@ -174,22 +174,14 @@ void session_sent(struct session *session, size_t bytes)
     drop_front(session, 0);
 }
 
-// Who connects again asks its questions again, and sends the calls again that were refused and have none
-// behind them that was done: an answer to the first time would be one too many.
-static bool is_sent_again(const struct session *session, size_t at)
-{
-    uint64_t sequence;
-    memcpy(&sequence, session->answers.data + at + 8, sizeof sequence);
-    return record_is_counted(session, at) || (is_counted(sequence) && sequence <= session->applied);
-}
-
+// Who connects again asks its questions again.
 void session_rewind(struct session *session)
 {
     struct buf *answers = &session->answers;
     size_t end = session->kept_from;
     for (size_t at = end, next; at < answers->size; at = next) {
         next = at + record_size(session, at);
-        if (!is_sent_again(session, at))
+        if (!record_is_counted(session, at))
             continue;
         memmove(answers->data + end, answers->data + at, next - at);
         end += next - at;

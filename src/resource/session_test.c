@@ -247,36 +247,6 @@ static void a_session_with_something_to_send_is_stirred_once(void **state)
     assert_true(list_is_empty(host_stirred(host)));
 }
 
-static void refuse(uint64_t sequence)
-{
-    session_refuse(session, sequence, err_set(WEFT_RESOURCE_EXHAUSTED, "the disk is full"));
-}
-
-// A call that was refused and is not below `applied` comes again: were the refusal sent too, its caller
-// would take what is done then for something that failed.
-static void a_refusal_is_not_sent_again_when_the_call_is(void **state)
-{
-    (void)state;
-    answer(1, "a");
-    session->applied = 1;
-    refuse(2);
-    send_bytes(SIZE_MAX);
-    reconnect(0);
-    EXPECT_RECEIVED(1);
-    refuse(2);
-    answer(3, "b");
-    session->applied = 3;  // now nobody sends 2 again
-    received.size = 0;
-    session_acknowledge(session, 1);
-    session_rewind(session);
-    weft_bytes rest = session_unsent(session);
-    struct answer got;
-    assert_int_equal(answer_next(&rest, &got), WEFT_OK);
-    assert_true(got.sequence == 2 && got.code == WEFT_RESOURCE_EXHAUSTED);
-    assert_int_equal(answer_next(&rest, &got), WEFT_OK);
-    assert_true(got.sequence == 3);
-}
-
 // Beside a plain list of what was answered: the other side loses its connection at any byte, and never
 // misses a counted answer nor sees one twice that it has said to have.
 static void every_counted_answer_arrives_through_any_number_of_breaks(void **state)
@@ -328,7 +298,6 @@ int main(void)
         TEST(a_long_sentence_is_cut),
         TEST(an_answer_can_be_put_together_in_place),
         TEST(a_session_with_something_to_send_is_stirred_once),
-        TEST(a_refusal_is_not_sent_again_when_the_call_is),
         TEST(every_counted_answer_arrives_through_any_number_of_breaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,11 @@ static void send_call(struct member *member, uint8_t op, uint8_t flags, uint16_t
     weft_bytes rest = buf_bytes(&bytes);
     struct call call;
     ASSERT(!call_next(&rest, &call));
-    ASSERT(!host_call(fuzz.host, member->session, &call, member->answered));
+    if (host_call(fuzz.host, member->session, &call, member->answered)) {
+        ASSERT(fuzz.refuses && call_op_changes(op));
+        err_clear();
+        member->sequence--;  // not done: the number is free
+    }
     buf_fini(&bytes);
 }
 
@@ -186,8 +190,10 @@ static void do_rare(struct member *member, uint8_t how)
     const uint64_t cancelled = member->sequence - (how & 7);
     switch (how >> 4) {
     case 0:
-        if (!host_end_session(fuzz.host, member->session))
+        if (host_end_session(fuzz.host, member->session)) {
+            err_clear();
             return;
+        }
         join(member);
         return;
     case 1:

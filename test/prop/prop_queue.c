@@ -116,8 +116,7 @@ static void draw_options(void)
     prop.snapshot_rate = draw_rate(20);
     prop.death_rate = draw_rate(4);
     prop.end_rate = draw_rate(4);
-    // A refusal that is lost with its connection is not sent again: see session_refuse.
-    prop.refuse_rate = prop.break_rate + prop.crash_rate + prop.end_rate == 0 ? draw_rate(50) : 0;
+    prop.refuse_rate = draw_rate(50);
     // What is popped is gone with who popped it: members that may be lost take leases.
     const bool loses_members = prop.death_rate || prop.end_rate;
     prop.taking = loses_members ? TAKES : (enum taking)draw(3);

@@ -132,7 +132,7 @@ static bool end_earlier_lives(struct wire_world *world, const struct wire_member
     while (at) {
         struct session *next = host_next_session(world->host, at);
         if (strcmp(at->member, member->name) == 0)
-            have_ended = have_ended && host_end_session(world->host, at);
+            have_ended = have_ended && !host_end_session(world->host, at);
         at = next;
     }
     return have_ended;
@@ -173,8 +173,10 @@ void wire_break(struct wire_member *member)
 bool wire_end_session(struct wire_world *world, struct wire_member *member)
 {
     struct session *session = session_of(world, member);
-    if (session && !host_end_session(world->host, session))
+    if (session && host_end_session(world->host, session)) {
+        err_clear();
         return false;
+    }
     wire_break(member);
     return true;
 }
@@ -209,7 +211,13 @@ bool wire_arrive(struct wire_world *world, struct wire_member *member)
     const uint64_t answered = call_read_u64(&reader);
     struct call call;
     ASSERT(!call_next(&reader.rest, &call));
-    ASSERT(!host_call(world->host, session_of(world, member), &call, answered));
+    // What the journal refuses ends the connection: the call is sent again.
+    if (host_call(world->host, session_of(world, member), &call, answered)) {
+        ASSERT(world->refuses);
+        err_clear();
+        wire_break(member);
+        return true;
+    }
     member->up.size = reader.rest.size;
     if (reader.rest.size)
         memmove(member->up.data, reader.rest.data, reader.rest.size);

@@ -94,21 +94,32 @@ uint64_t world_journal_size(const struct journal *journal)
     return world.disk.bytes;
 }
 
-weft_err world_journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot, void *owner)
+// ---- A snapshot -------------------------------------------------------------------------------------------
+// The copy of the process that writes it does so at once, and is waited for.
+
+static void drop_snapshot(struct journal *journal)
 {
-    if (world.is_dying)
-        return WEFT_OK;
+    drop_records(journal->snapshot.items, 0, journal->snapshot.count);
+    VEC_FINI(&journal->snapshot);
+}
+
+weft_err world_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot, void *owner)
+{
     const uint64_t bytes = world.disk.bytes;
-    world.disk.bytes = 0;
     journal->is_rewriting = true;
     const weft_err err = snapshot(owner, journal);
     journal->is_rewriting = false;
-    if (err || (world.has_faults && world_chance(100))) {
-        world.is_dying = !err;  // killed in the middle of it: what was before counts
-        drop_records(journal->snapshot.items, 0, journal->snapshot.count);
-        VEC_FINI(&journal->snapshot);
-        world.disk.bytes = bytes;
-        return err;
+    world.disk.bytes = bytes;
+    return err;
+}
+
+weft_err world_rewrite_finish(struct journal *journal)
+{
+    if (world.has_faults && world_chance(100))
+        world.is_dying = true;  // killed in the middle of it: what was before counts
+    if (world.is_dying) {
+        drop_snapshot(journal);
+        return WEFT_OK;
     }
     drop_records(world.disk.records.items, 0, world.disk.records.count);
     VEC_FINI(&world.disk.records);
@@ -117,6 +128,29 @@ weft_err world_journal_rewrite(struct journal *journal, journal_snapshot_fn *sna
     world.disk.records.capacity = journal->snapshot.capacity;
     journal->snapshot.items = NULL;
     journal->snapshot.count = journal->snapshot.capacity = 0;
+    world.disk.bytes = 0;
+    for (size_t i = 0; i < world.disk.records.count; i++)
+        world.disk.bytes += world.disk.records.items[i].payload.size;
     world.counts[COUNT_REWRITES]++;
     return WEFT_OK;
+}
+
+void world_rewrite_cancel(struct journal *journal)
+{
+    drop_snapshot(journal);
+}
+
+static int copy_exit;
+
+weft_err world_process_fork(int (*body)(void *), void *owner, struct process *process)
+{
+    (void)process;
+    copy_exit = body(owner);
+    return WEFT_OK;
+}
+
+void world_process_wait(struct process *process, struct process_exit *exit)
+{
+    (void)process;
+    *exit = (struct process_exit){.is_known = true, .number = copy_exit};
 }

@@ -8,6 +8,7 @@
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/net.h"
+#include "sys/process.h"
 #include "sys/secret.h"
 #include "sys/spin.h"
 #include "sys/thread.h"
@@ -55,7 +56,11 @@ weft_err world_journal_close(struct journal *journal);
 weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
 weft_err world_journal_sync(struct journal *journal);
 uint64_t world_journal_size(const struct journal *journal);
-weft_err world_journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot, void *owner);
+weft_err world_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot, void *owner);
+weft_err world_rewrite_finish(struct journal *journal);
+void world_rewrite_cancel(struct journal *journal);
+weft_err world_process_fork(int (*body)(void *), void *owner, struct process *process);
+void world_process_wait(struct process *process, struct process_exit *exit);
 
 bool world_process_is_gone(pid_t pid);
 
@@ -99,6 +104,14 @@ bool world_process_is_gone(pid_t pid);
 #define journal_append world_journal_append
 #define journal_sync world_journal_sync
 #define journal_size world_journal_size
-#define journal_rewrite world_journal_rewrite
+#define journal_rewrite_start(journal) ((void)(journal), WEFT_OK)
+#define journal_rewrite_write world_rewrite_write
+#define journal_rewrite_finish world_rewrite_finish
+#define journal_rewrite_cancel world_rewrite_cancel
+#define process_fork world_process_fork
+#define process_wait world_process_wait
+#define process_kill(process) ((void)(process))
+#define loop_watch_new(loop, fd, readable, owner) ((void)(readable), NULL)
+#define loop_watch_free(watch) ((void)(watch))
 
 #endif
