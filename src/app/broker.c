@@ -119,7 +119,8 @@ static void tell_end(struct broker *broker)
                          plural(census.other_count));
     const bool is_one = census.element_count + census.other_count == 1;
     snprintf(sentence + size, sizeof sentence - (size_t)size,
-             " %s gone; --journal DIR would keep them", is_one ? "is" : "are");
+             is_one ? " is gone; --journal DIR would keep it"
+                    : " are gone; --journal DIR would keep them");
     if (!broker->options->is_quiet)
         say(broker, sentence);
 }
