@@ -209,8 +209,11 @@ static void run_worker(void *argument)
         if (!err)
             err = work_on_item(worker);
     }
-    if (err != WEFT_OUT_OF_RANGE)
+    if (err != WEFT_OUT_OF_RANGE) {
         end_all(work, err);
+        for (;;)  // the process ends
+            clock_sleep_ms(PARKED_MS);
+    }
     err_clear();
     mutex_lock(&work->lock);
     work->alive_count--;
