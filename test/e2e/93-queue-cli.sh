@@ -8,8 +8,8 @@ unset WEFT_AT WEFT_TOKEN TF_CONFIG
 host=$!
 trap 'kill $host 2>/dev/null; cleanup' EXIT
 until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
-WEFT_AT=localhost:$(cat port)
-export WEFT_AT
+used=$(cat port)
+export WEFT_AT=localhost:$used
 is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 state() { weft queue size --json "$1"; }
 # until_state QUEUE PATTERN: waits for it, not for ever.
@@ -136,4 +136,24 @@ check "five hundred commands, each with its result" \
 
 kill $host
 wait $host
+unset WEFT_AT
+
+# --- a member of a cluster ---------------------------------------------------------------------------
+
+program=$(dirname "$WEFT")/examples/count
+if [ -x "$program" ]; then
+    weft cluster config -q --role "files=localhost:$used" --role reduce=localhost:1 --role map=localhost:2
+    printf 'one.txt\ntwo.txt\n' >names
+    (. ./config_files_0.sh && exec "$program" names 2>/dev/null) &
+    member=$!
+    . ./config_map_0.sh
+    printf 'one.txt\ntwo.txt\n' >expected
+    gives "by TF_CONFIG a path names a member's queue" expected \
+        weft queue take --wait 20s --all /files/0/filename_queue
+    fails_with "which role and index there are is known" 4 "no /files/1" weft queue size /files/1/x
+    kill $member
+    wait $member
+else
+    skip "a member of a cluster" "there is no $program"
+fi
 finish
