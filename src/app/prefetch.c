@@ -56,10 +56,11 @@ static weft_err refill(struct prefetch *prefetch, struct remote *remote)
     return err;
 }
 
-// How long its consumer needed for the last one says how many to ask for.
-static void adapt(struct prefetch *prefetch)
+// How long its consumer needed for the last one says how many to ask for. Where deliveries are counted none
+// is asked for ahead: one that went back unseen would have had a chance of few, or its last.
+static void adapt(struct prefetch *prefetch, const struct remote *remote)
 {
-    if (!prefetch->handed_ns)
+    if (!prefetch->handed_ns || remote->deliveries_max)
         return;
     const uint64_t took_ns = clock_now_ns() - prefetch->handed_ns;
     prefetch->mean_ns = (prefetch->mean_ns * 3 + took_ns) / 4;
@@ -145,7 +146,7 @@ weft_err prefetch_next(struct prefetch *prefetch, struct remote *remote, uint32_
 {
     weft_err err;
     mutex_lock(&prefetch->lock);
-    adapt(prefetch);
+    adapt(prefetch, remote);
     do {
         err = refill(prefetch, remote);
         if (!err && prefetch->count == 0)
