@@ -117,7 +117,7 @@ static weft_err finish_first(struct prefetch *prefetch, struct remote *remote,
                              struct peer_call **taken)
 {
     struct peer_call *call = take_first(prefetch);
-    const bool was_here = call->is_done;
+    const bool was_here = peer_has_answer(remote->peer, call);
     mutex_unlock(&prefetch->lock);
     weft_err err = remote_finish(remote, call, remote->timeout_ms);
     if (!err && call->answer.size < CALL_ITEM_BYTES)

@@ -465,6 +465,14 @@ weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadlin
     return WEFT_OK;
 }
 
+bool peer_has_answer(struct peer *peer, const struct peer_call *call)
+{
+    mutex_lock(&peer->lock);
+    const bool is_done = call->is_done;
+    mutex_unlock(&peer->lock);
+    return is_done;
+}
+
 bool peer_is_done(struct peer *peer, struct peer_call *call)
 {
     bool has_moved;

@@ -69,6 +69,7 @@ MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint6
 
 // Whether the answer is there; looks at what has arrived, does not wait.
 bool peer_is_done(struct peer *peer, struct peer_call *call);
+bool peer_has_answer(struct peer *peer, const struct peer_call *call);  // without a look
 void peer_call_fini(struct peer_call *call);
 
 // Both at once.
