@@ -234,6 +234,7 @@ void peer_take_answer(struct peer *peer, const struct answer *answer)
 void peer_fail_all(struct peer *peer, weft_err code)
 {
     struct answer answer = {.code = code, .payload = weft_text(err_text())};
+    snprintf(peer->last_words, sizeof peer->last_words, "%s", err_text());
     for (size_t i = 0; i < peer->ring_size; i++) {
         if (peer->ring[i].call)
             end_call(peer->ring[i].call, &answer);
@@ -311,8 +312,8 @@ static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, s
         return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
                        CALL_BYTES_MAX);
     if (ask->life && ask->life != peer->life)
-        return err_set(WEFT_ABORTED, "it was opened before %s was lost: open it again",
-                       peer->host[0] ? peer->host : "the host");
+        return err_set(WEFT_ABORTED, "it was opened before this: %s\n  try: open it again",
+                       peer->last_words);
     return WEFT_OK;
 }
 

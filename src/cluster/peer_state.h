@@ -35,6 +35,7 @@ struct peer {
     bool has_session;  // the host knows it
     uint64_t epoch;    // of the host
     uint32_t life;
+    char last_words[ERR_TEXT_BYTES_MAX];  // why the life before this one ended
     uint16_t last_handle;
     bool was_given_up;  // it was out of reach for as long as our patience lasts, the last time
 

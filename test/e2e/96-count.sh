@@ -42,6 +42,7 @@ check "a file for every member" weft cluster config -q -d article article/cluste
 cd article || exit 1
 pids=()
 for member in files_0 reduce_0 map_0 map_1; do
+    # shellcheck source=/dev/null
     (. ./config_$member.sh && exec timeout 60 "$program") >$member.out 2>$member.err &
     pids+=($!)
 done
