@@ -242,7 +242,9 @@ static void set_options(struct journal *journal, const struct journal_options *o
     journal->buffer_bytes = given.buffer_bytes  ? given.buffer_bytes
                             : given.syncs_often ? BUFFER_BYTES_OFTEN
                                                 : BUFFER_BYTES_DEFAULT;
-    const uint64_t blocks = (journal->segment_bytes_max - 1) / FILE_BLOCK_BYTES + 1;
+    // The last record may reach beyond the size at which the next segment is begun.
+    const uint64_t bytes = journal->segment_bytes_max + journal->segment_bytes_max / 64;
+    const uint64_t blocks = (bytes - 1) / FILE_BLOCK_BYTES + 1;
     journal->spares.directory = journal->directory;
     journal->spares.bytes = blocks * FILE_BLOCK_BYTES;
 }

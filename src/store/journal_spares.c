@@ -100,6 +100,9 @@ static void make(void *argument)
 {
     struct spares *spares = argument;
     spares->made = fill_file(spares->making, spares->bytes, NULL);
+    // The room that is left is for records.
+    if (spares->made && file_remove(spares->making))
+        err_clear();
 }
 
 // Takes a number off the list.
