@@ -36,7 +36,7 @@ void host_connection_accept(void *owner, int fd)
     connection->server = server;
     connection->pid = net_peer_pid(fd);
     net_name_peer(fd, connection->peer, sizeof connection->peer);
-    connection->since_ms = host_server_now_ms();
+    connection->since_ms = host_server_now_ms(server);
     connection->parser.payload_bytes_max = HELLO_FRAME_BYTES_MAX;
     hello_server_init(hello, &server->token, nonce, server->options.member);
     connection->stream = loop_stream_new(server->loop, fd, &calls, connection);
@@ -59,7 +59,7 @@ void host_connection_drop(struct host_connection *connection)
     struct session *session = connection->session;
     if (session && session->connection == connection) {
         session->connection = NULL;
-        session->lost_ms = host_server_now_ms();
+        session->lost_ms = host_server_now_ms(connection->server);
         session_drop_questions(session);
     }
     loop_stream_free(connection->stream);
@@ -244,7 +244,7 @@ static void take_data(void *owner, weft_bytes bytes)
     struct host_connection *connection = owner;
     if (connection->is_closing)
         return;
-    host_set_time(connection->server->host, host_server_now_ms());
+    host_set_time(connection->server->host, host_server_now_ms(connection->server));
     if (frame_parser_feed(&connection->parser, bytes.data, bytes.size)) {
         err_clear();
         host_connection_drop(connection);
@@ -309,7 +309,7 @@ void host_connection_send(struct host_connection *connection)
 static void take_drained(void *owner)
 {
     struct host_connection *connection = owner;
-    connection->since_ms = host_server_now_ms();
+    connection->since_ms = host_server_now_ms(connection->server);
     if (connection->is_paused) {
         connection->is_paused = false;
         loop_stream_pause(connection->stream, false);

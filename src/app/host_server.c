@@ -11,11 +11,21 @@
 #include "sys/clock.h"
 #include "sys/spin.h"
 
-enum { TICK_MS = 100, TICKS_PER_SECOND = 10, SENTENCE_BYTES = 2048, REFUSALS_MS = 10000 };
+enum {
+    TICK_MS = 100,
+    TICKS_PER_SECOND = 10,
+    SENTENCE_BYTES = 2048,
+    REFUSALS_MS = 10000,
+    STANDSTILL_MS = 5 * TICK_MS
+};
 
-uint64_t host_server_now_ms(void)
+uint64_t host_server_now_ms(struct host_server *server)
 {
-    return clock_now_ns() / 1000000;
+    const uint64_t clock_ms = clock_now_ns() / 1000000;
+    const uint64_t passed_ms = clock_ms - server->clock_ms;
+    server->clock_ms = clock_ms;
+    server->now_ms += passed_ms < STANDSTILL_MS ? passed_ms : STANDSTILL_MS;
+    return server->now_ms;
 }
 
 void host_server_say(struct host_server *server, const char *format, ...)
@@ -32,7 +42,7 @@ void host_server_say(struct host_server *server, const char *format, ...)
 
 void host_server_say_refused(struct host_server *server, const char *peer)
 {
-    const uint64_t now_ms = host_server_now_ms();
+    const uint64_t now_ms = host_server_now_ms(server);
     if (server->refused_ms && now_ms - server->refused_ms < REFUSALS_MS) {
         server->refused_silent++;
     } else if (server->refused_silent) {
@@ -153,7 +163,7 @@ static void forget_late_ones(struct host_server *server, uint64_t now_ms)
 static void tick(void *owner)
 {
     struct host_server *server = owner;
-    const uint64_t now_ms = host_server_now_ms();
+    const uint64_t now_ms = host_server_now_ms(server);
     host_set_time(server->host, now_ms);
     host_expire(server->host);
     end_lost_sessions(server, now_ms);
@@ -245,14 +255,14 @@ static weft_err make_host(struct host_server *server)
     server->host = host_new(&options);
     if (!server->host)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
-    host_set_time(server->host, host_server_now_ms());
+    host_set_time(server->host, host_server_now_ms(server));
     return server->options.journal ? host_server_open_journal(server) : WEFT_OK;
 }
 
 // Sessions that a journal brought have no connection yet; their time begins now.
 static void start_clock(struct host_server *server)
 {
-    server->started_ms = host_server_now_ms();
+    server->started_ms = host_server_now_ms(server);
     struct session *session = NULL;
     while ((session = host_next_session(server->host, session)) != NULL)
         session->lost_ms = server->started_ms;
@@ -294,6 +304,8 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     server->options = *options;
     server->loop = loop;
     server->token = *options->token;
+    server->clock_ms = clock_now_ns() / 1000000;
+    server->now_ms = 1;
     list_init(&server->connections);
     set_defaults(&server->options);
     weft_err err = make_host(server);

@@ -30,6 +30,7 @@ struct host_server {
     struct loop_timer *tick;
     struct link connections;
     VEC(struct awaited) awaited;
+    uint64_t clock_ms, now_ms;  // of the machine when it was last looked at; what counts
     uint64_t started_ms, ticks;
     uint64_t refused_ms;      // when the last refusal was told of
     uint64_t refused_silent;  // refusals since then
@@ -71,7 +72,9 @@ host_log_fn host_server_log;
 
 // ---- host_server.c --------------------------------------------------------------------------------------
 
-uint64_t host_server_now_ms(void);
+// Milliseconds that this host has lived. Time in which it stood still, stopped or suspended with its
+// machine, does not count: what others sent meanwhile must be looked at before their leases end.
+uint64_t host_server_now_ms(struct host_server *server);
 void host_server_say(struct host_server *server, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -291,10 +291,13 @@ static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, con
     if (ms)
         call_write_u32(&payload, *ms);
     const weft_bytes part = buf_bytes(&payload);
-    const weft_err err = remote_ask(&queue->remote, op, 0, &part, 1, &call);
+    struct remote *remote = &queue->remote;
+    const weft_err err = remote_ask_within(remote, remote->timeout_ms, op, 0, &part, 1, &call);
     peer_call_fini(&call);
     buf_fini(&payload);
-    return err;
+    // A lease that has ended is told to the caller and fails no program: the element is dealt with.
+    const bool has_only_ended = err == WEFT_ABORTED && peer_life(remote->peer) == remote->life;
+    return has_only_ended ? err : remote_keep_error(remote, err);
 }
 
 // It had its last chance: nobody will deal with it now, and that somebody should hear.
