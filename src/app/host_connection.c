@@ -20,17 +20,18 @@ void host_connection_accept(void *owner, int fd)
 {
     static const struct loop_stream_calls calls = {take_data, take_end, take_drained};
     struct host_server *server = owner;
-    struct host_connection *connection = calloc(1, sizeof *connection);
-    struct hello_server *hello = calloc(1, sizeof *hello);
-    if (!connection || !hello) {
+    const bool is_admitted = host_server_admit(server);
+    struct host_connection *connection = is_admitted ? calloc(1, sizeof *connection) : NULL;
+    struct hello_server *hello = connection ? calloc(1, sizeof *hello) : NULL;
+    if (!hello) {
         free(connection);
-        free(hello);
         file_close(fd);
         return;
     }
     connection->hello = hello;
     const bool is_local = net_is_loopback_stream(fd);
-    struct tls *tls = net_is_local_stream(fd) ? NULL : tls_new(true, &server->token);
+    const bool needs_tls = !net_is_local_stream(fd);
+    struct tls *tls = needs_tls ? tls_new(true, &server->token) : NULL;
     uint8_t nonce[HELLO_NONCE_BYTES];
     secret_random(nonce, sizeof nonce);
     connection->server = server;
@@ -40,7 +41,9 @@ void host_connection_accept(void *owner, int fd)
     connection->parser.payload_bytes_max = HELLO_FRAME_BYTES_MAX;
     hello_server_init(hello, &server->token, nonce, server->options.member);
     connection->stream = loop_stream_new(server->loop, fd, &calls, connection);
-    if (!connection->stream) {
+    if (!connection->stream || (needs_tls && !tls)) {
+        if (connection->stream)
+            loop_stream_free(connection->stream);
         tls_free(tls);
         free(hello);
         free(connection);
@@ -52,11 +55,15 @@ void host_connection_accept(void *owner, int fd)
     if (tls)
         loop_stream_secure(connection->stream, tls);
     list_append(&server->connections, &connection->in_server);
+    server->connection_count++;
+    server->stranger_count++;
 }
 
 void host_connection_drop(struct host_connection *connection)
 {
     struct session *session = connection->session;
+    connection->server->connection_count--;
+    connection->server->stranger_count -= !session;
     if (session && session->connection == connection) {
         session->connection = NULL;
         session->lost_ms = host_server_now_ms(connection->server);
@@ -146,6 +153,7 @@ static void adopt(struct host_connection *connection)
     session->connection = connection;
     session->peer_pid = connection->pid;
     connection->session = session;
+    server->stranger_count--;
     connection->parser.payload_bytes_max = 0;
     if (hello->member[0])
         host_server_met(server, hello->member);
@@ -181,6 +189,24 @@ static bool take_hello(struct host_connection *connection, const struct frame *f
 
 // ---- Calls -----------------------------------------------------------------------------------------------------
 
+// Answers that were taken, and of which we do not hear that they have arrived.
+static weft_err check_kept(const struct host_connection *connection)
+{
+    const struct session *session = connection->session;
+    const size_t sent = session->sent_to - session->kept_from;
+    return sent > HOST_ANSWERS_BYTES_MAX + loop_stream_unsent(connection->stream)
+               ? err_set(WEFT_RESOURCE_EXHAUSTED, "it does not say which answers it has")
+               : WEFT_OK;
+}
+
+// Answers that wait to be taken. What is not done for that reason may be sent again.
+static weft_err check_unsent(const struct session *session)
+{
+    return session_unsent(session).size > HOST_ANSWERS_BYTES_MAX
+               ? err_set(WEFT_RESOURCE_EXHAUSTED, "it asks for more than it takes")
+               : WEFT_OK;
+}
+
 static weft_err take_calls(struct host_connection *connection, weft_bytes payload)
 {
     struct call_reader reader = {payload, false};
@@ -189,10 +215,12 @@ static weft_err take_calls(struct host_connection *connection, weft_bytes payloa
         return err_set(WEFT_DATA_LOSS, "a frame of calls is cut");
     if (reader.rest.size == 0)
         session_acknowledge(connection->session, answered);
-    weft_err err = WEFT_OK;
+    weft_err err = check_kept(connection);
     while (reader.rest.size && !err) {
         struct call call;
         err = call_next(&reader.rest, &call);
+        if (!err)
+            err = check_unsent(connection->session);
         if (!err)
             err = host_call(connection->server->host, connection->session, &call, answered);
         // Not told anything, and not listened to: it comes again and tries again.
@@ -213,12 +241,9 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
         err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
     if (!err)
         return true;
-    // What the journal did not take is sent again; why it did not is told with the end of the turn.
-    if (err == WEFT_DATA_LOSS)
-        host_server_say(connection->server, "%s broke the rules and was dropped: %s",
-                        connection->session->member[0] ? connection->session->member : "a tool",
-                        err_text());
-    err_clear();
+    host_server_say_refused(connection->server, connection->session->member[0]
+                                                    ? connection->session->member
+                                                    : connection->peer);
     return false;
 }
 
@@ -229,7 +254,7 @@ static bool take_all_frames(struct host_connection *connection)
         struct frame frame = {0};
         bool has_frame = false;
         if (frame_parser_next(&connection->parser, &frame, &has_frame)) {
-            err_clear();
+            host_server_say_refused(connection->server, connection->peer);
             return false;
         }
         if (!has_frame)
@@ -256,9 +281,11 @@ static void take_data(void *owner, weft_bytes bytes)
 
 static void take_end(void *owner, weft_err code)
 {
-    (void)code;
+    struct host_connection *connection = owner;
+    if (code && !connection->session)
+        host_server_say_refused(connection->server, connection->peer);
     err_clear();
-    host_connection_drop(owner);
+    host_connection_drop(connection);
 }
 
 // ---- Answers ---------------------------------------------------------------------------------------------------

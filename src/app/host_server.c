@@ -144,10 +144,34 @@ static void drop_idlers(struct host_server *server, uint64_t now_ms)
         if (connection->session && (unsent == 0 || unsent != connection->unsent_before))
             connection->since_ms = now_ms;
         connection->unsent_before = unsent;
-        const uint64_t limit = connection->session ? HOST_STALL_MS : HOST_HELLO_MS;
+        const uint64_t limit = connection->session      ? HOST_STALL_MS
+                               : connection->is_closing ? HOST_REFUSED_MS
+                                                        : HOST_HELLO_MS;
         if (now_ms - connection->since_ms >= limit)
             host_connection_drop(connection);
     }
+}
+
+static bool drop_oldest_stranger(struct host_server *server)
+{
+    for (struct link *at = server->connections.next; at != &server->connections; at = at->next) {
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        if (connection->session)
+            continue;
+        err_set(WEFT_RESOURCE_EXHAUSTED, "%u connections at once", server->connection_count);
+        host_server_say_refused(server, connection->peer);
+        host_connection_drop(connection);
+        return true;
+    }
+    return false;
+}
+
+bool host_server_admit(struct host_server *server)
+{
+    if (server->connection_count < server->connections_max &&
+        server->stranger_count < server->strangers_max)
+        return true;
+    return drop_oldest_stranger(server);
 }
 
 static void forget_late_ones(struct host_server *server, uint64_t now_ms)
@@ -307,6 +331,10 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     server->clock_ms = clock_now_ns() / 1000000;
     server->now_ms = 1;
     list_init(&server->connections);
+    server->connections_max = net_connections_max();
+    server->strangers_max = server->connections_max / 2 < HOST_STRANGERS_MAX
+                                ? server->connections_max / 2
+                                : HOST_STRANGERS_MAX;
     set_defaults(&server->options);
     weft_err err = make_host(server);
     if (!err) {

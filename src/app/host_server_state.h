@@ -28,7 +28,9 @@ struct host_server {
     uint64_t rewritten_bytes;           // the size that made it start
     struct loop_listener *listeners[NET_LISTENERS_MAX];
     struct loop_timer *tick;
-    struct link connections;
+    struct link connections;                    // the oldest first
+    uint32_t connection_count, stranger_count;  // strangers have no session
+    uint32_t connections_max, strangers_max;
     VEC(struct awaited) awaited;
     uint64_t clock_ms, now_ms;  // of the machine when it was last looked at; what counts
     uint64_t started_ms, ticks;
@@ -80,6 +82,9 @@ void host_server_say(struct host_server *server, const char *format, ...)
 
 // Somebody was refused, for this thread's reason; a flood of them is told of once in a while.
 void host_server_say_refused(struct host_server *server, const char *peer);
+
+// Makes room for one more connection: the oldest who has not proven himself goes. False: all have.
+MUST_CHECK bool host_server_admit(struct host_server *server);
 
 // A member has come for the first time.
 void host_server_met(struct host_server *server, const char *member);

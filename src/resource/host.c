@@ -152,7 +152,7 @@ bool host_has_left(const struct host *host, const char *member)
 
 weft_err host_add_left(struct host *host, const char *member)
 {
-    if (!*member || host_has_left(host, member))
+    if (!*member || host_has_left(host, member) || host->left.count >= HOST_LEFT_MAX)
         return WEFT_OK;
     char *copy = strdup(member);
     if (copy && VEC_PUSH(&host->left, copy))
@@ -198,12 +198,26 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
     return WEFT_OK;
 }
 
+static weft_err check_name(const struct host *host, const char *member)
+{
+    if (strlen(member) >= SESSION_MEMBER_BYTES)
+        return err_set(WEFT_INVALID_ARGUMENT, "the name of a member has at most %u bytes",
+                       SESSION_MEMBER_BYTES - 1);
+    for (const char *at = member; *at; at++)  // people read it, in terminals
+        if ((unsigned char)*at < ' ' || *at == 127)
+            return err_set(WEFT_INVALID_ARGUMENT, "the name of a member holds the byte %d", *at);
+    if (host->sessions.count >= HOST_SESSIONS_MAX)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "%u sessions at once are the limit",
+                       HOST_SESSIONS_MAX);
+    return WEFT_OK;
+}
+
 weft_err host_open_session(struct host *host, const struct session_name *name,
                            struct session **session)
 {
-    if (strlen(name->member) >= SESSION_MEMBER_BYTES)
-        return err_set(WEFT_INVALID_ARGUMENT, "the name of a member has at most %u bytes",
-                       SESSION_MEMBER_BYTES - 1);
+    const weft_err refused = check_name(host, name->member);
+    if (refused)
+        return refused;
     const uint32_t number = host->session_count_ever + 1;
     struct buf *record = &host->scratch;
     record->size = 0;
@@ -212,7 +226,10 @@ weft_err host_open_session(struct host *host, const struct session_name *name,
     call_write_u64(record, name->incarnation);
     call_write_text(record, weft_text(name->member));
     const weft_err err = host_log(host, HOST_RECORD_SESSION, buf_bytes(record));
-    return err ? err : host_add_session(host, number, name, session);
+    if (err)
+        return err;
+    host->session_count_ever = number;  // also when memory ends here: the journal has it
+    return host_add_session(host, number, name, session);
 }
 
 // By resource, then in the kind's order. Not as they stand in the list: a snapshot lists them anew, and

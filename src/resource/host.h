@@ -40,6 +40,11 @@ uint64_t host_time(const struct host *host);
 
 // ---- Sessions --------------------------------------------------------------------------------------
 
+enum {
+    HOST_SESSIONS_MAX = 1 << 16,
+    HOST_LEFT_MAX = 1 << 16,  // names of members who said goodbye; no more are kept
+};
+
 struct session_name {
     uint8_t id[SESSION_ID_BYTES];
     const char *member;  // "": a tool
@@ -48,7 +53,8 @@ struct session_name {
 
 struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID_BYTES]);
 
-// Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long.
+// Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long or holds
+// what is no text; RESOURCE_EXHAUSTED: there are too many.
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,
                                       struct session **session);
 

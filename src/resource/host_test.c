@@ -227,6 +227,15 @@ static void the_next_deadline_is_that_of_all_resources(void **state)
     assert_true(host_next_deadline(testing.host) == UINT64_MAX);
 }
 
+static void a_session_with_a_name_that_terminals_obey_is_refused(void **state)
+{
+    (void)state;
+    struct session *session;
+    const struct session_name name = {.id = {9}, .member = "/work/\x1b[31m0"};
+    assert_int_equal(host_open_session(testing.host, &name, &session), WEFT_INVALID_ARGUMENT);
+    err_clear();
+}
+
 // ---- A journal that refuses ------------------------------------------------------------------------------------
 
 static void a_session_that_the_journal_refuses_does_not_begin(void **state)
@@ -342,6 +351,7 @@ int main(void)
         TEST(a_resource_stays_when_its_last_handle_goes),
         TEST(what_makes_no_sense_to_open_is_refused),
         TEST(a_session_with_a_name_that_is_too_long_is_refused),
+        TEST(a_session_with_a_name_that_terminals_obey_is_refused),
         TEST(a_broker_is_nobodys_member),
         TEST(the_next_deadline_is_that_of_all_resources),
         TEST(a_session_that_the_journal_refuses_does_not_begin),

@@ -52,6 +52,10 @@ void net_listener_close(struct net_listener *listener);  // zeroed is fine
 // PERMISSION_DENIED (a Unix socket's peer of another user; it is closed already).
 MUST_CHECK weft_err net_accept(int listener_fd, int *fd);
 
+// How many connections a server of this process may have at once: its descriptors but for some that
+// it needs for other things.
+uint32_t net_connections_max(void);
+
 // ---- Connecting -----------------------------------------------------------------------------------
 
 // Connects within `timeout_ms` (a resolver may take longer: it cannot be interrupted). The descriptor

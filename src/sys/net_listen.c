@@ -2,11 +2,16 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sys/net_inside.h"
 
-enum { PORT_TRIES_MAX = 32 };  // a free port of one family may be taken in the other
+enum {
+    PORT_TRIES_MAX = 32,  // a free port of one family may be taken in the other
+    CONNECTIONS_MAX = 1 << 20,
+    SPARE_DESCRIPTORS = 64,
+};
 
 static int open_socket(const struct net_endpoint *endpoint)
 {
@@ -140,6 +145,15 @@ weft_err net_listen(const struct net_address *address, struct net_listener *list
             break;
     }
     return refuse(address);
+}
+
+uint32_t net_connections_max(void)
+{
+    struct rlimit limit = {.rlim_cur = 1024};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t most = limit.rlim_cur > CONNECTIONS_MAX ? CONNECTIONS_MAX : limit.rlim_cur;
+    return most > 2 * SPARE_DESCRIPTORS ? (uint32_t)most - SPARE_DESCRIPTORS
+                                        : (uint32_t)(most + 1) / 2;
 }
 
 static weft_err check_accepted(int fd, int *accepted)
