@@ -72,12 +72,9 @@ if [ -n "$machine" ]; then
     port=$(python3 free_port.py)
     target=$machine:$port
     start_host "$machine:$port"
-    for what in plain_on_tls; do
-        check "over TLS it survives: $what" attack $what
-    done
+    check "where TLS is spoken a plain client gets nowhere" attack plain_on_tls
     try timeout 10 openssl s_client -connect "$target" </dev/null
     check "TLS without the token gets nowhere" grep -q 'Cipher is (NONE)' "$out"
-    for i in 1 2 3 4 5; do head -c 3000 /dev/urandom | timeout 5 nc -w 2 "$machine" "$port" >/dev/null 2>&1; done
     check "it ends with 0" stop_host
 else
     skip "over TLS" "this machine has no address but its own"
