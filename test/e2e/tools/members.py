@@ -69,10 +69,14 @@ class Run:
         base = f"{self.name}/{role}-{index}"
         with open(base + ".out", "ab") as out, open(base + ".err", "ab") as err:
             self.processes[member] = subprocess.Popen(
-                ["stdbuf", "-oL", self.options["program"]], env=environment, stdout=out, stderr=err,
+                [*self.prefix(member), "stdbuf", "-oL", self.options["program"]], env=environment, stdout=out, stderr=err,
                 stdin=subprocess.DEVNULL)
         self.codes.pop(member, None)
         self.starts[member] = self.starts.get(member, 0) + 1
+
+    def prefix(self, _member):
+        """What goes before the program."""
+        return []
 
     def start_all(self, members=MEMBERS):
         for member in members:
