@@ -21,6 +21,8 @@ check "the journal of a newer version is refused" durable newer
 check "a journal that is in use is refused" durable in_use
 check "a journal that is damaged in the middle is refused" durable damaged
 
+check "a host that stood still takes nobody for lost" durable stopped
+
 small=$dir/small
 mkdir "$small"
 if is_root && mount -t tmpfs -o size=300k none "$small" 2>/dev/null; then

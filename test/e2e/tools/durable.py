@@ -28,7 +28,7 @@ class Host:
         self.program, self.journal = program, journal
         self.port = members.free_ports(1)[0]
         self.environment = dict(os.environ, WEFT_TOKEN=TOKEN.hex(), WEFT_JOURNAL=journal,
-                                WEFT_EXPECT="1s", WEFT_SESSION_TTL="5s", **environment)
+                                WEFT_EXPECT="1s", **{"WEFT_SESSION_TTL": "5s", **environment})
         self.process = None
 
     def start(self, waits=True):
@@ -307,11 +307,31 @@ def full(options):
     assert host.stop() == 0
 
 
+def stopped(options):
+    """A host that stands still for a while does not take for lost who could not reach it meanwhile."""
+    host = Host(options["program"], WEFT_SESSION_TTL="1s")
+    host.start()
+    client = Client(host)
+    client.connect()
+    client.finish(client.open(1, wire.QUEUE, b"q"))
+    client.connection.socket.close()
+    time.sleep(0.3)  # it knows that the connection is gone
+    host.process.send_signal(signal.SIGSTOP)
+    waiting = Connection(("127.0.0.1", host.port), TOKEN, 10)
+    time.sleep(2.5)
+    host.process.send_signal(signal.SIGCONT)
+    kind, message = waiting.hello(session=client.session, resumes=1, answered=1)
+    assert kind == wire.WELCOME, message
+    waiting.calls(call(wire.LEAVE, 2))
+    waiting.answers(1)
+    assert host.stop() == 0
+
+
 def main():
     options = dict(word.split("=", 1) for word in sys.argv[3:])
     options["program"] = sys.argv[2]
     scenarios = {scenario.__name__: scenario for scenario in (
-        killed, torn, newer, in_use, damaged, full)}
+        killed, torn, newer, in_use, damaged, full, stopped)}
     try:
         scenarios[sys.argv[1]](options)
     except (AssertionError, OSError, Closed) as error:
