@@ -178,9 +178,10 @@ def killed(options):
     adder.finish(adder.sequence)
     host.kill()
     host.start()
-    check_content(host, pushed, added)
     for client in (pusher, adder):
         client.connect()
+    check_content(host, pushed, added)
+    for client in (pusher, adder):
         client.finish(client.start(wire.LEAVE, 0))
     assert host.stop() == 0, host.said()[-300:]
     print(f"{pushed} pushes, {added} adds")
