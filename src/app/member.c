@@ -14,6 +14,7 @@ enum {
     GOODBYES_MS = 3000,  // for all of them
     STARTING_MS = 250,   // members that are started together are all there by then
     RETRY_MS = 20,
+    GOODBYES_AGAIN_MS = 500,
     TELL_NEXT_MS = 10000
 };
 
@@ -75,6 +76,10 @@ static void run_host(void *owner)
 {
     weft_cluster *cluster = owner;
     loop_run(cluster->loop);
+    mutex_lock(&cluster->lock);
+    cluster->has_stopped = true;
+    condition_broadcast(&cluster->stopped);
+    mutex_unlock(&cluster->lock);
 }
 
 static weft_err name_expected(weft_cluster *cluster)
@@ -219,6 +224,7 @@ weft_cluster *member_new(void)
     }
     secret_random(&cluster->incarnation, sizeof cluster->incarnation);
     mutex_init(&cluster->lock);
+    condition_init(&cluster->stopped);
     return cluster;
 }
 
@@ -231,6 +237,7 @@ void member_free(weft_cluster *cluster)
     VEC_FINI(&cluster->remotes);
     cluster_spec_fini(&cluster->spec);
     secret_clear(&cluster->token);
+    condition_fini(&cluster->stopped);
     mutex_fini(&cluster->lock);
     free(cluster);
 }
@@ -371,6 +378,7 @@ static bool has_spoken_to(const weft_cluster *cluster, const char *name)
     return link && peer_has_spoken(link->peer);
 }
 
+// False: it is not there at the moment.
 static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
 {
     struct member_path path;
@@ -381,40 +389,63 @@ static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadli
     struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
     struct peer_call call = {0};
     const struct peer_ask ask = {.op = CALL_LEAVE};
-    const weft_err err = peer ? peer_ask(peer, &ask, &call, deadline_ns) : WEFT_OK;
+    const bool is_gone = peer && peer_ask(peer, &ask, &call, deadline_ns);
     err_clear();
     peer_call_fini(&call);
     peer_free(peer, false);
-    return !err;
+    return !is_gone;
 }
 
-// Those we never spoke to may be waiting for us: they need not. Whoever is not there has left, or, in the
-// first moments of a cluster, has not come yet: he is tried again for a little while.
-static void say_goodbye_to_strangers(weft_cluster *cluster)
+// Those we never spoke to may be waiting for us: they need not. Who was told leaves the list; true: all.
+static bool say_goodbye_to_strangers(weft_cluster *cluster)
 {
     const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
-    const uint64_t started_ns = cluster->joined_ns + STARTING_MS * ns_per_ms;
-    bool is_missing;
-    do {
-        is_missing = false;
-        for (size_t i = 0; i + 1 < cluster->expected.count && clock_now_ns() < deadline_ns; i++) {
-            char *name = cluster->expected.items[i];
-            if (!*name || has_spoken_to(cluster, name))
-                continue;
-            if (say_goodbye(cluster, name, deadline_ns))
-                *name = 0;
-            else
-                is_missing = true;
-        }
-        if (is_missing && clock_now_ns() < started_ns)
-            clock_sleep_ms(RETRY_MS);
-    } while (is_missing && clock_now_ns() < started_ns);
+    char **names = cluster->expected.items;
+    size_t left = 0;
+    for (size_t i = 0; i + 1 < cluster->expected.count; i++) {
+        if (has_spoken_to(cluster, names[i]) ||
+            (clock_now_ns() < deadline_ns && say_goodbye(cluster, names[i], deadline_ns)))
+            free(names[i]);
+        else
+            names[left++] = names[i];
+    }
+    if (cluster->expected.count)
+        names[left] = NULL;
+    cluster->expected.count = left + (cluster->expected.count > 0);
+    return left == 0;
+}
+
+// Waits for the end of what is hosted here. Meanwhile those who were not there come, perhaps: a host that
+// starts when we are done would wait for us.
+static void stay(weft_cluster *cluster, bool have_all_been_told)
+{
+    mutex_lock(&cluster->lock);
+    while (!cluster->has_stopped) {
+        if (have_all_been_told)
+            condition_wait(&cluster->stopped, &cluster->lock);
+        else
+            condition_wait_until(&cluster->stopped, &cluster->lock,
+                                 clock_now_ns() + GOODBYES_AGAIN_MS * ns_per_ms);
+        if (cluster->has_stopped || have_all_been_told)
+            continue;
+        mutex_unlock(&cluster->lock);
+        have_all_been_told = say_goodbye_to_strangers(cluster);
+        mutex_lock(&cluster->lock);
+    }
+    mutex_unlock(&cluster->lock);
+    thread_join(&cluster->thread);
 }
 
 static void leave(weft_cluster *cluster)
 {
     remote_free_all(cluster);
-    say_goodbye_to_strangers(cluster);
+    bool have_all_been_told = say_goodbye_to_strangers(cluster);
+    // In the first moments of a cluster, who is not there has not come yet.
+    const uint64_t started_ns = cluster->joined_ns + STARTING_MS * ns_per_ms;
+    while (!have_all_been_told && clock_now_ns() < started_ns) {
+        clock_sleep_ms(RETRY_MS);
+        have_all_been_told = say_goodbye_to_strangers(cluster);
+    }
     for (size_t i = 0; i < cluster->links.count; i++) {
         peer_free(cluster->links.items[i]->peer, true);
         free(cluster->links.items[i]);
@@ -423,7 +454,7 @@ static void leave(weft_cluster *cluster)
     if (cluster->server) {
         cluster->is_leaving = true;
         loop_wake(cluster->loop);
-        thread_join(&cluster->thread);
+        stay(cluster, have_all_been_told);
         drop_server(cluster);
     }
 }

@@ -31,7 +31,9 @@ struct weft_cluster {
     struct net_listener listener;
     struct host_server *server;
     VEC(char *) expected;
-    bool is_leaving;  // set before the loop is woken
+    bool is_leaving;   // set before the loop is woken
+    bool has_stopped;  // the thread is at its end; guarded by the lock
+    struct condition stopped;
 };
 
 struct member_link {

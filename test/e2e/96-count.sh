@@ -63,6 +63,11 @@ check "they may be started in every order" members orders step="$(is_long && ech
 for member in files/0 reduce/0; do
     check "$member may come 3 s late" members late member=$member
 done
+mkdir few && cp file0.txt few && cd few || exit 1
+echo file0.txt >filenames.txt
+echo -n 12 >total
+check "who comes when others are done is not left waiting for them" members early
+cd ..
 check "a mapper that never comes is not waited for for ever" members never member=map/1
 for member in files/0 reduce/0; do
     check "who needs $member, which never comes, says so and ends" members never member=$member

@@ -206,6 +206,18 @@ def late(options):
     return run.finish()
 
 
+def early(options):
+    """files/0 is done before reduce/0 is there: that one must not wait for it."""
+    run = Run(dict(options, limit=20), journal=False, WEFT_EXPECT="60s")
+    run.start_all(["files/0", "map/0", "map/1"])
+    time.sleep(1.5)
+    run.start("reduce/0")
+    run.wait_all()
+    run.check_codes()
+    run.check_total()
+    return run.finish()
+
+
 def never(options):
     """One mapper is never started: the others end by themselves, with all that is to be counted."""
     member = options["member"]
@@ -327,7 +339,7 @@ def stopped(options):
 def main():
     options = dict(word.split("=", 1) for word in sys.argv[2:])
     scenarios = {scenario.__name__: scenario for scenario in (
-        orders, late, never, chaos, at_line, no_journal, dead_mapper, stopped)}
+        orders, late, early, never, chaos, at_line, no_journal, dead_mapper, stopped)}
     return 1 if scenarios[sys.argv[1]](options) else 0
 
 
