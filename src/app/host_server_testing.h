@@ -2,6 +2,10 @@
 #ifndef APP_HOST_SERVER_TESTING_H
 #define APP_HOST_SERVER_TESTING_H
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,6 +25,7 @@ struct testing_server {
     struct loop *loop;
     struct thread thread;
     struct host_server *server;
+    char host[64];    // where it listens; empty: 127.0.0.1
     char said[4096];  // all its sentences; read it when it is stopped
 };
 
@@ -46,7 +51,10 @@ static inline void testing_run(void *owner)
 // The port is the same again after server_stop.
 static inline void server_start(struct testing_server *scene)
 {
-    const struct net_address address = {.host = "127.0.0.1", .port = scene->listener.port};
+    struct net_address address = {.port = scene->listener.port};
+    if (!scene->host[0])
+        strcpy(scene->host, "127.0.0.1");
+    strcpy(address.host, scene->host);
     assert_int_equal(net_listen(&address, &scene->listener), WEFT_OK);
     scene->loop = loop_new(testing_stop, scene);
     assert_non_null(scene->loop);
@@ -73,17 +81,34 @@ static inline void server_stop(struct testing_server *scene)
 static inline struct peer *testing_peer(const struct testing_server *scene, const char *member)
 {
     static uint64_t incarnation;
-    const struct peer_options options = {
-        .address = {.host = "127.0.0.1", .port = scene->listener.port},
+    struct peer_options options = {
+        .address = {.port = scene->listener.port},
         .host = "/files/0",
         .member = member,
         .incarnation = ++incarnation,
         .token = &testing_token,
         .patience_ms = 10000,
     };
+    strcpy(options.address.host, scene->host);
     struct peer *peer = peer_new(&options);
     assert_non_null(peer);
     return peer;
+}
+
+// An address of this machine by which others know it, too: TLS is spoken there. False: it has none.
+static inline bool testing_find_address(char host[64])
+{
+    struct ifaddrs *all = NULL;
+    bool has_found = false;
+    assert_int_equal(getifaddrs(&all), 0);
+    for (const struct ifaddrs *at = all; at && !has_found; at = at->ifa_next) {
+        if (!at->ifa_addr || at->ifa_addr->sa_family != AF_INET || at->ifa_flags & IFF_LOOPBACK)
+            continue;
+        const struct sockaddr_in *address = (const struct sockaddr_in *)(void *)at->ifa_addr;
+        has_found = inet_ntop(AF_INET, &address->sin_addr, host, 64);
+    }
+    freeifaddrs(all);
+    return has_found;
 }
 
 // Asks for the resource `r`; its handle.

@@ -388,10 +388,11 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
             continue;
         const uint64_t nap_ns = clock_now_ns() + NAP_MS * ns_per_ms;
         struct channel *channel = peer->channel;
-        const bool wants_to_send = peer->out_sent < peer->out.size;
+        const bool wants_to_send = peer->out_sent < peer->out.size || channel_has_unsent(channel);
         mutex_unlock(&peer->lock);
-        if (channel_wait(channel, wants_to_send, -1, nap_ns < deadline_ns ? nap_ns : deadline_ns,
-                         &timed_out))
+        // Others may send meanwhile.
+        if (channel_watch(channel, wants_to_send, nap_ns < deadline_ns ? nap_ns : deadline_ns,
+                          &timed_out))
             err_clear();  // the next look says what is wrong
         mutex_lock(&peer->lock);
     }

@@ -201,6 +201,21 @@ weft_err channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
     }
 }
 
+weft_err channel_watch(struct channel *channel, bool wants_to_send, uint64_t deadline_ns,
+                       bool *timed_out)
+{
+    struct pollfd fds[2] = {
+        {.fd = channel->fd, .events = (short)(POLLIN | (wants_to_send ? POLLOUT : 0))}};
+    *timed_out = false;
+    return spin_for_event(channel, fds, 1) ? WEFT_OK
+                                           : sleep_for_event(fds, 1, deadline_ns, timed_out);
+}
+
+bool channel_has_unsent(const struct channel *channel)
+{
+    return has_unsent(channel);
+}
+
 // ---- From beginning to end ------------------------------------------------------------------------
 
 static weft_err handshake(struct channel *channel, uint64_t deadline_ns)

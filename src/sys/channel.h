@@ -35,6 +35,12 @@ MUST_CHECK weft_err channel_receive(struct channel *channel, struct buf *in, siz
 MUST_CHECK weft_err channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
                                  uint64_t deadline_ns, bool *timed_out);
 
+// The same for whoever has let the lock of a shared channel go: looks at the socket only, as another thread
+// may be sending. With TLS, what channel_has_unsent says, under the lock, is to be sent too.
+MUST_CHECK weft_err channel_watch(struct channel *channel, bool wants_to_send, uint64_t deadline_ns,
+                                  bool *timed_out);
+bool channel_has_unsent(const struct channel *channel);
+
 int channel_fd(const struct channel *channel);
 bool channel_is_secure(const struct channel *channel);  // TLS
 bool channel_is_local(const struct channel *channel);   // a Unix socket

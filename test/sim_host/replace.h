@@ -80,6 +80,9 @@ bool world_process_is_gone(pid_t pid);
 #define channel_send world_channel_send
 #define channel_receive world_channel_receive
 #define channel_wait world_channel_wait
+#define channel_watch(channel, wants, deadline_ns, timed_out)                                      \
+    world_channel_wait(channel, wants, -1, deadline_ns, timed_out)
+#define channel_has_unsent(channel) ((void)(channel), false)
 #define loop_stream_new world_stream_new
 #define loop_stream_out world_stream_out
 #define loop_stream_flush world_stream_flush
