@@ -378,14 +378,12 @@ weft_err weft_queue_remove(weft_queue *queue)
     return ask_plainly(queue, CALL_REMOVE, 0);
 }
 
-weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
+weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)
 {
-    *state = (weft_queue_state){0};
-    if (!queue)
-        return member_no_handle();
     struct peer_call call = {0};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_STATE, 0, NULL, 0, &call);
+    weft_err err = remote_ask(remote, CALL_QUEUE_STATE, 0, NULL, 0, &call);
     struct call_reader reader = {buf_bytes(&call.answer), false};
+    *state = (weft_queue_state){0};
     if (!err) {
         state->size = call_read_u64(&reader);
         state->bytes = call_read_u64(&reader);
@@ -399,4 +397,10 @@ weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
     }
     peer_call_fini(&call);
     return err;
+}
+
+weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
+{
+    *state = (weft_queue_state){0};
+    return queue ? remote_ask_queue_state(&queue->remote, state) : member_no_handle();
 }

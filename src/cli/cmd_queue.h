@@ -16,12 +16,4 @@ QUEUE_VERB(rm)
 QUEUE_VERB(ls)
 #undef QUEUE_VERB
 
-struct queue_state {
-    uint64_t size, bytes, pushed_count, leased_count;
-    uint32_t pusher_count, taker_count;
-    bool is_closed;
-};
-
-MUST_CHECK weft_err queue_ask_state(struct remote *queue, struct queue_state *state);
-
 #endif

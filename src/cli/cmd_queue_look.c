@@ -149,27 +149,7 @@ void help_format_queue_size(struct buf *buf)
     buf_append_text(buf, "\nExit: 0 done, 3 the host is out of reach, 4 there is no such queue.\n");
 }
 
-weft_err queue_ask_state(struct remote *queue, struct queue_state *state)
-{
-    struct peer_call call = {0};
-    weft_err err = remote_ask(queue, CALL_QUEUE_STATE, 0, NULL, 0, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
-    if (!err) {
-        state->size = call_read_u64(&reader);
-        state->bytes = call_read_u64(&reader);
-        state->pushed_count = call_read_u64(&reader);
-        state->leased_count = call_read_u64(&reader);
-        state->pusher_count = call_read_u32(&reader);
-        state->taker_count = call_read_u32(&reader);
-        state->is_closed = call_read_u8(&reader);
-        if (reader.has_failed)
-            err = err_set(WEFT_DATA_LOSS, "the answer is cut");
-    }
-    peer_call_fini(&call);
-    return err;
-}
-
-static void append_state(struct buf *out, const struct queue_state *state)
+static void append_state(struct buf *out, const weft_queue_state *state)
 {
     json_append_uint(out, "size", state->size);
     json_append_uint(out, "bytes", state->bytes);
@@ -182,8 +162,8 @@ static void append_state(struct buf *out, const struct queue_state *state)
 
 static weft_err size(struct request *request, struct buf *out)
 {
-    struct queue_state state;
-    const weft_err err = queue_ask_state(&request->queue, &state);
+    weft_queue_state state;
+    const weft_err err = remote_ask_queue_state(&request->queue, &state);
     if (err)
         return err;
     if (!request->json) {
@@ -303,7 +283,7 @@ static weft_err append_resource(struct request *request, const struct tool_resou
                                 struct buf *out)
 {
     struct remote queue = {0};
-    struct queue_state state = {0};
+    weft_queue_state state = {0};
     const bool is_queue = resource->kind == CALL_KIND_QUEUE;
     const char *kind = tool_kind_name(resource->kind);
     weft_err err = WEFT_OK;
@@ -311,7 +291,7 @@ static weft_err append_resource(struct request *request, const struct tool_resou
         err = remote_open(request->words.cluster, resource->path, CALL_KIND_QUEUE, weft_none(),
                           &queue);
         if (!err)
-            err = queue_ask_state(&queue, &state);
+            err = remote_ask_queue_state(&queue, &state);
         remote_fini(&queue);
     }
     if (request->json) {

@@ -195,7 +195,7 @@ static weft_err push_input(struct pusher *pusher)
 
 static weft_err push_all(struct pusher *pusher)
 {
-    struct queue_state state;
+    weft_queue_state state;
     weft_err err = WEFT_OK;
     for (size_t i = 1; i < pusher->words.words.count && !err; i++)
         err = push_item(pusher, weft_text(pusher->words.words.items[i]));
@@ -206,7 +206,7 @@ static weft_err push_all(struct pusher *pusher)
     while (!err && pusher->finished < pusher->started)
         err = finish_oldest(pusher);
     // Also a queue that nothing was put into is there from now on.
-    return err || pusher->started ? err : queue_ask_state(&pusher->queue, &state);
+    return err || pusher->started ? err : remote_ask_queue_state(&pusher->queue, &state);
 }
 
 static weft_err check(const struct pusher *pusher)
