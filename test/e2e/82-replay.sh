@@ -149,7 +149,7 @@ rm gdb.called
 PATH=$PWD/fake:$PATH try weft replay --debug "$id"
 check "a line that needs no shell can be debugged" grep -qx 'two words' gdb.called
 fail --shell --map 'cat | ./crash x' in.segv
-fails_with "a line for a shell cannot" '1|5' 'for a shell' weft replay --debug "$id"
+PATH=$PWD/fake:$PATH fails_with "a line for a shell cannot" '1|5' 'for a shell' weft replay --debug "$id"
 record=$(sed -n 's/.*the record is in //p' "$err")
 check "but its record is there" [ "$(cat "$record")" = 'boom segv' ]
 if command -v gdb >/dev/null && ! is_sanitized; then
