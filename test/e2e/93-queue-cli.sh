@@ -142,6 +142,18 @@ unset WEFT_AT
 
 program=$(dirname "$WEFT")/examples/count
 if [ -x "$program" ]; then
+    # Below those that outgoing connections get: nobody takes it between here and its member.
+    used=$(python3 -c '
+import random, socket
+while True:
+    with socket.socket() as one:
+        port = random.randrange(12000, 30000)
+        try:
+            one.bind(("", port))
+        except OSError:
+            continue
+        print(port)
+        break')
     weft cluster config -q --role "files=localhost:$used" --role reduce=localhost:1 --role map=localhost:2
     printf 'one.txt\ntwo.txt\n' >names
     (. ./config_files_0.sh && exec "$program" names 2>/dev/null) &
