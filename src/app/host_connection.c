@@ -1,6 +1,5 @@
 // One connection of a host: the hello, then calls in and answers out.
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/host_server_state.h"
@@ -223,9 +222,6 @@ static weft_err take_calls(struct host_connection *connection, weft_bytes payloa
             err = check_unsent(connection->session);
         if (!err)
             err = host_call(connection->server->host, connection->session, &call, answered);
-        // Not told anything, and not listened to: it comes again and tries again.
-        if (!err && connection->server->is_journal_stuck)
-            err = err_set(WEFT_UNAVAILABLE, "the journal cannot be written");
     }
     return err;
 }
@@ -290,22 +286,6 @@ static void take_end(void *owner, weft_err code)
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-// As many whole answers as fit into a frame; one that is larger goes alone.
-static size_t size_of_batch(weft_bytes answers)
-{
-    if (answers.size <= ANSWERS_FRAME_BYTES)
-        return answers.size;
-    size_t size = 0;
-    while (size < answers.size) {
-        uint32_t next;
-        memcpy(&next, answers.data + size, sizeof next);
-        if (size > 0 && size + next > ANSWERS_FRAME_BYTES)
-            break;
-        size += next;
-    }
-    return size;
-}
-
 void host_connection_send(struct host_connection *connection)
 {
     struct session *session = connection->session;
@@ -314,7 +294,7 @@ void host_connection_send(struct host_connection *connection)
         const weft_bytes unsent = session_unsent(session);
         if (unsent.size == 0)
             break;
-        const size_t size = size_of_batch(unsent);
+        const size_t size = call_size_of_batch(unsent, ANSWERS_FRAME_BYTES);
         uint8_t head[FRAME_HEADER_BYTES];
         frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_ANSWERS, size);
         buf_append(out, head, sizeof head);

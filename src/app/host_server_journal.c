@@ -2,7 +2,6 @@
 // when it has grown to a multiple of what it holds.
 
 #include "app/host_server_state.h"
-#include "base/text.h"
 
 static weft_err visit(void *owner, const struct journal_record *record)
 {

@@ -86,7 +86,7 @@ void host_server_say_refused(struct host_server *server, const char *peer);
 // Makes room for one more connection: the oldest who has not proven himself goes. False: all have.
 MUST_CHECK bool host_server_admit(struct host_server *server);
 
-// A member has come for the first time.
+// A member is here: it is not waited for.
 void host_server_met(struct host_server *server, const char *member);
 
 #endif

@@ -74,10 +74,9 @@ static weft_err ask_about_lease(struct remote *remote, uint8_t op, const weft_by
                                 size_t count)
 {
     struct peer_call call = {0};
-    const weft_err err = remote_start(remote, op, 0, parts, count, &call);
-    const weft_err end = err ? err : remote_finish(remote, &call, remote->timeout_ms);
+    const weft_err err = remote_ask_within(remote, remote->timeout_ms, op, 0, parts, count, &call);
     peer_call_fini(&call);
-    return end;
+    return err;
 }
 
 // The lease that was for waiting here becomes the one the consumer wants, or ends. Whether it still

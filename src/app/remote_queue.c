@@ -360,9 +360,8 @@ weft_err weft_queue_close(weft_queue *queue)
         return member_no_handle();
     struct peer_call call = {0};
     struct remote *remote = &queue->remote;
-    weft_err err = remote_start(remote, CALL_QUEUE_CLOSE, 0, NULL, 0, &call);
-    if (!err)
-        err = remote_finish(remote, &call, remote->timeout_ms);
+    const weft_err err =
+        remote_ask_within(remote, remote->timeout_ms, CALL_QUEUE_CLOSE, 0, NULL, 0, &call);
     peer_call_fini(&call);
     // That it is closed already is no failure of a program that was started again.
     return err == WEFT_CANCELLED ? err : remote_keep_error(remote, err);

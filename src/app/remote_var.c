@@ -143,10 +143,7 @@ static weft_err start_change(weft_var *var, uint8_t op, const weft_item *once_pe
         return err_set(WEFT_ABORTED, "%s: the item that this is for has failed", var->remote.path);
     if (once_per) {
         const struct call_item item = item_name(once_per);
-        memcpy(name, &item.queue, 8);
-        memcpy(name + 8, &item.id, 8);
-        memcpy(name + 16, &item.slot, 4);
-        memcpy(name + 20, &item.delivery, 4);
+        call_put_item(name, &item);
     }
     const weft_bytes parts[] = {{name, sizeof name}, operand};
     return once_per ? remote_start(&var->remote, op, CALL_FLAG_ONCE, parts, 2, call)

@@ -165,6 +165,31 @@ void peer_forget_kept(struct peer *peer, uint64_t sequence)
     peer->kept_from = 0;
 }
 
+// ---- Numbering ------------------------------------------------------------------------------------------------
+
+static void append_call(struct buf *out, const struct peer_ask *ask, uint64_t sequence, size_t size)
+{
+    call_append_head(out, ask->op, ask->flags, ask->handle, sequence, size);
+    for (size_t i = 0; i < PEER_PARTS_MAX; i++)
+        buf_append(out, ask->parts[i].data, ask->parts[i].size);
+}
+
+// `call` is NULL where nobody waits for the answer.
+static bool start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                         size_t size)
+{
+    const uint64_t sequence = peer->last_sequence + 1;
+    if (!make_slot(peer, sequence) || !buf_reserve(&peer->kept, CALL_HEAD_BYTES + size))
+        return false;
+    peer->last_sequence = sequence;
+    if (call)
+        call->sequence = sequence;
+    *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op};
+    peer->unanswered++;
+    append_call(&peer->kept, ask, sequence, size);
+    return true;
+}
+
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
 static void end_call(struct peer_call *call, const struct answer *answer)
@@ -183,16 +208,15 @@ static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
 {
     if (slot->op != CALL_QUEUE_TAKE || answer->code || answer->payload.size < CALL_ITEM_BYTES)
         return;
-    const uint64_t sequence = ++peer->last_sequence;
-    if (!make_slot(peer, sequence))
-        return;
-    *slot_of(peer, sequence) =
-        (struct peer_slot){NULL, sequence, slot->handle, CALL_QUEUE_GIVE_BACK};
-    peer->unanswered++;
-    call_append_head(&peer->kept, CALL_QUEUE_GIVE_BACK, 0, slot->handle, sequence,
-                     CALL_ITEM_BYTES + 4);
-    buf_append(&peer->kept, answer->payload.data, CALL_ITEM_BYTES);
-    call_write_u32(&peer->kept, 0);
+    const uint32_t at_once = 0;
+    const struct peer_ask ask = {
+        .op = CALL_QUEUE_GIVE_BACK,
+        .handle = slot->handle,
+        .parts = {{answer->payload.data, CALL_ITEM_BYTES},
+                  {(const char *)&at_once, sizeof at_once}},
+    };
+    // Without memory for it the lease ends with the session.
+    start_change(peer, &ask, NULL, CALL_ITEM_BYTES + sizeof at_once);
 }
 
 static void take_ask_answer(struct peer *peer, const struct answer *answer)
@@ -261,36 +285,16 @@ static size_t size_of_parts(const struct peer_ask *ask)
     return size;
 }
 
-static void append_call(struct buf *out, const struct peer_ask *ask, uint64_t sequence, size_t size)
-{
-    call_append_head(out, ask->op, ask->flags, ask->handle, sequence, size);
-    for (size_t i = 0; i < PEER_PARTS_MAX; i++)
-        buf_append(out, ask->parts[i].data, ask->parts[i].size);
-}
-
 static bool start_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
                       size_t size)
 {
     call->sequence = ++peer->last_ask | CALL_ASKS_BIT;
     call->record.size = 0;
     append_call(&call->record, ask, call->sequence, size);
+    if (call->record.has_failed || !buf_reserve(&peer->new_asks, call->record.size))
+        return false;
     buf_append(&peer->new_asks, call->record.data, call->record.size);
     list_append(&peer->asks, &call->in_asks);
-    return !call->record.has_failed && !peer->new_asks.has_failed;
-}
-
-static bool start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
-                         size_t size)
-{
-    const uint64_t sequence = peer->last_sequence + 1;
-    if (!make_slot(peer, sequence) || !buf_reserve(&peer->kept, CALL_HEAD_BYTES + size))
-        return false;
-    peer->last_sequence = sequence;
-    if (call)
-        call->sequence = sequence;
-    *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op};
-    peer->unanswered++;
-    append_call(&peer->kept, ask, sequence, size);
     return true;
 }
 

@@ -124,8 +124,7 @@ static weft_err try_once(const struct peer *peer, const struct hello *hello,
 
 // ---- Connecting ---------------------------------------------------------------------------------------------
 
-// What time mends: nobody there yet, or gone for a moment. A host that is another one may also be the
-// old one on its way out.
+// What time mends: nobody there yet, gone for a moment, or at its limits.
 static bool is_worth_another_try(weft_err err)
 {
     return err == WEFT_UNAVAILABLE || err == WEFT_RESOURCE_EXHAUSTED;
@@ -199,18 +198,6 @@ static void resume(struct peer *peer, const struct hello_welcome *welcome)
 
 // ---- Sending and receiving -------------------------------------------------------------------------------------
 
-// As many whole calls as fit into a frame.
-static size_t size_of_batch(weft_bytes calls)
-{
-    const size_t limit = FRAME_PAYLOAD_BYTES_MAX - CALL_FRAME_HEAD_BYTES;
-    if (calls.size <= limit)
-        return calls.size;
-    size_t fits = 0;
-    for (uint32_t next = 0; fits + next <= limit; memcpy(&next, calls.data + fits, sizeof next))
-        fits += next;
-    return fits;
-}
-
 static void append_frame(struct peer *peer, weft_bytes calls, weft_bytes asks)
 {
     uint8_t head[FRAME_HEADER_BYTES];
@@ -225,7 +212,8 @@ static void append_frame(struct peer *peer, weft_bytes calls, weft_bytes asks)
 static void append_frames(struct peer *peer, weft_bytes calls)
 {
     while (calls.size) {
-        const size_t batch = size_of_batch(calls);
+        const size_t batch =
+            call_size_of_batch(calls, FRAME_PAYLOAD_BYTES_MAX - CALL_FRAME_HEAD_BYTES);
         append_frame(peer, (weft_bytes){calls.data, batch}, weft_none());
         calls.data += batch;
         calls.size -= batch;

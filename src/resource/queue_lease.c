@@ -24,10 +24,9 @@ bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence
     element->deliveries++;
     lease->holding.order = element->id;
     session_add_holding(session, &queue->resource, &lease->holding);
-    memcpy(to, &queue->resource.uid, 8);
-    memcpy(to + 8, &element->id, 8);
-    memcpy(to + 16, &lease->slot, 4);
-    memcpy(to + 20, &element->deliveries, 4);
+    const struct call_item item = {queue->resource.uid, element->id, lease->slot,
+                                   element->deliveries};
+    call_put_item(to, &item);
     memcpy(to + CALL_ITEM_BYTES, element->bytes, element->size);
     return true;
 }

@@ -116,6 +116,21 @@ void answer_append(struct buf *out, const struct answer *answer)
     out->size += answer->payload.size;
 }
 
+size_t call_size_of_batch(weft_bytes records, size_t limit)
+{
+    if (records.size <= limit)
+        return records.size;
+    size_t size = 0;
+    while (size < records.size) {
+        uint32_t next;
+        memcpy(&next, records.data + size, sizeof next);
+        if (size > 0 && size + next > limit)
+            break;
+        size += next;
+    }
+    return size;
+}
+
 weft_bytes call_read_bytes(struct call_reader *reader, size_t size)
 {
     if (size > reader->rest.size) {
@@ -199,10 +214,17 @@ void call_write_blob(struct buf *out, weft_bytes bytes)
     buf_append(out, bytes.data, bytes.size);
 }
 
+void call_put_item(char to[CALL_ITEM_BYTES], const struct call_item *item)
+{
+    memcpy(to, &item->queue, 8);
+    memcpy(to + 8, &item->id, 8);
+    memcpy(to + 16, &item->slot, 4);
+    memcpy(to + 20, &item->delivery, 4);
+}
+
 void call_write_item(struct buf *out, const struct call_item *item)
 {
-    call_write_u64(out, item->queue);
-    call_write_u64(out, item->id);
-    call_write_u32(out, item->slot);
-    call_write_u32(out, item->delivery);
+    char bytes[CALL_ITEM_BYTES];
+    call_put_item(bytes, item);
+    buf_append(out, bytes, sizeof bytes);
 }

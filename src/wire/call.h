@@ -102,6 +102,9 @@ void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handl
                       uint64_t sequence, size_t size);
 void answer_append(struct buf *out, const struct answer *answer);
 
+// The bytes of as many whole records, calls or answers, as fit into `limit`; at least of the first.
+size_t call_size_of_batch(weft_bytes records, size_t limit);
+
 // ---- Payloads ------------------------------------------------------------------------------------
 
 // A reader that fails by its flag: past the end it gives zeros, and the end is checked once.
@@ -126,5 +129,6 @@ void call_write_u64(struct buf *out, uint64_t value);
 void call_write_text(struct buf *out, weft_bytes text);  // at most 65,535 bytes: asserts
 void call_write_blob(struct buf *out, weft_bytes bytes);
 void call_write_item(struct buf *out, const struct call_item *item);
+void call_put_item(char to[CALL_ITEM_BYTES], const struct call_item *item);  // the same in place
 
 #endif

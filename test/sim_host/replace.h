@@ -2,6 +2,8 @@
 #ifndef SIM_HOST_REPLACE_H
 #define SIM_HOST_REPLACE_H
 
+#include <stdio.h>
+
 #include "store/journal.h"
 #include "sys/channel.h"
 #include "sys/clock.h"
