@@ -123,7 +123,8 @@ typedef struct weft_queue_state {
 } weft_queue_state;
 
 // NULL on failure. INVALID_ARGUMENT, here or of the first call, when it exists with other limits or types;
-// options that are NULL or all zero take it as it is.
+// options that are NULL or all zero take it as it is, and where nobody has said yet what it is to be, the
+// first who does decides.
 WEFT_API weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
                                            const weft_queue_options *options, size_t options_size);
 static inline weft_queue *weft_queue_open(weft_cluster *cluster, const char *path,

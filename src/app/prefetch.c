@@ -60,7 +60,11 @@ static weft_err refill(struct prefetch *prefetch, struct remote *remote)
 // is asked for ahead: one that went back unseen would have had a chance of few, or its last.
 static void adapt(struct prefetch *prefetch, const struct remote *remote)
 {
-    if (!prefetch->handed_ns || remote->deliveries_max)
+    if (prefetch->is_limited || remote->deliveries_max) {
+        prefetch->credit = 1;
+        return;
+    }
+    if (!prefetch->handed_ns)
         return;
     const uint64_t took_ns = clock_now_ns() - prefetch->handed_ns;
     prefetch->mean_ns = (prefetch->mean_ns * 3 + took_ns) / 4;
@@ -128,6 +132,7 @@ static weft_err finish_first(struct prefetch *prefetch, struct remote *remote,
         free_call(call);
         return err;
     }
+    prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;  // since it was opened, maybe
     *taken = call;
     return WEFT_OK;
 }

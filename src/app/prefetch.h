@@ -18,6 +18,7 @@ struct prefetch {
     struct peer_call *calls[PREFETCH_MAX];  // under way, a ring
     uint32_t first, count;
     uint32_t credit;     // how many may be
+    bool is_limited;     // deliveries are counted: none is asked for ahead
     uint64_t handed_ns;  // when the last element was handed out
     uint64_t looked_ns;  // when the connection was last looked at
     uint64_t mean_ns;    // that an element takes its consumer

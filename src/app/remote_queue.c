@@ -281,8 +281,10 @@ weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
 
-// Tells the host what is to become of the lease; `ms` follows where the operation has a time.
-static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, const uint32_t *ms)
+// Tells the host what is to become of the lease; `ms` follows where the operation has a time. The flags of
+// the answer are told who asks for them.
+static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, const uint32_t *ms,
+                       uint8_t *flags)
 {
     const struct call_item name = item_name(item);
     struct buf payload = {0};
@@ -293,6 +295,8 @@ static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, con
     const weft_bytes part = buf_bytes(&payload);
     struct remote *remote = &queue->remote;
     const weft_err err = remote_ask_within(remote, remote->timeout_ms, op, 0, &part, 1, &call);
+    if (flags)
+        *flags = call.flags;
     peer_call_fini(&call);
     buf_fini(&payload);
     // A lease that has ended is told to the caller and fails no program: the element is dealt with.
@@ -301,11 +305,10 @@ static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, con
 }
 
 // It had its last chance: nobody will deal with it now, and that somebody should hear.
-static weft_err tell_failed(weft_queue *queue, const weft_item *item)
+static weft_err tell_failed(weft_queue *queue, const weft_item *item, bool is_buried)
 {
     const unsigned long long id = item->id_;
-    const uint32_t max = queue->remote.deliveries_max;
-    if (max == 0 || item->delivery < max)
+    if (!is_buried)
         return err_set(WEFT_ABORTED, "%s: element %llu has failed and was given back",
                        queue->remote.path, id);
     return member_keep_error(queue->remote.cluster,
@@ -320,10 +323,11 @@ weft_err weft_done(weft_queue *queue, weft_item *item)
         return member_no_handle();
     const uint32_t at_once = 0;
     const bool has_failed = item->has_failed_;
-    weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once)
-                              : settle(queue, CALL_QUEUE_DONE, item, NULL);
+    uint8_t flags = 0;
+    weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once, &flags)
+                              : settle(queue, CALL_QUEUE_DONE, item, NULL, NULL);
     if (!err && has_failed)
-        err = tell_failed(queue, item);
+        err = tell_failed(queue, item, flags & ANSWER_FLAG_BURIED);
     weft_item_free(item);
     return err;
 }
@@ -332,14 +336,14 @@ weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
 {
     if (!queue)
         return member_no_handle();
-    const weft_err err = settle(queue, CALL_QUEUE_GIVE_BACK, item, &delay_ms);
+    const weft_err err = settle(queue, CALL_QUEUE_GIVE_BACK, item, &delay_ms, NULL);
     weft_item_free(item);
     return err;
 }
 
 weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
 {
-    return queue ? settle(queue, CALL_QUEUE_EXTEND, item, &lease_ms) : member_no_handle();
+    return queue ? settle(queue, CALL_QUEUE_EXTEND, item, &lease_ms, NULL) : member_no_handle();
 }
 
 // ---- The queue itself --------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ static struct resource *barrier_make(struct call_reader *attributes, weft_err *e
     return &barrier->resource;
 }
 
-static weft_err barrier_match(const struct resource *resource, struct call_reader *attributes)
+static weft_err barrier_match(struct resource *resource, struct call_reader *attributes)
 {
     const struct barrier *barrier = (const struct barrier *)resource;
     uint32_t count = 0;

@@ -36,7 +36,7 @@ static struct resource *kv_make(struct call_reader *attributes, weft_err *err)
     return &kv->resource;
 }
 
-static weft_err kv_match(const struct resource *resource, struct call_reader *attributes)
+static weft_err kv_match(struct resource *resource, struct call_reader *attributes)
 {
     (void)resource;
     return attributes->rest.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes")

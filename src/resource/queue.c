@@ -34,29 +34,40 @@ static weft_err read_attributes(struct call_reader *reader, struct queue_attribu
     return queue_types_check_signature(&attributes->signature);
 }
 
+// Gives the queue attributes instead of those it has; it keeps these where that fails.
+static weft_err set_attributes(struct queue *queue, struct queue_attributes attributes)
+{
+    char *signature = malloc(attributes.signature.size + 1);
+    struct queue_types types;
+    if (signature && attributes.signature.size)
+        memcpy(signature, attributes.signature.data, attributes.signature.size);
+    attributes.signature.data = signature;
+    if (!signature || !queue_types_init(&types, attributes.signature)) {
+        free(signature);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+    }
+    queue_types_fini(&queue->types);
+    free((char *)queue->attributes.signature.data);
+    queue->types = types;
+    queue->attributes = attributes;
+    return WEFT_OK;
+}
+
 static struct resource *make_queue(struct call_reader *reader, weft_err *err)
 {
     struct queue_attributes attributes;
+    const bool is_declared = reader->rest.size > 0;
     *err = read_attributes(reader, &attributes);
     if (*err)
         return NULL;
     struct queue *queue = calloc(1, sizeof *queue);
-    char *signature = queue ? malloc(attributes.signature.size + 1) : NULL;
-    if (!signature) {
+    *err = queue ? set_attributes(queue, attributes)
+                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+    if (*err) {
         free(queue);
-        *err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
         return NULL;
     }
-    if (attributes.signature.size)
-        memcpy(signature, attributes.signature.data, attributes.signature.size);
-    attributes.signature.data = signature;
-    queue->attributes = attributes;
-    if (!queue_types_init(&queue->types, attributes.signature)) {
-        free(signature);
-        free(queue);
-        *err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
-        return NULL;
-    }
+    queue->is_declared = is_declared;
     list_init(&queue->givers);
     list_init(&queue->takers);
     map_init(&queue->seen, key_bytes, 0);
@@ -77,15 +88,35 @@ static void free_queue(struct resource *resource)
     free(queue);
 }
 
-static weft_err match_queue(const struct resource *resource, struct call_reader *reader)
+static weft_err refuse_other_types(const struct queue *queue)
 {
-    const struct queue *queue = (const struct queue *)resource;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "Shared queue '%.*s' has other component types than requested",
+                   (int)queue->resource.name.size, queue->resource.name.data);
+}
+
+// Whoever takes may come before who knows what the queue is to be. What it holds already stays, though it
+// be more than the capacity; it cannot become something of other types.
+static weft_err declare(struct queue *queue, const struct queue_attributes *wish)
+{
+    if (queue->elements.last_id > 0 && wish->signature.size > 0)
+        return refuse_other_types(queue);
+    const weft_err err = set_attributes(queue, *wish);
+    queue->is_declared = !err;
+    return err;
+}
+
+static weft_err match_queue(struct resource *resource, struct call_reader *reader)
+{
+    struct queue *queue = (struct queue *)resource;
     const struct queue_attributes *here = &queue->attributes;
     struct queue_attributes wish;
     const weft_err err = read_attributes(reader, &wish);
     const int size = (int)resource->name.size;
     if (err)
         return err;
+    if (!queue->is_declared)
+        return declare(queue, &wish);
     if (here->capacity != wish.capacity && (here->capacity >= 0 || wish.capacity >= 0))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "Shared queue '%.*s' has capacity %" PRId64
@@ -100,11 +131,7 @@ static weft_err match_queue(const struct resource *resource, struct call_reader 
         return err_set(WEFT_INVALID_ARGUMENT,
                        "Shared queue '%.*s' delivers an element %u times but requested were %u",
                        size, resource->name.data, here->deliveries_max, wish.deliveries_max);
-    if (!bytes_equal(here->signature, wish.signature))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "Shared queue '%.*s' has other component types than requested", size,
-                       resource->name.data);
-    return WEFT_OK;
+    return bytes_equal(here->signature, wish.signature) ? WEFT_OK : refuse_other_types(queue);
 }
 
 static void describe_queue(const struct resource *resource, struct buf *out)

@@ -27,6 +27,7 @@ struct queue_attributes {
 struct queue {
     struct resource resource;  // first
     struct queue_attributes attributes;
+    bool is_declared;  // somebody has given the attributes; else the first who does decides
     struct queue_types types;
     struct elements elements;
     struct leases leases;

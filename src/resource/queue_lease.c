@@ -7,6 +7,12 @@
 
 enum { NOTE_LEASE_ENDED = 1 };
 
+static uint8_t flags_of(const struct queue *queue, const struct element *element)
+{
+    return (element->is_tuple ? ANSWER_FLAG_TUPLE : 0) |
+           (queue->attributes.deliveries_max ? ANSWER_FLAG_LIMITED : 0);
+}
+
 bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence, uint32_t lease_ms,
                  struct element *element)
 {
@@ -15,7 +21,7 @@ bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence
         return false;
     char *to = NULL;
     if (leases_set_end(&queue->leases, lease, lease_ms, host_time(queue->resource.host)))
-        to = session_begin_answer(session, sequence, element->is_tuple ? ANSWER_FLAG_TUPLE : 0,
+        to = session_begin_answer(session, sequence, flags_of(queue, element),
                                   CALL_ITEM_BYTES + element->size);
     if (!to) {
         leases_drop(&queue->leases, lease);
@@ -88,13 +94,14 @@ static bool has_had_its_chances(const struct queue *queue, const struct element 
     return max && element->deliveries >= max;
 }
 
-// The element of a lease that ended without being done: back to the front, or to the dead letters.
-static void return_element(struct queue *queue, struct element *element, bool is_unwanted)
+// The element of a lease that ended without being done: back to the front, or, true, to the dead letters.
+static bool return_element(struct queue *queue, struct element *element, bool is_unwanted)
 {
     const bool is_dead = is_unwanted || has_had_its_chances(queue, element);
     if (is_dead && !queue->resource.is_removed && bury(queue, element))
-        return;
+        return true;
     elements_return(&queue->elements, element);
+    return false;
 }
 
 void queue_release(struct holding *holding)
@@ -187,6 +194,7 @@ void queue_settle_lease(struct queue *queue, struct session *session, const stru
         return;
     }
     struct lease *lease = find_lease(queue, session, call, &item);
+    bool is_buried = false;
     if (!lease)
         return;
     if (call->op == CALL_QUEUE_EXTEND) {
@@ -194,9 +202,9 @@ void queue_settle_lease(struct queue *queue, struct session *session, const stru
     } else if (call->op == CALL_QUEUE_DONE) {
         elements_drop(&queue->elements, drop_lease(queue, lease));
     } else if (call->flags & CALL_FLAG_BURY || !delay(queue, lease, ms)) {
-        return_element(queue, drop_lease(queue, lease), call->flags & CALL_FLAG_BURY);
+        is_buried = return_element(queue, drop_lease(queue, lease), call->flags & CALL_FLAG_BURY);
     }
-    session_answer(session, call->sequence, 0, weft_none());
+    session_answer(session, call->sequence, is_buried ? ANSWER_FLAG_BURIED : 0, weft_none());
     if (queue->taker_count)
         queue_settle(queue);
 }

@@ -242,7 +242,7 @@ static void an_element_that_had_its_deliveries_goes_to_the_dead_letters(void **s
     expect_ok(a, push_many(a, q, "ab"));
     expect_ok(a, give_back(a, q, take_now(a, q, "a", 1), 0));
     expect_waits(a, waits);
-    expect_ok(a, give_back(a, q, take_now(a, q, "a", 2), 100));  // no delay for the last one
+    expect_buried(a, give_back(a, q, take_now(a, q, "a", 2), 100));  // no delay for the last one
     expect_item(a, waits, "a", 1);
     expect_stored(a, q, "b");
     take_now(b, q, "b", 1);
@@ -275,11 +275,11 @@ static void what_is_buried_goes_to_the_dead_letters_at_once(void **state)
     struct testing_member *a = testing_join("/work/0");
     const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "ab"));
-    expect_ok(a, bury(a, q, take_now(a, q, "a", 1)));
+    expect_buried(a, bury(a, q, take_now(a, q, "a", 1)));
     const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
     expect_stored(a, dead, "a");
     const struct call_item item = take_now(a, dead, "a", 1);
-    expect_ok(a, bury(a, dead, item));
+    expect_buried(a, bury(a, dead, item));
     expect_stored(a, testing_open(a, CALL_KIND_QUEUE, "q.dead.dead", weft_none()), "a");
 }
 
@@ -362,7 +362,7 @@ static void burying_the_last_element_is_the_end_too(void **state)
     expect_ok(a, close_queue(a, q));
     const struct call_item item = take_now(a, q, "a", 1);
     const uint64_t waits = take(a, q);
-    expect_ok(a, bury(a, q, item));
+    expect_buried(a, bury(a, q, item));
     expect_end(a, waits);
 }
 

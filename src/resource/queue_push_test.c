@@ -94,6 +94,48 @@ static void who_opens_it_with_other_attributes_is_refused(void **state)
     testing_open(b, CALL_KIND_QUEUE, "q", weft_none());  // whatever it is
 }
 
+static void the_first_who_says_what_it_is_decides(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = testing_open(a, CALL_KIND_QUEUE, "q", weft_none());
+    const uint64_t popped = pop(a, q);
+    testing_restart_from_snapshot();  // which knows that nobody has said it yet
+    const uint16_t of_b = open_queue(b, "q", (struct queue_limits){.capacity = 2});
+    expect_ok(b, push(b, of_b, "x"));
+    expect_element(a, popped, "x");
+    expect_ok(b, push(b, of_b, "y"));
+    expect_ok(b, push(b, of_b, "z"));
+    expect_waits(b, push(b, of_b, "over"));
+    testing_restart_from_snapshot();
+    testing_expect_failure(a,
+                           testing_try_open(a, CALL_KIND_QUEUE, "q",
+                                            queue_attributes((struct queue_limits){.capacity = 3})),
+                           WEFT_INVALID_ARGUMENT, "has capacity 2");
+}
+
+static void what_it_holds_when_it_is_declared_stays(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = testing_open(a, CALL_KIND_QUEUE, "q", weft_none());
+    expect_ok(a, push_many(a, q, "abc"));
+    testing_expect_failure(
+        a,
+        testing_try_open(a, CALL_KIND_QUEUE, "q",
+                         PAYLOAD(U64(-1), U64(0), U32(0), U16(1), U8(TUPLE_INT64), U8(0))),
+        WEFT_INVALID_ARGUMENT, "other component types");
+    open_queue(a, "q", (struct queue_limits){.capacity = 1});
+    const uint64_t pushed = push(a, q, "d");
+    expect_waits(a, pushed);
+    expect_elements(a, pop_many(a, q, 3), "abc");
+    expect_ok(a, pushed);
+    testing_open(a, CALL_KIND_QUEUE, "r", weft_none());
+    const uint16_t numbers = testing_open(
+        a, CALL_KIND_QUEUE, "r", PAYLOAD(U64(-1), U64(0), U32(0), U16(1), U8(TUPLE_INT64), U8(0)));
+    testing_expect_failure(a, push(a, numbers, "text"), WEFT_INVALID_ARGUMENT, "int64");
+}
+
 static void negative_capacities_are_all_the_same(void **state)
 {
     (void)state;
@@ -360,6 +402,8 @@ int main(void)
         TEST(containers_and_names_have_their_rules),
         TEST(the_default_container_is_the_role_of_the_host),
         TEST(who_opens_it_with_other_attributes_is_refused),
+        TEST(the_first_who_says_what_it_is_decides),
+        TEST(what_it_holds_when_it_is_declared_stays),
         TEST(negative_capacities_are_all_the_same),
         TEST(attributes_that_make_no_sense_are_refused_and_make_nothing),
         TEST(opening_tells_what_there_is),

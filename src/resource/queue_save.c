@@ -5,6 +5,7 @@
 #include "resource/queue.h"
 
 enum { PART_BYTES = 1 << 20 };
+enum { HEAD_CLOSED = 1, HEAD_UNDECLARED = 2 };  // flags
 enum { PART_HEAD = 1, PART_ELEMENTS, PART_KEYS, PART_LEASES, PART_ATTEMPTS };
 
 // ---- Saving ------------------------------------------------------------------------------------------------
@@ -115,7 +116,8 @@ weft_err queue_save(const struct resource *resource, struct host_saver *saver)
     const struct queue *queue = (const struct queue *)resource;
     struct part part = {.saver = saver};
     begin(&part, PART_HEAD);
-    call_write_u8(&part.bytes, queue->is_closed);
+    call_write_u8(&part.bytes, (queue->is_closed ? HEAD_CLOSED : 0) |
+                                   (queue->is_declared ? 0 : HEAD_UNDECLARED));
     call_write_u64(&part.bytes, queue->elements.last_id);
     hand_on(&part);
     save_elements(queue, &part);
@@ -247,7 +249,9 @@ static weft_err load_attempt(struct queue *queue, struct call_reader *part)
 
 static weft_err load_head(struct queue *queue, struct call_reader *part)
 {
-    queue->is_closed = call_read_u8(part);
+    const uint8_t flags = call_read_u8(part);
+    queue->is_closed = flags & HEAD_CLOSED;
+    queue->is_declared = !(flags & HEAD_UNDECLARED);
     queue->elements.last_id = call_read_u64(part);
     return WEFT_OK;
 }

@@ -138,6 +138,11 @@ static inline void expect_seen(struct testing_member *member, uint64_t sequence)
     testing_expect(member, sequence, ANSWER_FLAG_SEEN, weft_none());
 }
 
+static inline void expect_buried(struct testing_member *member, uint64_t sequence)
+{
+    testing_expect(member, sequence, ANSWER_FLAG_BURIED, weft_none());
+}
+
 static inline void expect_waits(struct testing_member *member, uint64_t sequence)
 {
     testing_expect_waiting(member, sequence);

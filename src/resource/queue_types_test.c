@@ -184,7 +184,7 @@ static void dead_letters_have_the_types_of_their_queue(void **state)
     struct call_reader reader = {testing_answer(a, take(a, q)).payload, false};
     struct call_item item;
     call_read_item(&reader, &item);
-    expect_ok(a, bury(a, q, item));
+    expect_buried(a, bury(a, q, item));
     const uint16_t dead = open_typed(a, "q.dead", pair_signature());
     testing_expect(a, pop(a, dead), ANSWER_FLAG_TUPLE, pair());
     expect_refused(a, push(a, dead, "text"), "are declared");
@@ -194,13 +194,14 @@ static void dead_letters_go_also_where_somebody_wanted_texts(void **state)
 {
     (void)state;
     struct testing_member *a = testing_join("/work/0");
-    const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
+    const uint16_t dead =
+        testing_open(a, CALL_KIND_QUEUE, "q.dead", PAYLOAD(U64(-1), U64(0), U32(0)));
     const uint16_t q = open_typed(a, "q", pair_signature());
     expect_ok(a, push_tuple(a, q, pair()));
     struct call_reader reader = {testing_answer(a, take(a, q)).payload, false};
     struct call_item item;
     call_read_item(&reader, &item);
-    expect_ok(a, bury(a, q, item));
+    expect_buried(a, bury(a, q, item));
     testing_expect(a, pop(a, dead), ANSWER_FLAG_TUPLE, pair());
 }
 

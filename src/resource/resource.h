@@ -52,8 +52,9 @@ struct resource_kind {
     // code: INVALID_ARGUMENT for attributes that make no sense.
     struct resource *(*make)(struct call_reader *attributes, weft_err *err);
 
-    // OPEN of one that exists: INVALID_ARGUMENT with a sentence where the attributes differ.
-    weft_err (*match)(const struct resource *resource, struct call_reader *attributes);
+    // OPEN with attributes of one that exists: INVALID_ARGUMENT with a sentence where they differ. A kind
+    // may take them on when nobody has given any yet.
+    weft_err (*match)(struct resource *resource, struct call_reader *attributes);
 
     // Does the call and answers it, now or later.
     void (*apply)(struct resource *resource, struct session *session, const struct call *call);

@@ -128,7 +128,7 @@ static struct resource *var_make(struct call_reader *attributes, weft_err *err)
     return &var->resource;
 }
 
-static weft_err var_match(const struct resource *resource, struct call_reader *attributes)
+static weft_err var_match(struct resource *resource, struct call_reader *attributes)
 {
     const struct var *var = (const struct var *)resource;
     struct var wanted = {.resource = {0}};

@@ -56,6 +56,11 @@ weft queue push --key k once first && weft queue push --key k once second
 check "also for one item" is "$(weft queue peek -n 5 once)" first
 weft queue push -- dashes -x --y
 check "items may begin with a dash" is "$(weft queue take -n 2 dashes | xargs)" "-x --y"
+weft queue take early >early.out &
+until_state early '"takers_waiting":1'
+check "who takes may come before who says what the queue is" weft queue push --capacity 3 early x
+wait $!
+check "and gets what is pushed" is "$(cat early.out)" x
 (seq 10 | weft queue push --capacity 3 small && touch small.end) &
 until_state small '"pushers_waiting":1'
 check_not "a push into a full queue waits" test -e small.end
@@ -156,12 +161,13 @@ while True:
         break')
     weft cluster config -q --role "files=localhost:$used" --role reduce=localhost:1 --role map=localhost:2
     printf 'one.txt\ntwo.txt\n' >names
-    (. ./config_files_0.sh && exec "$program" names 2>/dev/null) &
+    (. ./config_files_0.sh && exec "$program" names 2>member.err) &
     member=$!
     . ./config_map_0.sh
     printf 'one.txt\ntwo.txt\n' >expected
     gives "by TF_CONFIG a path names a member's queue" expected \
         weft queue take --wait 20s --all /files/0/filename_queue
+    check_not "the member has no complaint" grep -v "stays for those" member.err
     fails_with "which role and index there are is known" 4 "no /files/1" weft queue size /files/1/x
     kill $member
     wait $member
