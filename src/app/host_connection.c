@@ -58,16 +58,27 @@ void host_connection_accept(void *owner, int fd)
     server->stranger_count++;
 }
 
-void host_connection_drop(struct host_connection *connection)
+static void leave_session(struct host_connection *connection)
 {
     struct session *session = connection->session;
-    connection->server->connection_count--;
-    connection->server->stranger_count -= !session;
     if (session && session->connection == connection) {
         session->connection = NULL;
         session->lost_ms = host_server_now_ms(connection->server);
         session_drop_questions(session);
     }
+    connection->session = NULL;
+}
+
+void host_connection_drop(struct host_connection *connection)
+{
+    const bool is_stranger = !connection->session;
+    leave_session(connection);
+    if (!connection->stream) {
+        host_local_stir(connection);
+        return;
+    }
+    connection->server->connection_count--;
+    connection->server->stranger_count -= is_stranger;
     loop_stream_free(connection->stream);
     frame_parser_fini(&connection->parser);
     list_take_out(&connection->in_server);
@@ -105,8 +116,8 @@ static weft_err refuse_to_resume(const struct host_server *server, const struct 
                    member);
 }
 
-static weft_err find_session(struct host_server *server, const struct hello *hello,
-                             struct session **session, bool *is_new)
+weft_err host_connection_find_session(struct host_server *server, const struct hello *hello,
+                                      struct session **session, bool *is_new)
 {
     *session = host_find_session(server->host, hello->session);
     *is_new = !*session;
@@ -136,32 +147,40 @@ static void refuse(struct host_connection *connection, weft_err code)
     err_clear();
 }
 
+struct hello_welcome host_connection_join(struct host_connection *connection,
+                                          struct session *session, const struct hello *hello,
+                                          bool is_new)
+{
+    struct host_server *server = connection->server;
+    session_acknowledge(session, hello->answers_received);
+    session_rewind(session);
+    session->connection = connection;
+    session->peer_pid = connection->pid;
+    connection->session = session;
+    if (hello->member[0])
+        host_server_met(server, hello->member);
+    return (struct hello_welcome){
+        .epoch = host_epoch(server->host),
+        .applied = session->applied,
+        .is_new_session = is_new,
+        .session_ttl_ms = server->options.session_ttl_ms,
+    };
+}
+
 static void adopt(struct host_connection *connection)
 {
     struct host_server *server = connection->server;
     const struct hello *hello = &connection->hello->hello;
     struct session *session;
     bool is_new;
-    const weft_err err = find_session(server, hello, &session, &is_new);
+    const weft_err err = host_connection_find_session(server, hello, &session, &is_new);
     if (err) {
         refuse(connection, err);
         return;
     }
-    session_acknowledge(session, hello->answers_received);
-    session_rewind(session);
-    session->connection = connection;
-    session->peer_pid = connection->pid;
-    connection->session = session;
+    const struct hello_welcome welcome = host_connection_join(connection, session, hello, is_new);
     server->stranger_count--;
     connection->parser.payload_bytes_max = 0;
-    if (hello->member[0])
-        host_server_met(server, hello->member);
-    const struct hello_welcome welcome = {
-        .epoch = host_epoch(server->host),
-        .applied = session->applied,
-        .is_new_session = is_new,
-        .session_ttl_ms = server->options.session_ttl_ms,
-    };
     // The welcome goes with what the journal says of the session: at the end of the turn.
     if (hello_server_welcome(connection->hello, &welcome, loop_stream_out(connection->stream)))
         err_clear();
@@ -286,7 +305,8 @@ static void take_end(void *owner, weft_err code)
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-void host_connection_send(struct host_connection *connection)
+// False: memory was refused.
+static bool frame_answers(struct host_connection *connection)
 {
     struct session *session = connection->session;
     struct buf *out = loop_stream_out(connection->stream);
@@ -301,7 +321,25 @@ void host_connection_send(struct host_connection *connection)
         buf_append(out, unsent.data, size);
         session_sent(session, size);
     }
-    if (out->has_failed || session->answers.has_failed) {
+    return !out->has_failed && !session->answers.has_failed;
+}
+
+bool host_connection_push(struct host_connection *connection)
+{
+    if (!connection->stream) {
+        host_local_stir(connection);
+        return true;
+    }
+    return frame_answers(connection) && loop_stream_push(connection->stream);
+}
+
+void host_connection_send(struct host_connection *connection)
+{
+    if (!connection->stream) {
+        host_local_stir(connection);
+        return;
+    }
+    if (!frame_answers(connection)) {
         host_connection_drop(connection);
         return;
     }

@@ -79,11 +79,14 @@ static void tell_if_idle(struct host_server *server)
         server->options.idle(server->options.owner);
 }
 
-static void end_turn(void *owner)
+static void begin_turn(void *owner)
 {
     struct host_server *server = owner;
-    if (!host_server_commit(server))
-        return;
+    mutex_lock(&server->lock);
+}
+
+static void tell_all(struct host_server *server)
+{
     struct link *stirred = host_stirred(server->host);
     while (!list_is_empty(stirred)) {
         struct session *session = LIST_ITEM(stirred->next, struct session, in_stirred);
@@ -92,6 +95,14 @@ static void end_turn(void *owner)
             host_connection_send(session->connection);
     }
     tell_if_idle(server);
+}
+
+static void end_turn(void *owner)
+{
+    struct host_server *server = owner;
+    if (host_server_commit(server))
+        tell_all(server);
+    mutex_unlock(&server->lock);
 }
 
 // ---- The clock ------------------------------------------------------------------------------------------------
@@ -304,7 +315,7 @@ static weft_err start_listening(struct host_server *server)
     server->tick = loop_timer_new(server->loop, TICK_MS, TICK_MS, tick, server);
     if (!server->tick)
         return WEFT_RESOURCE_EXHAUSTED;
-    loop_set_turn(server->loop, end_turn, server);
+    loop_set_turn(server->loop, (struct loop_turn){begin_turn, end_turn}, server);
     loop_set_spin(server->loop, spin_default_us());
     return WEFT_OK;
 }
@@ -331,6 +342,7 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     server->clock_ms = clock_now_ns() / 1000000;
     server->now_ms = 1;
     list_init(&server->connections);
+    mutex_init(&server->lock);
     server->connections_max = net_connections_max();
     server->strangers_max = server->connections_max / 2 < HOST_STRANGERS_MAX
                                 ? server->connections_max / 2
@@ -354,7 +366,7 @@ void host_server_free(struct host_server *server)
 {
     if (!server)
         return;
-    loop_set_turn(server->loop, NULL, NULL);
+    loop_set_turn(server->loop, (struct loop_turn){0}, NULL);
     while (!list_is_empty(&server->connections))
         host_connection_drop(
             LIST_ITEM(server->connections.next, struct host_connection, in_server));
@@ -369,5 +381,6 @@ void host_server_free(struct host_server *server)
         host_free(server->host);
     VEC_FINI(&server->awaited);
     secret_clear(&server->token);
+    mutex_fini(&server->lock);
     free(server);
 }

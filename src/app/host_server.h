@@ -1,6 +1,6 @@
 // host_server: a host with the world around it: connections, the clock, the journal.
 //
-// All of it runs in the loop's thread. What arrives in one turn of the loop is applied; at the end of
+// All of it runs in the loop's thread, but for what app/host_local.h adds. What arrives in one turn of the loop is applied; at the end of
 // the turn the journal is written once for all of it, and only then answers are sent: what somebody
 // was told has happened survives.
 #ifndef APP_HOST_SERVER_H

@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "store/journal.h"
 #include "sys/process.h"
+#include "sys/thread.h"
 #include "wire/hello.h"
 
 // A member who may still come: one that has not been here yet, or was lost and may be started again.
@@ -18,6 +19,7 @@ struct awaited {
 struct host_server {
     struct host_server_options options;
     struct loop *loop;
+    struct mutex lock;  // held by the loop in its turns, and by members who call from this process
     struct secret token;
     struct host *host;
     struct journal *journal;  // NULL: none
@@ -42,7 +44,7 @@ struct host_server {
 // Somebody who has connected; a session once the hello is over.
 struct host_connection {
     struct host_server *server;
-    struct loop_stream *stream;
+    struct loop_stream *stream;  // NULL: none, it is a host_local's
     struct hello_server *hello;  // NULL once it is over: a kilobyte that idle members need not cost
     struct frame_parser parser;
     struct session *session;
@@ -61,6 +63,24 @@ void host_connection_drop(struct host_connection *connection);
 
 // Hands what its session has to the stream.
 void host_connection_send(struct host_connection *connection);
+
+// The same by another thread than the loop's. False: it is for the loop to go on.
+MUST_CHECK bool host_connection_push(struct host_connection *connection);
+
+// The session that a hello names, found or made; all others of that member's earlier lives end.
+MUST_CHECK weft_err host_connection_find_session(struct host_server *server,
+                                                 const struct hello *hello,
+                                                 struct session **session, bool *is_new);
+
+// What it is welcomed with.
+struct hello_welcome host_connection_join(struct host_connection *connection,
+                                          struct session *session, const struct hello *hello,
+                                          bool is_new);
+
+// ---- host_local.c ----------------------------------------------------------------------------------------
+
+// There is something for its session, or the session has another connection or none.
+void host_local_stir(struct host_connection *connection);
 
 // ---- host_server_journal.c ------------------------------------------------------------------------------
 

@@ -25,14 +25,16 @@ struct testing_server {
     struct loop *loop;
     struct thread thread;
     struct host_server *server;
-    char host[64];    // where it listens; empty: 127.0.0.1
-    char said[4096];  // all its sentences; read it when it is stopped
+    bool is_stopping;  // set before the loop is woken
+    char host[64];     // where it listens; empty: 127.0.0.1
+    char said[4096];   // all its sentences; read it when it is stopped
 };
 
 static inline void testing_stop(void *owner)
 {
     struct testing_server *scene = owner;
-    loop_stop(scene->loop);
+    if (scene->is_stopping)
+        loop_stop(scene->loop);
 }
 
 static inline void testing_say(void *owner, const char *sentence)
@@ -70,15 +72,18 @@ static inline void server_start(struct testing_server *scene)
 static inline void server_stop(struct testing_server *scene)
 {
     const uint16_t port = scene->listener.port;
+    scene->is_stopping = true;
     loop_wake(scene->loop);
     thread_join(&scene->thread);
     host_server_free(scene->server);
     loop_free(scene->loop);
     net_listener_close(&scene->listener);
     scene->listener.port = port;
+    scene->is_stopping = false;
 }
 
-static inline struct peer *testing_peer(const struct testing_server *scene, const char *member)
+static inline struct peer_options testing_peer_options(const struct testing_server *scene,
+                                                       const char *member)
 {
     static uint64_t incarnation;
     struct peer_options options = {
@@ -90,6 +95,12 @@ static inline struct peer *testing_peer(const struct testing_server *scene, cons
         .patience_ms = 10000,
     };
     strcpy(options.address.host, scene->host);
+    return options;
+}
+
+static inline struct peer *testing_peer(const struct testing_server *scene, const char *member)
+{
+    const struct peer_options options = testing_peer_options(scene, member);
     struct peer *peer = peer_new(&options);
     assert_non_null(peer);
     return peer;

@@ -142,6 +142,9 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
     if (!cluster->loop)
         return WEFT_RESOURCE_EXHAUSTED;
     err = host_server_new(&cluster->server, cluster->loop, &options);
+    cluster->local = err ? NULL : host_local_new(cluster->server);
+    if (!err && !cluster->local)
+        err = WEFT_RESOURCE_EXHAUSTED;
     if (!err && !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_who_stays, cluster))
         err = WEFT_RESOURCE_EXHAUSTED;
     return err ? err : thread_start(&cluster->thread, run_host, cluster, 0);
@@ -149,8 +152,10 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
 
 static void drop_server(weft_cluster *cluster)
 {
+    host_local_free(cluster->local);
     host_server_free(cluster->server);
     loop_free(cluster->loop);
+    cluster->local = NULL;
     cluster->server = NULL;
     cluster->loop = NULL;
     net_listener_close(&cluster->listener);
@@ -311,6 +316,10 @@ static struct peer *make_peer(weft_cluster *cluster, const char *name,
         .owner = cluster,
     };
     snprintf(options.address.host, sizeof options.address.host, "%s", member->host);
+    if (cluster->local && strcmp(name, cluster->me) == 0) {
+        options.port = &host_local_port;
+        options.port_owner = cluster->local;
+    }
     return peer_new(&options);
 }
 

@@ -2,7 +2,7 @@
 #ifndef APP_MEMBER_H
 #define APP_MEMBER_H
 
-#include "app/host_server.h"
+#include "app/host_local.h"
 #include "cluster/device.h"
 #include "cluster/peer.h"
 #include "cluster/spec.h"
@@ -30,6 +30,7 @@ struct weft_cluster {
     struct thread thread;
     struct net_listener listener;
     struct host_server *server;
+    struct host_local *local;  // our own way there
     VEC(char *) expected;
     bool is_leaving;   // set before the loop is woken
     bool has_stopped;  // the thread is at its end; guarded by the lock

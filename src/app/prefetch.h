@@ -11,7 +11,7 @@
 
 #include "app/member.h"
 
-enum { PREFETCH_MAX = 32, PREFETCH_LEASE_MS = 1000 };
+enum { PREFETCH_MAX = 128, PREFETCH_LEASE_MS = 1000 };
 
 struct prefetch {
     struct mutex lock;

@@ -248,7 +248,7 @@ weft_err remote_keep_error(struct remote *remote, weft_err err)
 weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, uint8_t op, uint8_t flags,
                            const weft_bytes *parts, size_t part_count, struct peer_call *call)
 {
-    const struct peer_ask ask = {.op = op, .flags = flags};
+    const struct peer_ask ask = {.op = op, .flags = flags, .is_awaited = true};
     const uint64_t deadline_ns = deadline_after(timeout_ms);
     const weft_err err = start(remote, deadline_ns, ask, parts, part_count, call);
     return err ? err : err_wrap(peer_finish(remote->peer, call, deadline_ns), "%s", remote->path);

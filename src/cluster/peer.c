@@ -13,11 +13,11 @@ enum {
     GATHER_BYTES_MAX = 64 << 10,  // more than that does not wait for company
     GATHER_CALLS_MAX = 32,
     KEPT_FRONT_BYTES = 64 << 10,
-    NAP_MS = 200,  // a reader looks up so often: somebody else may have left something to send
     TAKE_BACK_MS = 1000  // how long the answer to a cancelled call may take
 };
 
 static const uint64_t ns_per_ms = 1000000;
+static const uint64_t pause_ns = 50000;  // calls that come sooner after each other go together
 
 static void draw_session(struct peer *peer)
 {
@@ -301,7 +301,7 @@ static bool start_ask(struct peer *peer, const struct peer_ask *ask, struct peer
 static void flush_locked(struct peer *peer)
 {
     bool has_moved;
-    if (!peer->channel)
+    if (!peer_is_connected(peer))
         return;
     peer_gather(peer);
     if (!peer->has_reader)
@@ -321,10 +321,19 @@ static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, s
     return WEFT_OK;
 }
 
-// Nagle's rule by answers: the first goes at once, those behind it go together.
-static void flush_if_due(struct peer *peer, bool was_idle)
+// Nagle's rule by answers: the first goes at once, those behind it go together. A host in this process
+// answers at once: there, those that follow each other closely and are not waited for go together.
+static bool goes_at_once(const struct peer *peer, const struct peer_ask *ask, bool was_idle)
 {
-    if (was_idle || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
+    if (!peer->is_at_port || ask->is_awaited)
+        return was_idle || peer->is_at_port;
+    return clock_now_ns() - peer->exchanged_ns >= pause_ns;
+}
+
+static void flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle)
+{
+    if (goes_at_once(peer, ask, was_idle) ||
+        peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
         (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
         flush_locked(peer);
 }
@@ -340,7 +349,7 @@ weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_c
         call->is_under_way = call_op_changes(ask->op) ? start_change(peer, ask, call, size)
                                                       : start_ask(peer, ask, call, size);
         if (call->is_under_way)
-            flush_if_due(peer, was_idle);
+            flush_if_due(peer, ask, was_idle);
         else
             err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     }
@@ -357,7 +366,7 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
     if (!err && !start_change(peer, ask, NULL, size))
         err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     if (!err)
-        flush_if_due(peer, was_idle);
+        flush_if_due(peer, ask, was_idle);
     mutex_unlock(&peer->lock);
     return err;
 }
@@ -383,22 +392,13 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
             peer_fail_all(peer, err);
             break;
         }
-        bool has_moved, timed_out;
+        bool has_moved;
         peer_gather(peer);
         peer_pump(peer, &has_moved);
         if (has_moved && peer->waiter_count)
             condition_broadcast(&peer->changed);
-        if (call->is_done || has_moved || !peer->channel)
-            continue;
-        const uint64_t nap_ns = clock_now_ns() + NAP_MS * ns_per_ms;
-        struct channel *channel = peer->channel;
-        const bool wants_to_send = peer->out_sent < peer->out.size || channel_has_unsent(channel);
-        mutex_unlock(&peer->lock);
-        // Others may send meanwhile.
-        if (channel_watch(channel, wants_to_send, nap_ns < deadline_ns ? nap_ns : deadline_ns,
-                          &timed_out))
-            err_clear();  // the next look says what is wrong
-        mutex_lock(&peer->lock);
+        if (!call->is_done && !has_moved && peer_is_connected(peer))
+            peer_sleep(peer, deadline_ns);
     }
     peer->has_reader = false;
     if (peer->waiter_count)
@@ -414,6 +414,8 @@ static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadl
         }
         peer_gather(peer);
         peer_send(peer);
+        if (call->is_done)  // a host in this process answers at once
+            break;
         peer->waiter_count++;
         condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
         peer->waiter_count--;
@@ -483,7 +485,7 @@ bool peer_is_done(struct peer *peer, struct peer_call *call)
 {
     bool has_moved;
     mutex_lock(&peer->lock);
-    if (!call->is_done && !peer->has_reader && peer->channel) {
+    if (!call->is_done && (!peer->has_reader || peer->is_at_port) && peer_is_connected(peer)) {
         peer_gather(peer);
         peer_pump(peer, &has_moved);
     }
@@ -501,6 +503,8 @@ void peer_call_fini(struct peer_call *call)
 weft_err peer_ask(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
                   uint64_t deadline_ns)
 {
-    const weft_err err = peer_start(peer, ask, call);
+    struct peer_ask awaited = *ask;
+    awaited.is_awaited = true;
+    const weft_err err = peer_start(peer, &awaited, call);
     return err ? err : peer_finish(peer, call, deadline_ns);
 }

@@ -6,7 +6,8 @@
 // patience lasts, calls fail: ABORTED, UNAVAILABLE.
 //
 // Calls may be many in flight. They are gathered: sent at once when nothing is unanswered, otherwise
-// with the next that cannot wait. Thread: any.
+// with the next that cannot wait. A host in this process needs no connection: see struct peer_port.
+// Thread: any.
 #ifndef CLUSTER_PEER_H
 #define CLUSTER_PEER_H
 
@@ -16,9 +17,35 @@
 #include "wire/call.h"
 
 struct peer;
+struct hello;
+struct hello_welcome;
+
+// Calls that go together.
+struct peer_batch {
+    uint64_t answered;  // as a frame of calls has it (wire/call.h)
+    weft_bytes calls, asks;
+};
+
+// A host in this process: calls are done by the thread that makes them. Any thread.
+struct peer_port {
+    // Begins the session that the hello names. A port has one at a time: the one before is over.
+    weft_err (*open)(void *owner, const struct hello *hello, struct hello_welcome *welcome);
+    void (*close)(void *owner);
+
+    // Does the calls and appends the answers there are. ABORTED: the session is over. Other failures: not
+    // all was done, and all may be given again.
+    weft_err (*exchange)(void *owner, const struct peer_batch *batch, struct buf *answers);
+
+    // Sleeps until answers may be there, the deadline has come, or, poke said, *fetched is no more what it was.
+    void (*wait)(void *owner, const _Atomic(uint64_t) *fetched, uint64_t before,
+                 uint64_t deadline_ns);
+    void (*poke)(void *owner);
+};
 
 struct peer_options {
     struct net_address address;
+    const struct peer_port *port;  // instead of the address; NULL: none
+    void *port_owner;
     const char *host;      // the member that is to be there, "/files/0"; "": any
     const char *member;    // who we are; "": a tool
     uint64_t incarnation;  // which life of the member: drawn once for the process
@@ -34,7 +61,8 @@ enum { PEER_PARTS_MAX = 4 };
 struct peer_ask {
     uint8_t op, flags;
     uint16_t handle;
-    uint32_t life;  // in which the handle was opened: ABORTED when that is over; 0: any
+    uint32_t life;    // in which the handle was opened: ABORTED when that is over; 0: any
+    bool is_awaited;  // who starts it waits for it at once
     weft_bytes parts[PEER_PARTS_MAX];
 };
 

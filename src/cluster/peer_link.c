@@ -12,12 +12,16 @@ enum {
     RETRY_MAX_MS = 500,
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
     TELL_NEXT_MS = 10000,
+    NAP_MS = 200,  // a reader looks up so often: somebody else may have left something to send
 };
 
 static const uint64_t ns_per_ms = 1000000;
 
 void peer_disconnect(struct peer *peer)
 {
+    if (peer->is_at_port)
+        peer->options.port->close(peer->options.port_owner);
+    peer->is_at_port = false;
     channel_close(peer->channel);
     peer->channel = NULL;
     frame_parser_fini(&peer->parser);
@@ -180,8 +184,7 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
     }
 }
 
-// The host has what it has; the rest is to be sent, and all questions asked again.
-static void resume(struct peer *peer, const struct hello_welcome *welcome)
+void peer_resume(struct peer *peer, const struct hello_welcome *welcome)
 {
     peer->epoch = welcome->epoch;
     peer->has_session = true;
@@ -222,10 +225,7 @@ static void append_frames(struct peer *peer, weft_bytes calls)
 
 void peer_gather(struct peer *peer)
 {
-    weft_bytes calls = weft_none();
-    const weft_bytes asks = buf_bytes(&peer->new_asks);
-    if (peer->kept.size > peer->kept_sent)
-        calls = (weft_bytes){peer->kept.data + peer->kept_sent, peer->kept.size - peer->kept_sent};
+    const weft_bytes calls = peer_unsent_calls(peer), asks = buf_bytes(&peer->new_asks);
     const size_t size = calls.size + asks.size;
     if (size == 0 || !peer->channel)
         return;
@@ -239,19 +239,23 @@ void peer_gather(struct peer *peer)
     peer->new_asks.size = 0;
 }
 
-static weft_err take_frame(struct peer *peer, const struct frame *frame)
+weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
 {
-    if (frame->type != WEFT__FRAME_TYPE__FRAME_ANSWERS)
-        return err_set(WEFT_DATA_LOSS, "%s sent a frame of type %d", peer->host, (int)frame->type);
-    weft_bytes rest = frame->payload;
     weft_err err = WEFT_OK;
-    while (rest.size && !err) {
+    while (answers.size && !err) {
         struct answer answer;
-        err = answer_next(&rest, &answer);
+        err = answer_next(&answers, &answer);
         if (!err)
             peer_take_answer(peer, &answer);
     }
     return err;
+}
+
+static weft_err take_frame(struct peer *peer, const struct frame *frame)
+{
+    if (frame->type != WEFT__FRAME_TYPE__FRAME_ANSWERS)
+        return err_set(WEFT_DATA_LOSS, "%s sent a frame of type %d", peer->host, (int)frame->type);
+    return peer_take_answers(peer, frame->payload);
 }
 
 static weft_err take_frames(struct peer *peer)
@@ -283,6 +287,9 @@ static weft_err send_out(struct peer *peer)
 
 void peer_send(struct peer *peer)
 {
+    bool has_moved;
+    if (peer->is_at_port)
+        peer_port_pump(peer, &has_moved);
     // Whoever reads finds out what is wrong.
     if (peer->channel && send_out(peer))
         err_clear();
@@ -290,6 +297,10 @@ void peer_send(struct peer *peer)
 
 void peer_pump(struct peer *peer, bool *has_moved)
 {
+    if (peer->is_at_port) {
+        peer_port_pump(peer, has_moved);
+        return;
+    }
     size_t received = 0;
     *has_moved = false;
     weft_err err = send_out(peer);
@@ -307,15 +318,35 @@ void peer_pump(struct peer *peer, bool *has_moved)
     peer_disconnect(peer);
 }
 
+void peer_sleep(struct peer *peer, uint64_t deadline_ns)
+{
+    const uint64_t nap_ns = clock_now_ns() + NAP_MS * ns_per_ms;
+    const uint64_t until_ns = nap_ns < deadline_ns ? nap_ns : deadline_ns;
+    struct channel *channel = peer->channel;
+    bool timed_out;
+    if (peer->is_at_port) {
+        peer_port_sleep(peer, until_ns);
+        return;
+    }
+    const bool wants_to_send = peer->out_sent < peer->out.size || channel_has_unsent(channel);
+    mutex_unlock(&peer->lock);
+    // Others may send meanwhile.
+    if (channel_watch(channel, wants_to_send, until_ns, &timed_out))
+        err_clear();  // the next look says what is wrong
+    mutex_lock(&peer->lock);
+}
+
 weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
 {
-    if (peer->channel)
+    if (peer_is_connected(peer))
         return WEFT_OK;
     struct hello hello;
     struct hello_welcome welcome = {0};
     struct channel *channel = NULL;
     struct frame_parser parser = {0};
     fill_hello(peer, &hello);
+    if (peer->options.port)
+        return peer_port_connect(peer, &hello);
     mutex_unlock(&peer->lock);
     const weft_err err =
         try_again_and_again(peer, &hello, deadline_ns, &channel, &parser, &welcome);
@@ -325,7 +356,7 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
         return err;
     peer->channel = channel;
     peer->parser = parser;
-    resume(peer, &welcome);
+    peer_resume(peer, &welcome);
     // Answers may have come together with the welcome.
     peer->in.size = 0;
     if (take_frames(peer)) {

@@ -25,7 +25,10 @@ struct peer {
     uint32_t waiter_count;  // who wait for `changed`
     bool has_reader;        // one thread is at the connection, perhaps asleep and without the lock
 
-    struct channel *channel;  // NULL: not connected
+    struct channel *channel;    // NULL: not connected
+    bool is_at_port;            // connected, to a host in this process
+    uint64_t exchanged_ns;      // when somebody was last there
+    _Atomic(uint64_t) fetched;  // how often a thread came back from there with answers for others
     struct frame_parser parser;
     struct buf in;
     struct buf out;  // frames on their way
@@ -67,6 +70,34 @@ void peer_send(struct peer *peer);
 // Makes a frame of all calls that are to go.
 void peer_gather(struct peer *peer);
 void peer_disconnect(struct peer *peer);
+
+// Connected anew: the host has what it has; the rest is to be sent, and all questions asked again.
+void peer_resume(struct peer *peer, const struct hello_welcome *welcome);
+
+// Answers, one behind the other.
+MUST_CHECK weft_err peer_take_answers(struct peer *peer, weft_bytes answers);
+
+static inline bool peer_is_connected(const struct peer *peer)
+{
+    return peer->channel || peer->is_at_port;
+}
+
+// Changing calls that are not on their way.
+static inline weft_bytes peer_unsent_calls(const struct peer *peer)
+{
+    if (peer->kept.size <= peer->kept_sent)
+        return weft_none();
+    return (weft_bytes){peer->kept.data + peer->kept_sent, peer->kept.size - peer->kept_sent};
+}
+
+// Sleeps without the lock until something may have arrived, or for a nap.
+void peer_sleep(struct peer *peer, uint64_t deadline_ns);
+
+// ---- peer_port.c: the same three for a host in this process -------------------------------------------------
+
+MUST_CHECK weft_err peer_port_connect(struct peer *peer, const struct hello *hello);
+void peer_port_pump(struct peer *peer, bool *has_moved);
+void peer_port_sleep(struct peer *peer, uint64_t deadline_ns);
 
 // ---- peer.c -----------------------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ static void close_handle(void *handle)
 static void on_wake(uv_async_t *waker)
 {
     struct loop *loop = waker->data;
-    loop->events++;
+    loop_begin_event(loop);
     if (loop->woken)
         loop->woken(loop->owner);
 }
@@ -133,13 +133,29 @@ void loop_free(struct loop *loop)
 
 // ---- Running --------------------------------------------------------------------------------------
 
+static void begin_turn(struct loop *loop)
+{
+    if (!loop->is_in_turn && loop->turn.began)
+        loop->turn.began(loop->turn_owner);
+    loop->is_in_turn = true;
+}
+
+void loop_begin_event(struct loop *loop)
+{
+    loop->events++;
+    begin_turn(loop);
+}
+
 // A round may be empty, as most are while the loop spins.
 static void end_turn(struct loop *loop)
 {
-    if (loop->turn_ended && loop->events != loop->events_before) {
-        loop->events_before = loop->events;
-        loop->turn_ended(loop->turn_owner);
-    }
+    if (loop->events == loop->events_before)
+        return;
+    loop->events_before = loop->events;
+    begin_turn(loop);
+    if (loop->turn.ended)
+        loop->turn.ended(loop->turn_owner);
+    loop->is_in_turn = false;
 }
 
 // Behind timers and what else runs without waiting, so that nothing is left when the loop sleeps.
@@ -148,12 +164,12 @@ static void on_before_wait(uv_prepare_t *uv)
     end_turn(uv->data);
 }
 
-void loop_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner)
+void loop_set_turn(struct loop *loop, struct loop_turn turn, void *owner)
 {
-    loop->turn_ended = turn_ended;
+    loop->turn = turn;
     loop->turn_owner = owner;
     loop->events_before = loop->events - 1;  // what was done before the loop ran counts as a round
-    if (turn_ended)
+    if (turn.ended)
         uv_prepare_start(&loop->before_wait, on_before_wait);
     else
         uv_prepare_stop(&loop->before_wait);
@@ -209,7 +225,7 @@ void loop_wake(struct loop *loop)
 static void on_timer(uv_timer_t *uv)
 {
     struct loop_timer *timer = (struct loop_timer *)uv;
-    loop_of(uv)->events++;
+    loop_begin_event(loop_of(uv));
     timer->elapsed(timer->owner);
 }
 
@@ -238,7 +254,7 @@ void loop_timer_free(struct loop_timer *timer)
 static void on_signal(uv_signal_t *uv, int number)
 {
     struct loop_signal *signal = (struct loop_signal *)uv;
-    loop_of(uv)->events++;
+    loop_begin_event(loop_of(uv));
     signal->caught(signal->owner, number);
 }
 
@@ -277,7 +293,7 @@ static void on_readable(uv_poll_t *uv, int status, int events)
     struct loop_watch *watch = (struct loop_watch *)uv;
     (void)status;
     (void)events;
-    loop_of(uv)->events++;
+    loop_begin_event(loop_of(uv));
     watch->readable(watch->owner);
 }
 
@@ -333,7 +349,7 @@ static void on_listener(uv_poll_t *uv, int status, int events)
     struct loop_listener *listener = (struct loop_listener *)uv;
     (void)status;
     (void)events;
-    listener->loop->events++;
+    loop_begin_event(listener->loop);
     for (int i = 0; i < ACCEPTS_PER_TURN_MAX && !uv_is_closing((uv_handle_t *)uv); i++) {
         int fd = -1;
         const weft_err code = net_accept(listener->fd, &fd);

@@ -2,7 +2,8 @@
 //
 // Callbacks run in the thread of loop_run, one at a time, and may make and free anything, the handle
 // that called included: freeing means that no further call comes. Makers return NULL with a sentence
-// when the system refuses. Only loop_wake may be called from other threads.
+// when the system refuses. Only loop_wake may be called from other threads, and
+// loop_stream_push.
 #ifndef SYS_LOOP_H
 #define SYS_LOOP_H
 
@@ -24,10 +25,15 @@ void loop_stop(struct loop *loop);
 // Makes the loop call woken() soon; several calls may become one. Any thread.
 void loop_wake(struct loop *loop);
 
-// Calls `turn_ended` once after every round of events, before the loop waits again, and once before
-// the first: the place to do for all connections together what each of them made necessary (commit a
-// journal, flush answers). It may do all that other callbacks may. NULL: nothing.
-void loop_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner);
+// Calls `ended` once after every round of events, before the loop waits again, and once before the
+// first: the place to do for all connections together what each of them made necessary (commit a
+// journal, flush answers). It may do all that other callbacks may. `began` is called before the first
+// callback of a round: between the two the loop never waits, so that others may be kept out meanwhile
+// by a lock. NULL: nothing.
+struct loop_turn {
+    loop_fn *began, *ended;
+};
+void loop_set_turn(struct loop *loop, struct loop_turn turn, void *owner);
 
 // How long the loop looks for events before it sleeps, where that pays (sys/spin.h); 0, as at the
 // beginning: it sleeps at once.
@@ -73,6 +79,10 @@ struct loop_stream *loop_stream_new(struct loop *loop, int fd,
 // once goes when it reads. A connection that breaks shows up as its end.
 struct buf *loop_stream_out(struct loop_stream *stream);
 void loop_stream_flush(struct loop_stream *stream);
+
+// The same from a thread that keeps the loop out of its turns (struct loop_turn) and shall do nothing but
+// that: what the other side does not take stays. False: then the loop must be woken, to flush.
+MUST_CHECK bool loop_stream_push(struct loop_stream *stream);
 
 // Bytes that were not sent yet; more than the other side takes is for the owner to prevent.
 size_t loop_stream_unsent(const struct loop_stream *stream);

@@ -16,10 +16,11 @@ struct loop {
     uv_prepare_t before_wait;
     loop_fn *woken;
     void *owner;
-    loop_fn *turn_ended;
+    struct loop_turn turn;
     void *turn_owner;
     uint64_t events;         // callbacks so far
     uint64_t events_before;  // at the end of the last turn
+    bool is_in_turn;
     struct spin spin;
     bool is_stopped;
     struct buf plain;             // what a secure stream read last
@@ -28,6 +29,9 @@ struct loop {
 
 // The sentence for an error of libuv.
 weft_err loop_refuse(int uv_code, const char *what);
+
+// A callback begins.
+void loop_begin_event(struct loop *loop);
 
 // Zeroed memory; NULL with a sentence.
 void *loop_allocate(size_t size);

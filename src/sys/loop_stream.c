@@ -134,6 +134,13 @@ void loop_stream_flush(struct loop_stream *stream)
     stream_watch(stream);
 }
 
+bool loop_stream_push(struct loop_stream *stream)
+{
+    stream_seal(stream);
+    stream_write(stream);
+    return stream_next(stream).size == 0;
+}
+
 size_t loop_stream_unsent(const struct loop_stream *stream)
 {
     const size_t plain = stream->unsent.size - stream->sent;
@@ -215,7 +222,7 @@ static void stream_go_on_writing(struct loop_stream *stream)
 static void on_stream(uv_poll_t *uv, int status, int events)
 {
     struct loop_stream *stream = (struct loop_stream *)uv;
-    stream->loop->events++;
+    loop_begin_event(stream->loop);
     if (status < 0)
         stream->watched = 0;  // libuv has stopped by itself
     if (events & UV_WRITABLE)

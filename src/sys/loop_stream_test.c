@@ -122,7 +122,7 @@ static void a_turn_ends_before_the_loop_sleeps(void **state)
         struct scene scene;
         open_scene(&scene);
         loop_set_spin(scene.loop, spin);
-        loop_set_turn(scene.loop, end_turn, &scene);
+        loop_set_turn(scene.loop, (struct loop_turn){.ended = end_turn}, &scene);
         run_until(&scene, 5);  // sent by the turn before the first
         const int turns = scene.turns;
         assert_true(turns >= 2);  // and what arrived had its own end
@@ -131,7 +131,7 @@ static void a_turn_ends_before_the_loop_sleeps(void **state)
         assert_true(scene.turns > turns);
         // Rounds in which nothing happened have none.
         assert_true(scene.turns <= scene.events + 2);
-        loop_set_turn(scene.loop, NULL, NULL);
+        loop_set_turn(scene.loop, (struct loop_turn){0}, NULL);
         close_scene(&scene);
     }
 }
@@ -363,7 +363,7 @@ static void without_descriptors_it_rests_and_goes_on(void **state)
     listen_here(&address, &listener);
     struct loop_listener *watched =
         loop_listener_new(scene.loop, listener.fds[listener.count - 1], accept_one, &scene);
-    loop_set_turn(scene.loop, end_turn, &scene);
+    loop_set_turn(scene.loop, (struct loop_turn){.ended = end_turn}, &scene);
     scene.turns = 1;
     assert_int_equal(net_connect(&address, 1000, &fd), WEFT_OK);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);

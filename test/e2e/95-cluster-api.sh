@@ -47,10 +47,22 @@ check "also when nobody is there" as evaluator gone ./cluster_api absent
 adds=10000
 is_sanitized && adds=1000
 check "8 threads on one handle add exactly" as one one ./cluster_api threads $adds
+# from_two MODE: the same by a connection.
+from_two() {
+    local host code
+    TF_CONFIG=$(config one "one two")
+    ./cluster_api other &
+    host=$!
+    as two "one two" ./cluster_api "$1" $adds
+    code=$?
+    wait $host && return $code
+}
+check "also to another member" from_two threads
 adds=10000
 is_long && adds=100000
 is_sanitized && adds=1000
 check "64 writers with many adds under way add exactly" as one one ./cluster_api writers $adds
+check "also to another member" from_two writers
 
 # A host that is killed and comes again without a journal.
 mkfifo go

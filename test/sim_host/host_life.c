@@ -31,11 +31,16 @@ struct loop_timer *world_timer_new(struct loop *loop, uint64_t first_ms, uint64_
     return (struct loop_timer *)&world;
 }
 
-void world_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner)
+void world_set_turn(struct loop *loop, struct loop_turn turn, void *owner)
 {
     (void)loop;
-    world.turn = turn_ended;
+    world.turn = turn;
     world.turn_owner = owner;
+}
+
+void world_wake(void)
+{
+    world.is_turn_due = true;
 }
 
 // Nobody is known to be dead before his time is over.

@@ -49,7 +49,8 @@ struct loop_listener *world_listener_new(struct loop *loop, int fd, loop_accept_
                                          void *owner);
 struct loop_timer *world_timer_new(struct loop *loop, uint64_t first_ms, uint64_t repeat_ms,
                                    loop_fn *elapsed, void *owner);
-void world_set_turn(struct loop *loop, loop_fn *turn_ended, void *owner);
+void world_wake(void);
+void world_set_turn(struct loop *loop, struct loop_turn turn, void *owner);
 
 weft_err world_journal_open(struct journal **journal, const char *directory, const char *kind,
                             const struct journal_options *options, journal_visit_fn *visit,
@@ -88,6 +89,7 @@ bool world_process_is_gone(pid_t pid);
 #define loop_stream_new world_stream_new
 #define loop_stream_out world_stream_out
 #define loop_stream_flush world_stream_flush
+#define loop_stream_push(stream) (world_stream_flush(stream), world_stream_unsent(stream) == 0)
 #define loop_stream_unsent world_stream_unsent
 #define loop_stream_pause world_stream_pause
 #define loop_stream_free world_stream_free
@@ -98,6 +100,7 @@ bool world_process_is_gone(pid_t pid);
 #define loop_timer_free(timer) ((void)(timer))
 #define loop_set_turn world_set_turn
 #define loop_set_spin(loop, us) ((void)(us))
+#define loop_wake(loop) ((void)(loop), world_wake())
 #define net_is_local_stream(fd) ((fd) >= 0)
 #define net_is_loopback_stream(fd) ((fd) >= 0)
 #define net_peer_pid(fd) ((pid_t)(fd))

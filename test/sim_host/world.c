@@ -219,8 +219,10 @@ static bool end_turn(void)
     if (!world.host || !world.is_turn_due)
         return false;
     world.is_turn_due = false;
-    if (world.turn)
-        world.turn(world.turn_owner);
+    if (world.turn.ended) {
+        world.turn.began(world.turn_owner);
+        world.turn.ended(world.turn_owner);
+    }
     return true;
 }
 

@@ -120,7 +120,8 @@ struct world {
     bool is_dying;  // it was killed in the middle of something: nothing leaves it any more
     bool is_turn_due;
     uint64_t start_ns, tick_ns, tick_every_ns;
-    loop_fn *turn, *tick;
+    struct loop_turn turn;
+    loop_fn *tick;
     void *turn_owner, *tick_owner;
     loop_accept_fn *accept;
     void *accept_owner;

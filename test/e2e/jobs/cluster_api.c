@@ -592,6 +592,8 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "host") == 0) {
         CLAIM(weft_var_open(cluster, "/one/0/total"));  // who hosts nothing does not stay
     }
+    if (each && !weft_is(cluster, "one"))
+        meet_the_other();
     const int code = weft_leave(cluster);
     CLAIM(must_fail ? code != 0 : code == 0);
     return failed_count != 0;
