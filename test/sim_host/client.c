@@ -23,7 +23,7 @@ struct client {
     uint32_t place;
     struct peer *peer;
     uint32_t fibers_left;
-    bool is_verifier;
+    bool is_verifier, is_local;
 };
 
 // A fiber of a client.
@@ -340,6 +340,8 @@ static void leave(struct client *client)
         return;
     peer_free(client->peer, !is_dead(client) && world_chance(700));
     client->peer = NULL;
+    if (client->is_local && !is_dead(client))
+        local_end();
     world_note("client %d: gone", client->number);
     if (present[client->place] == client->number)
         present[client->place] = -1;
@@ -379,9 +381,10 @@ static void start_client(uint32_t place, uint32_t fiber_count, bool is_verifier)
     *client = (struct client){.number = client_count++,
                               .place = place,
                               .fibers_left = fiber_count,
-                              .is_verifier = is_verifier};
+                              .is_verifier = is_verifier,
+                              .is_local = client_plan.has_local && place == 0};
     snprintf(member, sizeof member, "/map/%u", place);
-    const struct peer_options options = {
+    struct peer_options options = {
         .address = {.host = "h", .port = 1},
         .host = "/files/0",
         .member = member,
@@ -389,6 +392,8 @@ static void start_client(uint32_t place, uint32_t fiber_count, bool is_verifier)
         .token = &sim_token,
         .patience_ms = is_verifier ? 3600000 : client_plan.patience_ms,
     };
+    if (client->is_local)
+        options.port = local_start();
     client->peer = peer_new(&options);
     ASSERT(client->peer);
     present[place] = client->number;
@@ -402,17 +407,30 @@ static void start_client(uint32_t place, uint32_t fiber_count, bool is_verifier)
     }
 }
 
-static void kill_some(void)
+static void kill_client(uint32_t place)
 {
-    const uint32_t place = world_below(client_plan.client_count);
     const int number = present[place];
-    if (number < 0 || !world_chance(world.rates.client_crash))
-        return;
     world_note("client %d: killed", number);
     world.counts[COUNT_CLIENT_CRASHES]++;
     world.dead_clients |= 1u << number;
     net_end_client(number);
     present[place] = -1;
+}
+
+static void kill_some(void)
+{
+    const uint32_t place = world_below(client_plan.client_count);
+    const int number = present[place];
+    if (number >= 0 && !clients[number].is_local && world_chance(world.rates.client_crash))
+        kill_client(place);
+}
+
+void client_end_local(void)
+{
+    if (!client_plan.has_local || present[0] < 0)
+        return;
+    kill_client(0);
+    local_end();
 }
 
 static bool is_anybody_left(void)
@@ -432,6 +450,8 @@ bool client_manage(void)
         if (present[place] >= 0 || ops_of[place] == 0 || client_count >= CLIENTS_EVER_MAX - 1)
             continue;
         is_anybody_to_come = true;
+        if (client_plan.has_local && place == 0 && !world.host)
+            continue;
         if (world_chance(50))
             start_client(place, world_between(1, client_plan.fiber_count), false);
     }

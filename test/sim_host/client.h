@@ -8,6 +8,7 @@
 // Of one seed.
 struct client_plan {
     bool has_leases;  // elements are taken and done with; otherwise popped
+    bool has_local;   // the client at place 0 is in the host's process
     uint32_t client_count, fiber_count, op_count;
     uint32_t capacity;  // of the queue; 0: none
     uint32_t lease_ms, session_ttl_ms, patience_ms;
@@ -61,7 +62,14 @@ extern struct history history;
 // Starts and restarts clients; false: all are done, the last look of the verifier included.
 bool client_manage(void);
 void client_init(void);
+void client_end_local(void);  // the host's process has died
 void client_fini(void);
+
+// ---- local.c ---------------------------------------------------------------------------------------
+
+struct peer_port;
+const struct peer_port *local_start(void);
+void local_end(void);
 
 // ---- check.c ---------------------------------------------------------------------------------------
 

@@ -83,6 +83,7 @@ void host_life_crash(void)
     world.is_dying = true;
     world.counts[COUNT_CRASHES]++;
     net_end_all();
+    client_end_local();
     host_server_free(world.host);
     world.host = NULL;
     disk_lose_tail();

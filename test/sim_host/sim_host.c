@@ -38,6 +38,7 @@ static void draw_plan(void)
         .client_count = world_between(1, 4),
         .fiber_count = world_between(1, 2),
         .op_count = world_between(2, 10),
+        .has_local = world_chance(400),
         .capacity = world_chance(500) ? 0 : world_between(1, 4),
         .lease_ms = world_chance(500) ? 0 : world_between(10, 5000),
         .session_ttl_ms = world_chance(500) ? 10000 : world_between(200, 3000),
