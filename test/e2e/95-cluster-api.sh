@@ -58,8 +58,7 @@ from_two() {
     wait $host && return $code
 }
 check "also to another member" from_two threads
-adds=10000
-is_long && adds=100000
+adds=100000
 is_sanitized && adds=1000
 check "64 writers with many adds under way add exactly" as one one ./cluster_api writers $adds
 check "also to another member" from_two writers
