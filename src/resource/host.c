@@ -257,8 +257,6 @@ static void give_up_all(struct session *session, weft_err code, const char *why)
     }
 }
 
-static void end_watches_if_alone(struct host *host);
-
 void host_drop_session(struct host *host, struct session *session)
 {
     give_up_all(session, WEFT_CANCELLED, "its session has ended");
@@ -274,7 +272,7 @@ void host_drop_session(struct host *host, struct session *session)
             (host->sessions.count - at) * sizeof *host->sessions.items);
     buf_fini(&session->answers);
     free(session);
-    end_watches_if_alone(host);
+    host_end_watches_if_alone(host);
 }
 
 weft_err host_end_session(struct host *host, struct session *session)
@@ -287,71 +285,12 @@ weft_err host_end_session(struct host *host, struct session *session)
     return err;
 }
 
-// ---- Who may still write -------------------------------------------------------------------------------
-
-bool host_has_users(struct host *host, const struct session *except)
-{
-    if (host->expects_someone)
-        return true;
-    for (size_t i = 0; i < host->sessions.count; i++) {
-        const struct session *session = host->sessions.items[i];
-        if (session != except && session->member[0] && !session->has_left)
-            return true;
-    }
-    return false;
-}
+// ---- Calls -----------------------------------------------------------------------------------------------
 
 size_t host_resource_count(const struct host *host)
 {
     return host->registry.all.count;
 }
-
-static bool someone_could_write(const struct host *host)
-{
-    if (host->expects_someone)
-        return true;
-    for (size_t i = 0; i < host->sessions.count; i++) {
-        const struct session *session = host->sessions.items[i];
-        if (session->member[0] && !session->has_left && session->watch_count == 0)
-            return true;
-    }
-    return false;
-}
-
-// A watcher is taken for one that only watches: two who watch each other would never end.
-static void end_watches_if_alone(struct host *host)
-{
-    if (!host->options.ends_watches || host->watch_count == 0 || host->is_ending_watches ||
-        someone_could_write(host))
-        return;
-    host->is_ending_watches = true;
-    for (size_t i = 0; i < host->registry.all.count; i++) {
-        struct resource *resource = host->registry.all.items[i];
-        if (resource->kind->writers_gone)
-            resource->kind->writers_gone(resource);
-    }
-    host->is_ending_watches = false;
-}
-
-void host_expect(struct host *host, bool someone)
-{
-    host->expects_someone = someone;
-    end_watches_if_alone(host);
-}
-
-void host_begin_watch(struct host *host, struct session *session)
-{
-    session->watch_count++;
-    host->watch_count++;
-}
-
-void host_end_watch(struct host *host, struct session *session)
-{
-    session->watch_count--;
-    host->watch_count--;
-}
-
-// ---- Calls -----------------------------------------------------------------------------------------------
 
 weft_err host_open_resource(struct host *host, enum call_kind kind, weft_bytes container,
                             weft_bytes name, weft_bytes attributes, struct resource **resource)
@@ -455,7 +394,7 @@ static void do_leave(struct host *host, struct session *session, const struct ca
     if (host_add_left(host, session->member))
         err_clear();  // then it is waited for in vain, for a while
     session_answer(session, call->sequence, 0, weft_none());
-    end_watches_if_alone(host);
+    host_end_watches_if_alone(host);
 }
 
 static void do_list(struct host *host, struct session *session, const struct call *call)
@@ -519,7 +458,7 @@ static void dispatch(struct host *host, struct session *session, const struct ca
     else
         resource->kind->apply(resource, session, call);
     if (host->watch_count)
-        end_watches_if_alone(host);
+        host_end_watches_if_alone(host);
 }
 
 static weft_err log_call(struct host *host, const struct session *session, const struct call *call,

@@ -42,6 +42,9 @@ MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,
                                      const struct session_name *name, struct session **session);
 void host_drop_session(struct host *host, struct session *session);
 
+// Somebody has left, or begun to watch.
+void host_end_watches_if_alone(struct host *host);
+
 MUST_CHECK weft_err host_add_left(struct host *host, const char *member);
 
 // Points a handle of a session at a resource.
