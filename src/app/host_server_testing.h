@@ -126,12 +126,23 @@ static inline bool testing_find_address(char host[64])
 static inline uint16_t testing_open(struct peer *peer, enum call_kind kind)
 {
     const char name[] = {(char)kind, 0, 0, 1, 0, 'r'};
-    const uint16_t handle = peer_next_handle(peer);
+    uint16_t handle;
+    uint32_t life;
+    assert_int_equal(peer_new_handle(peer, &handle, &life), WEFT_OK);
     const struct peer_ask ask = {.op = CALL_OPEN, .handle = handle, .parts = {{name, sizeof name}}};
     struct peer_call call = {0};
     assert_int_equal(peer_ask(peer, &ask, &call, UINT64_MAX), WEFT_OK);
     peer_call_fini(&call);
     return handle;
+}
+
+// All that the host has answered so far is here then.
+static inline void testing_ping(struct peer *peer)
+{
+    const struct peer_ask ask = {.op = CALL_PING};
+    struct peer_call call = {0};
+    assert_int_equal(peer_ask(peer, &ask, &call, UINT64_MAX), WEFT_OK);
+    peer_call_fini(&call);
 }
 
 #endif

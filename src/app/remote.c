@@ -52,23 +52,26 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
 {
     struct buf head = {0};
     struct peer_call call = {0};
+    weft_err err = peer_new_handle(remote->peer, &remote->handle, &remote->life);
+    if (err)
+        return err_wrap(err, "cannot open it");
     call_write_u8(&head, (uint8_t)remote->kind);
     call_write_text(&head, weft_text(remote->container));
     call_write_text(&head, weft_text(remote->name));
-    remote->life = peer_life(remote->peer);
-    remote->handle = peer_next_handle(remote->peer);
     const struct peer_ask ask = {
         .op = CALL_OPEN,
         .handle = remote->handle,
         .life = remote->life,
         .parts = {buf_bytes(&head), buf_bytes(&remote->attributes)},
     };
-    weft_err err = peer_ask(remote->peer, &ask, &call, deadline_ns);
+    err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     if (!err)
         err = take_description(remote, buf_bytes(&call.answer));
     if (!err && remote->kind == CALL_KIND_VAR && !remote->is_bare)
         err = create_var(remote, deadline_ns);
     remote->is_open = !err;
+    if (err)  // it may be open all the same
+        peer_release_handle(remote->peer, remote->handle, remote->life);
     peer_call_fini(&call);
     buf_fini(&head);
     return err_wrap(err, "cannot open it");
@@ -184,6 +187,8 @@ void remote_fini(struct remote *remote)
 {
     if (remote->cluster) {
         take_out_of_cluster(remote);
+        if (remote->is_open)
+            peer_release_handle(remote->peer, remote->handle, remote->life);
         mutex_fini(&remote->opening);
     }
     buf_fini(&remote->attributes);

@@ -27,6 +27,8 @@ static void draw_session(struct peer *peer)
     peer->last_sequence = peer->answered = peer->answers_received = 0;
     peer->kept.size = peer->kept_from = peer->kept_sent = 0;
     peer->new_asks.size = 0;
+    peer->last_handle = 0;
+    peer->free_handles.count = 0;
 }
 
 struct peer *peer_new(const struct peer_options *options)
@@ -79,6 +81,7 @@ void peer_free(struct peer *peer, bool says_goodbye)
     buf_fini(&peer->out);
     buf_fini(&peer->kept);
     buf_fini(&peer->new_asks);
+    VEC_FINI(&peer->free_handles);
     free(peer->ring);
     secret_clear(&peer->token);
     condition_fini(&peer->changed);
@@ -100,14 +103,6 @@ uint32_t peer_life(struct peer *peer)
     const uint32_t life = peer->life;
     mutex_unlock(&peer->lock);
     return life;
-}
-
-uint16_t peer_next_handle(struct peer *peer)
-{
-    mutex_lock(&peer->lock);
-    const uint16_t handle = ++peer->last_handle;
-    mutex_unlock(&peer->lock);
-    return handle;
 }
 
 // ---- The ring -----------------------------------------------------------------------------------------------
@@ -174,9 +169,8 @@ static void append_call(struct buf *out, const struct peer_ask *ask, uint64_t se
         buf_append(out, ask->parts[i].data, ask->parts[i].size);
 }
 
-// `call` is NULL where nobody waits for the answer.
-static bool start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
-                         size_t size)
+bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                       size_t size)
 {
     const uint64_t sequence = peer->last_sequence + 1;
     if (!make_slot(peer, sequence) || !buf_reserve(&peer->kept, CALL_HEAD_BYTES + size))
@@ -184,7 +178,7 @@ static bool start_change(struct peer *peer, const struct peer_ask *ask, struct p
     peer->last_sequence = sequence;
     if (call)
         call->sequence = sequence;
-    *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op};
+    *slot_of(peer, sequence) = (struct peer_slot){call, sequence, ask->handle, ask->op, false};
     peer->unanswered++;
     append_call(&peer->kept, ask, sequence, size);
     return true;
@@ -216,7 +210,7 @@ static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
                   {(const char *)&at_once, sizeof at_once}},
     };
     // Without memory for it the lease ends with the session.
-    start_change(peer, &ask, NULL, CALL_ITEM_BYTES + sizeof at_once);
+    peer_start_change(peer, &ask, NULL, CALL_ITEM_BYTES + sizeof at_once);
 }
 
 static void take_ask_answer(struct peer *peer, const struct answer *answer)
@@ -253,6 +247,8 @@ void peer_take_answer(struct peer *peer, const struct answer *answer)
         end_call(ended.call, answer);
     else
         give_back_unwanted(peer, &ended, answer);
+    if (ended.holds_handle)
+        peer_let_go_of_handle(peer, ended.handle);
 }
 
 void peer_fail_all(struct peer *peer, weft_err code)
@@ -323,16 +319,16 @@ static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, s
 
 // Nagle's rule by answers: the first goes at once, those behind it go together. A host in this process
 // answers at once: there, those that follow each other closely and are not waited for go together.
-static bool goes_at_once(const struct peer *peer, const struct peer_ask *ask, bool was_idle)
+static bool goes_at_once(const struct peer *peer, bool is_awaited, bool was_idle)
 {
-    if (!peer->is_at_port || ask->is_awaited)
+    if (!peer->is_at_port || is_awaited)
         return was_idle || peer->is_at_port;
     return clock_now_ns() - peer->exchanged_ns >= pause_ns;
 }
 
-static void flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle)
+void peer_flush_if_due(struct peer *peer, bool is_awaited, bool was_idle)
 {
-    if (goes_at_once(peer, ask, was_idle) ||
+    if (goes_at_once(peer, is_awaited, was_idle) ||
         peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
         (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
         flush_locked(peer);
@@ -346,10 +342,10 @@ weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_c
     weft_err err = check_ask(peer, ask, size);
     if (!err) {
         call->is_done = false;
-        call->is_under_way = call_op_changes(ask->op) ? start_change(peer, ask, call, size)
+        call->is_under_way = call_op_changes(ask->op) ? peer_start_change(peer, ask, call, size)
                                                       : start_ask(peer, ask, call, size);
         if (call->is_under_way)
-            flush_if_due(peer, ask, was_idle);
+            peer_flush_if_due(peer, ask->is_awaited, was_idle);
         else
             err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     }
@@ -363,19 +359,12 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
     mutex_lock(&peer->lock);
     const bool was_idle = peer->unanswered == 0;
     weft_err err = check_ask(peer, ask, size);
-    if (!err && !start_change(peer, ask, NULL, size))
+    if (!err && !peer_start_change(peer, ask, NULL, size))
         err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     if (!err)
-        flush_if_due(peer, ask, was_idle);
+        peer_flush_if_due(peer, false, was_idle);
     mutex_unlock(&peer->lock);
     return err;
-}
-
-void peer_flush(struct peer *peer)
-{
-    mutex_lock(&peer->lock);
-    flush_locked(peer);
-    mutex_unlock(&peer->lock);
 }
 
 // ---- Waiting ----------------------------------------------------------------------------------------------------
@@ -400,6 +389,9 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
         if (!call->is_done && !has_moved && peer_is_connected(peer))
             peer_sleep(peer, deadline_ns);
     }
+    // What was given back or released meanwhile: perhaps nobody calls again for long.
+    peer_gather(peer);
+    peer_send(peer);
     peer->has_reader = false;
     if (peer->waiter_count)
         condition_broadcast(&peer->changed);
@@ -436,7 +428,7 @@ static void take_back(struct peer *peer, struct peer_call *call)
         .parts = {{(const char *)&call->sequence, sizeof call->sequence}},
     };
     const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
-    if (start_change(peer, &ask, &cancel, sizeof call->sequence)) {
+    if (peer_start_change(peer, &ask, &cancel, sizeof call->sequence)) {
         wait_until(peer, &cancel, deadline_ns);
         if (!cancel.is_done)
             slot_of(peer, cancel.sequence)->call = NULL;

@@ -83,10 +83,9 @@ struct peer *peer_new(const struct peer_options *options);
 // Calls under way fail. With `says_goodbye` the host is told, if it can be reached: it does not wait for us.
 void peer_free(struct peer *peer, bool says_goodbye);
 
-// Starts a call. It may stay with us until something else goes or peer_flush is called.
+// Starts a call. It may stay with us until something else goes or is waited for.
 MUST_CHECK weft_err peer_start(struct peer *peer, const struct peer_ask *ask,
                                struct peer_call *call);
-void peer_flush(struct peer *peer);
 
 // Starts a changing call whose answer nobody waits for.
 MUST_CHECK weft_err peer_tell(struct peer *peer, const struct peer_ask *ask);
@@ -110,7 +109,11 @@ bool peer_has_spoken(struct peer *peer);
 // Which life of the session this is: handles that were opened in an earlier one are void.
 uint32_t peer_life(struct peer *peer);
 
-// A number for a new handle.
-uint16_t peer_next_handle(struct peer *peer);
+// A number for a new handle, and the life of the session that it is for. RESOURCE_EXHAUSTED: all are in use.
+MUST_CHECK weft_err peer_new_handle(struct peer *peer, uint16_t *handle, uint32_t *life);
+
+// Nothing more will be asked by it. The host hears of that with the next call, or, where an element may
+// still come for it, when that was given back; then the number is another's. Does not wait.
+void peer_release_handle(struct peer *peer, uint16_t handle, uint32_t life);
 
 #endif

@@ -288,7 +288,7 @@ static weft_err send_out(struct peer *peer)
 void peer_send(struct peer *peer)
 {
     bool has_moved;
-    if (peer->is_at_port)
+    if (peer->is_at_port && peer_unsent_calls(peer).size + peer->new_asks.size > 0)
         peer_port_pump(peer, &has_moved);
     // Whoever reads finds out what is wrong.
     if (peer->channel && send_out(peer))

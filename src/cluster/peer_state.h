@@ -2,6 +2,7 @@
 #ifndef CLUSTER_PEER_STATE_H
 #define CLUSTER_PEER_STATE_H
 
+#include "base/vec.h"
 #include "cluster/peer.h"
 #include "sys/channel.h"
 #include "sys/thread.h"
@@ -13,6 +14,7 @@ struct peer_slot {
     uint64_t sequence;       // 0: free
     uint16_t handle;
     uint8_t op;
+    bool holds_handle;  // which is released when the answer is here
 };
 
 struct peer {
@@ -39,7 +41,8 @@ struct peer {
     uint64_t epoch;    // of the host
     uint32_t life;
     char last_words[ERR_TEXT_BYTES_MAX];  // why the life before this one ended
-    uint16_t last_handle;
+    uint16_t last_handle;                 // all above it are free
+    VEC(uint16_t) free_handles;           // and these
     bool was_given_up;  // it was out of reach for as long as our patience lasts, the last time
 
     uint64_t last_sequence, last_ask;
@@ -109,5 +112,18 @@ void peer_fail_all(struct peer *peer, weft_err code);
 
 // The host has all changing calls up to this one.
 void peer_forget_kept(struct peer *peer, uint64_t sequence);
+
+// Numbers a changing call of `size` bytes and keeps it for the host; `call` is NULL where nobody waits for
+// the answer. False: no memory.
+bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
+                       size_t size);
+
+// Sends what was started, if enough has gathered, or nothing was under way before.
+void peer_flush_if_due(struct peer *peer, bool is_awaited, bool was_idle);
+
+// ---- peer_handle.c ----------------------------------------------------------------------------------------
+
+// A call that held its handle was answered: releases it, if it was the last.
+void peer_let_go_of_handle(struct peer *peer, uint16_t handle);
 
 #endif

@@ -373,6 +373,16 @@ static void do_remove(struct host *host, struct session *session, const struct c
     session_answer(session, call->sequence, 0, weft_none());
 }
 
+// Calls that wait by it go on waiting and things taken by it stay taken: both are the session's. One that
+// was removed has neither, and may go.
+static void do_release(struct host *host, struct session *session, const struct call *call)
+{
+    struct resource *resource = session->handles.items[call->handle];
+    session->handles.items[call->handle] = NULL;
+    registry_release(&host->registry, resource);
+    session_answer(session, call->sequence, 0, weft_none());
+}
+
 static void do_cancel(struct session *session, const struct call *call)
 {
     struct call_reader reader = {call->payload, false};
@@ -413,13 +423,17 @@ static void do_list(struct host *host, struct session *session, const struct cal
     buf_fini(&answer);
 }
 
-static struct resource *find_handle(struct session *session, const struct call *call)
+static bool check_handle(struct session *session, const struct call *call)
 {
-    if (!is_in_use(session, call->handle)) {
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "handle %u was never opened",
+    const bool is_open = is_in_use(session, call->handle);
+    if (!is_open)
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "handle %u is not open",
                      call->handle);
-        return NULL;
-    }
+    return is_open;
+}
+
+static struct resource *find_resource(struct session *session, const struct call *call)
+{
     struct resource *resource = session->handles.items[call->handle];
     if (resource->is_removed) {
         session_fail(session, call->sequence, WEFT_NOT_FOUND, "the %s '%.*s' was removed",
@@ -450,7 +464,13 @@ static void dispatch(struct host *host, struct session *session, const struct ca
     default:
         break;
     }
-    struct resource *resource = find_handle(session, call);
+    if (!check_handle(session, call))
+        return;
+    if (call->op == CALL_RELEASE) {
+        do_release(host, session, call);
+        return;
+    }
+    struct resource *resource = find_resource(session, call);
     if (!resource)
         return;
     if (call->op == CALL_REMOVE)

@@ -102,7 +102,7 @@ static void a_handle_that_was_never_opened_is_an_invalid_argument(void **state)
 {
     (void)state;
     struct testing_member *a = testing_join("/work/0");
-    testing_expect_failure(a, push(a, 0, "a"), WEFT_INVALID_ARGUMENT, "handle 0 was never opened");
+    testing_expect_failure(a, push(a, 0, "a"), WEFT_INVALID_ARGUMENT, "handle 0 is not open");
     testing_expect_failure(a, push(a, 65535, "a"), WEFT_INVALID_ARGUMENT, "handle 65535");
     testing_expect_failure(a, testing_call(a, CALL_QUEUE_STATE, 0, 3, weft_none()),
                            WEFT_INVALID_ARGUMENT, "handle 3");
@@ -140,6 +140,77 @@ static void a_resource_stays_when_its_last_handle_goes(void **state)
     expect_ok(a, push(a, open_queue(a, "q", (struct queue_limits){0}), "a"));
     testing_end(a);
     expect_element(b, pop(b, open_queue(b, "q", (struct queue_limits){0})), "a");
+}
+
+static uint64_t release(struct testing_member *member, uint16_t handle)
+{
+    return testing_call(member, CALL_RELEASE, 0, handle, weft_none());
+}
+
+static void a_released_handle_can_be_opened_again(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    expect_ok(a, push(a, q, "a"));
+    expect_ok(a, release(a, q));
+    testing_expect_failure(a, push(a, q, "b"), WEFT_INVALID_ARGUMENT, "handle 0 is not open");
+    testing_expect_failure(a, release(a, q), WEFT_INVALID_ARGUMENT, "handle 0 is not open");
+    testing_restart();
+    a->handle_count = q;
+    assert_int_equal(open_queue(a, "r", (struct queue_limits){0}), q);
+    expect_ok(a, push(a, q, "b"));
+    testing_restart_from_snapshot();
+    expect_element(a, pop(a, open_queue(a, "q", (struct queue_limits){0})), "a");
+}
+
+static void a_release_that_comes_again_does_not_release_again(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint64_t released = release(a, q);
+    expect_ok(a, released);
+    a->handle_count = q;
+    open_queue(a, "q", (struct queue_limits){0});
+    const uint64_t last = a->sequence;
+    a->sequence = released - 1;
+    release(a, q);  // sent again after a break: it has the number it had
+    a->sequence = last;
+    expect_ok(a, push(a, q, "a"));
+}
+
+static void what_waits_by_a_released_handle_goes_on_waiting(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint64_t waits = pop(a, q), taken = take(a, q);
+    expect_ok(a, release(a, q));
+    const uint16_t of_b = open_queue(b, "q", (struct queue_limits){0});
+    testing_restart_from_snapshot();
+    push_many(b, of_b, "xy");
+    expect_element(a, waits, "x");
+    const struct call_item item = expect_item(a, taken, "y", 1);
+    expect_ok(a, done(a, open_queue(a, "q", (struct queue_limits){0}), item));
+}
+
+static void what_was_removed_is_freed_with_its_last_handle(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t again = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t of_b = open_queue(b, "q", (struct queue_limits){0});
+    const uint64_t waits = pop(b, of_b);
+    expect_ok(a, release(a, again));
+    expect_ok(a, remove_queue(a, q));
+    testing_expect_failure(b, waits, WEFT_ABORTED, "removed");
+    expect_ok(a, release(a, q));
+    assert_int_equal(host_resource_count(testing.host), 1);
+    testing_restart_from_snapshot();
+    expect_ok(b, release(b, of_b));
+    assert_int_equal(host_resource_count(testing.host), 0);
 }
 
 static void what_makes_no_sense_to_open_is_refused(void **state)
@@ -349,6 +420,10 @@ int main(void)
         TEST(the_highest_handle_can_be_used),
         TEST(a_handle_is_opened_once),
         TEST(a_resource_stays_when_its_last_handle_goes),
+        TEST(a_released_handle_can_be_opened_again),
+        TEST(a_release_that_comes_again_does_not_release_again),
+        TEST(what_waits_by_a_released_handle_goes_on_waiting),
+        TEST(what_was_removed_is_freed_with_its_last_handle),
         TEST(what_makes_no_sense_to_open_is_refused),
         TEST(a_session_with_a_name_that_is_too_long_is_refused),
         TEST(a_session_with_a_name_that_terminals_obey_is_refused),

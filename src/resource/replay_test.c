@@ -13,15 +13,17 @@ static uint32_t draw(uint32_t limit)
     return (random_state >> 8) % limit;
 }
 
-// Var, kv and barrier, two of each, under the same handles in every session.
+// Var, kv and barrier, two of each, under the same handles in every session. Those that are open already
+// are refused.
 static void open_all(struct testing_member *member)
 {
-    testing_open(member, CALL_KIND_VAR, "number", weft_none());
-    testing_open(member, CALL_KIND_VAR, "text", PAYLOAD(U8(TUPLE_STRING), U8(0)));
-    testing_open(member, CALL_KIND_KV, "one", weft_none());
-    testing_open(member, CALL_KIND_KV, "two", weft_none());
-    testing_open(member, CALL_KIND_BARRIER, "two", PAYLOAD(U32(2)));
-    testing_open(member, CALL_KIND_BARRIER, "three", PAYLOAD(U32(3)));
+    member->handle_count = 0;
+    testing_try_open(member, CALL_KIND_VAR, "number", weft_none());
+    testing_try_open(member, CALL_KIND_VAR, "text", PAYLOAD(U8(TUPLE_STRING), U8(0)));
+    testing_try_open(member, CALL_KIND_KV, "one", weft_none());
+    testing_try_open(member, CALL_KIND_KV, "two", weft_none());
+    testing_try_open(member, CALL_KIND_BARRIER, "two", PAYLOAD(U32(2)));
+    testing_try_open(member, CALL_KIND_BARRIER, "three", PAYLOAD(U32(3)));
 }
 
 static const char *draw_key(void)
@@ -73,6 +75,14 @@ static void watch(struct testing_member *member)
                      PAYLOAD(TEXT("a"), U64(draw(9))));
 }
 
+// One of its handles, and perhaps the same again: calls by it are refused until then.
+static void release(struct testing_member *member)
+{
+    testing_call(member, CALL_RELEASE, 0, (uint16_t)draw(6), weft_none());
+    if (draw(4))
+        open_all(member);
+}
+
 static void call_rubbish(struct testing_member *member)
 {
     char bytes[40];
@@ -81,7 +91,7 @@ static void call_rubbish(struct testing_member *member)
         bytes[i] = (char)draw(draw(2) ? 256 : 4);
     uint8_t op = (uint8_t)draw(CALL_OP_LIMIT);
     // Without its resources, and with handles of its own making, a session would do little else.
-    while (!call_op_is_known(op) || op == CALL_REMOVE || op == CALL_OPEN)
+    while (!call_op_is_known(op) || op == CALL_REMOVE || op == CALL_OPEN || op == CALL_RELEASE)
         op = (uint8_t)draw(CALL_OP_LIMIT);
     testing_call(member, op, (uint8_t)draw(256), (uint16_t)draw(7), (weft_bytes){bytes, size});
 }
@@ -111,6 +121,9 @@ static void step(void)
     case 1:
         if (member != &testing.members[0])
             testing_end(member);
+        return;
+    case 13:
+        release(member);
         return;
     case 2:
         testing_call(member, CALL_CANCEL, 0, 0, PAYLOAD(U64(1 + draw(30))));

@@ -34,7 +34,6 @@ enum {
     CALL_HEAD_BYTES = 16,
     CALL_FRAME_HEAD_BYTES = 8,
     CALL_NAME_BYTES_MAX = 1024,  // of a resource, a key of kv
-    CALL_HANDLES_MAX = 1 << 16,  // of a session
     CALL_BYTES_MAX = 60 << 20,   // of one call: it fits into a frame
 };
 

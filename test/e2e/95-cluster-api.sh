@@ -62,6 +62,10 @@ adds=100000
 is_sanitized && adds=1000
 check "64 writers with many adds under way add exactly" as one one ./cluster_api writers $adds
 check "also to another member" from_two writers
+handles=200000
+is_sanitized && handles=70000 # more than there are numbers
+check "cluster_handles.c compiles" compile cluster_handles
+check "a member may open and free any number of handles" as one one ./cluster_handles $handles
 
 # A host that is killed and comes again without a journal.
 mkfifo go

@@ -185,6 +185,13 @@ static void call_number(struct member *member, uint8_t op, uint8_t flags, uint16
 
 // ---- Steps -----------------------------------------------------------------------------------------------
 
+static void release(struct member *member, uint8_t how)
+{
+    send_call(member, CALL_RELEASE, 0, how & 1, weft_none());
+    if (how & 2)
+        open_queues(member);
+}
+
 static void do_rare(struct member *member, uint8_t how)
 {
     const uint64_t cancelled = member->sequence - (how & 7);
@@ -219,6 +226,9 @@ static void do_rare(struct member *member, uint8_t how)
         return;
     case 7:
         call_number(member, CALL_QUEUE_PEEK, 0, how & 1, how);
+        return;
+    case 8:
+        release(member, how);
         return;
     default:
         send_call(member, CALL_CANCEL, 0, 0, (weft_bytes){(const char *)&cancelled, 8});

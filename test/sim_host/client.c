@@ -64,7 +64,8 @@ static weft_err open_one(struct caller *caller, enum call_kind kind, weft_bytes 
 {
     struct buf name = {0};
     struct peer_call call = {0};
-    *handle = peer_next_handle(caller->client->peer);
+    uint32_t life;
+    ASSERT(!peer_new_handle(caller->client->peer, handle, &life));
     call_write_u8(&name, (uint8_t)kind);
     call_write_text(&name, weft_none());
     call_write_text(&name, weft_text("r"));
@@ -117,6 +118,14 @@ static bool open_all(struct caller *caller)
         }
     }
     return false;
+}
+
+// Others of the client may get the numbers, before the host has heard of it.
+static void release_all(struct caller *caller)
+{
+    peer_release_handle(caller->client->peer, caller->queue, caller->life);
+    peer_release_handle(caller->client->peer, caller->var, caller->life);
+    caller->life = 0;
 }
 
 static enum op_outcome judge(const struct caller *caller, weft_err err)
@@ -353,7 +362,10 @@ static void work(void *owner)
     uint32_t *left = &ops_of[caller->client->place];
     while (open_all(caller) && *left > 0) {
         --*left;
-        do_something(caller);
+        if (world_chance(50))
+            release_all(caller);
+        else
+            do_something(caller);
     }
     leave(caller->client);
     free(caller);
