@@ -187,7 +187,11 @@ WEFT_API weft_err weft_queue_close(weft_queue *queue);
 WEFT_API weft_err weft_queue_cancel(weft_queue *queue);
 
 WEFT_API weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state);
-WEFT_API weft_err weft_queue_remove(weft_queue *queue);  // for everyone
+
+// Removes the queue, for everyone, with all that is in it. Who waits at it is ABORTED; calls by handles that
+// were open are NOT_FOUND from then on, and whoever opens it anew makes another. The same of the other kinds:
+// weft_var_remove, weft_kv_remove_all, weft_barrier_remove.
+WEFT_API weft_err weft_queue_remove(weft_queue *queue);
 
 // ---- Calls under way ----------------------------------------------------------------------------
 
@@ -213,6 +217,7 @@ WEFT_API weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item
 WEFT_API weft_var *weft_var_open(weft_cluster *cluster, const char *path);
 WEFT_API void weft_var_free(weft_var *var);
 WEFT_API void weft_var_set_timeout(weft_var *var, uint32_t timeout_ms);  // of each call; 0: none
+WEFT_API weft_err weft_var_remove(weft_var *var);                        // as weft_queue_remove
 
 WEFT_API weft_err weft_var_get(weft_var *var, int64_t *value);
 WEFT_API weft_err weft_var_set(weft_var *var, int64_t value);
@@ -275,6 +280,7 @@ WEFT_API bool weft_var_watch(weft_var *var, void *value, size_t size, size_t *go
 WEFT_API weft_kv *weft_kv_open(weft_cluster *cluster, const char *path);
 WEFT_API void weft_kv_free(weft_kv *kv);
 WEFT_API void weft_kv_set_timeout(weft_kv *kv, uint32_t timeout_ms);  // of each call; 0: none
+WEFT_API weft_err weft_kv_remove_all(weft_kv *kv);  // the map itself, as weft_queue_remove
 
 typedef enum weft_kv_what {
     WEFT_KV_PUT = 1,
@@ -338,6 +344,7 @@ WEFT_API void weft_kv_walk_free(weft_kv_walk *walk);
 // failure.
 WEFT_API weft_barrier *weft_barrier_open(weft_cluster *cluster, const char *path, uint32_t count);
 WEFT_API void weft_barrier_free(weft_barrier *barrier);
+WEFT_API weft_err weft_barrier_remove(weft_barrier *barrier);  // as weft_queue_remove
 
 // Returns when `count` calls wait; *generation (NULL: not wanted) is 1 for the first of them, then 2, ...
 // timeout_ms 0: no limit. DEADLINE_EXCEEDED: it has stepped out, and is missing.

@@ -100,6 +100,9 @@ MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
 void remote_tell(struct remote *remote, uint8_t op, const weft_bytes *parts, size_t part_count);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
 
+// Removes the resource, for everyone.
+MUST_CHECK weft_err remote_remove(struct remote *remote);
+
 // What a queue holds and who waits at it.
 MUST_CHECK weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state);
 

@@ -265,3 +265,11 @@ weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags, const weft
     return remote_keep_error(
         remote, remote_ask_within(remote, remote->timeout_ms, op, flags, parts, part_count, call));
 }
+
+weft_err remote_remove(struct remote *remote)
+{
+    struct peer_call call = {0};
+    const weft_err err = remote_ask(remote, CALL_REMOVE, 0, NULL, 0, &call);
+    peer_call_fini(&call);
+    return err;
+}

@@ -30,6 +30,11 @@ void weft_barrier_free(weft_barrier *barrier)
     free(barrier);
 }
 
+weft_err weft_barrier_remove(weft_barrier *barrier)
+{
+    return barrier ? remote_remove(&barrier->remote) : member_no_handle();
+}
+
 weft_err weft_barrier_wait(weft_barrier *barrier, uint32_t timeout_ms, uint64_t *generation)
 {
     if (!barrier)

@@ -31,6 +31,11 @@ void weft_kv_set_timeout(weft_kv *kv, uint32_t timeout_ms)
         kv->remote.timeout_ms = timeout_ms;
 }
 
+weft_err weft_kv_remove_all(weft_kv *kv)
+{
+    return kv ? remote_remove(&kv->remote) : member_no_handle();
+}
+
 static weft_err check_key(const weft_kv *kv, weft_bytes key)
 {
     if (key.size >= 1 && key.size <= CALL_NAME_BYTES_MAX)

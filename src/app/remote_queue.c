@@ -348,16 +348,6 @@ weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
 
 // ---- The queue itself --------------------------------------------------------------------------------------
 
-static weft_err ask_plainly(weft_queue *queue, uint8_t op, uint8_t flags)
-{
-    if (!queue)
-        return member_no_handle();
-    struct peer_call call = {0};
-    const weft_err err = remote_ask(&queue->remote, op, flags, NULL, 0, &call);
-    peer_call_fini(&call);
-    return err;
-}
-
 weft_err weft_queue_close(weft_queue *queue)
 {
     if (!queue)
@@ -373,12 +363,18 @@ weft_err weft_queue_close(weft_queue *queue)
 
 weft_err weft_queue_cancel(weft_queue *queue)
 {
-    return ask_plainly(queue, CALL_QUEUE_CLOSE, CALL_FLAG_CANCEL_PENDING);
+    if (!queue)
+        return member_no_handle();
+    struct peer_call call = {0};
+    const weft_err err =
+        remote_ask(&queue->remote, CALL_QUEUE_CLOSE, CALL_FLAG_CANCEL_PENDING, NULL, 0, &call);
+    peer_call_fini(&call);
+    return err;
 }
 
 weft_err weft_queue_remove(weft_queue *queue)
 {
-    return ask_plainly(queue, CALL_REMOVE, 0);
+    return queue ? remote_remove(&queue->remote) : member_no_handle();
 }
 
 weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)

@@ -99,6 +99,11 @@ void weft_var_set_timeout(weft_var *var, uint32_t timeout_ms)
         var->remote.timeout_ms = timeout_ms;
 }
 
+weft_err weft_var_remove(weft_var *var)
+{
+    return var ? remote_remove(&var->remote) : member_no_handle();
+}
+
 weft_err weft_var_error(const weft_var *var)
 {
     return var ? var->remote.failure : member_no_handle();

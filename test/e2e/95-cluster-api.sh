@@ -65,7 +65,7 @@ check "also to another member" from_two writers
 handles=200000
 is_sanitized && handles=70000 # more than there are numbers
 check "cluster_handles.c compiles" compile cluster_handles
-check "a member may open and free any number of handles" as one one ./cluster_handles $handles
+check "a member may open and free any number of handles, and remove what it opened" as one one ./cluster_handles $handles
 
 # A host that is killed and comes again without a journal.
 mkfifo go

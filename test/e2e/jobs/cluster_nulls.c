@@ -46,6 +46,7 @@ static void variables_without_a_handle(void)
     CLAIM(!weft_var_open_as(NULL, "/one/0/v", NULL));
     weft_var_free(NULL);
     weft_var_set_timeout(NULL, 1);
+    GIVES(FAILED_PRECONDITION, weft_var_remove(NULL));
     GIVES(FAILED_PRECONDITION, weft_var_get(NULL, &value));
     GIVES(FAILED_PRECONDITION, weft_var_set(NULL, 1));
     GIVES(FAILED_PRECONDITION, weft_var_add(NULL, 1, NULL, &value));
@@ -70,6 +71,7 @@ static void others_without_a_handle(void)
     CLAIM(!weft_kv_open(NULL, "/one/0/k"));
     weft_kv_free(NULL);
     weft_kv_set_timeout(NULL, 1);
+    GIVES(FAILED_PRECONDITION, weft_kv_remove_all(NULL));
     GIVES(FAILED_PRECONDITION, weft_kv_get(NULL, weft_text("k"), &entry));
     weft_kv_entry_free(NULL);
     weft_kv_entry_free(&entry);
@@ -82,6 +84,7 @@ static void others_without_a_handle(void)
     weft_kv_walk_free(NULL);
     CLAIM(!weft_barrier_open(NULL, "/one/0/b", 1));
     weft_barrier_free(NULL);
+    GIVES(FAILED_PRECONDITION, weft_barrier_remove(NULL));
     GIVES(FAILED_PRECONDITION, weft_barrier_wait(NULL, 0, NULL));
 }
 
