@@ -214,7 +214,7 @@ _weft_verb_options() {
     "var add" | "var min" | "var max") echo "--type" ;;
     "var watch") echo "--type --count --timeout" ;;
     "kv put") echo "--if-version --if-absent --json" ;;
-    "kv rm") echo "--if-version" ;;
+    "kv rm") echo "--all --if-version" ;;
     "kv watch") echo "--count --timeout --json" ;;
     "barrier wait") echo "--count --timeout" ;;
     esac
@@ -226,9 +226,9 @@ _weft_group() {
         local verbs=
         case $group in
         queue) verbs="push take peek size close rm ls" ;;
-        var) verbs="get set add min max swap watch rm" ;;
+        var) verbs="get set add min max swap watch rm ls" ;;
         kv) verbs="get put rm ls watch" ;;
-        barrier) verbs="wait" ;;
+        barrier) verbs="wait rm ls" ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current")
         return

@@ -1,4 +1,6 @@
-// weft barrier wait PATH --count N: scripts that go on together.
+// weft barrier wait PATH --count N: scripts that go on together; and what becomes of a barrier.
+
+#include <inttypes.h>
 
 #include "cli/tool_words.h"
 
@@ -68,8 +70,86 @@ static int cmd_barrier_wait(char *const *words, size_t count)
     return tool_words_end(&request.words, &request.barrier, err);
 }
 
+// ---- rm and ls ---------------------------------------------------------------------------------------------------
+
+static const struct args_option plain_options[] = {TOOL_OPTIONS};
+
+static void help_format_rm(struct buf *buf)
+{
+    buf_append_text(buf, "Removes a barrier. Who waits at it fails.\n"
+                         "\n"
+                         "  weft barrier rm start\n"
+                         "\n"
+                         "Usage: weft barrier rm [options] PATH\n"
+                         "\n"
+                         "Options:\n");
+    args_format_help(buf, plain_options, NULL);
+    buf_append_text(buf,
+                    "\nExit: 0 done, 3 the host is out of reach, 4 there is no such barrier.\n");
+}
+
+static int cmd_barrier_rm(char *const *words, size_t count)
+{
+    struct request request = {.words = {.options = plain_options}};
+    weft_err err = tool_words_read(&request.words, words, count, 1, 1, "weft barrier rm PATH");
+    if (!err && request.words.wants_help) {
+        VEC_FINI(&request.words.words);
+        return cmd_help((char *const[]){"barrier", "rm"}, 2);
+    }
+    if (!err)
+        err =
+            tool_words_open(&request.words, CALL_KIND_BARRIER, weft_none(), true, &request.barrier);
+    if (!err)
+        err = remote_remove(&request.barrier);
+    return tool_words_end(&request.words, &request.barrier, err);
+}
+
+static void help_format_ls(struct buf *buf)
+{
+    buf_append_text(buf, "Prints all barriers and for how many they are, with a tab between.\n"
+                         "\n"
+                         "  weft barrier ls --at localhost\n"
+                         "\n"
+                         "Usage: weft barrier ls [options] [MEMBER]\n"
+                         "\n"
+                         "Options:\n");
+    args_format_help(buf, plain_options, NULL);
+    buf_append_text(buf, "\nExit: 0 done, 3 the host is out of reach.\n");
+}
+
+static weft_err append_barrier(void *owner, const struct tool_resource *resource, struct buf *out)
+{
+    const struct request *request = owner;
+    struct remote barrier = {0};
+    weft_err err = remote_open(request->words.cluster, resource->path, CALL_KIND_BARRIER,
+                               weft_none(), &barrier);
+    if (!err)
+        err = remote_make(&barrier);
+    struct call_reader reader = {buf_bytes(&barrier.found), false};
+    if (!err)
+        buf_format(out, "%s\t%" PRIu32 "\n", resource->path, call_read_u32(&reader));
+    remote_fini(&barrier);
+    return err;
+}
+
+static int cmd_barrier_ls(char *const *words, size_t count)
+{
+    struct request request = {.words = {.options = plain_options, .owner = &request}};
+    struct buf out = {0};
+    weft_err err = tool_words_read(&request.words, words, count, 0, 1, "weft barrier ls [MEMBER]");
+    if (!err && request.words.wants_help) {
+        VEC_FINI(&request.words.words);
+        return cmd_help((char *const[]){"barrier", "ls"}, 2);
+    }
+    if (!err)
+        err = tool_words_list(&request.words, CALL_KIND_BARRIER, append_barrier, &out);
+    return tool_words_print(&request.words, NULL, err, &out);
+}
+
 static const struct tool_verb verbs[] = {
     {"wait", cmd_barrier_wait, help_format_wait, "go on when so many wait"},
+    {"rm", cmd_barrier_rm, help_format_rm, "remove it, for everyone"},
+    {"ls", cmd_barrier_ls, help_format_ls, "all barriers"},
     {0},
 };
 

@@ -7,7 +7,14 @@
 
 #include "sys/file.h"
 
-enum { OPTION_IF_VERSION = 1, OPTION_IF_ABSENT, OPTION_JSON, OPTION_COUNT, OPTION_TIMEOUT };
+enum {
+    OPTION_IF_VERSION = 1,
+    OPTION_IF_ABSENT,
+    OPTION_JSON,
+    OPTION_COUNT,
+    OPTION_TIMEOUT,
+    OPTION_ALL
+};
 
 static weft_err take_option(void *owner, int id, const char *text)
 {
@@ -22,6 +29,9 @@ static weft_err take_option(void *owner, int id, const char *text)
         return WEFT_OK;
     case OPTION_JSON:
         request->json = true;
+        return WEFT_OK;
+    case OPTION_ALL:
+        request->is_all = true;
         return WEFT_OK;
     case OPTION_COUNT:
         return tool_read_count("-n", text, UINT64_MAX, &request->count);
@@ -54,16 +64,12 @@ static int run(char *const *words, size_t count, const struct verb *verb)
     if (!err && key && strlen(key) > CALL_NAME_BYTES_MAX)
         err = err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", strlen(key),
                       CALL_NAME_BYTES_MAX);
-    if (!err)
+    if (!err && request.words.words.count)
         err = tool_words_open(&request.words, CALL_KIND_KV, weft_none(), verb->must_exist,
                               &request.kv);
     if (!err)
         err = verb->act(&request, &out);
-    const int exit_code = tool_words_end(&request.words, &request.kv, err);
-    if (exit_code == 0)
-        return cli_print(&out);
-    buf_fini(&out);
-    return exit_code;
+    return tool_words_print(&request.words, &request.kv, err, &out);
 }
 
 void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_bytes value)
@@ -157,6 +163,12 @@ static weft_err put(struct kv_request *request, struct buf *out)
 
 static weft_err rm(struct kv_request *request, struct buf *out)
 {
+    const bool has_key = request->words.words.count > 1;
+    if (request->is_all && !has_key && !request->has_condition)
+        return remote_remove(&request->kv);
+    if (request->is_all || !has_key)
+        return err_set(WEFT_INVALID_ARGUMENT, "which key\n  try: weft kv rm PATH KEY, or weft kv "
+                                              "rm --all PATH, which removes the whole map");
     return change(request, CALL_KV_REMOVE, weft_none(), out);
 }
 
@@ -173,6 +185,7 @@ static const struct args_option put_options[] = {
     TOOL_OPTIONS,
 };
 static const struct args_option rm_options[] = {
+    {OPTION_ALL, 0, "all", NULL, "the map itself with all its keys, for everyone"},
     {OPTION_IF_VERSION, 0, "if-version", "N", "only if its version is N; exit 1 if not"},
     TOOL_OPTIONS,
 };
@@ -201,10 +214,12 @@ static void format_help(struct buf *buf, const struct verb *verb, const char *wh
     VERB(get, 2, 2, true, get, "PATH KEY", "Prints the value of a key.", "weft kv get conf rate")  \
     VERB(put, 3, 3, false, put, "PATH KEY VALUE", "Puts a value; - reads it from standard input.", \
          "weft kv put conf rate 0.1\n  weft kv put --if-absent conf leader \"$HOSTNAME\"")         \
-    VERB(rm, 2, 2, true, rm, "PATH KEY", "Removes a key.", "weft kv rm conf rate")                 \
-    VERB(ls, 1, 2, true, kv_list, "PATH [PREFIX]",                                                 \
-         "Prints keys and their values, with a tab between, in the order of the keys.",            \
-         "weft kv ls conf\n  weft kv ls conf db/")                                                 \
+    VERB(rm, 1, 2, true, rm, "PATH [KEY]", "Removes a key, or the whole map.",                     \
+         "weft kv rm conf rate\n  weft kv rm --all conf")                                          \
+    VERB(ls, 0, 2, true, kv_list, "[PATH [PREFIX]]",                                               \
+         "Prints keys and their values, with a tab between, in the order of the keys; without "    \
+         "PATH\nall maps there are.",                                                              \
+         "weft kv ls\n  weft kv ls conf\n  weft kv ls conf db/")                                   \
     VERB(watch, 1, 2, false, kv_watch_keys, "PATH [PREFIX]",                                       \
          "Prints what is there and every change: put KEY VALUE, or rm KEY.",                       \
          "weft kv watch conf | while read -r what key value; do ...; done")
@@ -231,8 +246,8 @@ VERBS(DEFINE)
 static const struct tool_verb verbs[] = {
     {"get", cmd_kv_get, help_get, "print the value of a key"},
     {"put", cmd_kv_put, help_put, "put a value, perhaps only if nobody else did"},
-    {"rm", cmd_kv_rm, help_rm, "remove a key"},
-    {"ls", cmd_kv_ls, help_ls, "keys and values"},
+    {"rm", cmd_kv_rm, help_rm, "remove a key, or the map"},
+    {"ls", cmd_kv_ls, help_ls, "keys and values, or all maps"},
     {"watch", cmd_kv_watch, help_watch, "print every change"},
     {0},
 };

@@ -8,7 +8,7 @@
 struct kv_request {
     struct tool_words words;
     struct remote kv;
-    bool has_condition, json;
+    bool has_condition, json, is_all;
     uint64_t version;  // that is expected; 0: absent
     uint64_t count;    // 0: no limit
     uint32_t timeout_ms;

@@ -93,8 +93,24 @@ static void list_entry(struct kv_request *request, weft_bytes key, uint64_t vers
     buf_append_text(out, "\n");
 }
 
+static weft_err append_map(void *owner, const struct tool_resource *resource, struct buf *out)
+{
+    const struct kv_request *request = owner;
+    if (request->json) {
+        json_open(out, NULL, '{');
+        json_append_text(out, "path", resource->path);
+        json_close(out, '}');
+    } else {
+        buf_append_text(out, resource->path);
+    }
+    buf_append_text(out, "\n");
+    return WEFT_OK;
+}
+
 weft_err kv_list(struct kv_request *request, struct buf *out)
 {
+    if (!request->words.words.count)
+        return tool_words_list(&request->words, CALL_KIND_KV, append_map, out);
     struct buf from = {0};
     const weft_bytes prefix = prefix_of(request);
     buf_append(&from, prefix.data, prefix.size);

@@ -53,11 +53,7 @@ static int run(char *const *words, size_t count, const struct args_option *optio
         err = tool_words_open(&request.words, CALL_KIND_QUEUE, weft_none(), true, &request.queue);
     if (!err)
         err = act(&request, &out);
-    const int exit_code = tool_words_end(&request.words, &request.queue, err);
-    if (exit_code == 0)
-        return cli_print(&out);
-    buf_fini(&out);
-    return exit_code;
+    return tool_words_print(&request.words, &request.queue, err, &out);
 }
 
 // ---- peek --------------------------------------------------------------------------------------------------------
@@ -206,19 +202,14 @@ void help_format_queue_close(struct buf *buf)
                          "reach, 4 there is no\nsuch queue.\n");
 }
 
-static weft_err ask_plainly(struct request *request, uint8_t op, uint8_t flags)
-{
-    struct peer_call call = {0};
-    const weft_err err = remote_ask(&request->queue, op, flags, NULL, 0, &call);
-    peer_call_fini(&call);
-    return err;
-}
-
 static weft_err close_queue(struct request *request, struct buf *out)
 {
     (void)out;
+    struct peer_call call = {0};
     const weft_err err =
-        ask_plainly(request, CALL_QUEUE_CLOSE, request->cancels ? CALL_FLAG_CANCEL_PENDING : 0);
+        remote_ask(&request->queue, CALL_QUEUE_CLOSE,
+                   request->cancels ? CALL_FLAG_CANCEL_PENDING : 0, NULL, 0, &call);
+    peer_call_fini(&call);
     if (err != WEFT_CANCELLED)
         return err;
     err_clear();  // it was closed before
@@ -250,7 +241,7 @@ void help_format_queue_rm(struct buf *buf)
 static weft_err rm(struct request *request, struct buf *out)
 {
     (void)out;
-    return ask_plainly(request, CALL_REMOVE, 0);
+    return remote_remove(&request->queue);
 }
 
 int cmd_queue_rm(char *const *words, size_t count)
@@ -279,9 +270,9 @@ void help_format_queue_ls(struct buf *buf)
     buf_append_text(buf, "\nExit: 0 done, 3 the host is out of reach.\n");
 }
 
-static weft_err append_resource(struct request *request, const struct tool_resource *resource,
-                                struct buf *out)
+static weft_err append_resource(void *owner, const struct tool_resource *resource, struct buf *out)
 {
+    const struct request *request = owner;
     struct remote queue = {0};
     weft_queue_state state = {0};
     const bool is_queue = resource->kind == CALL_KIND_QUEUE;
@@ -314,7 +305,6 @@ static weft_err append_resource(struct request *request, const struct tool_resou
 int cmd_queue_ls(char *const *words, size_t count)
 {
     struct request request = {0};
-    struct tool_list list = {0};
     struct buf out = {0};
     request.words =
         (struct tool_words){.options = ls_options, .take = take_option, .owner = &request};
@@ -324,15 +314,6 @@ int cmd_queue_ls(char *const *words, size_t count)
         return cmd_help((char *const[]){"queue", "ls"}, 2);
     }
     if (!err)
-        err = tool_open(&request.words.tool, &request.words.cluster);
-    if (!err)
-        err = tool_list(request.words.cluster, tool_words_at(&request.words, 0), &list);
-    for (size_t i = 0; i < list.items.count && !err; i++)
-        err = append_resource(&request, &list.items.items[i], &out);
-    tool_list_fini(&list);
-    const int exit_code = tool_words_end(&request.words, NULL, err);
-    if (exit_code == 0)
-        return cli_print(&out);
-    buf_fini(&out);
-    return exit_code;
+        err = tool_words_list(&request.words, 0, append_resource, &out);
+    return tool_words_print(&request.words, NULL, err, &out);
 }

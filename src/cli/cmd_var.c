@@ -168,14 +168,17 @@ struct verb {
     act_fn *act;
 };
 
+static act_fn ls;  // of all variables: no word, or a member
+
 static int run(char *const *words, size_t count, const struct verb *verb)
 {
+    const size_t fewest = verb->act == ls ? 0 : verb->word_count;
     struct request request = {0};
     struct buf attributes = {0}, out = {0};
     request.words = (struct tool_words){
         .options = verb->options, .take = take_option, .owner = &request, .takes_negatives = true};
-    weft_err err = tool_words_read(&request.words, words, count, verb->word_count, verb->word_count,
-                                   verb->usage);
+    weft_err err =
+        tool_words_read(&request.words, words, count, fewest, verb->word_count, verb->usage);
     if (!err && request.words.wants_help) {
         VEC_FINI(&request.words.words);
         return cmd_help((char *const[]){"var", (char *)verb->name}, 2);
@@ -183,17 +186,13 @@ static int run(char *const *words, size_t count, const struct verb *verb)
     if (!err)
         err = write_attributes(&request, &attributes);
     request.var.is_bare = true;
-    if (!err)
+    if (!err && verb->act != ls)
         err = tool_words_open(&request.words, CALL_KIND_VAR, buf_bytes(&attributes),
                               verb->must_exist, &request.var);
     if (!err)
         err = verb->act(&request, &out);
     buf_fini(&attributes);
-    const int exit_code = tool_words_end(&request.words, &request.var, err);
-    if (exit_code == 0)
-        return cli_print(&out);
-    buf_fini(&out);
-    return exit_code;
+    return tool_words_print(&request.words, &request.var, err, &out);
 }
 
 // Makes sure that it is there, so that its type is known.
@@ -322,10 +321,32 @@ static weft_err watch(struct request *request, struct buf *out)
 static weft_err rm(struct request *request, struct buf *out)
 {
     (void)out;
-    struct peer_call call = {0};
-    const weft_err err = remote_ask(&request->var, CALL_REMOVE, 0, NULL, 0, &call);
-    peer_call_fini(&call);
+    return remote_remove(&request->var);
+}
+
+// A value that has no text here, or is not there yet, is left out.
+static weft_err append_variable(void *owner, const struct tool_resource *resource, struct buf *out)
+{
+    const struct request *all = owner;
+    struct request one = {.var = {.is_bare = true}};
+    struct buf value = {0};
+    weft_err err =
+        remote_open(all->words.cluster, resource->path, CALL_KIND_VAR, weft_none(), &one.var);
+    if (!err)
+        err = get(&one, &value);
+    if (err == WEFT_UNIMPLEMENTED || err == WEFT_FAILED_PRECONDITION) {
+        err_clear();
+        err = WEFT_OK;
+    }
+    buf_format(out, "%s\t%s", resource->path, value.size ? buf_text(&value) : "\n");
+    buf_fini(&value);
+    remote_fini(&one.var);
     return err;
+}
+
+static weft_err ls(struct request *request, struct buf *out)
+{
+    return tool_words_list(&request->words, CALL_KIND_VAR, append_variable, out);
 }
 
 // ---- The verbs ---------------------------------------------------------------------------------------------------
@@ -371,7 +392,9 @@ static const struct args_option watch_options[] = {
          "Prints the value, then each new one, until nobody is left who could change it.",         \
          "weft var watch loss | ./plot")                                                           \
     VERB(rm, 1, true, plain_options, "PATH", "Removes the variable, for everyone.",                \
-         "weft var rm hits")
+         "weft var rm hits")                                                                       \
+    VERB(ls, 1, false, plain_options, "[MEMBER]",                                                  \
+         "Prints all variables and their values, with a tab between.", "weft var ls")
 
 static void format_help(struct buf *buf, const struct verb *verb, const char *what,
                         const char *example)
@@ -406,6 +429,7 @@ static const struct tool_verb verbs[] = {
     {"swap", cmd_var_swap, help_swap, "set it if it is what was expected"},
     {"watch", cmd_var_watch, help_watch, "print each value it takes"},
     {"rm", cmd_var_rm, help_rm, "remove it, for everyone"},
+    {"ls", cmd_var_ls, help_ls, "all variables and their values"},
     {0},
 };
 

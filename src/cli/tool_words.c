@@ -85,6 +85,29 @@ int tool_words_end(struct tool_words *words, struct remote *remote, weft_err err
     return exit_code;
 }
 
+int tool_words_print(struct tool_words *words, struct remote *remote, weft_err err, struct buf *out)
+{
+    const int exit_code = tool_words_end(words, remote, err);
+    if (exit_code == 0)
+        return cli_print(out);
+    buf_fini(out);
+    return exit_code;
+}
+
+weft_err tool_words_list(struct tool_words *words, uint8_t kind, tool_line_fn *append,
+                         struct buf *out)
+{
+    struct tool_list list = {0};
+    weft_err err = tool_open(&words->tool, &words->cluster);
+    if (!err)
+        err = tool_list(words->cluster, tool_words_at(words, 0), &list);
+    for (size_t i = 0; i < list.items.count && !err; i++)
+        if (kind == 0 || list.items.items[i].kind == kind)
+            err = append(words->owner, &list.items.items[i], out);
+    tool_list_fini(&list);
+    return err;
+}
+
 weft_err tool_read_count(const char *option, const char *text, uint64_t max, uint64_t *value)
 {
     if (text_read_count(text, max, value))

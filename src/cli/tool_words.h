@@ -50,6 +50,18 @@ MUST_CHECK weft_err tool_words_open(struct tool_words *words, enum call_kind kin
 // told by the exit code alone.
 int tool_words_end(struct tool_words *words, struct remote *remote, weft_err err);
 
+// The same, and prints what was found, if there was no failure; frees it.
+int tool_words_print(struct tool_words *words, struct remote *remote, weft_err err,
+                     struct buf *out);
+
+// Appends a line for a resource; `owner` is that of the words.
+typedef weft_err tool_line_fn(void *owner, const struct tool_resource *resource, struct buf *out);
+
+// Does that for all resources of the kind (0: of all) on the host, or of all members; of one member where
+// the words have a first one.
+MUST_CHECK weft_err tool_words_list(struct tool_words *words, uint8_t kind, tool_line_fn *append,
+                                    struct buf *out);
+
 // For tables of options: reads a number, a time.
 MUST_CHECK weft_err tool_read_count(const char *option, const char *text, uint64_t max,
                                     uint64_t *value);

@@ -55,6 +55,11 @@ check "a hundred adds of four shells" is "$(weft var get sum)" 100
 check "no two of which saw the same" is "$(sort -u adds.* | wc -l)" 100
 weft var rm sum
 fails_with "rm" 4 "no var sum" weft var get sum
+weft var watch unset --timeout 10ms 2>error
+printf 'flag\ttrue\nhits\t9223372036854775807\nname\tAda L.\nrate\t0.75\nseed\t1\nunset\t\n' >expected
+weft var ls | grep -v '^l[oa]\|^high\|^never' >seen
+same "ls: all and their values" expected seen
+fails_with "of one member, who is not known here" 2 "." env -u WEFT_AT "$WEFT" var ls /files/0
 
 # --- maps -------------------------------------------------------------------------------------------
 
@@ -88,6 +93,14 @@ wait $watch
 printf 'put db/host localhost\nput db/port 5432\nput db/host remote\nrm db/port\n' >expected
 same "who watches sees what is there, and each change" expected seen
 
+weft kv put other a b
+printf 'conf\nother\n' >expected
+gives "ls without a path: all maps" expected weft kv ls
+fails_with "rm asks for a key" 2 "which key" weft kv rm other
+fails_with "or for all of them, not both" 2 "which key" weft kv rm --all other a
+weft kv rm --all other
+fails_with "rm --all removes the map" 4 "no kv other" weft kv get other a
+
 # --- barriers ---------------------------------------------------------------------------------------
 
 shells=()
@@ -101,6 +114,16 @@ weft barrier wait start --count 3
 wait "${shells[@]}"
 check "with the third all go on" test -e through.1 -a -e through.2
 fails_with "not all came" 6 "not all came in time" weft barrier wait start --timeout 100ms
+printf 'start\t3\n' >expected
+gives "ls: all and their counts" expected weft barrier ls
+weft barrier wait start 2>error &
+waiter=$!
+until weft queue ls >/dev/null && sleep 0.2; do :; done
+weft barrier rm start
+wait $waiter
+check "rm: who waits fails" test $? = 1
+check "and is told" grep -q "it was removed" error
+fails_with "rm removes it" 4 "no barrier start" weft barrier rm start
 
 kill $host
 wait $host
