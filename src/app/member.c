@@ -312,6 +312,7 @@ static struct peer *make_peer(weft_cluster *cluster, const char *name,
         .incarnation = cluster->incarnation,
         .token = &cluster->token,
         .patience_ms = patience_ms,
+        .patience_again_ms = cluster->patience_again_ms,
         .waits = patience_ms ? say : NULL,
         .owner = cluster,
     };

@@ -18,6 +18,7 @@ struct weft_cluster {
     uint64_t incarnation, joined_ns;
     struct secret token;
     uint32_t patience_ms;
+    uint32_t patience_again_ms;  // with a host that was met; 0: no other
 
     struct mutex lock;  // guards what follows
     VEC(struct member_link *) links;

@@ -97,6 +97,8 @@ weft_err tool_open(const struct tool_options *options, weft_cluster **made)
     if (!cluster)
         return WEFT_RESOURCE_EXHAUSTED;
     cluster->patience_ms = options->patience_ms ? options->patience_ms : TOOL_PATIENCE_MS;
+    cluster->patience_again_ms =
+        cluster->patience_ms > MEMBER_PATIENCE_MS ? cluster->patience_ms : MEMBER_PATIENCE_MS;
     weft_err err = find_hosts(cluster, options->at);
     if (!err)
         err = load_token(options->token_file, cluster);
@@ -141,7 +143,7 @@ weft_err tool_explain(weft_cluster *cluster, weft_err err)
     snprintf(sentence, sizeof sentence, "%s", err_text());
     net_write_address(&cluster->at, address);
     return err_set(
-        err, "%s\n  try: weft host --listen %s there, or another --at; --wait 1m waits longer",
+        err, "%s\n  try: weft host --listen %s there, or another --at; --wait 5m waits longer",
         sentence, address);
 }
 

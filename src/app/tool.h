@@ -1,6 +1,7 @@
 // tool: a process that is no member of a cluster but uses what its members share, or what a broker
-// holds: the command line, scripts, watchers. Nobody waits for a tool, and a tool waits for nobody
-// longer than its patience, which is short.
+// holds: the command line, scripts, watchers. Nobody waits for a tool. A tool waits for its host as long as
+// its patience lasts, which is short; a host that it has met and lost it waits for as members do, because
+// somebody restarts it, and what the tool is in the middle of goes on then.
 //
 // Where the host is: an address (--at, or WEFT_AT), else the members that TF_CONFIG names. With an address
 // a path may be a name alone. Thread: as weft.h says of clusters.
@@ -14,7 +15,7 @@ enum { TOOL_PATIENCE_MS = 5000, TOOL_PORT_DEFAULT = 18125 };
 struct tool_options {
     const char *at;          // HOST[:PORT]; NULL: WEFT_AT, else TF_CONFIG
     const char *token_file;  // NULL: #TOKEN, else as secret_load
-    uint32_t patience_ms;    // 0: TOOL_PATIENCE_MS
+    uint32_t patience_ms;    // with a host that was not met yet; 0: TOOL_PATIENCE_MS
 };
 
 // Takes the #TOKEN off the addresses among the words, before anybody else sees them in the list of

@@ -15,7 +15,8 @@ enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_H
      "else TF_CONFIG, where the path names a member"},                                             \
         {TOOL_OPTION_TOKEN, 0, "token-file", "FILE", "where the host's secret is"},                \
         {TOOL_OPTION_WAIT, 0, "wait", "TIME",                                                      \
-         "how long the host may be out of reach (default 5s)"},                                    \
+         "how long to wait for the host at first (default 5s); one that was there and is gone is " \
+         "waited for 1m, or so long"},                                                             \
         {TOOL_OPTION_HELP, 'h', "help", NULL, "this help"},                                        \
     {                                                                                              \
         0                                                                                          \

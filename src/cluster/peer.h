@@ -51,6 +51,7 @@ struct peer_options {
     uint64_t incarnation;  // which life of the member: drawn once for the process
     const struct secret *token;
     uint32_t patience_ms;                              // how long it may be out of reach
+    uint32_t patience_again_ms;                        // the same once it was met; 0: no other
     void (*waits)(void *owner, const char *sentence);  // it is out of reach, told now and then
     void *owner;
 };

@@ -165,9 +165,11 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
                                     struct frame_parser *parser, struct hello_welcome *welcome)
 {
     const uint64_t since_ns = clock_now_ns();
+    const uint32_t patience_ms = hello->resumes && peer->options.patience_again_ms
+                                     ? peer->options.patience_again_ms
+                                     : peer->options.patience_ms;
     // Who was waited for in vain is not waited for again: the next calls find out at once.
-    const uint64_t patience_ns =
-        peer->was_given_up ? since_ns : since_ns + peer->options.patience_ms * ns_per_ms;
+    const uint64_t patience_ns = peer->was_given_up ? since_ns : since_ns + patience_ms * ns_per_ms;
     uint64_t next_tell_ns = since_ns + TELL_FIRST_MS * ns_per_ms, pause_ms = RETRY_FIRST_MS;
     for (;;) {
         const weft_err err = try_once(peer, hello, channel, parser, welcome);

@@ -23,6 +23,41 @@ check "a journal that is damaged in the middle is refused" durable damaged
 
 check "a host that stood still takes nobody for lost" durable stopped
 
+# A host that is killed and restarted after longer than a tool waits for one that it has never met.
+unset WEFT_AT WEFT_TOKEN TF_CONFIG
+start_host() {
+    "$WEFT" host --listen "localhost:$1" --journal kept --port-file port >/dev/null 2>&1 &
+    host=$!
+}
+trap 'kill $host 2>/dev/null; cleanup' EXIT
+start_host 0
+until [ -s port ] || ! kill -0 $host; do sleep 0.02; done
+WEFT_AT=localhost:$(cat port)
+export WEFT_AT
+seq 6 | weft queue push jobs && weft queue close jobs
+weft var set seen 0
+"$WEFT" queue take jobs -- sh -c 'sleep 0.3; echo {} >>dealt' 2>worker.err &
+worker=$!
+"$WEFT" var watch seen -n 2 >watched 2>/dev/null &
+watcher=$!
+until [ -s dealt ] && [ -s watched ]; do sleep 0.02; done
+{ kill -9 $host && wait $host; } 2>/dev/null
+sleep 7
+start_host "${WEFT_AT##*:}"
+weft var set seen 1
+wait $worker
+check "a worker loop outlives a host that is away for 7 s" test $? = 0
+check "it says for whom it waits" grep -q "waiting for the host at .* since" worker.err
+seq 6 >expected
+sort -n dealt >actual
+same "and each item is done once" expected actual
+wait $watcher
+check "so does a watch" test $? = 0
+printf '0\n1\n' >expected
+same "which misses nothing" expected watched
+kill $host
+wait $host
+
 small=$dir/small
 mkdir "$small"
 if is_root && mount -t tmpfs -o size=300k none "$small" 2>/dev/null; then
