@@ -11,7 +11,7 @@
 
 enum {
     READ_BYTES = 64 << 10,
-    OWN_VARIABLES = 3,               // WEFT_AT, WEFT_DELIVERY, WEFT_ITEM
+    OWN_VARIABLES = 2,               // WEFT_DELIVERY, WEFT_ITEM
     VARIABLE_BYTES_MAX = 128 << 10,  // the kernel's limit for one word
 };
 
@@ -95,8 +95,6 @@ static void point_at_words(struct item_worker *worker, bool item_fits)
     worker->arguments[count] = NULL;
     for (; at < end; at += strlen(at) + 1)
         worker->environment[variable++] = at;
-    if (work->address.size)
-        worker->environment[variable++] = work->address.data;
     worker->environment[variable] = NULL;
 }
 

@@ -17,7 +17,13 @@
 
 extern char **environ;
 
-enum { ITEM_SHOWN_BYTES = 80, PARKED_MS = 60000, KEY_BYTES = 64, DELAY_DOUBLINGS_MAX = 16 };
+enum {
+    ITEM_SHOWN_BYTES = 80,
+    PARKED_MS = 60000,
+    KEY_BYTES = 64,
+    DELAY_DOUBLINGS_MAX = 16,
+    HOST_VARIABLES = 2  // WEFT_AT, WEFT_TOKEN
+};
 
 // ---- Telling -------------------------------------------------------------------------------------------------
 
@@ -242,29 +248,44 @@ static void take_signal(void *owner, int number)
     loop_stop(work->loop);
 }
 
-static bool is_own_variable(const char *variable)
+static bool is_own_variable(const char *variable, bool is_token_given)
 {
     return strncmp(variable, "WEFT_ITEM=", 10) == 0 ||
-           strncmp(variable, "WEFT_DELIVERY=", 14) == 0 || strncmp(variable, "WEFT_AT=", 8) == 0;
+           strncmp(variable, "WEFT_DELIVERY=", 14) == 0 || strncmp(variable, "WEFT_AT=", 8) == 0 ||
+           (is_token_given && strncmp(variable, "WEFT_TOKEN=", 11) == 0);
+}
+
+// How to find the host from here, for commands that use it themselves.
+static void name_host(struct item_work *work)
+{
+    const weft_cluster *cluster = work->queue->cluster;
+    if (cluster->has_at) {
+        char address[NET_ADDRESS_TEXT_BYTES];
+        net_write_address(&cluster->at, address);
+        snprintf(work->address, sizeof work->address, "WEFT_AT=%s", address);
+        work->environment[work->environment_count++] = work->address;
+    }
+    if (cluster->is_token_given) {
+        char token[SECRET_TEXT_BYTES];
+        secret_write(&cluster->token, token);
+        snprintf(work->token, sizeof work->token, "WEFT_TOKEN=%s", token);
+        work->environment[work->environment_count++] = work->token;
+    }
 }
 
 static weft_err make_environment(struct item_work *work)
 {
-    char address[NET_ADDRESS_TEXT_BYTES];
+    const bool is_token_given = work->queue->cluster->is_token_given;
     size_t count = 0;
     while (environ[count])
         count++;
-    work->environment = calloc(count + 1, sizeof *work->environment);
+    work->environment = calloc(count + HOST_VARIABLES + 1, sizeof *work->environment);
     if (!work->environment)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the environment");
     for (size_t i = 0; i < count; i++)
-        if (!is_own_variable(environ[i]))
+        if (!is_own_variable(environ[i], is_token_given))
             work->environment[work->environment_count++] = environ[i];
-    if (work->queue->cluster->has_at) {
-        net_write_address(&work->queue->cluster->at, address);
-        buf_format(&work->address, "WEFT_AT=%s", address);
-        buf_append(&work->address, "", 1);
-    }
+    name_host(work);
     return WEFT_OK;
 }
 
@@ -306,7 +327,6 @@ static void clean_up(struct item_work *work)
     free(work->nurseries);
     loop_free(work->loop);
     free(work->environment);
-    buf_fini(&work->address);
     mutex_fini(&work->lock);
 }
 

@@ -13,9 +13,10 @@ struct item_work {
     struct loop *loop;
     struct nursery **nurseries;
     size_t nursery_count;
-    const char **environment;  // of commands, with room for the item's own variables
+    const char **environment;  // of commands, without the item's own variables
     size_t environment_count;
-    struct buf address;  // WEFT_AT=...
+    char address[sizeof "WEFT_AT=" + NET_ADDRESS_TEXT_BYTES];
+    char token[sizeof "WEFT_TOKEN=" + SECRET_TEXT_BYTES];
 
     struct mutex lock;     // guards what follows, and standard output and error
     uint32_t alive_count;  // workers

@@ -17,6 +17,8 @@ struct weft_cluster {
     struct net_address at;
     uint64_t incarnation, joined_ns;
     struct secret token;
+    bool
+        is_token_given;  // by the command line: who is started from here does not find it by himself
     uint32_t patience_ms;
     uint32_t patience_again_ms;  // with a host that was met; 0: no other
 

@@ -49,6 +49,7 @@ void tool_hide_tokens(int argc, char **argv)
 
 static weft_err load_token(const char *token_file, weft_cluster *cluster)
 {
+    cluster->is_token_given = token_file || hidden.is_given;
     if (token_file || !hidden.is_given)
         return secret_load(token_file, &cluster->token);
     if (hidden.error)

@@ -100,11 +100,20 @@ else
     check_not "the list of processes does not show the token" grep -aq "${joins#*#}" "/proc/$taker/cmdline"
     kill $taker
     wait $taker 2>/dev/null
+    weft queue push --at "$joins" jobs again && weft queue close --at "$joins" jobs
+    check "a command for an item finds the host, and has its token" \
+        env WEFT_TOKEN="$wrong" "$WEFT" queue take --at "$joins" jobs -- sh -c '"$0" var add seen 1' "$WEFT"
+    check "both items were counted" is "$(weft var get --at "$joins" seen)" 2
+    weft queue push --at "$joins" jobs2 one && weft queue close --at "$joins" jobs2
+    check "by WEFT_AT as well" env WEFT_AT="$joins" "$WEFT" queue take jobs2 -- sh -c '"$0" var add seen 1' "$WEFT"
     stop
     (umask 077 && printf '%064d\n' 7 >token)
     host f --listen "$address:0" --token-file token
     check "a token of a file is not printed" grep -q "at $address:$port jobs" f.out
     check "and joins" weft queue push --at "$address:$port" --token-file token jobs hello
+    weft queue close --at "$address:$port" --token-file token jobs
+    check "commands have it, too" weft queue take --at "$address:$port" --token-file token jobs -- \
+        sh -c '"$0" var add seen 1' "$WEFT"
     stop
 fi
 finish
