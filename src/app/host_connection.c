@@ -92,16 +92,12 @@ void host_connection_drop(struct host_connection *connection)
 static weft_err end_earlier_lives(struct host_server *server, const struct hello *hello)
 {
     weft_err err = WEFT_OK;
-    struct session *session = host_next_session(server->host, NULL);
-    while (session && !err) {
-        struct session *next = host_next_session(server->host, session);
-        if (hello->member[0] && strcmp(session->member, hello->member) == 0 &&
-            session->incarnation != hello->incarnation) {
-            if (session->connection)
-                host_connection_drop(session->connection);
-            err = host_end_session(server->host, session);
-        }
-        session = next;
+    struct session *session;
+    while (!err && (session = host_find_other_life(server->host, hello->member,
+                                                   hello->incarnation)) != NULL) {
+        if (session->connection)
+            host_connection_drop(session->connection);
+        err = host_end_session(server->host, session);
     }
     return err;
 }

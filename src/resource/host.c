@@ -13,6 +13,11 @@ static weft_bytes id_of(const void *item)
     return (weft_bytes){(const char *)session->id, SESSION_ID_BYTES};
 }
 
+static weft_bytes member_of(const void *item)
+{
+    return weft_text(((const struct session *)item)->member);
+}
+
 // "files" of "/files/0".
 static weft_bytes role_of(const char *member)
 {
@@ -33,6 +38,7 @@ struct host *host_new(const struct host_options *options)
     host->container = role_of(host->member);
     registry_init(&host->registry, options->seed);
     map_init(&host->sessions_by_id, id_of, options->seed);
+    map_init(&host->sessions_by_member, member_of, options->seed);
     list_init(&host->stirred);
     return host;
 }
@@ -49,6 +55,7 @@ void host_free(struct host *host)
         free(host->left.items[i]);
     VEC_FINI(&host->left);
     map_fini(&host->sessions_by_id);
+    map_fini(&host->sessions_by_member);
     registry_fini(&host->registry);
     buf_fini(&host->scratch);
     free(host);
@@ -108,6 +115,42 @@ bool host_note(struct resource *resource, weft_bytes note)
 struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID_BYTES])
 {
     return map_find(&host->sessions_by_id, (weft_bytes){(const char *)id, SESSION_ID_BYTES});
+}
+
+// Tools are nobody's.
+static bool enter_by_member(struct host *host, struct session *session)
+{
+    struct session *first = map_find(&host->sessions_by_member, member_of(session));
+    if (!session->member[0])
+        return true;
+    if (!first)
+        return map_add(&host->sessions_by_member, session);
+    session->of_member = first->of_member;
+    first->of_member = session;
+    return true;
+}
+
+static void take_out_by_member(struct host *host, struct session *session)
+{
+    struct session *at = map_find(&host->sessions_by_member, member_of(session));
+    if (at == session) {
+        map_take_out(&host->sessions_by_member, member_of(session));
+        if (session->of_member)
+            ASSERT(map_add(&host->sessions_by_member, session->of_member));  // into its place
+        return;
+    }
+    while (at && at->of_member != session)
+        at = at->of_member;
+    if (at)
+        at->of_member = session->of_member;
+}
+
+struct session *host_find_other_life(struct host *host, const char *member, uint64_t incarnation)
+{
+    struct session *session = map_find(&host->sessions_by_member, weft_text(member));
+    while (session && session->incarnation == incarnation)
+        session = session->of_member;
+    return session;
 }
 
 static size_t place_of_number(const struct host *host, uint32_t number)
@@ -186,7 +229,10 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
     snprintf(session->member, sizeof session->member, "%s", name->member);
     list_init(&session->waits);
     list_init(&session->holdings);
-    if (!map_add(&host->sessions_by_id, session)) {
+    const bool is_entered = map_add(&host->sessions_by_id, session);
+    if (!is_entered || !enter_by_member(host, session)) {
+        if (is_entered)
+            map_take_out(&host->sessions_by_id, id_of(session));
         free(session);
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
     }
@@ -266,6 +312,7 @@ void host_drop_session(struct host *host, struct session *session)
     VEC_FINI(&session->handles);
     list_take_out(&session->in_stirred);
     map_take_out(&host->sessions_by_id, id_of(session));
+    take_out_by_member(host, session);
     const size_t at = place_of_number(host, session->number);
     host->sessions.count--;
     memmove(host->sessions.items + at, host->sessions.items + at + 1,

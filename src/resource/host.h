@@ -53,6 +53,9 @@ struct session_name {
 
 struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID_BYTES]);
 
+// One of the member's in another life of it; NULL: there is none.
+struct session *host_find_other_life(struct host *host, const char *member, uint64_t incarnation);
+
 // Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long or holds
 // what is no text; RESOURCE_EXHAUSTED: there are too many.
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,

@@ -12,6 +12,7 @@ struct host {
     uint64_t now_ms;
     struct registry registry;
     struct map sessions_by_id;
+    struct map sessions_by_member;   // one of each member's; the others follow by of_member
     VEC(struct session *) sessions;  // by number, ascending
     uint32_t session_count_ever;
     VEC(char *) left;  // members who said goodbye and have not come again

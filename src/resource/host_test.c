@@ -80,6 +80,29 @@ static void two_sessions_have_numbers_and_handles_of_their_own(void **state)
     assert_null(host_next_session(testing.host, b->session));
 }
 
+// Each of three sessions of a member goes first once, and each as the second.
+static void other_lives_of_a_member_are_found(void **state)
+{
+    (void)state;
+    static const size_t orders[][2] = {{0, 1}, {1, 2}, {2, 0}, {2, 1}};
+    testing_join("");
+    assert_null(host_find_other_life(testing.host, "/work/0", 1));
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct testing_member *lives[] = {testing_join("/work/0"), testing_join("/work/0"),
+                                          testing_join("/work/0")};
+        const size_t first = orders[i][0], second = orders[i][1], third = 3 - first - second;
+        const uint64_t last = lives[third]->session->incarnation;
+        testing_end(lives[first]);
+        assert_ptr_equal(host_find_other_life(testing.host, "/work/0", last),
+                         lives[second]->session);
+        testing_end(lives[second]);
+        assert_null(host_find_other_life(testing.host, "/work/0", last));
+        assert_ptr_equal(host_find_other_life(testing.host, "/work/0", 0), lives[third]->session);
+        testing_end(lives[third]);
+        assert_null(host_find_other_life(testing.host, "/work/0", 0));
+    }
+}
+
 static void acknowledged_answers_are_gone_from_a_replay_too(void **state)
 {
     (void)state;
@@ -415,6 +438,7 @@ int main(void)
         TEST(numbers_may_be_left_out),
         TEST(questions_are_answered_as_often_as_they_come),
         TEST(two_sessions_have_numbers_and_handles_of_their_own),
+        TEST(other_lives_of_a_member_are_found),
         TEST(acknowledged_answers_are_gone_from_a_replay_too),
         TEST(a_handle_that_was_never_opened_is_an_invalid_argument),
         TEST(the_highest_handle_can_be_used),

@@ -21,6 +21,7 @@ struct session {
     char member[SESSION_MEMBER_BYTES];  // "": a tool, no member
     uint64_t incarnation;               // of the member's process
     uint32_t number;                    // in the journal
+    struct session *of_member;          // another one of the same member
     uint64_t applied;                   // the last changing call that was done
     bool has_left;
 
