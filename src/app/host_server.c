@@ -260,12 +260,38 @@ void host_server_name_users(struct host_server *server, struct buf *out)
         buf_format(out, "%s%s", comma, session->member);
         comma = ", ";
     }
+    if (server->awaited.count)
+        buf_append_text(out, comma);
+    host_server_name_awaited(server, out);
+}
+
+void host_server_name_awaited(struct host_server *server, struct buf *out)
+{
+    const char *comma = "";
     for (size_t i = 0; i < server->awaited.count; i++) {
         const struct awaited *awaited = &server->awaited.items[i];
         buf_format(out, "%s%s (%s)", comma, awaited->member,
                    awaited->was_here ? "lost, may come back" : "not come yet");
         comma = ", ";
     }
+}
+
+bool host_server_waits_alone(struct host_server *server)
+{
+    const uint64_t applied_before = server->applied_before;
+    const struct session *mine = NULL;
+    struct session *session = NULL;
+    server->applied_before = UINT64_MAX;
+    while ((session = host_next_session(server->host, session)) != NULL) {
+        const bool is_mine = strcmp(session->member, server->options.member) == 0;
+        if (!is_mine && session->member[0] && !session->has_left)
+            return false;
+        mine = is_mine ? session : mine;
+    }
+    if (!mine || mine->wait_count == 0)
+        return false;
+    server->applied_before = mine->applied;
+    return mine->applied == applied_before;
 }
 
 void host_server_leave(struct host_server *server)

@@ -55,4 +55,11 @@ void host_server_leave(struct host_server *server);
 // Who that is, for a sentence: "/map/0, /map/1"; "" when nobody.
 void host_server_name_users(struct host_server *server, struct buf *out);
 
+// Whether a call of the host's own member has waited here since the last question, and no other member is
+// here who could end that. To be asked now and then.
+bool host_server_waits_alone(struct host_server *server);
+
+// Who may still come: "/map/0 (not come yet)"; "" when nobody.
+void host_server_name_awaited(struct host_server *server, struct buf *out);
+
 #endif

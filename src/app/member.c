@@ -60,16 +60,41 @@ static void take_wake(void *owner)
         host_server_leave(cluster->server);
 }
 
-static void tell_who_stays(void *owner)
+// A call that waits for others at what is hosted here, at a full or empty queue for example.
+static void tell_who_is_missing(weft_cluster *cluster)
 {
-    weft_cluster *cluster = owner;
-    if (!cluster->is_leaving)
+    struct buf awaited = {0}, sentence = {0};
+    if (!host_server_waits_alone(cluster->server))
         return;
+    host_server_name_awaited(cluster->server, &awaited);
+    if (awaited.size)
+        buf_format(&sentence,
+                   "a call waits for others at what is hosted here, and none has come: %s",
+                   buf_text(&awaited));
+    else
+        buf_append_text(&sentence, "a call waits at what is hosted here, and all other members are "
+                                   "gone: only another thread of this program could end that");
+    say(cluster, buf_text(&sentence));
+    buf_fini(&awaited);
+    buf_fini(&sentence);
+}
+
+static void tell_who_stays(weft_cluster *cluster)
+{
     struct buf sentence = {0};
     buf_append_text(&sentence, "done; stays for those who use what is here: ");
     host_server_name_users(cluster->server, &sentence);
     say(cluster, buf_text(&sentence));
     buf_fini(&sentence);
+}
+
+static void tell_for_whom_we_wait(void *owner)
+{
+    weft_cluster *cluster = owner;
+    if (cluster->is_leaving)
+        tell_who_stays(cluster);
+    else
+        tell_who_is_missing(cluster);
 }
 
 static void run_host(void *owner)
@@ -145,7 +170,8 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
     cluster->local = err ? NULL : host_local_new(cluster->server);
     if (!err && !cluster->local)
         err = WEFT_RESOURCE_EXHAUSTED;
-    if (!err && !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_who_stays, cluster))
+    if (!err &&
+        !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_for_whom_we_wait, cluster))
         err = WEFT_RESOURCE_EXHAUSTED;
     return err ? err : thread_start(&cluster->thread, run_host, cluster, 0);
 }

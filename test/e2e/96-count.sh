@@ -6,8 +6,6 @@
 program=$(dirname "$WEFT")/examples/count
 [ -x "$program" ] || { skip "examples/count" "it is not built" && finish; }
 members() { timeout -k 5 "${limit:-110}" python3 "$e2e/tools/members.py" "$1" "program=$program" "${@:2}"; }
-# The program leaves its handles to the end of the process.
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 ports() { python3 -c "
 import sys; sys.path.insert(0, '$e2e/tools')
 import members; print(*members.free_ports($1))"; }
@@ -27,6 +25,15 @@ make_files() {
         printf "%d", total >dir "/total"
     }'
 }
+
+# --- alone: looked at in the end ---------------------------------------------------------------------
+
+seq 30 >names
+read -r a b c <<<"$(ports 3)"
+TF_CONFIG="{\"cluster\": {\"files\": [\"localhost:$a\"], \"map\": [\"localhost:$b\"],
+    \"reduce\": [\"localhost:$c\"]}, \"task\": {\"type\": \"files\", \"index\": 0}}" \
+    timeout -s KILL 25 "$program" names 2>"$dir/alone" &
+alone=$!
 
 # --- by hand, as in the article: 22 files, four shells -----------------------------------------------
 
@@ -96,4 +103,7 @@ check "whoever uses a queue that is gone is told so" members no_journal member=f
 for member in files/0 map/0; do
     check "$member stands still for longer than a session lives" members stopped member=$member
 done
+{ wait $alone; } 2>/dev/null
+check "who waits for others at what it hosts itself says for whom" \
+    grep -q 'a call waits for others .* /map/0 (not come yet), /reduce/0' "$dir/alone"
 finish

@@ -14,7 +14,7 @@ export WEFT_JOURNAL=$PWD/journal
 ./storm host 2>host.err &
 host=$!
 trap 'kill -9 $host 2>/dev/null; cleanup' EXIT
-timeout 100 ./storm $members $adds "$port" >total 2>storm.err &
+timeout 100 ./storm $members $adds "$port" 2>storm.err &
 storm=$!
 for ((i = 0; i < kills; i++)); do
     sleep 0.3
@@ -25,7 +25,7 @@ done
 wait $storm
 check "$members members whose host is killed $kills times all end well" test $? = 0
 echo $((members * adds)) >expected
-same "and each of their adds counts once" expected total
+gives "and each of their adds counts once" expected timeout 30 ./storm total "$port"
 wait $host
 check "the host ends when they are done" test $? = 0
 finish

@@ -5,7 +5,6 @@
 
 program=$(dirname "$WEFT")/examples/count
 [ -x "$program" ] || { skip "examples/count" "it is not built" && finish; }
-export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 # it leaves its handles to the end
 if ! is_root || ! ip netns add "weft$$" 2>/dev/null; then
     skip "members on two machines" "only root can make network namespaces, where the kernel has them"
     finish
