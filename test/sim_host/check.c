@@ -12,12 +12,20 @@
 
 enum { OPS_MAX = 64, SEEN_BITS = 18, SEEN_MAX = 1 << (SEEN_BITS - 1) };
 
+struct model_key {
+    uint64_t version;  // 0: it is not there
+    int64_t value;
+    uint32_t owner;  // a session; 0: nobody
+};
+
 // The thing as a sequential program has it.
 struct model {
     int64_t value;
     uint8_t stored[OPS_MAX];
     uint32_t count;
     bool is_closed;
+    uint64_t revision;  // of the kv
+    struct model_key keys[KEY_COUNT];
 };
 
 struct search {
@@ -111,12 +119,79 @@ static bool apply_to_queue(const struct search *search, uint64_t done, const str
     return true;
 }
 
+// ---- The kv ----------------------------------------------------------------------------------------
+
+// A session that has ended does nothing more, and all that it is known to have done was before its end.
+static bool is_in_session(const struct search *search, uint64_t done, const struct op *op)
+{
+    for (uint32_t i = 0; i < search->count; i++) {
+        const struct op *other = search->ops[i];
+        const bool is_done = done >> i & 1;
+        if (other->session != op->session || other == op)
+            continue;
+        if (op->kind == OP_VANISH ? !is_done && other->outcome != OUTCOME_UNKNOWN
+                                  : is_done && other->kind == OP_VANISH)
+            return false;
+    }
+    return true;
+}
+
+static void vanish(struct model *model, uint32_t session)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (model->keys[i].version == 0 || model->keys[i].owner != session)
+            continue;
+        model->keys[i] = (struct model_key){0};
+        model->revision++;
+    }
+}
+
+static bool apply_get(const struct op *op, const struct model_key *key)
+{
+    if (op->outcome == OUTCOME_ABSENT)
+        return key->version == 0;
+    return key->version == (uint64_t)op->value && key->value == op->b &&
+           op->is_owned == (key->owner != 0);
+}
+
+static bool apply_to_kv(const struct search *search, uint64_t done, const struct op *op,
+                        struct model *model)
+{
+    if (!is_in_session(search, done, op))
+        return false;
+    if (op->kind == OP_VANISH) {
+        vanish(model, op->session);
+        return true;
+    }
+    struct model_key *key = &model->keys[op->a];
+    if (op->kind == OP_GET)
+        return apply_get(op, key);
+    const bool is_known = op->outcome == OUTCOME_OK;
+    const bool misses = op->is_if && op->expected != key->version;
+    if (is_known && op->has_missed != misses)
+        return false;
+    if (misses)
+        return !is_known || (uint64_t)op->value == key->version;
+    const bool is_absent = op->kind == OP_RM && key->version == 0;
+    if (is_known && op->was_seen != is_absent)
+        return false;
+    if (is_absent)
+        return true;
+    model->revision++;
+    *key = op->kind == OP_RM
+               ? (struct model_key){0}
+               : (struct model_key){model->revision, op->b, op->is_owned ? op->session : 0};
+    return !is_known || op->kind == OP_RM || (uint64_t)op->value == model->revision;
+}
+
 // ---- The search ------------------------------------------------------------------------------------
 
 static uint64_t hash(uint64_t done, const struct model *model)
 {
     uint64_t value =
         done * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)model->value << 1 ^ model->is_closed;
+    for (uint32_t i = 0; i < KEY_COUNT; i++)
+        value = (value ^ model->keys[i].version) * UINT64_C(0xbf58476d1ce4e5b9) + model->revision;
     for (uint32_t i = 0; i < model->count; i++)
         value = (value ^ model->stored[i]) * UINT64_C(0xbf58476d1ce4e5b9) + i;
     value = (value ^ value >> 31) * UINT64_C(0x94d049bb133111eb);
@@ -159,15 +234,14 @@ static bool find_order(struct search *search, uint64_t done, const struct model 
 
 static void show(const struct search *search)
 {
-    static const char *const names[] = {"push",  "pop", "take", "done", "give back",
-                                        "close", "add", "swap", "read"};
-    static const char *const outcomes[] = {"unknown", "ok", "closed", "at end", "fenced", "none"};
+    static const char *const outcomes[] = {"unknown", "ok",   "closed", "at end",
+                                           "fenced",  "none", "absent"};
     for (uint32_t i = 0; i < search->count; i++) {
         const struct op *op = search->ops[i];
         fprintf(stderr,
                 "  %4" PRIu64 "..%-4" PRId64 " client %d: %s %" PRId64 " %" PRId64
                 "%s: %s%s %" PRId64 "\n",
-                op->invoked, (int64_t)op->ended, op->client, names[op->kind], op->a, op->b,
+                op->invoked, (int64_t)op->ended, op->client, op_names[op->kind], op->a, op->b,
                 op->is_once ? " once" : "", outcomes[op->outcome],
                 op->was_seen     ? " seen"
                 : op->has_missed ? " missed"
@@ -194,20 +268,52 @@ static void check_order(struct search *search, const char *what)
 }
 
 // False: too many for the search.
-static bool collect(struct search *search, bool of_var)
+static bool add_op(struct search *search, const struct op *op)
+{
+    if (search->count == OPS_MAX)
+        return false;
+    if (op->outcome != OUTCOME_UNKNOWN)
+        search->definite |= UINT64_C(1) << search->count;
+    search->ops[search->count++] = op;
+    return true;
+}
+
+static bool collect(struct search *search, enum op_kind first, enum op_kind last)
 {
     for (size_t i = 0; i < history.ops.count; i++) {
         const struct op *op = &history.ops.items[i];
-        const bool is_var = op->kind >= OP_ADD;
+        const bool only_asks = op->kind == OP_READ || op->kind == OP_GET;
         const bool says_nothing =
-            op->outcome == OUTCOME_NONE || (op->outcome == OUTCOME_UNKNOWN && op->kind == OP_READ);
-        if (is_var != of_var || says_nothing)
+            op->outcome == OUTCOME_NONE || (op->outcome == OUTCOME_UNKNOWN && only_asks);
+        if (op->kind < first || op->kind > last || says_nothing)
             continue;
-        if (search->count == OPS_MAX)
+        if (!add_op(search, op))
             return false;
-        if (op->outcome != OUTCOME_UNKNOWN)
-            search->definite |= UINT64_C(1) << search->count;
-        search->ops[search->count++] = op;
+    }
+    return true;
+}
+
+// Each session that may own a key ends at some time before the verifier's last look.
+static bool collect_ends(struct search *search, struct op ends[OPS_MAX])
+{
+    uint32_t end_count = 0;
+    const uint32_t count = search->count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct op *op = search->ops[i];
+        bool is_known = false;
+        for (uint32_t j = 0; j < end_count; j++)
+            is_known |= ends[j].session == op->session;
+        if (!op->is_owned || op->kind != OP_PUT || is_known)
+            continue;
+        struct op *end = &ends[end_count++];
+        *end = (struct op){.kind = OP_VANISH,
+                           .outcome = OUTCOME_OK,
+                           .client = op->client,
+                           .session = op->session,
+                           .invoked = op->invoked,
+                           .ended = history.all_gone};
+        if (!add_op(search, end))
+            return false;
     }
     return true;
 }
@@ -333,17 +439,29 @@ static void check_leases(void)
     }
 }
 
+static void check_kv(void)
+{
+    struct search kv = {.apply = apply_to_kv};
+    struct op ends[OPS_MAX];
+    if (collect(&kv, OP_PUT, OP_GET) && collect_ends(&kv, ends))
+        check_order(&kv, "kv");
+    else
+        world.counts[COUNT_UNDECIDED]++;
+}
+
 void check_history(void)
 {
     struct search var = {.apply = apply_to_var}, queue = {.apply = apply_to_queue};
-    if (collect(&var, true))
+    if (collect(&var, OP_ADD, OP_READ))
         check_order(&var, "var");
     else
         world.counts[COUNT_UNDECIDED]++;
     if (client_plan.has_leases)
         check_leases();
-    else if (collect(&queue, false))
+    else if (collect(&queue, OP_PUSH, OP_CLOSE))
         check_order(&queue, "queue");
     else
         world.counts[COUNT_UNDECIDED]++;
+    check_kv();
+    check_barrier();
 }

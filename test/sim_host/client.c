@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cluster/peer.h"
+#include "sim_host/caller.h"
 #include "sim_host/net.h"
 #include "sim_host/replace.h"
 
@@ -18,22 +18,8 @@ enum {
 struct client_plan client_plan;
 struct history history;
 
-struct client {
-    int number;  // of this life
-    uint32_t place;
-    struct peer *peer;
-    uint32_t fibers_left;
-    bool is_verifier, is_local;
-};
-
-// A fiber of a client.
-struct caller {
-    struct client *client;
-    uint32_t life;
-    uint16_t queue, var;
-    uint32_t ops_left;
-    bool is_drainer;
-};
+const char *const op_names[] = {"push", "pop",  "take", "done", "give back", "close",  "add",
+                                "swap", "read", "put",  "rm",   "get",       "vanish", "wait"};
 
 static struct client clients[CLIENTS_EVER_MAX];
 static int client_count;
@@ -112,6 +98,13 @@ static bool open_all(struct caller *caller)
             err = open_one(caller, CALL_KIND_VAR, weft_none(), &caller->var);
         if (!err)
             err = create(caller);
+        if (!err)
+            err = open_one(caller, CALL_KIND_KV, weft_none(), &caller->kv);
+        if (!err)
+            err = open_one(caller, CALL_KIND_BARRIER,
+                           (weft_bytes){(const char *)&client_plan.barrier_count,
+                                        sizeof client_plan.barrier_count},
+                           &caller->barrier);
         if (err) {
             caller->life = 0;
             world_clock_sleep_ms(100);
@@ -123,8 +116,9 @@ static bool open_all(struct caller *caller)
 // Others of the client may get the numbers, before the host has heard of it.
 static void release_all(struct caller *caller)
 {
-    peer_release_handle(caller->client->peer, caller->queue, caller->life);
-    peer_release_handle(caller->client->peer, caller->var, caller->life);
+    const uint16_t handles[] = {caller->queue, caller->var, caller->kv, caller->barrier};
+    for (size_t i = 0; i < sizeof handles / sizeof *handles; i++)
+        peer_release_handle(caller->client->peer, handles[i], caller->life);
     caller->life = 0;
 }
 
@@ -141,6 +135,8 @@ static enum op_outcome judge(const struct caller *caller, weft_err err)
         return OUTCOME_AT_END;
     case WEFT_ABORTED:
         return OUTCOME_FENCED;
+    case WEFT_NOT_FOUND:
+        return OUTCOME_ABSENT;
     case WEFT_RESOURCE_EXHAUSTED:
         return OUTCOME_NONE;
     case WEFT_DEADLINE_EXCEEDED:
@@ -155,6 +151,7 @@ static size_t begin_op(const struct caller *caller, const struct op *op)
 {
     struct op begun = *op;
     begun.client = caller->client->number;
+    begun.session = (uint32_t)caller->client->number << 16 | caller->life;
     begun.invoked = ++world.moment;
     begun.ended = UINT64_MAX;
     ASSERT(VEC_PUSH(&history.ops, begun));
@@ -162,27 +159,35 @@ static size_t begin_op(const struct caller *caller, const struct op *op)
     return history.ops.count - 1;
 }
 
-static uint64_t draw_deadline(const struct caller *caller, bool can_wait)
+static uint64_t draw_deadline(const struct caller *caller, const struct op *op)
 {
-    // Who has a lease and waits for the end of the queue would wait for himself.
-    const bool may_wait_long = can_wait && client_plan.has_leases;
+    const bool can_wait = op->kind <= OP_TAKE || op->kind == OP_CLOSE;
+    // Who has a lease and waits for the end of the queue would wait for himself; at a barrier perhaps for
+    // somebody who never comes.
+    const bool may_wait_long = (can_wait && client_plan.has_leases) || op->kind == OP_WAIT;
     if (caller->client->is_verifier || (!may_wait_long && !world_chance(can_wait ? 700 : 200)))
         return UINT64_MAX;
     return world.now_ns + (uint64_t)world_between(50, 20000) * NS_PER_MS;
 }
 
-// Does it, and keeps how it ended; the payload of the answer is in *call.
-static struct op *do_op(struct caller *caller, const struct op *op, struct peer_ask *what,
-                        struct peer_call *call)
+static uint16_t handle_of(const struct caller *caller, enum op_kind kind)
 {
-    static const char *const names[] = {"push",  "pop", "take", "done", "give back",
-                                        "close", "add", "swap", "read"};
-    const bool can_wait = op->kind <= OP_TAKE || op->kind == OP_CLOSE;
+    if (kind <= OP_CLOSE)
+        return caller->queue;
+    if (kind <= OP_READ)
+        return caller->var;
+    return kind == OP_WAIT ? caller->barrier : caller->kv;
+}
+
+struct op *caller_do(struct caller *caller, const struct op *op, struct peer_ask *what,
+                     struct peer_call *call)
+{
     const size_t at = begin_op(caller, op);
+    const char *name = op_names[op->kind];
     what->life = caller->life;
-    what->handle = op->kind <= OP_CLOSE ? caller->queue : caller->var;
-    world_note("client %d: %s %" PRId64 "...", caller->client->number, names[op->kind], op->a);
-    const weft_err err = ask(caller, what, draw_deadline(caller, can_wait), call);
+    what->handle = handle_of(caller, op->kind);
+    world_note("client %d: %s %" PRId64 "...", caller->client->number, name, op->a);
+    const weft_err err = ask(caller, what, draw_deadline(caller, op), call);
     struct op *ended = &history.ops.items[at];
     ended->outcome = judge(caller, err);
     ended->was_seen = !err && call->flags & ANSWER_FLAG_SEEN;
@@ -191,7 +196,7 @@ static struct op *do_op(struct caller *caller, const struct op *op, struct peer_
         ended->ended = ++world.moment;
     else
         world.counts[COUNT_UNKNOWN]++;
-    world_note("client %d: ...%s %" PRId64 ": %s", caller->client->number, names[op->kind], op->a,
+    world_note("client %d: ...%s %" PRId64 ": %s", caller->client->number, name, op->a,
                err ? weft_err_name(err) : "OK");
     return ended;
 }
@@ -211,7 +216,7 @@ static void push(struct caller *caller)
     what.parts[1] = (weft_bytes){text, size};
     const struct op op = {.kind = OP_PUSH, .a = element};
     struct peer_call call = {0};
-    do_op(caller, &op, &what, &call);
+    caller_do(caller, &op, &what, &call);
     peer_call_fini(&call);
 }
 
@@ -220,7 +225,7 @@ static enum op_outcome pop(struct caller *caller)
     struct peer_ask what = {.op = CALL_QUEUE_POP};
     const struct op op = {.kind = OP_POP};
     struct peer_call call = {0};
-    struct op *ended = do_op(caller, &op, &what, &call);
+    struct op *ended = caller_do(caller, &op, &what, &call);
     if (ended->outcome == OUTCOME_OK)
         ended->value = (uint8_t)call.answer.data[0];
     const enum op_outcome outcome = ended->outcome;
@@ -235,7 +240,7 @@ static void change_var(struct caller *caller, struct op *op, uint8_t code, const
     for (size_t i = 0; i < count; i++)
         what.parts[i] = parts[i];
     struct peer_call call = {0};
-    struct op *ended = do_op(caller, op, &what, &call);
+    struct op *ended = caller_do(caller, op, &what, &call);
     if (ended->outcome == OUTCOME_OK)
         memcpy(&ended->value, call.answer.data + 8, sizeof ended->value);
     peer_call_fini(&call);
@@ -280,7 +285,7 @@ static void settle(struct caller *caller, const struct call_item *item, bool giv
                           .item = item->id,
                           .delivery = item->delivery};
     struct peer_call call = {0};
-    do_op(caller, &op, &what, &call);
+    caller_do(caller, &op, &what, &call);
     peer_call_fini(&call);
 }
 
@@ -292,7 +297,7 @@ static enum op_outcome take(struct caller *caller)
     const struct op op = {.kind = OP_TAKE};
     struct peer_call call = {0};
     struct call_item item = {0};
-    struct op *ended = do_op(caller, &op, &what, &call);
+    struct op *ended = caller_do(caller, &op, &what, &call);
     const enum op_outcome outcome = ended->outcome;
     if (outcome == OUTCOME_OK) {
         memcpy(&item, call.answer.data, CALL_ITEM_BYTES);
@@ -320,14 +325,20 @@ static void close_queue(struct caller *caller)
     struct peer_ask what = {.op = CALL_QUEUE_CLOSE};
     const struct op op = {.kind = OP_CLOSE};
     struct peer_call call = {0};
-    do_op(caller, &op, &what, &call);
+    caller_do(caller, &op, &what, &call);
     peer_call_fini(&call);
 }
 
 static void do_something(struct caller *caller)
 {
-    const uint32_t what = world_below(100);
-    if (what < 32)
+    const uint32_t what = world_below(100), also = world_below(100);
+    if (also < 20)
+        caller_change_kv(caller);
+    else if (also < 30)
+        caller_get(caller, (uint8_t)world_below(KEY_COUNT));
+    else if (also < 35)
+        caller_wait_at_barrier(caller);
+    else if (what < 32)
         push(caller);
     else if (what < 60)
         client_plan.has_leases ? take(caller) : pop(caller);
@@ -371,6 +382,25 @@ static void work(void *owner)
     free(caller);
 }
 
+static bool is_anybody_left(const struct client *except)
+{
+    for (int i = 0; i < client_count; i++)
+        if (clients[i].peer && &clients[i] != except)
+            return true;
+    return false;
+}
+
+// All others have gone and are known to be: what they owned must have gone with them.
+static void look_at_keys(struct caller *caller)
+{
+    while (is_anybody_left(caller->client))
+        world_clock_sleep_ms(1000);
+    world_clock_sleep_ms(4 * client_plan.session_ttl_ms + 20000);
+    history.all_gone = ++world.moment;
+    for (uint8_t key = 0; key < KEY_COUNT && open_all(caller); key++)
+        caller_get(caller, key);
+}
+
 // Two of them: one closes, which may have to wait for the other, who takes all that is left.
 static void verify(void *owner)
 {
@@ -382,6 +412,8 @@ static void verify(void *owner)
         outcome = client_plan.has_leases ? take(caller) : pop(caller);
     if (caller->is_drainer && open_all(caller))
         read_var(caller);
+    if (caller->is_drainer && open_all(caller))
+        look_at_keys(caller);
     leave(caller->client);
     free(caller);
 }
@@ -445,14 +477,6 @@ void client_end_local(void)
     local_end();
 }
 
-static bool is_anybody_left(void)
-{
-    for (int i = 0; i < client_count; i++)
-        if (clients[i].peer)
-            return true;
-    return false;
-}
-
 bool client_manage(void)
 {
     bool is_anybody_to_come = false;
@@ -468,12 +492,12 @@ bool client_manage(void)
             start_client(place, world_between(1, client_plan.fiber_count), false);
     }
     const bool is_late = world.steps > 30000;  // somebody waits for what never comes
-    if (phase == PHASE_WORK && ((!is_anybody_left() && !is_anybody_to_come) || is_late)) {
+    if (phase == PHASE_WORK && ((!is_anybody_left(NULL) && !is_anybody_to_come) || is_late)) {
         phase = PHASE_VERIFY;
         world.has_faults = false;
         start_client(7, 2, true);
     }
-    if (phase == PHASE_VERIFY && !is_anybody_left())
+    if (phase == PHASE_VERIFY && !is_anybody_left(NULL))
         phase = PHASE_OVER;
     return phase != PHASE_OVER;
 }
@@ -483,6 +507,7 @@ void client_init(void)
     phase = PHASE_WORK;
     client_count = 0;
     last_element = 0;
+    history.all_gone = 0;
     memset(clients, 0, sizeof clients);
     memset(lives, 0, sizeof lives);
     for (size_t i = 0; i < 8; i++) {

@@ -14,6 +14,7 @@ struct client_plan {
     uint32_t lease_ms, session_ttl_ms, patience_ms;
     uint64_t rewrite_bytes;
     uint32_t key_count;
+    uint32_t barrier_count;
 };
 
 extern struct client_plan client_plan;
@@ -28,8 +29,15 @@ enum op_kind {
     OP_CLOSE,
     OP_ADD,
     OP_SWAP,
-    OP_READ
+    OP_READ,
+    OP_PUT,
+    OP_RM,
+    OP_GET,
+    OP_VANISH,  // of all keys that a session owned; nobody calls that
+    OP_WAIT     // at the barrier
 };
+
+extern const char *const op_names[];
 
 enum op_outcome {
     OUTCOME_UNKNOWN,  // it may have happened, or may happen still
@@ -38,24 +46,32 @@ enum op_outcome {
     OUTCOME_AT_END,  // closed, and nothing left
     OUTCOME_FENCED,  // the lease is somebody else's
     OUTCOME_NONE,    // refused: it has not happened
+    OUTCOME_ABSENT,  // there is no such key
 };
 
-enum { KEYED = 200 };  // elements from here on were pushed with a key, others only once
+enum {
+    KEYED = 200,   // elements from here on were pushed with a key, others only once
+    KEY_COUNT = 2  // of the kv
+};
 
 struct op {
     enum op_kind kind;
     enum op_outcome outcome;
     int client;
+    uint32_t session;
     uint64_t invoked, ended;  // moments; UINT64_MAX: it has no end
-    bool is_once, was_seen, has_missed;
-    int64_t a, b;       // added; expected and new; or the element
-    int64_t value;      // what the var is then, or the element that came
+    bool is_once, was_seen, has_missed, is_if, is_owned;
+    int64_t a, b;   // added; expected and new; the element; or the key and what is put there
+    int64_t value;  // what the var is then, the element that came, the version of the key, or the
+                    // generation of the barrier
+    uint64_t expected;  // version of a key
     uint64_t item;      // which element of the queue, for what counts once
     uint32_t delivery;  // of a TAKE
 };
 
 struct history {
     VEC(struct op) ops;
+    uint64_t all_gone;  // the moment since which nobody but the verifier has a session
 };
 extern struct history history;
 
@@ -75,5 +91,9 @@ void local_end(void);
 
 // Whether the history is one that a host without any faults could have had.
 void check_history(void);
+
+// ---- check_barrier.c -------------------------------------------------------------------------------
+
+void check_barrier(void);
 
 #endif

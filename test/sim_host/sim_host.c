@@ -45,6 +45,7 @@ static void draw_plan(void)
         .patience_ms = world_chance(700) ? 60000 : world_between(10, 5000),
         .rewrite_bytes = world_chance(500) ? 0 : world_between(100, 3000),
         .key_count = world_between(1, 3),
+        .barrier_count = world_between(1, 3),
     };
 }
 
