@@ -2,7 +2,7 @@
 
 #include "cli/cli.h"
 
-#include "cli/tool_words.h"
+#include "cli/tool_group.h"
 
 int cmd_help(char *const *words, size_t count)
 {

@@ -40,38 +40,6 @@ static weft_err take_option(void *owner, int id, const char *text)
     }
 }
 
-struct verb {
-    const char *name, *usage;
-    const struct args_option *options;
-    size_t fewest, most;
-    bool must_exist;
-    weft_err (*act)(struct kv_request *request, struct buf *out);
-};
-
-static int run(char *const *words, size_t count, const struct verb *verb)
-{
-    struct kv_request request = {0};
-    struct buf out = {0};
-    request.words = (struct tool_words){
-        .options = verb->options, .take = take_option, .owner = &request, .takes_negatives = true};
-    weft_err err =
-        tool_words_read(&request.words, words, count, verb->fewest, verb->most, verb->usage);
-    if (!err && request.words.wants_help) {
-        VEC_FINI(&request.words.words);
-        return cmd_help((char *const[]){"kv", (char *)verb->name}, 2);
-    }
-    const char *key = tool_words_at(&request.words, 1);
-    if (!err && key && strlen(key) > CALL_NAME_BYTES_MAX)
-        err = err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", strlen(key),
-                      CALL_NAME_BYTES_MAX);
-    if (!err && request.words.words.count)
-        err = tool_words_open(&request.words, CALL_KIND_KV, weft_none(), verb->must_exist,
-                              &request.kv);
-    if (!err)
-        err = verb->act(&request, &out);
-    return tool_words_print(&request.words, &request.kv, err, &out);
-}
-
 void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_bytes value)
 {
     json_open(out, NULL, '{');
@@ -86,14 +54,15 @@ void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_byt
 
 // ---- get, put, rm ------------------------------------------------------------------------------------------------
 
-static weft_err get(struct kv_request *request, struct buf *out)
+static weft_err get(struct tool_request *asked, struct buf *out)
 {
+    struct kv_request *request = (struct kv_request *)asked;
     struct buf payload = {0};
     struct peer_call call = {0};
-    const weft_bytes key = weft_text(request->words.words.items[1]);
+    const weft_bytes key = weft_text(request->all.words.words.items[1]);
     call_write_text(&payload, key);
     const weft_bytes part = buf_bytes(&payload);
-    weft_err err = remote_ask(&request->kv, CALL_KV_GET, 0, &part, 1, &call);
+    weft_err err = remote_ask(&request->all.remote, CALL_KV_GET, 0, &part, 1, &call);
     struct call_reader reader = {buf_bytes(&call.answer), false};
     const uint64_t version = call_read_u64(&reader);
     call_read_u8(&reader);
@@ -115,11 +84,12 @@ static weft_err refuse(struct kv_request *request, const struct peer_call *call)
 {
     struct call_reader reader = {buf_bytes(&call->answer), false};
     const uint64_t version = call_read_u64(&reader);
-    const char *key = request->words.words.items[1];
+    const char *key = request->all.words.words.items[1];
     if (version == 0)
-        return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'", request->kv.path, key);
+        return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'",
+                       request->all.remote.path, key);
     return err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%s' is there, of version %" PRIu64,
-                   request->kv.path, key, version);
+                   request->all.remote.path, key, version);
 }
 
 static weft_err change(struct kv_request *request, uint8_t op, weft_bytes value, struct buf *out)
@@ -128,27 +98,28 @@ static weft_err change(struct kv_request *request, uint8_t op, weft_bytes value,
     struct peer_call call = {0};
     if (request->has_condition)
         call_write_u64(&head, request->version);
-    call_write_text(&head, weft_text(request->words.words.items[1]));
+    call_write_text(&head, weft_text(request->all.words.words.items[1]));
     const weft_bytes parts[] = {buf_bytes(&head), value};
-    weft_err err =
-        remote_ask(&request->kv, op, request->has_condition ? CALL_FLAG_IF : 0, parts, 2, &call);
+    weft_err err = remote_ask(&request->all.remote, op, request->has_condition ? CALL_FLAG_IF : 0,
+                              parts, 2, &call);
     struct call_reader reader = {buf_bytes(&call.answer), false};
     if (!err && call.flags & ANSWER_FLAG_MISSED)
         err = refuse(request, &call);
     else if (!err && op == CALL_KV_PUT)
         buf_format(out, "%" PRIu64 "\n", call_read_u64(&reader));
     else if (!err && call.flags & ANSWER_FLAG_SEEN)
-        err = err_set(WEFT_NOT_FOUND, "%s: there is no key '%s'", request->kv.path,
-                      request->words.words.items[1]);
+        err = err_set(WEFT_NOT_FOUND, "%s: there is no key '%s'", request->all.remote.path,
+                      request->all.words.words.items[1]);
     peer_call_fini(&call);
     buf_fini(&head);
     return err;
 }
 
-static weft_err put(struct kv_request *request, struct buf *out)
+static weft_err put(struct tool_request *asked, struct buf *out)
 {
+    struct kv_request *request = (struct kv_request *)asked;
     struct buf input = {0};
-    const char *word = request->words.words.items[2];
+    const char *word = request->all.words.words.items[2];
     weft_err err = WEFT_OK;
     if (strcmp(word, "-") == 0)
         err = file_read_all(STDIN_FILENO, "standard input", CALL_BYTES_MAX, &input);
@@ -161,11 +132,12 @@ static weft_err put(struct kv_request *request, struct buf *out)
     return err;
 }
 
-static weft_err rm(struct kv_request *request, struct buf *out)
+static weft_err rm(struct tool_request *asked, struct buf *out)
 {
-    const bool has_key = request->words.words.count > 1;
+    struct kv_request *request = (struct kv_request *)asked;
+    const bool has_key = request->all.words.words.count > 1;
     if (request->is_all && !has_key && !request->has_condition)
-        return remote_remove(&request->kv);
+        return remote_remove(&request->all.remote);
     if (request->is_all || !has_key)
         return err_set(WEFT_INVALID_ARGUMENT, "which key\n  try: weft kv rm PATH KEY, or weft kv "
                                               "rm --all PATH, which removes the whole map");
@@ -200,55 +172,37 @@ static const struct args_option watch_options[] = {
     TOOL_OPTIONS,
 };
 
-static void format_help(struct buf *buf, const struct verb *verb, const char *what,
-                        const char *example)
+static weft_err check_key(struct tool_request *asked, struct buf *attributes)
 {
-    buf_format(buf, "%s\n\n  %s\n\nUsage: %s\n\nOptions:\n", what, example, verb->usage);
-    args_format_help(buf, verb->options, NULL);
-    buf_append_text(buf, "\nExit: 0 done, 1 the condition is not met, 2 wrong usage, 3 the host is "
-                         "out of reach,\n4 there is no such map or key, 6 timed out.\n");
+    (void)attributes;
+    const char *key = tool_words_at(&asked->words, 1);
+    if (!key || strlen(key) <= CALL_NAME_BYTES_MAX)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", strlen(key),
+                   CALL_NAME_BYTES_MAX);
 }
 
-// VERB(name, fewest words, most, must exist, function, usage, what it does, an example)
-#define VERBS(VERB)                                                                                \
-    VERB(get, 2, 2, true, get, "PATH KEY", "Prints the value of a key.", "weft kv get conf rate")  \
-    VERB(put, 3, 3, false, put, "PATH KEY VALUE", "Puts a value; - reads it from standard input.", \
-         "weft kv put conf rate 0.1\n  weft kv put --if-absent conf leader \"$HOSTNAME\"")         \
-    VERB(rm, 1, 2, true, rm, "PATH [KEY]", "Removes a key, or the whole map.",                     \
-         "weft kv rm conf rate\n  weft kv rm --all conf")                                          \
-    VERB(ls, 0, 2, true, kv_list, "[PATH [PREFIX]]",                                               \
-         "Prints keys and their values, with a tab between, in the order of the keys; without "    \
-         "PATH\nall maps there are.",                                                              \
-         "weft kv ls\n  weft kv ls conf\n  weft kv ls conf db/")                                   \
-    VERB(watch, 1, 2, false, kv_watch_keys, "PATH [PREFIX]",                                       \
-         "Prints what is there and every change: put KEY VALUE, or rm KEY.",                       \
-         "weft kv watch conf | while read -r what key value; do ...; done")
-
-#define DEFINE(verb_name, few, many, exists, function, arguments, what, example)                   \
-    static const struct verb verb_##verb_name = {#verb_name,                                       \
-                                                 "weft kv " #verb_name " [options] " arguments,    \
-                                                 verb_name##_options,                              \
-                                                 few,                                              \
-                                                 many,                                             \
-                                                 exists,                                           \
-                                                 function};                                        \
-    static int cmd_kv_##verb_name(char *const *given, size_t count)                                \
-    {                                                                                              \
-        return run(given, count, &verb_##verb_name);                                               \
-    }                                                                                              \
-    static void help_##verb_name(struct buf *buf)                                                  \
-    {                                                                                              \
-        format_help(buf, &verb_##verb_name, what, example);                                        \
-    }
-VERBS(DEFINE)
-#undef DEFINE
-
 static const struct tool_verb verbs[] = {
-    {"get", cmd_kv_get, help_get, "print the value of a key"},
-    {"put", cmd_kv_put, help_put, "put a value, perhaps only if nobody else did"},
-    {"rm", cmd_kv_rm, help_rm, "remove a key, or the map"},
-    {"ls", cmd_kv_ls, help_ls, "keys and values, or all maps"},
-    {"watch", cmd_kv_watch, help_watch, "print every change"},
+    {"get", "print the value of a key", .act = get, .arguments = "PATH KEY", .fewest = 2, .most = 2,
+     .must_exist = true, .options = get_options, .what = "Prints the value of a key.",
+     .examples = "weft kv get conf rate"},
+    {"put", "put a value, perhaps only if nobody else did", .act = put,
+     .arguments = "PATH KEY VALUE", .fewest = 3, .most = 3, .options = put_options,
+     .what = "Puts a value; - reads it from standard input.",
+     .examples = "weft kv put conf rate 0.1\n"
+                 "  weft kv put --if-absent conf leader \"$HOSTNAME\""},
+    {"rm", "remove a key, or the map", .act = rm, .arguments = "PATH [KEY]", .fewest = 1, .most = 2,
+     .must_exist = true, .options = rm_options, .what = "Removes a key, or the whole map.",
+     .examples = "weft kv rm conf rate\n  weft kv rm --all conf"},
+    {"ls", "keys and values, or all maps", .act = kv_list, .arguments = "[PATH [PREFIX]]",
+     .most = 2, .must_exist = true, .options = ls_options,
+     .what = "Prints keys and their values, with a tab between, in the order of the keys; without "
+             "PATH\nall maps there are.",
+     .examples = "weft kv ls\n  weft kv ls conf\n  weft kv ls conf db/"},
+    {"watch", "print every change", .act = kv_watch_keys, .arguments = "PATH [PREFIX]", .fewest = 1,
+     .most = 2, .options = watch_options,
+     .what = "Prints what is there and every change: put KEY VALUE, or rm KEY.",
+     .examples = "weft kv watch conf | while read -r what key value; do ...; done"},
     {0},
 };
 
@@ -265,6 +219,13 @@ const struct tool_group kv_group = {
     .end = "PATH is the map's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
            "TF_CONFIG. Keys have up to 1,024 bytes, values up to 1 MiB.\n",
     .verbs = verbs,
+    .exits = "0 done, 1 the condition is not met, 2 wrong usage, 3 the host is out of reach,\n"
+             "4 there is no such map or key, 6 timed out.",
+    .kind = CALL_KIND_KV,
+    .takes_negatives = true,
+    .request_bytes = sizeof(struct kv_request),
+    .take_option = take_option,
+    .prepare = check_key,
 };
 
 int cmd_kv(char *const *words, size_t count)

@@ -3,11 +3,10 @@
 #define CLI_CMD_KV_H
 
 #include "base/json.h"
-#include "cli/tool_words.h"
+#include "cli/tool_group.h"
 
 struct kv_request {
-    struct tool_words words;
-    struct remote kv;
+    struct tool_request all;  // first
     bool has_condition, json, is_all;
     uint64_t version;  // that is expected; 0: absent
     uint64_t count;    // 0: no limit
@@ -19,7 +18,6 @@ void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_byt
 
 // ---- cmd_kv_list.c: what a prefix selects ---------------------------------------------------------------
 
-MUST_CHECK weft_err kv_list(struct kv_request *request, struct buf *out);
-MUST_CHECK weft_err kv_watch_keys(struct kv_request *request, struct buf *out);
+tool_act_fn kv_list, kv_watch_keys;
 
 #endif

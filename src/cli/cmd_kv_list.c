@@ -9,7 +9,7 @@ enum { WHAT_PUT = 1 };  // resource/kv_state.h
 
 static weft_bytes prefix_of(const struct kv_request *request)
 {
-    const char *prefix = tool_words_at(&request->words, 1);
+    const char *prefix = tool_words_at(&request->all.words, 1);
     return prefix ? weft_text(prefix) : weft_none();
 }
 
@@ -63,7 +63,7 @@ static weft_err read_range(struct kv_request *request, struct buf *from, entry_f
         call_write_text(&payload, buf_bytes(&to));
         call_write_u32(&payload, 0);
         const weft_bytes part = buf_bytes(&payload);
-        err = remote_ask(&request->kv, CALL_KV_RANGE, 0, &part, 1, &call);
+        err = remote_ask(&request->all.remote, CALL_KV_RANGE, 0, &part, 1, &call);
         has_more = call.flags & ANSWER_FLAG_MORE;
         if (!err)
             err = take_range(request, buf_bytes(&call.answer), take, from, out);
@@ -107,10 +107,11 @@ static weft_err append_map(void *owner, const struct tool_resource *resource, st
     return WEFT_OK;
 }
 
-weft_err kv_list(struct kv_request *request, struct buf *out)
+weft_err kv_list(struct tool_request *asked, struct buf *out)
 {
-    if (!request->words.words.count)
-        return tool_words_list(&request->words, CALL_KIND_KV, append_map, out);
+    struct kv_request *request = (struct kv_request *)asked;
+    if (!request->all.words.words.count)
+        return tool_words_list(&request->all.words, CALL_KIND_KV, append_map, out);
     struct buf from = {0};
     const weft_bytes prefix = prefix_of(request);
     buf_append(&from, prefix.data, prefix.size);
@@ -181,7 +182,7 @@ static weft_err watch_once(struct kv_request *request, uint64_t *revision, uint6
     call_write_text(&payload, prefix_of(request));
     call_write_u64(&payload, *revision);
     const weft_bytes part = buf_bytes(&payload);
-    weft_err err = remote_ask(&request->kv, CALL_KV_WATCH, 0, &part, 1, &call);
+    weft_err err = remote_ask(&request->all.remote, CALL_KV_WATCH, 0, &part, 1, &call);
     if (!err)
         err = take_changes(request, buf_bytes(&call.answer), revision, left, &last, out);
     if (!err && call.flags & ANSWER_FLAG_MORE && *left > 0)
@@ -195,15 +196,16 @@ static weft_err watch_once(struct kv_request *request, uint64_t *revision, uint6
     return err;
 }
 
-weft_err kv_watch_keys(struct kv_request *request, struct buf *out)
+weft_err kv_watch_keys(struct tool_request *asked, struct buf *out)
 {
+    struct kv_request *request = (struct kv_request *)asked;
     uint64_t revision = 0, left = request->count ? request->count : UINT64_MAX;
     weft_err err = WEFT_OK;
-    request->kv.timeout_ms = request->timeout_ms;
+    request->all.remote.timeout_ms = request->timeout_ms;
     while (!err && left > 0)
         err = watch_once(request, &revision, &left, out);
     if (err == WEFT_DEADLINE_EXCEEDED)
-        err = err_set(err, "%s: no change came in time", request->kv.path);
+        err = err_set(err, "%s: no change came in time", request->all.remote.path);
     if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
         err_clear();
         err = WEFT_OK;

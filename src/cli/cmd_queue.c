@@ -1,20 +1,224 @@
-// weft queue VERB: queues from the command line.
+// weft queue VERB: queues from the command line. What asks a question or does one thing is here.
 
+#include <inttypes.h>
+
+#include "base/json.h"
 #include "cli/cmd_queue.h"
 
-#define VERB(name, summary)                                                                        \
-    {                                                                                              \
-#name, cmd_queue_##name, help_format_queue_##name, summary                                 \
+enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };
+
+struct request {
+    struct tool_request all;  // first
+    uint64_t count;           // 0: not said
+    bool json, cancels, ends_with_zero;
+};
+
+static weft_err take_option(void *owner, int id, const char *text)
+{
+    struct request *request = owner;
+    switch (id) {
+    case OPTION_COUNT:
+        return tool_read_count("-n", text, UINT32_MAX, &request->count);
+    case OPTION_ZERO:
+        request->ends_with_zero = true;
+        return WEFT_OK;
+    case OPTION_JSON:
+        request->json = true;
+        return WEFT_OK;
+    default:
+        request->cancels = true;
+        return WEFT_OK;
     }
+}
+
+// ---- peek --------------------------------------------------------------------------------------------------------
+
+static void append_element(const struct request *request, struct call_reader *reader,
+                           struct buf *out)
+{
+    const uint64_t id = call_read_u64(reader);
+    const uint32_t deliveries = call_read_u32(reader);
+    call_read_u8(reader);
+    const weft_bytes item = call_read_blob(reader);
+    if (request->json) {
+        json_open(out, NULL, '{');
+        json_append_uint(out, "id", id);
+        json_append_uint(out, "deliveries", deliveries);
+        buf_append_text(out, ",\"item\":");
+        json_append_string(out, item);
+        json_close(out, '}');
+        buf_append_text(out, "\n");
+    } else {
+        buf_append(out, item.data, item.size);
+        buf_append(out, request->ends_with_zero ? "" : "\n", 1);
+    }
+}
+
+static weft_err peek(struct tool_request *asked, struct buf *out)
+{
+    const struct request *request = (const struct request *)asked;
+    const uint32_t count = request->count ? (uint32_t)request->count : 1;
+    const weft_bytes part = {(const char *)&count, sizeof count};
+    struct peer_call call = {0};
+    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
+    struct call_reader reader = {buf_bytes(&call.answer), false};
+    while (!err && reader.rest.size && !reader.has_failed)
+        append_element(request, &reader, out);
+    if (!err && reader.has_failed)
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    peer_call_fini(&call);
+    return err;
+}
+
+// ---- size --------------------------------------------------------------------------------------------------------
+
+static void append_state(struct buf *out, const weft_queue_state *state)
+{
+    json_append_uint(out, "size", state->size);
+    json_append_uint(out, "bytes", state->bytes);
+    json_append_uint(out, "pushed", state->pushed_count);
+    json_append_uint(out, "leased", state->leased_count);
+    json_append_uint(out, "pushers_waiting", state->pusher_count);
+    json_append_uint(out, "takers_waiting", state->taker_count);
+    json_append_bool(out, "closed", state->is_closed);
+}
+
+static weft_err size(struct tool_request *asked, struct buf *out)
+{
+    const struct request *request = (const struct request *)asked;
+    weft_queue_state state;
+    const weft_err err = remote_ask_queue_state(&asked->remote, &state);
+    if (err)
+        return err;
+    if (!request->json) {
+        buf_format(out, "%" PRIu64 "\n", state.size);
+        return WEFT_OK;
+    }
+    json_open(out, NULL, '{');
+    append_state(out, &state);
+    json_close(out, '}');
+    buf_append_text(out, "\n");
+    return WEFT_OK;
+}
+
+// ---- close and rm ------------------------------------------------------------------------------------------------
+
+static weft_err close_queue(struct tool_request *asked, struct buf *out)
+{
+    const struct request *request = (const struct request *)asked;
+    (void)out;
+    struct peer_call call = {0};
+    const weft_err err =
+        remote_ask(&asked->remote, CALL_QUEUE_CLOSE,
+                   request->cancels ? CALL_FLAG_CANCEL_PENDING : 0, NULL, 0, &call);
+    peer_call_fini(&call);
+    if (err != WEFT_CANCELLED)
+        return err;
+    err_clear();  // it was closed before
+    return WEFT_OK;
+}
+
+static weft_err rm(struct tool_request *asked, struct buf *out)
+{
+    (void)out;
+    return remote_remove(&asked->remote);
+}
+
+// ---- ls ----------------------------------------------------------------------------------------------------------
+
+static weft_err append_resource(void *owner, const struct tool_resource *resource, struct buf *out)
+{
+    const struct request *request = owner;
+    struct remote queue = {0};
+    weft_queue_state state = {0};
+    const bool is_queue = resource->kind == CALL_KIND_QUEUE;
+    const char *kind = tool_kind_name(resource->kind);
+    weft_err err = WEFT_OK;
+    if (is_queue) {
+        err = remote_open(request->all.words.cluster, resource->path, CALL_KIND_QUEUE, weft_none(),
+                          &queue);
+        if (!err)
+            err = remote_ask_queue_state(&queue, &state);
+        remote_fini(&queue);
+    }
+    if (request->json) {
+        json_open(out, NULL, '{');
+        json_append_text(out, "kind", kind);
+        json_append_text(out, "path", resource->path);
+        if (is_queue)
+            append_state(out, &state);
+        json_close(out, '}');
+        buf_append_text(out, "\n");
+    } else {
+        buf_format(out, "%s\t%s", kind, resource->path);
+        if (is_queue)
+            buf_format(out, "\t%" PRIu64 "%s", state.size, state.is_closed ? "\tclosed" : "");
+        buf_append_text(out, "\n");
+    }
+    return err;
+}
+
+static weft_err ls(struct tool_request *asked, struct buf *out)
+{
+    return tool_words_list(&asked->words, 0, append_resource, out);
+}
+
+// ---- The verbs ---------------------------------------------------------------------------------------------------
+
+static const struct args_option peek_options[] = {
+    {OPTION_COUNT, 'n', "count", "N", "so many (default 1)"},
+    {OPTION_ZERO, '0', "null", NULL, "items end with a zero byte, not a newline"},
+    {OPTION_JSON, 0, "json", NULL, "an object per line: id, deliveries, item"},
+    TOOL_OPTIONS,
+};
+static const struct args_option size_options[] = {
+    {OPTION_JSON, 0, "json", NULL, "all of its state, as an object"},
+    TOOL_OPTIONS,
+};
+static const struct args_option close_options[] = {
+    {OPTION_CANCEL, 0, "cancel", NULL,
+     "those who wait to push fail, instead of being let in first"},
+    TOOL_OPTIONS,
+};
+static const struct args_option rm_options[] = {TOOL_OPTIONS};
+static const struct args_option ls_options[] = {
+    {OPTION_JSON, 0, "json", NULL, "an object per line"},
+    TOOL_OPTIONS,
+};
+
+#define ONE_QUEUE .arguments = "PATH", .fewest = 1, .most = 1, .must_exist = true
 
 static const struct tool_verb verbs[] = {
-    VERB(push, "put items in: words, or the lines of standard input"),
-    VERB(take, "take items out, or run a command for each"),
-    VERB(peek, "show the first items, which stay"),
-    VERB(size, "how many items it holds"),
-    VERB(close, "nothing more will come: who takes ends when it is empty"),
-    VERB(rm, "remove it, for everyone"),
-    VERB(ls, "what the host holds"),
+    {"push", "put items in: words, or the lines of standard input", .run = cmd_queue_push,
+     .format_help = help_format_queue_push},
+    {"take", "take items out, or run a command for each", .run = cmd_queue_take,
+     .format_help = help_format_queue_take},
+    {"peek", "show the first items, which stay", .act = peek, ONE_QUEUE, .options = peek_options,
+     .what = "Shows the first items of a queue. They stay where they are.",
+     .examples = "weft queue peek jobs             the next one\n"
+                 "  weft queue peek -n 10 jobs.dead  what failed",
+     .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
+    {"size", "how many items it holds", .act = size, ONE_QUEUE, .options = size_options,
+     .what = "Prints how many items a queue holds; those that are being worked on do not count.",
+     .examples =
+         "weft queue size jobs\n"
+         "  weft queue size --json jobs    also what is leased, who waits, if it is closed"},
+    {"close", "nothing more will come: who takes ends when it is empty", .act = close_queue,
+     ONE_QUEUE, .options = close_options,
+     .what = "Closes a queue: nothing can be pushed any more. What is in it can be taken; who "
+             "takes\nthen comes to the end.",
+     .examples = "weft queue close jobs",
+     .exits = "0 done, also when it was closed before; 3 the host is out of reach, 4 there is "
+              "no\nsuch queue."},
+    {"rm", "remove it, for everyone", .act = rm, ONE_QUEUE, .options = rm_options,
+     .what = "Removes a queue with all that is in it. Who waits for it fails.",
+     .examples = "weft queue rm jobs.dead"},
+    {"ls", "what the host holds", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
+     .options = ls_options,
+     .what = "Lists what a host holds: kind, path, and of queues how many items.",
+     .examples = "weft queue ls --at localhost\n"
+                 "  weft queue ls /files/0         one member of the cluster of TF_CONFIG",
+     .exits = "0 done, 3 the host is out of reach."},
     {0},
 };
 
@@ -31,6 +235,10 @@ const struct tool_group queue_group = {
     .end = "PATH is the queue's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
            "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
     .verbs = verbs,
+    .exits = "0 done, 3 the host is out of reach, 4 there is no such queue.",
+    .kind = CALL_KIND_QUEUE,
+    .request_bytes = sizeof(struct request),
+    .take_option = take_option,
 };
 
 int cmd_queue(char *const *words, size_t count)

@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "cli/tool_words.h"
+#include "cli/tool_group.h"
 #include "sys/file.h"
 #include "wire/tuple.h"
 
 enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_COUNT, OPTION_TIMEOUT };
 
 struct request {
-    struct tool_words words;
-    struct remote var;
-    const char *type;  // NULL: as it is, int64 if it is new
+    struct tool_request all;  // first
+    const char *type;         // NULL: as it is, int64 if it is new
     bool once;
     uint64_t count;
     uint32_t timeout_ms;
@@ -49,8 +48,10 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 // ---- Values ------------------------------------------------------------------------------------------------------
 
-static weft_err write_attributes(const struct request *request, struct buf *out)
+static weft_err write_attributes(struct tool_request *asked, struct buf *out)
 {
+    const struct request *request = (const struct request *)asked;
+    asked->remote.is_bare = true;
     if (!request->type)
         return WEFT_OK;
     for (size_t i = 0; i < TYPE_COUNT; i++) {
@@ -68,7 +69,7 @@ static weft_err write_attributes(const struct request *request, struct buf *out)
 // What kind of value the open variable has. One of several numbers cannot be written here.
 static weft_err find_type(const struct request *request, uint8_t *dtype)
 {
-    const struct buf *found = &request->var.found;
+    const struct buf *found = &request->all.remote.found;
     *dtype = found->size > 1 ? (uint8_t)found->data[0] : 0;
     const bool is_scalar = found->size > 1 && found->data[1] == 0;
     for (size_t i = 0; i < TYPE_COUNT; i++)
@@ -77,7 +78,7 @@ static weft_err find_type(const struct request *request, uint8_t *dtype)
     return err_set(WEFT_UNIMPLEMENTED,
                    "%s holds more than one number, or of a kind that has no "
                    "text here",
-                   request->var.path);
+                   request->all.remote.path);
 }
 
 static bool read_bool(const char *text, struct buf *out)
@@ -158,47 +159,10 @@ static weft_err append_answer(uint8_t dtype, const struct peer_call *call, uint6
 
 // ---- What verbs do -----------------------------------------------------------------------------------------------
 
-typedef weft_err act_fn(struct request *request, struct buf *out);
-
-struct verb {
-    const char *name, *usage;
-    const struct args_option *options;
-    size_t word_count;
-    bool must_exist;
-    act_fn *act;
-};
-
-static act_fn ls;  // of all variables: no word, or a member
-
-static int run(char *const *words, size_t count, const struct verb *verb)
-{
-    const size_t fewest = verb->act == ls ? 0 : verb->word_count;
-    struct request request = {0};
-    struct buf attributes = {0}, out = {0};
-    request.words = (struct tool_words){
-        .options = verb->options, .take = take_option, .owner = &request, .takes_negatives = true};
-    weft_err err =
-        tool_words_read(&request.words, words, count, fewest, verb->word_count, verb->usage);
-    if (!err && request.words.wants_help) {
-        VEC_FINI(&request.words.words);
-        return cmd_help((char *const[]){"var", (char *)verb->name}, 2);
-    }
-    if (!err)
-        err = write_attributes(&request, &attributes);
-    request.var.is_bare = true;
-    if (!err && verb->act != ls)
-        err = tool_words_open(&request.words, CALL_KIND_VAR, buf_bytes(&attributes),
-                              verb->must_exist, &request.var);
-    if (!err)
-        err = verb->act(&request, &out);
-    buf_fini(&attributes);
-    return tool_words_print(&request.words, &request.var, err, &out);
-}
-
 // Makes sure that it is there, so that its type is known.
 static weft_err open_var(struct request *request, uint8_t *dtype)
 {
-    const weft_err err = remote_make(&request->var);
+    const weft_err err = remote_make(&request->all.remote);
     return err ? err : find_type(request, dtype);
 }
 
@@ -215,7 +179,7 @@ static weft_err ask(struct request *request, uint8_t op, const char *text, bool 
         err = read_value(dtype, text, &value);
     const weft_bytes part = buf_bytes(&value);
     if (!err)
-        err = remote_ask(&request->var, op, 0, &part, text ? 1 : 0, &call);
+        err = remote_ask(&request->all.remote, op, 0, &part, text ? 1 : 0, &call);
     if (!err && shows)
         err = append_answer(dtype, &call, &version, out);
     peer_call_fini(&call);
@@ -223,15 +187,17 @@ static weft_err ask(struct request *request, uint8_t op, const char *text, bool 
     return err;
 }
 
-static weft_err get(struct request *request, struct buf *out)
+static weft_err get(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     return ask(request, CALL_VAR_READ, NULL, true, out);
 }
 
-static weft_err set(struct request *request, struct buf *out)
+static weft_err set(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     return ask(request, request->once ? CALL_VAR_CREATE : CALL_VAR_SET,
-               request->words.words.items[1], request->once, out);
+               request->all.words.words.items[1], request->once, out);
 }
 
 // Counting begins at 0, whoever is first.
@@ -242,66 +208,71 @@ static weft_err change(struct request *request, uint8_t op, struct buf *out)
     if (!err && op == CALL_VAR_ADD)
         err = ask(request, CALL_VAR_CREATE, "0", false, out);
     else if (!err)
-        err = ask(request, CALL_VAR_CREATE, request->words.words.items[1], false, out);
+        err = ask(request, CALL_VAR_CREATE, request->all.words.words.items[1], false, out);
     if (!err)
-        err = ask(request, op, request->words.words.items[1], true, out);
+        err = ask(request, op, request->all.words.words.items[1], true, out);
     if (err == WEFT_OUT_OF_RANGE)  // no end of a queue: it would overflow
         err = WEFT_FAILED_PRECONDITION;
     return err;
 }
 
-static weft_err add(struct request *request, struct buf *out)
+static weft_err add(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     return change(request, CALL_VAR_ADD, out);
 }
 
-static weft_err min(struct request *request, struct buf *out)
+static weft_err min(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     return change(request, CALL_VAR_MIN, out);
 }
 
-static weft_err max(struct request *request, struct buf *out)
+static weft_err max(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     return change(request, CALL_VAR_MAX, out);
 }
 
-static weft_err swap(struct request *request, struct buf *out)
+static weft_err swap(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     uint8_t dtype;
     uint64_t version;
     struct buf expected = {0}, value = {0};
     struct peer_call call = {0};
     weft_err err = open_var(request, &dtype);
     if (!err)
-        err = read_value(dtype, request->words.words.items[1], &expected);
+        err = read_value(dtype, request->all.words.words.items[1], &expected);
     if (!err)
-        err = read_value(dtype, request->words.words.items[2], &value);
+        err = read_value(dtype, request->all.words.words.items[2], &value);
     const uint32_t size = (uint32_t)expected.size;
     const weft_bytes parts[] = {
         {(const char *)&size, sizeof size}, buf_bytes(&expected), buf_bytes(&value)};
     if (!err)
-        err = remote_ask(&request->var, CALL_VAR_SWAP, 0, parts, 3, &call);
+        err = remote_ask(&request->all.remote, CALL_VAR_SWAP, 0, parts, 3, &call);
     if (!err)
         err = append_answer(dtype, &call, &version, out);
     if (!err && call.flags & ANSWER_FLAG_MISSED)
-        err = err_set(WEFT_FAILED_PRECONDITION, "%s is %.*s, not %s", request->var.path,
-                      (int)(out->size - 1), out->data, request->words.words.items[1]);
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s is %.*s, not %s", request->all.remote.path,
+                      (int)(out->size - 1), out->data, request->all.words.words.items[1]);
     peer_call_fini(&call);
     buf_fini(&expected);
     buf_fini(&value);
     return err;
 }
 
-static weft_err watch(struct request *request, struct buf *out)
+static weft_err watch(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     uint8_t dtype;
     uint64_t version = 0, left = request->count ? request->count : UINT64_MAX;
     weft_err err = open_var(request, &dtype);
-    request->var.timeout_ms = request->timeout_ms;
+    request->all.remote.timeout_ms = request->timeout_ms;
     while (!err && left-- > 0) {
         struct peer_call call = {0};
         const weft_bytes part = {(const char *)&version, sizeof version};
-        err = remote_ask(&request->var, CALL_VAR_WATCH, 0, &part, 1, &call);
+        err = remote_ask(&request->all.remote, CALL_VAR_WATCH, 0, &part, 1, &call);
         if (!err)
             err = append_answer(dtype, &call, &version, out);
         if (!err)
@@ -310,7 +281,7 @@ static weft_err watch(struct request *request, struct buf *out)
         peer_call_fini(&call);
     }
     if (err == WEFT_DEADLINE_EXCEEDED)
-        err = err_set(err, "%s: no value came in time", request->var.path);
+        err = err_set(err, "%s: no value came in time", request->all.remote.path);
     if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
         err_clear();
         err = WEFT_OK;
@@ -318,35 +289,37 @@ static weft_err watch(struct request *request, struct buf *out)
     return err;
 }
 
-static weft_err rm(struct request *request, struct buf *out)
+static weft_err rm(struct tool_request *asked, struct buf *out)
 {
+    struct request *request = (struct request *)asked;
     (void)out;
-    return remote_remove(&request->var);
+    return remote_remove(&request->all.remote);
 }
 
 // A value that has no text here, or is not there yet, is left out.
 static weft_err append_variable(void *owner, const struct tool_resource *resource, struct buf *out)
 {
     const struct request *all = owner;
-    struct request one = {.var = {.is_bare = true}};
+    struct request one = {.all.remote.is_bare = true};
     struct buf value = {0};
-    weft_err err =
-        remote_open(all->words.cluster, resource->path, CALL_KIND_VAR, weft_none(), &one.var);
+    weft_err err = remote_open(all->all.words.cluster, resource->path, CALL_KIND_VAR, weft_none(),
+                               &one.all.remote);
     if (!err)
-        err = get(&one, &value);
+        err = get(&one.all, &value);
     if (err == WEFT_UNIMPLEMENTED || err == WEFT_FAILED_PRECONDITION) {
         err_clear();
         err = WEFT_OK;
     }
     buf_format(out, "%s\t%s", resource->path, value.size ? buf_text(&value) : "\n");
     buf_fini(&value);
-    remote_fini(&one.var);
+    remote_fini(&one.all.remote);
     return err;
 }
 
-static weft_err ls(struct request *request, struct buf *out)
+static weft_err ls(struct tool_request *asked, struct buf *out)
 {
-    return tool_words_list(&request->words, CALL_KIND_VAR, append_variable, out);
+    struct request *request = (struct request *)asked;
+    return tool_words_list(&request->all.words, CALL_KIND_VAR, append_variable, out);
 }
 
 // ---- The verbs ---------------------------------------------------------------------------------------------------
@@ -371,65 +344,42 @@ static const struct args_option watch_options[] = {
     TOOL_OPTIONS,
 };
 
-// VERB(name, words, must exist, options, usage, what it does, an example)
-#define VERBS(VERB)                                                                                \
-    VERB(get, 1, true, plain_options, "PATH", "Prints the value.", "weft var get hits")            \
-    VERB(set, 2, false, set_options, "PATH VALUE", "Sets the value.",                              \
-         "weft var set rate 0.1 --type double\n  seed=$(weft var set --once seed $RANDOM)")        \
-    VERB(add, 2, false, change_options, "PATH NUMBER",                                             \
-         "Adds to the value, which begins at 0, and prints what it is now. No two get the same.",  \
-         "n=$(weft var add hits 1)")                                                               \
-    VERB(min, 2, false, change_options, "PATH NUMBER",                                             \
-         "Lowers the value to NUMBER if it is larger, and prints what it is now.",                 \
-         "weft var min fastest 12.7")                                                              \
-    VERB(max, 2, false, change_options, "PATH NUMBER",                                             \
-         "Raises the value to NUMBER if it is smaller, and prints what it is now.",                \
-         "weft var max largest 4711")                                                              \
-    VERB(swap, 3, true, plain_options, "PATH EXPECTED VALUE",                                      \
-         "Sets the value if it is EXPECTED, and prints it. Otherwise it stays: exit 1.",           \
-         "weft var swap lock 0 $$")                                                                \
-    VERB(watch, 1, false, watch_options, "PATH",                                                   \
-         "Prints the value, then each new one, until nobody is left who could change it.",         \
-         "weft var watch loss | ./plot")                                                           \
-    VERB(rm, 1, true, plain_options, "PATH", "Removes the variable, for everyone.",                \
-         "weft var rm hits")                                                                       \
-    VERB(ls, 1, false, plain_options, "[MEMBER]",                                                  \
-         "Prints all variables and their values, with a tab between.", "weft var ls")
-
-static void format_help(struct buf *buf, const struct verb *verb, const char *what,
-                        const char *example)
-{
-    buf_format(buf, "%s\n\n  %s\n\nUsage: %s\n\nOptions:\n", what, example, verb->usage);
-    args_format_help(buf, verb->options, NULL);
-    buf_append_text(buf, "\nExit: 0 done, 1 it would overflow or is not as expected, 2 wrong usage "
-                         "or type, 3 the host\nis out of reach, 4 there is no such variable.\n");
-}
-
-#define DEFINE(verb_name, words, exists, table, arguments, what, example)                          \
-    static const struct verb verb_##verb_name = {                                                  \
-        #verb_name, "weft var " #verb_name " [options] " arguments, table, words, exists,          \
-        verb_name};                                                                                \
-    static int cmd_var_##verb_name(char *const *given, size_t count)                               \
-    {                                                                                              \
-        return run(given, count, &verb_##verb_name);                                               \
-    }                                                                                              \
-    static void help_##verb_name(struct buf *buf)                                                  \
-    {                                                                                              \
-        format_help(buf, &verb_##verb_name, what, example);                                        \
-    }
-VERBS(DEFINE)
-#undef DEFINE
-
 static const struct tool_verb verbs[] = {
-    {"get", cmd_var_get, help_get, "print its value"},
-    {"set", cmd_var_set, help_set, "set it"},
-    {"add", cmd_var_add, help_add, "add to it, and print what it is then"},
-    {"min", cmd_var_min, help_min, "lower it to a value"},
-    {"max", cmd_var_max, help_max, "raise it to a value"},
-    {"swap", cmd_var_swap, help_swap, "set it if it is what was expected"},
-    {"watch", cmd_var_watch, help_watch, "print each value it takes"},
-    {"rm", cmd_var_rm, help_rm, "remove it, for everyone"},
-    {"ls", cmd_var_ls, help_ls, "all variables and their values"},
+    {"get", "print its value", .act = get, .arguments = "PATH", .fewest = 1, .most = 1,
+     .must_exist = true, .options = plain_options, .what = "Prints the value.",
+     .examples = "weft var get hits"},
+    {"set", "set it", .act = set, .arguments = "PATH VALUE", .fewest = 2, .most = 2,
+     .options = set_options, .what = "Sets the value.",
+     .examples = "weft var set rate 0.1 --type double\n"
+                 "  seed=$(weft var set --once seed $RANDOM)"},
+    {"add", "add to it, and print what it is then", .act = add, .arguments = "PATH NUMBER",
+     .fewest = 2, .most = 2, .options = change_options,
+     .what =
+         "Adds to the value, which begins at 0, and prints what it is now. No two get the same.",
+     .examples = "n=$(weft var add hits 1)"},
+    {"min", "lower it to a value", .act = min, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
+     .options = change_options,
+     .what = "Lowers the value to NUMBER if it is larger, and prints what it is now.",
+     .examples = "weft var min fastest 12.7"},
+    {"max", "raise it to a value", .act = max, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
+     .options = change_options,
+     .what = "Raises the value to NUMBER if it is smaller, and prints what it is now.",
+     .examples = "weft var max largest 4711"},
+    {"swap", "set it if it is what was expected", .act = swap, .arguments = "PATH EXPECTED VALUE",
+     .fewest = 3, .most = 3, .must_exist = true, .options = plain_options,
+     .what = "Sets the value if it is EXPECTED, and prints it. Otherwise it stays: exit 1.",
+     .examples = "weft var swap lock 0 $$"},
+    {"watch", "print each value it takes", .act = watch, .arguments = "PATH", .fewest = 1,
+     .most = 1, .options = watch_options,
+     .what = "Prints the value, then each new one, until nobody is left who could change it.",
+     .examples = "weft var watch loss | ./plot"},
+    {"rm", "remove it, for everyone", .act = rm, .arguments = "PATH", .fewest = 1, .most = 1,
+     .must_exist = true, .options = plain_options, .what = "Removes the variable, for everyone.",
+     .examples = "weft var rm hits"},
+    {"ls", "all variables and their values", .act = ls, .arguments = "[MEMBER]", .most = 1,
+     .is_list = true, .options = plain_options,
+     .what = "Prints all variables and their values, with a tab between.",
+     .examples = "weft var ls"},
     {0},
 };
 
@@ -445,6 +395,13 @@ const struct tool_group var_group = {
         "PATH is the variable's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
         "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
     .verbs = verbs,
+    .exits = "0 done, 1 it would overflow or is not as expected, 2 wrong usage or type, 3 the "
+             "host\nis out of reach, 4 there is no such variable.",
+    .kind = CALL_KIND_VAR,
+    .takes_negatives = true,
+    .request_bytes = sizeof(struct request),
+    .take_option = take_option,
+    .prepare = write_attributes,
 };
 
 int cmd_var(char *const *words, size_t count)

@@ -5,7 +5,7 @@
 
 #include "app/options.h"
 #include "base/args.h"
-#include "cli/tool_words.h"
+#include "cli/tool_group.h"
 #include "lang/builtin.h"
 
 void help_format_verbs(struct buf *buf, bool has_all)

@@ -8,10 +8,6 @@
 
 #include "base/text.h"
 
-enum { VERBS_MAX = 16 };
-
-// ---- Words ---------------------------------------------------------------------------------------------------
-
 static weft_err take_option(struct tool_words *words, int id, const char *text)
 {
     switch (id) {
@@ -122,91 +118,4 @@ weft_err tool_read_time(const char *option, const char *text, uint32_t *ms)
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a time such as 500ms, 30s or 10m",
                    option, text);
-}
-
-// ---- Groups of verbs --------------------------------------------------------------------------------------
-
-static const struct tool_group *const groups[] = {&queue_group, &var_group, &kv_group,
-                                                  &barrier_group};
-
-static const struct tool_verb *find_verb(const struct tool_group *group, const char *name)
-{
-    const struct tool_verb *verb = group->verbs;
-    while (verb->name && strcmp(verb->name, name) != 0)
-        verb++;
-    return verb->name ? verb : NULL;
-}
-
-static weft_err unknown_verb(const struct tool_group *group, const char *name)
-{
-    const char *names[VERBS_MAX + 1] = {0};
-    for (size_t i = 0; i < VERBS_MAX && group->verbs[i].name; i++)
-        names[i] = group->verbs[i].name;
-    const char *guess = args_guess(name, names);
-    if (guess)
-        return err_set(WEFT_INVALID_ARGUMENT, "there is no weft %s %s\n  did you mean: weft %s %s",
-                       group->name, name, group->name, guess);
-    return err_set(WEFT_INVALID_ARGUMENT, "there is no weft %s %s\n  try: weft help %s",
-                   group->name, name, group->name);
-}
-
-void tool_group_format_help(const struct tool_group *group, struct buf *buf)
-{
-    buf_append_text(buf, group->introduction);
-    buf_format(buf, "\nUsage: weft %s VERB ...\n\nVerbs:\n", group->name);
-    for (const struct tool_verb *verb = group->verbs; verb->name; verb++)
-        buf_format(buf, "  %-9s %s\n", verb->name, verb->summary);
-    buf_format(buf, "\n%sweft %s VERB -h explains a verb.\n", group->end, group->name);
-}
-
-bool tool_group_format_topic(struct buf *buf, const char *name, const char *verb_name,
-                             weft_err *err)
-{
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        if (strcmp(groups[i]->name, name) != 0)
-            continue;
-        const struct tool_verb *verb = find_verb(groups[i], verb_name);
-        if (verb)
-            verb->format_help(buf);
-        else
-            *err = unknown_verb(groups[i], verb_name);
-        return true;
-    }
-    return false;
-}
-
-// Options of a verb may stand before it: the verb is the first word that is none, nor the value of --at
-// and its kin.
-static size_t find_verb_word(char *const *words, size_t count)
-{
-    static const char *const with_value[] = {"--at", "--token-file", "--wait"};
-    size_t at = 0;
-    for (; at < count && words[at][0] == '-'; at++)
-        for (size_t i = 0; i < sizeof with_value / sizeof *with_value; i++)
-            if (strcmp(words[at], with_value[i]) == 0 && at + 1 < count) {
-                at++;
-                break;
-            }
-    return at;
-}
-
-int tool_group_run(const struct tool_group *group, char *const *words, size_t count)
-{
-    const size_t at = find_verb_word(words, count);
-    if (at == count) {
-        struct buf text = {0};
-        tool_group_format_help(group, &text);
-        return cli_print(&text);
-    }
-    const struct tool_verb *verb = find_verb(group, words[at]);
-    if (!verb)
-        return cli_fail(unknown_verb(group, words[at]), false);
-    char **rest = calloc(count, sizeof *rest);
-    if (!rest)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
-    memcpy(rest, words, at * sizeof *rest);
-    memcpy(rest + at, words + at + 1, (count - at - 1) * sizeof *rest);
-    const int exit_code = verb->run(rest, count - 1);
-    free(rest);
-    return exit_code;
 }

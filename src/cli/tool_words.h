@@ -68,28 +68,4 @@ MUST_CHECK weft_err tool_read_count(const char *option, const char *text, uint64
                                     uint64_t *value);
 MUST_CHECK weft_err tool_read_time(const char *option, const char *text, uint32_t *ms);
 
-// ---- Groups of verbs: weft queue VERB -------------------------------------------------------------------
-
-struct tool_verb {
-    const char *name;
-    cli_command_fn *run;
-    void (*format_help)(struct buf *buf);
-    const char *summary;
-};
-
-struct tool_group {
-    const char *name;
-    const char *introduction;       // with examples
-    const char *end;                // behind the verbs
-    const struct tool_verb *verbs;  // ended by a name that is NULL
-};
-
-extern const struct tool_group queue_group, var_group, kv_group, barrier_group;
-
-int tool_group_run(const struct tool_group *group, char *const *words, size_t count);
-void tool_group_format_help(const struct tool_group *group, struct buf *buf);
-
-// The help of a verb, if there is such a group: false when not.
-bool tool_group_format_topic(struct buf *buf, const char *group, const char *verb, weft_err *err);
-
 #endif

@@ -1,0 +1,53 @@
+// tool_group: weft GROUP VERB: tables of verbs that do something with one resource, and their help.
+#ifndef CLI_TOOL_GROUP_H
+#define CLI_TOOL_GROUP_H
+
+#include "cli/tool_words.h"
+
+// What a verb is asked to do; the first of a group's own struct, which has its options.
+struct tool_request {
+    struct tool_words words;
+    struct remote remote;
+};
+
+// What a verb does with the resource, once it is open; what it prints goes into `out`.
+typedef weft_err tool_act_fn(struct tool_request *request, struct buf *out);
+
+struct tool_verb {
+    const char *name, *summary;
+    cli_command_fn *run;  // does all by itself; NULL: what follows `format_help` is done
+    void (*format_help)(struct buf *buf);
+
+    tool_act_fn *act;
+    const char *arguments;  // "PATH KEY"
+    size_t fewest, most;    // words
+    bool must_exist;        // it is not made here
+    bool is_list;           // of all resources: none is opened
+    const struct args_option *options;
+    const char *what, *examples, *exits;  // its help; no exits: the group's
+};
+
+struct tool_group {
+    const char *name;
+    const char *introduction;       // with examples
+    const char *end;                // behind the verbs
+    const struct tool_verb *verbs;  // ended by a name that is NULL
+    const char *exits;
+    enum call_kind kind;
+    bool takes_negatives;
+    size_t request_bytes;
+    weft_err (*take_option)(void *request, int id, const char *text);
+
+    // Looks at the words, and says which attributes a new resource has. NULL: there is nothing to do.
+    weft_err (*prepare)(struct tool_request *request, struct buf *attributes);
+};
+
+extern const struct tool_group queue_group, var_group, kv_group, barrier_group;
+
+int tool_group_run(const struct tool_group *group, char *const *words, size_t count);
+void tool_group_format_help(const struct tool_group *group, struct buf *buf);
+
+// The help of a verb, if there is such a group: false when not.
+bool tool_group_format_topic(struct buf *buf, const char *group, const char *verb, weft_err *err);
+
+#endif
