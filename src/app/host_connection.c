@@ -113,10 +113,9 @@ static weft_err refuse_to_resume(const struct host_server *server, const struct 
 }
 
 weft_err host_connection_find_session(struct host_server *server, const struct hello *hello,
-                                      struct session **session, bool *is_new)
+                                      struct session **session)
 {
     *session = host_find_session(server->host, hello->session);
-    *is_new = !*session;
     if (*session) {
         struct host_connection *old = (*session)->connection;
         if (old)
@@ -144,8 +143,7 @@ static void refuse(struct host_connection *connection, weft_err code)
 }
 
 struct hello_welcome host_connection_join(struct host_connection *connection,
-                                          struct session *session, const struct hello *hello,
-                                          bool is_new)
+                                          struct session *session, const struct hello *hello)
 {
     struct host_server *server = connection->server;
     session_acknowledge(session, hello->answers_received);
@@ -158,8 +156,6 @@ struct hello_welcome host_connection_join(struct host_connection *connection,
     return (struct hello_welcome){
         .epoch = host_epoch(server->host),
         .applied = session->applied,
-        .is_new_session = is_new,
-        .session_ttl_ms = server->options.session_ttl_ms,
     };
 }
 
@@ -168,13 +164,12 @@ static void adopt(struct host_connection *connection)
     struct host_server *server = connection->server;
     const struct hello *hello = &connection->hello->hello;
     struct session *session;
-    bool is_new;
-    const weft_err err = host_connection_find_session(server, hello, &session, &is_new);
+    const weft_err err = host_connection_find_session(server, hello, &session);
     if (err) {
         refuse(connection, err);
         return;
     }
-    const struct hello_welcome welcome = host_connection_join(connection, session, hello, is_new);
+    const struct hello_welcome welcome = host_connection_join(connection, session, hello);
     server->stranger_count--;
     connection->parser.payload_bytes_max = 0;
     // The welcome goes with what the journal says of the session: at the end of the turn.

@@ -42,12 +42,11 @@ static weft_err open_session(void *owner, const struct hello *hello, struct hell
     struct host_local *local = owner;
     struct host_server *server = local->connection.server;
     struct session *session;
-    bool is_new;
     mutex_lock(&server->lock);
     host_set_time(server->host, host_server_now_ms(server));
-    const weft_err err = host_connection_find_session(server, hello, &session, &is_new);
+    const weft_err err = host_connection_find_session(server, hello, &session);
     if (!err)
-        *welcome = host_connection_join(&local->connection, session, hello, is_new);
+        *welcome = host_connection_join(&local->connection, session, hello);
     mutex_unlock(&server->lock);
     return err;
 }

@@ -71,12 +71,11 @@ MUST_CHECK bool host_connection_push(struct host_connection *connection);
 // The session that a hello names, found or made; all others of that member's earlier lives end.
 MUST_CHECK weft_err host_connection_find_session(struct host_server *server,
                                                  const struct hello *hello,
-                                                 struct session **session, bool *is_new);
+                                                 struct session **session);
 
 // What it is welcomed with.
 struct hello_welcome host_connection_join(struct host_connection *connection,
-                                          struct session *session, const struct hello *hello,
-                                          bool is_new);
+                                          struct session *session, const struct hello *hello);
 
 // ---- host_local.c ----------------------------------------------------------------------------------------
 

@@ -154,8 +154,6 @@ static weft_err client_welcomed(struct hello_client *client, const struct frame 
     *welcome = (struct hello_welcome){
         .epoch = message->epoch,
         .applied = message->applied,
-        .is_new_session = message->is_new_session,
-        .session_ttl_ms = message->session_ttl_ms,
     };
     if (!take_text(message->host, welcome->host, sizeof welcome->host))
         code = err_set(WEFT_DATA_LOSS, "the host's name is too long");
@@ -329,9 +327,7 @@ weft_err hello_server_welcome(struct hello_server *server, const struct hello_we
     Weft__HostWelcome message = WEFT__HOST_WELCOME__INIT;
     message.epoch = welcome->epoch;
     message.applied = welcome->applied;
-    message.is_new_session = welcome->is_new_session;
     message.host = server->member;
-    message.session_ttl_ms = welcome->session_ttl_ms;
     const weft_err code = message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_WELCOME, &message.base);
     if (code == WEFT_OK)
         server->state = HELLO_SERVER_DONE;

@@ -39,11 +39,9 @@ struct hello {
 };
 
 struct hello_welcome {
-    uint64_t epoch;    // of the host: grows when it starts anew without what it had
-    uint64_t applied;  // the last changing call of this session that arrived; 0: none
-    bool is_new_session;
+    uint64_t epoch;                 // of the host: grows when it starts anew without what it had
+    uint64_t applied;               // the last changing call of this session that arrived; 0: none
     char host[HELLO_MEMBER_BYTES];  // "": it has no name
-    uint32_t session_ttl_ms;        // how long a session lives without a connection
 };
 
 // ---- The member's side ----------------------------------------------------------------------------

@@ -3176,7 +3176,7 @@ const ProtobufCMessageDescriptor weft__host_proof__descriptor =
   (ProtobufCMessageInit) weft__host_proof__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[3] =
 {
   {
     "epoch",
@@ -3203,18 +3203,6 @@ static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[5] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "is_new_session",
-    3,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_BOOL,
-    0,   /* quantifier_offset */
-    offsetof(Weft__HostWelcome, is_new_session),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
-  {
     "host",
     4,
     PROTOBUF_C_LABEL_NONE,
@@ -3226,30 +3214,17 @@ static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "session_ttl_ms",
-    5,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_UINT32,
-    0,   /* quantifier_offset */
-    offsetof(Weft__HostWelcome, session_ttl_ms),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned weft__host_welcome__field_indices_by_name[] = {
   1,   /* field[1] = applied */
   0,   /* field[0] = epoch */
-  3,   /* field[3] = host */
-  2,   /* field[2] = is_new_session */
-  4,   /* field[4] = session_ttl_ms */
+  2,   /* field[2] = host */
 };
-static const ProtobufCIntRange weft__host_welcome__number_ranges[1 + 1] =
+static const ProtobufCIntRange weft__host_welcome__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 4, 2 },
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
 {
@@ -3259,10 +3234,10 @@ const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
   "Weft__HostWelcome",
   "weft",
   sizeof(Weft__HostWelcome),
-  5,
+  3,
   weft__host_welcome__field_descriptors,
   weft__host_welcome__field_indices_by_name,
-  1,  weft__host_welcome__number_ranges,
+  2,  weft__host_welcome__number_ranges,
   (ProtobufCMessageInit) weft__host_welcome__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -666,13 +666,11 @@ struct  Weft__HostWelcome
    * the last changing call of the session that arrived
    */
   uint64_t applied;
-  protobuf_c_boolean is_new_session;
   char *host;
-  uint32_t session_ttl_ms;
 };
 #define WEFT__HOST_WELCOME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_welcome__descriptor) \
-    , 0, 0, 0, (char *)protobuf_c_empty_string, 0 }
+    , 0, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__HostRefused
