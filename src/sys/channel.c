@@ -281,11 +281,6 @@ void channel_close(struct channel *channel)
     free(channel);
 }
 
-int channel_fd(const struct channel *channel)
-{
-    return channel->fd;
-}
-
 bool channel_is_secure(const struct channel *channel)
 {
     return channel->tls != NULL;

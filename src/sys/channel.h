@@ -41,7 +41,6 @@ MUST_CHECK weft_err channel_watch(struct channel *channel, bool wants_to_send, u
                                   bool *timed_out);
 bool channel_has_unsent(const struct channel *channel);
 
-int channel_fd(const struct channel *channel);
 bool channel_is_secure(const struct channel *channel);  // TLS
 bool channel_is_local(const struct channel *channel);   // a Unix socket
 
