@@ -342,38 +342,6 @@ static void take_answer(struct actor *actor, const struct asked *asked, const st
     }
 }
 
-// The journal refused it: it is done again, under another number.
-static void ask_again(struct actor *actor, const struct asked *asked)
-{
-    switch (asked->op) {
-    case CALL_OPEN:
-        ask_to_open(actor);
-        return;
-    case CALL_QUEUE_PUSH:
-    case CALL_QUEUE_PUSH_MANY: {
-        const uint32_t next = actor->next;
-        const bool by_many = prop.by_many;
-        prop.by_many = false;
-        for (uint32_t i = 0; i < asked->count; i++) {
-            actor->next = asked->number + i;
-            ask_to_push(actor);
-        }
-        actor->next = next;
-        prop.by_many = by_many;
-        return;
-    }
-    case CALL_QUEUE_CLOSE:
-        actor->is_closing = false;
-        return;
-    case CALL_QUEUE_DONE:
-    case CALL_QUEUE_GIVE_BACK:
-        hold(actor, (struct held){asked->item, asked->producer, asked->number});
-        return;
-    default:
-        actor->taking_count -= is_taking(asked->op);
-    }
-}
-
 static bool receive(struct actor *actor)
 {
     struct answer answer;
@@ -391,9 +359,8 @@ static bool receive(struct actor *actor)
     memmove(actor->asked.items + at, actor->asked.items + at + 1,
             (actor->asked.count - at) * sizeof asked);
     if (answer.code == WEFT_RESOURCE_EXHAUSTED)
-        ask_again(actor, &asked);
-    else
-        take_answer(actor, &asked, &answer);
+        wrong("a call that is refused for good", actor->index, (uint32_t)answer.sequence);
+    take_answer(actor, &asked, &answer);
     return true;
 }
 
