@@ -14,12 +14,10 @@ void buf_fini(struct buf *buf)
     *buf = (struct buf){0};
 }
 
-char *buf_reserve(struct buf *buf, size_t more)
+char *buf_grow(struct buf *buf, size_t more)
 {
     if (buf->has_failed)
         return NULL;
-    if (buf->capacity - buf->size >= more)
-        return buf->data + buf->size;
     size_t capacity = buf->capacity ? buf->capacity : BUF_BYTES_MIN;
     while (capacity - buf->size < more && capacity <= SIZE_MAX / 2)
         capacity *= 2;
@@ -31,17 +29,6 @@ char *buf_reserve(struct buf *buf, size_t more)
     buf->data = data;
     buf->capacity = capacity;
     return data + buf->size;
-}
-
-void buf_append(struct buf *buf, const void *data, size_t size)
-{
-    if (size == 0)
-        return;
-    char *to = buf_reserve(buf, size);
-    if (!to)
-        return;
-    memcpy(to, data, size);
-    buf->size += size;
 }
 
 void buf_append_text(struct buf *buf, const char *text)

@@ -13,10 +13,27 @@ struct buf {
 
 void buf_fini(struct buf *buf);
 
-// Makes room for `more` bytes behind the content; NULL (and has_failed) when memory is refused.
-char *buf_reserve(struct buf *buf, size_t more);
+// Takes more memory, for buf_reserve.
+char *buf_grow(struct buf *buf, size_t more);
 
-void buf_append(struct buf *buf, const void *data, size_t size);
+// Makes room for `more` bytes behind the content; NULL (and has_failed) when memory is refused. Inline, as
+// a call of a queue needs a dozen of these and there is nearly always room.
+static inline char *buf_reserve(struct buf *buf, size_t more)
+{
+    if (buf->has_failed || buf->capacity - buf->size < more)
+        return buf_grow(buf, more);
+    return buf->data + buf->size;
+}
+
+static inline void buf_append(struct buf *buf, const void *data, size_t size)
+{
+    char *to = size ? buf_reserve(buf, size) : NULL;
+    if (!to)
+        return;
+    memcpy(to, data, size);
+    buf->size += size;
+}
+
 void buf_append_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
