@@ -25,16 +25,13 @@ static char *begin_record(struct session *session, uint64_t sequence, weft_err c
                           size_t size)
 {
     stir(session);
-    struct answer head = {code, flags, sequence, weft_none()};
-    if (is_counted(sequence))
-        head.flags |= ANSWER_FLAG_COUNTED;
     char *room = buf_reserve(&session->answers, CALL_HEAD_BYTES + size);
     if (!room)
         return NULL;
-    answer_append(&session->answers, &head);
-    const uint32_t whole = (uint32_t)(CALL_HEAD_BYTES + size);
-    memcpy(room, &whole, sizeof whole);
-    session->answers.size += size;
+    if (is_counted(sequence))
+        flags |= ANSWER_FLAG_COUNTED;
+    call_put_head(room, (uint8_t)code, flags, 0, sequence, size);
+    session->answers.size += CALL_HEAD_BYTES + size;
     return room + CALL_HEAD_BYTES;
 }
 

@@ -84,36 +84,21 @@ weft_err answer_next(weft_bytes *bytes, struct answer *answer)
     return WEFT_OK;
 }
 
-static char *append_head(struct buf *out, uint8_t what, uint8_t flags, uint16_t handle,
-                         uint64_t sequence, size_t size)
-{
-    char *head = buf_reserve(out, CALL_HEAD_BYTES + size);
-    if (!head)
-        return NULL;
-    const uint32_t whole = (uint32_t)(CALL_HEAD_BYTES + size);
-    memcpy(head, &whole, 4);
-    head[4] = (char)what;
-    head[5] = (char)flags;
-    memcpy(head + 6, &handle, 2);
-    memcpy(head + 8, &sequence, 8);
-    out->size += CALL_HEAD_BYTES;
-    return head + CALL_HEAD_BYTES;
-}
-
 void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handle,
                       uint64_t sequence, size_t size)
 {
-    append_head(out, op, flags, handle, sequence, size);
+    char *head = buf_reserve(out, CALL_HEAD_BYTES + size);
+    if (!head)
+        return;
+    call_put_head(head, op, flags, handle, sequence, size);
+    out->size += CALL_HEAD_BYTES;
 }
 
 void answer_append(struct buf *out, const struct answer *answer)
 {
-    char *payload = append_head(out, (uint8_t)answer->code, answer->flags, 0, answer->sequence,
-                                answer->payload.size);
-    if (!payload || !answer->payload.size)
-        return;
-    memcpy(payload, answer->payload.data, answer->payload.size);
-    out->size += answer->payload.size;
+    call_append_head(out, (uint8_t)answer->code, answer->flags, 0, answer->sequence,
+                     answer->payload.size);
+    buf_append(out, answer->payload.data, answer->payload.size);
 }
 
 size_t call_size_of_batch(weft_bytes records, size_t limit)

@@ -98,7 +98,19 @@ const char *call_op_name(uint8_t op);  // "QUEUE_PUSH"
 MUST_CHECK weft_err call_next(weft_bytes *bytes, struct call *call);
 MUST_CHECK weft_err answer_next(weft_bytes *bytes, struct answer *answer);
 
-// Appends the head of a call whose payload of `size` bytes follows.
+// Writes the head of a call (an answer) whose payload of `size` bytes follows; inline, there is one for each.
+static inline void call_put_head(char to[CALL_HEAD_BYTES], uint8_t op_or_code, uint8_t flags,
+                                 uint16_t handle, uint64_t sequence, size_t size)
+{
+    const uint32_t whole = (uint32_t)(CALL_HEAD_BYTES + size);
+    memcpy(to, &whole, 4);
+    to[4] = (char)op_or_code;
+    to[5] = (char)flags;
+    memcpy(to + 6, &handle, 2);
+    memcpy(to + 8, &sequence, 8);
+}
+
+// Appends such a head, and makes room for the payload.
 void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handle,
                       uint64_t sequence, size_t size);
 void answer_append(struct buf *out, const struct answer *answer);
