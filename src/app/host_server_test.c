@@ -37,6 +37,31 @@ static void calls_that_do_not_fit_into_one_frame_arrive(void **state)
     assert_string_equal(scene.said, "");
 }
 
+// Whoever says that more follows need not say what was the last: waiting for any of them sends all.
+static void calls_that_are_followed_go_with_the_next_wait(void **state)
+{
+    enum { COUNT = 100 };
+    (void)state;
+    struct testing_server scene = {0};
+    struct peer_call calls[COUNT] = {{0}};
+    server_start(&scene);
+    struct peer *peer = testing_peer(&scene, "/map/0");
+    const struct peer_ask push = {.op = CALL_QUEUE_PUSH,
+                                  .handle = testing_open(peer, CALL_KIND_QUEUE),
+                                  .is_followed = true,
+                                  .parts = {weft_text("element")}};
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(peer_start(peer, &push, &calls[i]), WEFT_OK);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_false(peer_has_answer(peer, &calls[i]));
+    for (size_t i = COUNT; i-- > 0;) {
+        assert_int_equal(peer_finish(peer, &calls[i], UINT64_MAX), WEFT_OK);
+        peer_call_fini(&calls[i]);
+    }
+    peer_free(peer, true);
+    server_stop(&scene);
+}
+
 enum { THREADS = 4, ADDS = 500 };
 
 struct adder {
@@ -195,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_that_do_not_fit_into_one_frame_arrive),
+        cmocka_unit_test(calls_that_are_followed_go_with_the_next_wait),
         cmocka_unit_test(threads_that_share_a_peer_get_their_own_answers),
         cmocka_unit_test(threads_share_a_peer_by_tls_too),
         cmocka_unit_test(a_session_may_open_and_release_any_number_of_handles),

@@ -2,6 +2,7 @@
 
 #include "cluster/peer.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,6 +27,7 @@ static void draw_session(struct peer *peer)
     peer->life++;
     peer->last_sequence = peer->answered = peer->answers_received = 0;
     peer->kept.size = peer->kept_from = peer->kept_sent = 0;
+    peer->is_held = false;
     peer->new_asks.size = 0;
     peer->last_handle = 0;
     peer->free_handles.count = 0;
@@ -192,8 +194,13 @@ static void end_call(struct peer_call *call, const struct answer *answer)
     call->flags = answer->flags;
     call->answer.size = 0;
     buf_append(&call->answer, answer->payload.data, answer->payload.size);
-    call->is_done = true;
     call->is_under_way = false;
+    atomic_store_explicit(&call->is_done, true, memory_order_release);
+}
+
+static bool is_done(struct peer_call *call)
+{
+    return atomic_load_explicit(&call->is_done, memory_order_acquire);
 }
 
 // Nobody waits for it any more; what came with it must not be lost.
@@ -297,10 +304,12 @@ static bool start_ask(struct peer *peer, const struct peer_ask *ask, struct peer
 static void flush_locked(struct peer *peer)
 {
     bool has_moved;
+    // Those who only tell read here what they are answered; to look for it before anything was sent is vain.
+    const bool may_have_answers = peer->kept_sent > peer->kept_from;
     if (!peer_is_connected(peer))
         return;
     peer_gather(peer);
-    if (!peer->has_reader)
+    if (may_have_answers && !peer->has_reader)
         peer_pump(peer, &has_moved);
     else
         peer_send(peer);
@@ -319,18 +328,19 @@ static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, s
 
 // Nagle's rule by answers: the first goes at once, those behind it go together. A host in this process
 // answers at once: there, those that follow each other closely and are not waited for go together.
-static bool goes_at_once(const struct peer *peer, bool is_awaited, bool was_idle)
+static bool goes_at_once(const struct peer *peer, const struct peer_ask *ask, bool was_idle)
 {
-    if (!peer->is_at_port || is_awaited)
+    if (!peer->is_at_port || ask->is_awaited)
         return was_idle || peer->is_at_port;
     return clock_now_ns() - peer->exchanged_ns >= pause_ns;
 }
 
-void peer_flush_if_due(struct peer *peer, bool is_awaited, bool was_idle)
+void peer_flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle)
 {
-    if (goes_at_once(peer, is_awaited, was_idle) ||
-        peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX ||
-        (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0)
+    const bool is_due = goes_at_once(peer, ask, was_idle) || peer->is_held ||
+                        (peer->last_sequence & (GATHER_CALLS_MAX - 1)) == 0;
+    peer->is_held = is_due && ask->is_followed;
+    if ((is_due && !ask->is_followed) || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX)
         flush_locked(peer);
 }
 
@@ -345,7 +355,7 @@ weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_c
         call->is_under_way = call_op_changes(ask->op) ? peer_start_change(peer, ask, call, size)
                                                       : start_ask(peer, ask, call, size);
         if (call->is_under_way)
-            peer_flush_if_due(peer, ask->is_awaited, was_idle);
+            peer_flush_if_due(peer, ask, was_idle);
         else
             err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     }
@@ -362,7 +372,7 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
     if (!err && !peer_start_change(peer, ask, NULL, size))
         err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     if (!err)
-        peer_flush_if_due(peer, false, was_idle);
+        peer_flush_if_due(peer, ask, was_idle);
     mutex_unlock(&peer->lock);
     return err;
 }
@@ -373,7 +383,7 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
 static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
     peer->has_reader = true;
-    while (!call->is_done && clock_now_ns() < deadline_ns) {
+    while (!is_done(call) && clock_now_ns() < deadline_ns) {
         const weft_err err = peer_connect(peer, deadline_ns);
         if (err == WEFT_DEADLINE_EXCEEDED)
             break;
@@ -386,7 +396,7 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
         peer_pump(peer, &has_moved);
         if (has_moved && peer->waiter_count)
             condition_broadcast(&peer->changed);
-        if (!call->is_done && !has_moved && peer_is_connected(peer))
+        if (!is_done(call) && !has_moved && peer_is_connected(peer))
             peer_sleep(peer, deadline_ns);
     }
     // What was given back or released meanwhile: perhaps nobody calls again for long.
@@ -399,14 +409,14 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
 
 static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
-    while (!call->is_done && clock_now_ns() < deadline_ns) {
+    while (!is_done(call) && clock_now_ns() < deadline_ns) {
         if (!peer->has_reader) {
             read_until_done(peer, call, deadline_ns);
             continue;
         }
         peer_gather(peer);
         peer_send(peer);
-        if (call->is_done)  // a host in this process answers at once
+        if (is_done(call))  // a host in this process answers at once
             break;
         peer->waiter_count++;
         condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
@@ -430,33 +440,43 @@ static void take_back(struct peer *peer, struct peer_call *call)
     const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
     if (peer_start_change(peer, &ask, &cancel, sizeof call->sequence)) {
         wait_until(peer, &cancel, deadline_ns);
-        if (!cancel.is_done)
+        if (!is_done(&cancel))
             slot_of(peer, cancel.sequence)->call = NULL;
     }
     peer_call_fini(&cancel);
-    if (call->is_done)
+    if (is_done(call))
         return;
     slot_of(peer, call->sequence)->call = NULL;
     call->is_under_way = false;
 }
 
-weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+// Waits and, when it is too late, takes the call back.
+static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
     bool is_late = false;
     mutex_lock(&peer->lock);
-    if (!call->is_done && !call->is_under_way) {
+    if (!is_done(call) && !call->is_under_way) {
         mutex_unlock(&peer->lock);
         return err_set(WEFT_FAILED_PRECONDITION, "the call was taken back");
     }
     wait_until(peer, call, deadline_ns);
-    if (!call->is_done) {
+    if (!is_done(call)) {
         is_late = true;
         take_back(peer, call);
     }
     mutex_unlock(&peer->lock);
-    if (!call->is_done || (is_late && call->code == WEFT_CANCELLED))
+    if (!is_done(call) || (is_late && call->code == WEFT_CANCELLED))
         return err_set(WEFT_DEADLINE_EXCEEDED, "%s did not answer in time",
                        peer->host[0] ? peer->host : "the host");
+    return WEFT_OK;
+}
+
+weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+{
+    // The answer of one in flight with many others came with theirs: no lock for it.
+    const weft_err err = is_done(call) ? WEFT_OK : wait_or_take_back(peer, call, deadline_ns);
+    if (err)
+        return err;
     if (call->answer.has_failed)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an answer");
     if (call->code)
@@ -465,25 +485,24 @@ weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadlin
     return WEFT_OK;
 }
 
-bool peer_has_answer(struct peer *peer, const struct peer_call *call)
+bool peer_has_answer(struct peer *peer, struct peer_call *call)
 {
-    mutex_lock(&peer->lock);
-    const bool is_done = call->is_done;
-    mutex_unlock(&peer->lock);
-    return is_done;
+    (void)peer;
+    return is_done(call);
 }
 
 bool peer_is_done(struct peer *peer, struct peer_call *call)
 {
     bool has_moved;
+    if (is_done(call))
+        return true;
     mutex_lock(&peer->lock);
-    if (!call->is_done && (!peer->has_reader || peer->is_at_port) && peer_is_connected(peer)) {
+    if (!is_done(call) && (!peer->has_reader || peer->is_at_port) && peer_is_connected(peer)) {
         peer_gather(peer);
         peer_pump(peer, &has_moved);
     }
-    const bool is_done = call->is_done;
     mutex_unlock(&peer->lock);
-    return is_done;
+    return is_done(call);
 }
 
 void peer_call_fini(struct peer_call *call)

@@ -62,15 +62,17 @@ enum { PEER_PARTS_MAX = 4 };
 struct peer_ask {
     uint8_t op, flags;
     uint16_t handle;
-    uint32_t life;    // in which the handle was opened: ABORTED when that is over; 0: any
-    bool is_awaited;  // who starts it waits for it at once
+    bool is_followed;  // others come at once: it goes with them or with a wait
+    bool is_awaited;   // who starts it waits for it at once
+    uint32_t life;     // in which the handle was opened: ABORTED when that is over; 0: any
     weft_bytes parts[PEER_PARTS_MAX];
 };
 
 // A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.
 struct peer_call {
     uint64_t sequence;
-    bool is_under_way, is_done;
+    bool is_under_way;
+    _Atomic bool is_done;  // set last: then the answer is there and nobody else touches this
     weft_err code;
     uint8_t flags;
     struct buf answer;    // the payload, or the sentence of a failure
@@ -97,7 +99,7 @@ MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint6
 
 // Whether the answer is there; looks at what has arrived, does not wait.
 bool peer_is_done(struct peer *peer, struct peer_call *call);
-bool peer_has_answer(struct peer *peer, const struct peer_call *call);  // without a look
+bool peer_has_answer(struct peer *peer, struct peer_call *call);  // without a look
 void peer_call_fini(struct peer_call *call);
 
 // Both at once.

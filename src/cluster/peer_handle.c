@@ -48,7 +48,7 @@ void peer_release_handle(struct peer *peer, uint16_t handle, uint32_t life)
     mutex_lock(&peer->lock);
     if (life == peer->life && !is_held(peer, handle)) {
         tell_host(peer, handle);
-        peer_flush_if_due(peer, false, false);
+        peer_flush_if_due(peer, &(struct peer_ask){0}, false);
     }
     mutex_unlock(&peer->lock);
 }

@@ -239,6 +239,7 @@ void peer_gather(struct peer *peer)
     }
     peer->kept_sent = peer->kept.size;
     peer->new_asks.size = 0;
+    peer->is_held = false;
 }
 
 weft_err peer_take_answers(struct peer *peer, weft_bytes answers)

@@ -50,6 +50,7 @@ struct peer {
     struct buf kept;    // changing calls that the host may not have
     size_t kept_from;   // the first of them
     size_t kept_sent;   // what follows is not in `out` yet
+    bool is_held;       // some of it was due, and waits for the calls that follow
     uint64_t answered;  // the largest sequence that has an answer: all up to it have arrived
     struct peer_slot *ring;
     size_t ring_size;  // a power of two
@@ -119,7 +120,7 @@ bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct pee
                        size_t size);
 
 // Sends what was started, if enough has gathered, or nothing was under way before.
-void peer_flush_if_due(struct peer *peer, bool is_awaited, bool was_idle);
+void peer_flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle);
 
 // ---- peer_handle.c ----------------------------------------------------------------------------------------
 
