@@ -12,7 +12,7 @@
 #include "cluster/peer.h"
 #include "sys/clock.h"
 
-enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, ELEMENT_BYTES = 100, VISIT_MAX = 32 };
+enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, ELEMENT_BYTES = 100 };
 
 static struct {
     struct net_address address;
@@ -67,11 +67,11 @@ static bool is_sampled(uint64_t number)
     return number % 17 == 0;
 }
 
-static void start_call(struct client *client, uint64_t number)
+static void start_call(struct client *client, uint64_t number, bool is_followed)
 {
     static const char element[ELEMENT_BYTES] = "an element of a hundred bytes";
     static const int64_t one = 1;
-    struct peer_ask ask = {.handle = client->handle};
+    struct peer_ask ask = {.handle = client->handle, .is_followed = is_followed};
     if (load.operation[0] == 'a') {
         ask.op = CALL_VAR_ADD;
         ask.parts[0] = (weft_bytes){(const char *)&one, sizeof one};
@@ -95,14 +95,18 @@ static void finish_call(struct client *client, uint64_t number)
     client->done++;
 }
 
-// Waits for some of its calls and starts as many new ones.
+static void start_all(struct client *client)
+{
+    for (uint32_t i = 1; i <= load.in_flight; i++)
+        start_call(client, client->started++, i < load.in_flight);
+}
+
+// Waits for all of its calls and starts as many new ones together, as redis-benchmark does.
 static void visit(struct client *client)
 {
-    const uint32_t count = load.in_flight < VISIT_MAX ? load.in_flight : VISIT_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        finish_call(client, client->started);
-        start_call(client, client->started++);
-    }
+    for (uint32_t i = 0; i < load.in_flight; i++)
+        finish_call(client, client->started + i);
+    start_all(client);
 }
 
 static double run(struct client *clients, uint32_t count, double seconds)
@@ -110,8 +114,7 @@ static double run(struct client *clients, uint32_t count, double seconds)
     const uint64_t start_ns = clock_now_ns();
     const uint64_t end_ns = start_ns + (uint64_t)(seconds * 1e9);
     for (uint32_t i = 0; i < count; i++)
-        while (clients[i].started < load.in_flight)
-            start_call(&clients[i], clients[i].started++);
+        start_all(&clients[i]);
     while (clock_now_ns() < end_ns)
         for (uint32_t i = 0; i < count; i++)
             visit(&clients[i]);
