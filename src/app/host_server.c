@@ -309,6 +309,7 @@ static weft_err make_host(struct host_server *server)
         .ends_watches = server->options.member[0],
         .log = server->options.journal ? host_server_log : NULL,
         .log_owner = server,
+        .gathers_calls = true,
     };
     secret_random(&options.epoch, sizeof options.epoch);
     secret_random(&options.seed, sizeof options.seed);

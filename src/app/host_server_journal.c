@@ -142,9 +142,14 @@ static void stop_rewrite(struct host_server *server)
 
 bool host_server_commit(struct host_server *server)
 {
-    if (!server->journal || !server->is_journal_dirty)
+    if (!server->journal)
         return true;
-    if (journal_sync(server->journal)) {
+    weft_err err = host_write_calls(server->host);
+    if (!err && !server->is_journal_dirty)
+        return true;
+    if (!err)
+        err = journal_sync(server->journal);
+    if (err) {
         say_stuck(server);
         err_clear();
         return false;
@@ -159,6 +164,8 @@ bool host_server_commit(struct host_server *server)
 void host_server_close_journal(struct host_server *server)
 {
     stop_rewrite(server);
+    if (host_write_calls(server->host))
+        err_clear();  // said already
     if (journal_close(server->journal)) {
         host_server_say(server, "the end of the journal could not be written: %s", err_text());
         err_clear();

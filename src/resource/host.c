@@ -58,6 +58,7 @@ void host_free(struct host *host)
     map_fini(&host->sessions_by_member);
     registry_fini(&host->registry);
     buf_fini(&host->scratch);
+    buf_fini(&host->calls);
     free(host);
 }
 
@@ -95,7 +96,8 @@ weft_err host_log(struct host *host, uint32_t type, weft_bytes payload)
 {
     if (!host->options.log || host->is_replaying)
         return WEFT_OK;
-    return host->options.log(host->options.log_owner, type, payload);
+    const weft_err err = host_write_calls(host);
+    return err ? err : host->options.log(host->options.log_owner, type, payload);
 }
 
 bool host_note(struct resource *resource, weft_bytes note)
@@ -528,22 +530,6 @@ static void dispatch(struct host *host, struct session *session, const struct ca
         host_end_watches_if_alone(host);
 }
 
-static weft_err log_call(struct host *host, const struct session *session, const struct call *call,
-                         uint64_t answered)
-{
-    if (!host->options.log || host->is_replaying)
-        return WEFT_OK;
-    struct buf *record = &host->scratch;
-    record->size = 0;
-    call_write_u32(record, session->number);
-    call_write_u64(record, answered);
-    buf_append(record, call->whole.data, call->whole.size);
-    if (!record->has_failed)
-        return host_log(host, HOST_RECORD_CALL, buf_bytes(record));
-    buf_fini(record);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal");
-}
-
 weft_err host_call(struct host *host, struct session *session, const struct call *call,
                    uint64_t answered)
 {
@@ -555,7 +541,7 @@ weft_err host_call(struct host *host, struct session *session, const struct call
     }
     if (call->sequence <= session->applied)
         return WEFT_OK;
-    const weft_err err = log_call(host, session, call, answered);
+    const weft_err err = host_log_call(host, session, call, answered);
     if (err)
         return err;
     session->applied = call->sequence;

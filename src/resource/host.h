@@ -24,6 +24,7 @@ struct host_options {
     bool ends_watches;   // a watch ends when no member is left who could write
     host_log_fn *log;    // NULL: no journal
     void *log_owner;
+    bool gathers_calls;  // calls of one session are one record, which waits for host_write_calls
 };
 
 struct host *host_new(const struct host_options *options);  // NULL: memory was refused
@@ -119,6 +120,10 @@ MUST_CHECK weft_err host_save_part(struct host_saver *saver, weft_bytes part);
 
 // Does a journalled input again. DATA_LOSS: it is none, or does not fit what was before.
 MUST_CHECK weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload);
+
+// Logs the calls that wait for others of their session, before the journal is synced and their answers
+// are sent. On failure they wait on.
+MUST_CHECK weft_err host_write_calls(struct host *host);
 
 // Writes all of the state as records, through `log`; a replay of these gives the same host.
 MUST_CHECK weft_err host_save(const struct host *host, host_log_fn *log, void *owner);

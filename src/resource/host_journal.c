@@ -9,6 +9,11 @@
 #include "resource/host.h"
 #include "resource/host_state.h"
 
+enum {
+    CALLS_HEAD_BYTES = 12,
+    CALLS_BYTES_MAX = 256 << 10,  // of a record: the next call begins another
+};
+
 struct host_saver {
     host_log_fn *log;
     void *owner;
@@ -28,6 +33,57 @@ static weft_err refuse_for(weft_err err)
         return err;
     err_wrap(err, "the journal of a host does not fit together");
     return WEFT_DATA_LOSS;
+}
+
+// ---- Calls ---------------------------------------------------------------------------------------------
+//
+// A member with many calls under way sends them together: they are one record with one checksum. Whoever
+// syncs the journal has it written first, so that nothing is answered that is not there.
+
+weft_err host_write_calls(struct host *host)
+{
+    if (!host->calls.size)
+        return WEFT_OK;
+    const weft_err err =
+        host->options.log(host->options.log_owner, HOST_RECORD_CALL, buf_bytes(&host->calls));
+    if (!err)
+        host->calls.size = 0;
+    return err;
+}
+
+static weft_err append_call(struct host *host, const struct session *session,
+                            const struct call *call, uint64_t answered)
+{
+    struct buf *calls = &host->calls;
+    if (!buf_reserve(calls, CALLS_HEAD_BYTES + call->whole.size)) {
+        calls->has_failed = false;  // what is there is still whole
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal");
+    }
+    if (calls->size == 0) {
+        call_write_u32(calls, session->number);
+        call_write_u64(calls, answered);
+        host->calls_session = session->number;
+        host->calls_answered = answered;
+    }
+    buf_append(calls, call->whole.data, call->whole.size);
+    return WEFT_OK;
+}
+
+weft_err host_log_call(struct host *host, const struct session *session, const struct call *call,
+                       uint64_t answered)
+{
+    if (!host->options.log || host->is_replaying)
+        return WEFT_OK;
+    const bool is_other = session->number != host->calls_session ||
+                          answered != host->calls_answered || host->calls.size > CALLS_BYTES_MAX;
+    weft_err err = is_other ? host_write_calls(host) : WEFT_OK;
+    if (!err)
+        err = append_call(host, session, call, answered);
+    if (err || host->options.gathers_calls)
+        return err;
+    err = host_write_calls(host);
+    host->calls.size = 0;  // it is not done if it could not be logged
+    return err;
 }
 
 // ---- Replaying ---------------------------------------------------------------------------------------
@@ -86,10 +142,15 @@ static weft_err replay_call(struct host *host, struct call_reader *reader)
     struct call call;
     if (!session || reader->has_failed)
         return refuse("a call of nobody");
-    weft_err err = call_next(&reader->rest, &call);
-    if (!err && (reader->rest.size || call.sequence & CALL_ASKS_BIT))
-        err = refuse("a call");
-    return err ? err : host_call(host, session, &call, answered);
+    weft_err err;
+    do {
+        err = call_next(&reader->rest, &call);
+        if (!err && call.sequence & CALL_ASKS_BIT)
+            err = refuse("a call");
+        if (!err)
+            err = host_call(host, session, &call, answered);
+    } while (!err && reader->rest.size);
+    return err;
 }
 
 static weft_err replay_note(struct host *host, struct call_reader *reader)

@@ -20,13 +20,16 @@ struct host {
     uint32_t watch_count;
     bool expects_someone, is_replaying, is_ending_watches;
     struct buf scratch;
+    struct buf calls;         // a record that is not in the journal yet, of calls that were done
+    uint32_t calls_session;   // whose
+    uint64_t calls_answered;  // what it had said to have, with each of them
 };
 
 // The types of records in a host's journal. Numbers are never reused.
 enum {
     HOST_RECORD_EPOCH = 1,     // u64 epoch, u64 resources ever made, u32 sessions ever
     HOST_RECORD_SESSION = 2,   // u32 number, id, u64 incarnation, text member
-    HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, the call
+    HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, calls one behind the other
     HOST_RECORD_END = 4,       // u32 session
     HOST_RECORD_NOTE = 5,      // u64 resource, the kind's note
     HOST_RECORD_RESOURCE = 6,  // of a snapshot: u64 uid, blob key, u8 removed, attributes
@@ -37,6 +40,10 @@ enum {
 
 // Nothing happens while a journal is replayed or there is none.
 MUST_CHECK weft_err host_log(struct host *host, uint32_t type, weft_bytes payload);
+
+// The same for a call that is about to be done.
+MUST_CHECK weft_err host_log_call(struct host *host, const struct session *session,
+                                  const struct call *call, uint64_t answered);
 
 // Adds a session that is known to be new.
 MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,

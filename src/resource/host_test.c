@@ -330,6 +330,67 @@ static void a_session_with_a_name_that_terminals_obey_is_refused(void **state)
     err_clear();
 }
 
+// ---- Calls that gather -----------------------------------------------------------------------------------------
+
+static size_t count_records(void)
+{
+    return testing_record_count(buf_bytes(&testing.journal));
+}
+
+static void calls_of_one_session_are_one_record(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){0});
+    testing_must(host_write_calls(testing.host));
+    const size_t before = count_records();
+    for (int i = 0; i < 10; i++)
+        push(a, q, "a");
+    assert_int_equal(count_records(), before);
+    push(b, q, "b");  // another session
+    assert_int_equal(count_records(), before + 1);
+    b->answered = 1;
+    push(b, q, "b");  // the same, with another count
+    assert_int_equal(count_records(), before + 2);
+    testing_end(b);  // not a call
+    assert_int_equal(count_records(), before + 4);
+    testing_must(host_write_calls(testing.host));
+    assert_int_equal(count_records(), before + 4);
+}
+
+static void a_record_of_calls_does_not_grow_for_ever(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    char element[4097] = "";
+    memset(element, 'x', sizeof element - 1);
+    testing_must(host_write_calls(testing.host));
+    const size_t before = count_records();
+    for (int i = 0; i < 100; i++)
+        push(a, q, element);
+    assert_int_equal(count_records(), before + 1);
+}
+
+static void gathered_calls_that_the_journal_refuses_wait_on(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    open_queue(b, "q", (struct queue_limits){0});
+    push(b, q, "a");
+    testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
+    assert_int_equal(host_write_calls(testing.host), WEFT_RESOURCE_EXHAUSTED);
+    // Behind those that wait there is no place for others, and what has no place is not done.
+    assert_int_equal(call_as(a, CALL_QUEUE_PUSH, a->sequence + 1, q, weft_text("b")),
+                     WEFT_RESOURCE_EXHAUSTED);
+    err_clear();
+    testing.refuses_with = WEFT_OK;
+    testing_must(call_as(a, CALL_QUEUE_PUSH, ++a->sequence, q, weft_text("b")));
+    expect_stored(a, q, "ab");
+}
+
 // ---- A journal that refuses ------------------------------------------------------------------------------------
 
 static void a_session_that_the_journal_refuses_does_not_begin(void **state)
@@ -453,6 +514,9 @@ int main(void)
         TEST(a_session_with_a_name_that_terminals_obey_is_refused),
         TEST(a_broker_is_nobodys_member),
         TEST(the_next_deadline_is_that_of_all_resources),
+        TEST_GATHERING(calls_of_one_session_are_one_record),
+        TEST_GATHERING(a_record_of_calls_does_not_grow_for_ever),
+        TEST_GATHERING(gathered_calls_that_the_journal_refuses_wait_on),
         TEST(a_session_that_the_journal_refuses_does_not_begin),
         TEST(a_call_that_the_journal_refuses_may_come_again),
         TEST(a_session_whose_end_the_journal_refuses_goes_on),

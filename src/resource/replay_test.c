@@ -156,10 +156,7 @@ static void any_calls_replay_to_the_same_host(void **state)
     for (uint32_t seed = 1; seed <= SEEDS; seed++) {
         print_message("SEED=%u\n", seed);
         random_state = seed;
-        if (seed % 2)
-            testing_start(state);
-        else
-            testing_start_ending_watches(state);
+        testing_start_as(state, seed % 2 == 0, seed % 4 < 2);
         open_all(testing_join("/work/0"));
         for (unsigned i = 0; i < STEPS; i++)
             step();

@@ -198,15 +198,27 @@ static inline int testing_start(void **state)
     return 0;
 }
 
-// As TEST, in a host where watches end when nobody is left to write.
-static inline int testing_start_ending_watches(void **state)
+static inline int testing_start_as(void **state, bool ends_watches, bool gathers_calls)
 {
     testing_start(state);
     host_free(testing.host);
-    testing.options.ends_watches = true;
+    testing.options.ends_watches = ends_watches;
+    testing.options.gathers_calls = gathers_calls;
     testing.host = host_new(&testing.options);
     assert_non_null(testing.host);
     return 0;
+}
+
+// As TEST, in a host where watches end when nobody is left to write.
+static inline int testing_start_ending_watches(void **state)
+{
+    return testing_start_as(state, true, false);
+}
+
+// As TEST, in a host whose calls gather before they go to the journal.
+static inline int testing_start_gathering(void **state)
+{
+    return testing_start_as(state, false, true);
 }
 
 // The first `limit` records of `records` done by `host`; returns how many bytes these are.
@@ -282,6 +294,7 @@ static inline void testing_check_cut(const struct buf *wanted, size_t cut)
 // All that can be rebuilt is the same. Called when a test ends; a test may call it at any moment.
 static inline void replayed_host_is_the_same(void)
 {
+    testing_must(host_write_calls(testing.host));
     struct buf wanted = testing_save(testing.host);
     const size_t count = testing_record_count(buf_bytes(&testing.journal));
     const size_t step = count <= TESTING_ALL_CUTS_MAX ? 1 : count / 8;
@@ -307,6 +320,8 @@ static inline int testing_stop(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_start, testing_stop)
 #define TEST_ENDING_WATCHES(name)                                                                  \
     cmocka_unit_test_setup_teardown(name, testing_start_ending_watches, testing_stop)
+#define TEST_GATHERING(name)                                                                       \
+    cmocka_unit_test_setup_teardown(name, testing_start_gathering, testing_stop)
 
 // ---- Members -----------------------------------------------------------------------------------------
 
@@ -454,6 +469,7 @@ static inline uint16_t testing_open(struct testing_member *member, enum call_kin
 // The host dies and comes back from its journal; members connect again, having all they were sent.
 static inline void testing_restart(void)
 {
+    testing_must(host_write_calls(testing.host));
     for (unsigned i = 0; i < testing.member_count; i++)
         testing_receive(&testing.members[i]);
     struct host *host = testing_new_host(true);
@@ -473,6 +489,7 @@ static inline void testing_restart(void)
 // A snapshot replaces the journal, and the host is started from it.
 static inline void testing_restart_from_snapshot(void)
 {
+    testing_must(host_write_calls(testing.host));
     struct buf snapshot = testing_save(testing.host);
     buf_fini(&testing.journal);
     testing.journal = snapshot;
