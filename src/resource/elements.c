@@ -4,14 +4,18 @@
 
 #include <string.h>
 
+#include "sys/mem.h"
+
 enum {
     CHUNK_BYTES_MIN = 4 << 10,  // a queue that holds little costs little
     CHUNK_BYTES_MAX = 1 << 20,
+    TOUCH_BYTES = 128 << 10,  // of a large chunk, that are brought in at once
 };
 
 struct chunk {
     struct chunk *next, *previous;  // in the chain or among the held
     size_t capacity, used;
+    size_t touched;  // its memory is there up to here
     size_t live;     // elements that are not dropped
     bool is_passed;  // the reader is beyond it: it goes with its last element
     bool is_held;    // not in the chain
@@ -38,8 +42,7 @@ static struct chunk *make_chunk(struct elements *elements, size_t needed)
     struct chunk *spare = elements->spare;
     if (spare && spare->capacity >= needed) {
         elements->spare = NULL;
-        const size_t capacity = spare->capacity;
-        *spare = (struct chunk){.capacity = capacity};
+        *spare = (struct chunk){.capacity = spare->capacity, .touched = spare->touched};
         return spare;
     }
     size_t capacity = elements->last ? elements->last->capacity * 2 : CHUNK_BYTES_MIN;
@@ -49,8 +52,20 @@ static struct chunk *make_chunk(struct elements *elements, size_t needed)
         capacity = needed;
     struct chunk *chunk = malloc(sizeof *chunk + capacity);
     if (chunk)
-        *chunk = (struct chunk){.capacity = capacity};
+        *chunk = (struct chunk){.capacity = capacity,
+                                .touched = capacity < CHUNK_BYTES_MAX ? capacity : 0};
     return chunk;
+}
+
+// A long queue lives in fresh memory. A fault for every page of it would be a sixth of a push.
+static void touch(struct chunk *chunk, size_t needed)
+{
+    const size_t left = chunk->capacity - chunk->touched;
+    const size_t missing = chunk->used + needed - chunk->touched;
+    const size_t wanted = missing < TOUCH_BYTES ? TOUCH_BYTES : missing;
+    const size_t size = wanted < left ? wanted : left;
+    mem_touch(chunk->bytes + chunk->touched, size);
+    chunk->touched += size;
 }
 
 static void free_chunk(struct elements *elements, struct chunk *chunk)
@@ -168,9 +183,12 @@ static struct chunk *chunk_with_room(struct elements *elements, size_t needed)
 struct element *elements_restore(struct elements *elements, uint64_t id, uint32_t deliveries,
                                  weft_bytes bytes, bool is_tuple)
 {
-    struct chunk *chunk = chunk_with_room(elements, room_for(bytes.size));
+    const size_t needed = room_for(bytes.size);
+    struct chunk *chunk = chunk_with_room(elements, needed);
     if (!chunk)
         return NULL;
+    if (chunk->used + needed > chunk->touched)
+        touch(chunk, needed);
     struct element *element = place(chunk, id, deliveries, bytes, is_tuple);
     if (elements->last_id < id)
         elements->last_id = id;

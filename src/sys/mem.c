@@ -235,6 +235,17 @@ void mem_map_populate(const struct mem_map *map, size_t begin, size_t end)
         (void)madvise((void *)((uintptr_t)map->data + begin), end - begin, MADV_POPULATE_READ);
 }
 
+void mem_touch(void *memory, size_t size)
+{
+#ifndef MADV_POPULATE_WRITE
+    enum { MADV_POPULATE_WRITE = 23 };
+#endif
+    const uintptr_t begin = (uintptr_t)memory & ~(uintptr_t)(PAGE - 1);
+    const uintptr_t end = ((uintptr_t)memory + size) & ~(uintptr_t)(PAGE - 1);
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+}
+
 // A sanitizer's own memory is many times ours: then nothing can be said about it.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \

@@ -54,6 +54,9 @@ bool mem_map_is_cut(const struct mem_map *map);
 // Brings part of a mapping in, with one call instead of a fault per page.
 void mem_map_populate(const struct mem_map *map, size_t begin, size_t end);
 
+// The same for memory that was never used and is about to be written. Its content does not change.
+void mem_touch(void *memory, size_t size);
+
 // Anonymous memory of this process that is really there (RssAnon + RssShmem), in bytes; 0 if unknown.
 uint64_t mem_resident_bytes(void);
 

@@ -224,6 +224,23 @@ static int64_t sum_of(const char *data, size_t size)
     return sum;
 }
 
+static void touching_memory_leaves_its_content(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    (void)state;
+    struct mem_budget budget = {0};
+    char *memory = mem_get(&budget, SIZE);
+    assert_non_null(memory);
+    memory[5000] = 'x';
+    mem_touch(memory + 4999, SIZE - 4999);
+    mem_touch(memory + 5001, 10);
+    mem_touch(memory, 0);
+    assert_int_equal(memory[5000], 'x');
+    assert_int_equal(memory[5001], 0);
+    assert_int_equal(memory[SIZE - 1], 0);
+    mem_put(&budget, memory, SIZE);
+}
+
 static void check_cut(size_t size, size_t left)
 {
     struct mem_map map, other;
@@ -334,6 +351,7 @@ int main(void)
         cmocka_unit_test(sizes_no_machine_has_are_refused_and_not_counted),
         cmocka_unit_test(threads_that_share_a_budget_never_pass_it),
         cmocka_unit_test(resident_memory_grows_with_what_is_touched),
+        cmocka_unit_test(touching_memory_leaves_its_content),
         cmocka_unit_test(a_mapped_file_reads_as_it_is_with_zeros_behind),
         cmocka_unit_test(a_missing_file_cannot_be_mapped),
         cmocka_unit_test(a_file_that_shrinks_reads_as_zeros_and_is_told),
