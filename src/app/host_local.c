@@ -78,7 +78,8 @@ static weft_err do_calls(struct host_local *local, uint64_t answered, weft_bytes
 // Nothing that has happened is still to be written.
 static bool is_told(const struct host_server *server)
 {
-    return !server->journal || !server->is_journal_dirty;
+    return !server->journal ||
+           (!server->is_journal_dirty && !host_has_unwritten_calls(server->host));
 }
 
 // Whoever others are told of this: by us, or by the loop.

@@ -124,6 +124,7 @@ MUST_CHECK weft_err host_replay(struct host *host, uint32_t type, weft_bytes pay
 // Logs the calls that wait for others of their session, before the journal is synced and their answers
 // are sent. On failure they wait on.
 MUST_CHECK weft_err host_write_calls(struct host *host);
+bool host_has_unwritten_calls(const struct host *host);
 
 // Writes all of the state as records, through `log`; a replay of these gives the same host.
 MUST_CHECK weft_err host_save(const struct host *host, host_log_fn *log, void *owner);

@@ -51,6 +51,11 @@ weft_err host_write_calls(struct host *host)
     return err;
 }
 
+bool host_has_unwritten_calls(const struct host *host)
+{
+    return host->calls.size > 0;
+}
+
 static weft_err append_call(struct host *host, const struct session *session,
                             const struct call *call, uint64_t answered)
 {
