@@ -1,0 +1,65 @@
+"""Calls of clients at a host: against Redis, against a bare echo, over three kinds of connections."""
+from . import place
+from .servers import Redis, Weft
+from .table import Ratio, Table
+
+ASK_BYTES, ANSWER_BYTES = 132, 24  # of a push of 100 bytes on the wire, and of what it is answered
+SLEEPS = {"WEFT_SPIN_US": "0"}
+OPERATIONS = (("push", "push, LPUSH"), ("mix", "push and pop, RPOP"), ("add", "add, INCR"))
+WANTED = {(1, 1): 2, (1, 64): 2, (16, 64): 3}
+
+
+def weft_rate(*load, **setup):
+    with Weft(**setup) as server:
+        return server.load(*load)[0]
+
+
+def weft_median(*load, **setup):
+    with Weft(**setup) as server:
+        return server.load(*load)[1]
+
+
+def redis_rate(*load, journal=False):
+    with Redis(journal) as server:
+        return server.load(*load)
+
+
+def redis(rounds, seconds):
+    table = Table("Calls per second, against Redis", ["weft", "Redis"], [Ratio("weft", "Redis")])
+
+    def row(name, load, journal, wanted):
+        table.row(name, rounds, {"weft": lambda: weft_rate(*load, seconds, journal=journal),
+                                 "Redis": lambda: redis_rate(*load, seconds, journal=journal)},
+                  [Ratio("weft", "Redis", wanted)])
+
+    for clients, in_flight in ((1, 1), (1, 64), (16, 1), (16, 64)):
+        for operation, words in OPERATIONS:
+            row(f"{words}, {clients}x{in_flight}", (operation, clients, in_flight), False,
+                WANTED.get((clients, in_flight)))
+    for clients, in_flight, wanted in ((1, 1, 1), (1, 64, None), (16, 64, 3)):
+        row(f"push on disk, LPUSH appendfsync always, {clients}x{in_flight}", ("push", clients, in_flight), True,
+            wanted)
+
+
+def latency(rounds, seconds):
+    table = Table("One call on its way, nobody spins: median, microseconds", ["weft", "echo", "weft spins"],
+                  [Ratio("weft", "echo", 1.1, at_most=True)])
+    for by, words in (("unix", "Unix socket"), ("tcp", "TCP")):
+        table.row(f"push, {words}", rounds, {
+            "weft": lambda by=by: weft_median("push", 1, 1, seconds, by=by, **SLEEPS),
+            "echo": lambda by=by: place.run("echo", by, ASK_BYTES, ANSWER_BYTES, seconds)[1],
+            "weft spins": lambda by=by: weft_median("push", 1, 1, seconds, by=by)})
+
+
+def transport(rounds, seconds):
+    table = Table("Calls per second, by what they go over", ["Unix socket", "TCP", "TLS"],
+                  [Ratio("Unix socket", "TCP", 1.3), Ratio("TLS", "TCP", 0.55)])
+    ways = {"Unix socket": "unix", "TCP": "tcp", "TLS": "tls"}
+    for clients, in_flight in ((1, 1), (1, 64), (16, 1), (16, 64)):
+        for operation, words in (("push", "push"), ("mix", "push and pop")):
+            load = (operation, clients, in_flight, seconds)
+            table.row(f"{words}, {clients}x{in_flight}", rounds,
+                      {way: lambda by=by, load=load: weft_rate(*load, by=by) for way, by in ways.items()})
+    table.row("push, 1x1, nobody spins", rounds,
+              {way: lambda by=by: weft_rate("push", 1, 1, seconds, by=by, **SLEEPS)
+               for way, by in ways.items()})

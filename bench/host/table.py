@@ -1,0 +1,61 @@
+"""Rows, rounds and tables: every column of a row is measured once in each round."""
+import statistics
+
+from . import place
+
+
+class Ratio:
+    """A column of ratios: `ours` divided by `theirs`, which is to be at least or at most `wanted`."""
+
+    def __init__(self, ours, theirs, wanted=None, at_most=False, title=None):
+        self.ours, self.theirs, self.wanted, self.at_most = ours, theirs, wanted, at_most
+        self.title = title or f"{ours} / {theirs}"
+
+    def cell(self, measured):
+        if not measured.get(self.ours) or not measured.get(self.theirs):
+            return ""
+        ratios = [a / b for a, b in zip(measured[self.ours], measured[self.theirs])]
+        middle = statistics.median(ratios)
+        text = f"{two_digits(middle)} [{two_digits(min(ratios))}..{two_digits(max(ratios))}]"
+        if self.wanted is None:
+            return text
+        is_met = middle <= self.wanted if self.at_most else middle >= self.wanted
+        return f"{text} {'reached' if is_met else '**missed**'} ({'at most' if self.at_most else 'asked'} {self.wanted:g})"
+
+
+def two_digits(value):
+    return f"{value:.0f}" if value >= 20 else f"{value:.1f}" if value >= 3 else f"{value:.2f}"
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}"
+
+
+class Table:
+    """Prints itself row by row. `columns` names what is measured, `ratios` what is made of it."""
+
+    def __init__(self, title, columns, ratios=()):
+        self.columns, self.ratios, self.absent = columns, ratios, set()
+        print(f"\n### {title}\n")
+        heads = ["what", *columns, *(ratio.title for ratio in ratios)]
+        print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
+
+    def row(self, name, rounds, measures, ratios=None):
+        """`measures`: a function for each column; one that is not there stays empty."""
+        measured = {column: [] for column in measures}
+        for _ in range(rounds):
+            for column, measure in measures.items():
+                self.measure_once(column, measure, measured)
+        cells = [number(statistics.median(measured[column])) if measured.get(column) else ""
+                 for column in self.columns]
+        cells += [ratio.cell(measured) for ratio in ratios or self.ratios]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+    def measure_once(self, column, measure, measured):
+        if column in self.absent:
+            return
+        try:
+            measured[column].append(measure())
+        except place.Absent as absent:
+            self.absent.add(column)
+            place.say(f"bench: {column} is left out: {absent}")
