@@ -1,4 +1,6 @@
 """Calls of clients at a host: against Redis, against a bare echo, over three kinds of connections."""
+import os
+
 from . import place
 from .servers import Redis, Weft
 from .table import Ratio, Table
@@ -42,13 +44,15 @@ def redis(rounds, seconds):
 
 
 def latency(rounds, seconds):
-    table = Table("One call on its way, nobody spins: median, microseconds", ["weft", "echo", "weft spins"],
+    """Bound to cores: who shares one with whom decides more than anything else, and would be left to chance."""
+    table = Table("One call on its way, nobody spins: median, microseconds", ["weft", "echo"],
                   [Ratio("weft", "echo", 1.1, at_most=True)])
+    first, *_, last = sorted(os.sched_getaffinity(0))
     for by, words in (("unix", "Unix socket"), ("tcp", "TCP")):
-        table.row(f"push, {words}", rounds, {
-            "weft": lambda by=by: weft_median("push", 1, 1, seconds, by=by, **SLEEPS),
-            "echo": lambda by=by: place.run("echo", by, ASK_BYTES, ANSWER_BYTES, seconds)[1],
-            "weft spins": lambda by=by: weft_median("push", 1, 1, seconds, by=by)})
+        for cores, where in (((first, last), "two cores"), ((first, first), "one core")):
+            table.row(f"push, {words}, {where}", rounds, {
+                "weft": lambda: weft_median("push", 1, 1, seconds, by=by, cores=cores, **SLEEPS),
+                "echo": lambda: place.run("echo", by, ASK_BYTES, ANSWER_BYTES, seconds, *cores)[1]})
 
 
 def transport(rounds, seconds):

@@ -1,11 +1,12 @@
-// The floor for one request on its way: echo unix|tcp ASK ANSWER SECONDS
+// The floor for one request on its way: echo unix|tcp ASK ANSWER SECONDS SERVER_CORE CLIENT_CORE
 //
 // A server that waits in epoll, reads ASK bytes and writes ANSWER bytes, and a client that writes and
-// then waits in read; two processes, and nobody spins. Prints exchanges per second and the median time of
+// then waits in read; two processes, each bound to its core, and nobody spins. Prints exchanges per second and the median time of
 // one in microseconds.
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,6 +92,15 @@ static void exchange(int fd, size_t ask_bytes, size_t answer_bytes)
     }
 }
 
+static void bind_to(const char *core)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET((size_t)atol(core), &cores);
+    if (sched_setaffinity(0, sizeof cores, &cores))
+        fail("sched_setaffinity");
+}
+
 static int compare(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -116,8 +126,8 @@ static void measure(int fd, size_t ask_bytes, size_t answer_bytes, double second
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) {
-        fprintf(stderr, "usage: echo unix|tcp ASK ANSWER SECONDS\n");
+    if (argc != 7) {
+        fprintf(stderr, "usage: echo unix|tcp ASK ANSWER SECONDS SERVER_CORE CLIENT_CORE\n");
         return 2;
     }
     const size_t ask_bytes = (size_t)atol(argv[2]), answer_bytes = (size_t)atol(argv[3]);
@@ -130,6 +140,7 @@ int main(int argc, char **argv)
     if (child < 0)
         fail("fork");
     close(fds[child == 0 ? 0 : 1]);
+    bind_to(argv[child == 0 ? 5 : 6]);
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         serve(fds[1], ask_bytes, answer_bytes);

@@ -68,9 +68,9 @@ def program(name):
     return _compiled[name]
 
 
-def run(name, *arguments, **env):
-    """The numbers that a program prints."""
-    command = [program(name), *map(str, arguments)]
+def run(name, *arguments, under=(), **env):
+    """The numbers that a program prints, run under another command."""
+    command = [*under, program(name), *map(str, arguments)]
     try:
         done = subprocess.run(command, env={**os.environ, "WEFT_TOKEN": token(), **env}, capture_output=True,
                               text=True, timeout=300)

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-from . import place
+from . import machine, place
 
 REDIS = {"push": "lpush", "mix": "rpop", "add": "incr"}
 
@@ -37,6 +37,7 @@ class Server:
         self.process = subprocess.Popen([str(word) for word in command], env={**os.environ, **env},
                                         cwd=self.folder, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL, start_new_session=True)
+        machine.alive[self.process.pid] = self
 
     def __enter__(self):
         return self
@@ -48,6 +49,7 @@ class Server:
         except subprocess.TimeoutExpired:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+        del machine.alive[self.process.pid]
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -58,20 +60,21 @@ class Weft(Server):
     name of that socket is taken, so we take it; and it speaks TLS to any other address.
     """
 
-    def __init__(self, journal=False, by="unix", **env):
+    def __init__(self, journal=False, by="unix", cores=None, **env):
         super().__init__("weft")
+        self.bound = [["taskset", "-c", str(core)] for core in cores] if cores else [[], []]
         self.host = {"unix": "localhost", "tcp": "127.0.0.1"}.get(by) or place.own_address()
         self.env, self.taken = env, None
         if by == "tcp":
             self.taken = socket.socket(socket.AF_UNIX)
             self.taken.bind(f"\0weft-{os.geteuid()}-{self.port}")
         kept = ["--journal", self.folder / "journal"] if journal else []
-        self.start([place.BUILD / "weft", "host", "-q", "--listen", f"{self.host}:{self.port}", *kept],
+        self.start([*self.bound[0], place.BUILD / "weft", "host", "-q", "--listen", f"{self.host}:{self.port}", *kept],
                    WEFT_TOKEN=place.token(), **env)
         wait_for(self.port, self.host)
 
     def load(self, *arguments):
-        return place.run("load", self.port, *arguments, HOST=self.host, **self.env)
+        return place.run("load", self.port, *arguments, under=self.bound[1], HOST=self.host, **self.env)
 
     def __exit__(self, *rest):
         super().__exit__(*rest)

@@ -1,7 +1,7 @@
 """Rows, rounds and tables: every column of a row is measured once in each round."""
 import statistics
 
-from . import place
+from . import machine, place
 
 
 class Ratio:
@@ -37,18 +37,22 @@ class Table:
     def __init__(self, title, columns, ratios=()):
         self.columns, self.ratios, self.absent = columns, ratios, set()
         print(f"\n### {title}\n")
-        heads = ["what", *columns, *(ratio.title for ratio in ratios)]
+        heads = ["what", *columns, *(ratio.title for ratio in ratios), "others"]
         print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
 
     def row(self, name, rounds, measures, ratios=None):
         """`measures`: a function for each column; one that is not there stays empty."""
-        measured = {column: [] for column in measures}
+        measured, others = {column: [] for column in measures}, []
         for _ in range(rounds):
             for column, measure in measures.items():
+                machine.wait_for_quiet()
+                watch = machine.Watch()
                 self.measure_once(column, measure, measured)
+                others.append(watch.others())
         cells = [number(statistics.median(measured[column])) if measured.get(column) else ""
                  for column in self.columns]
         cells += [ratio.cell(measured) for ratio in ratios or self.ratios]
+        cells.append(f"{statistics.median(others):.0%}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
     def measure_once(self, column, measure, measured):
