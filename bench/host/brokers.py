@@ -70,16 +70,6 @@ def weft_work(what, window, seconds, is_kept):
         shutil.rmtree(journal, ignore_errors=True)
 
 
-def split(measure):
-    """Two measures out of one run that prints two numbers; the second is to be asked for after the first."""
-    kept = []
-
-    def first():
-        kept[:] = measure()
-        return kept[0]
-    return first, lambda: kept[1]
-
-
 def rabbit(rounds, seconds):
     columns = ["weft push", "RabbitMQ push", "weft take", "RabbitMQ take"]
     table = Table("One client, push with confirms, take and acknowledge: elements per second", columns,
@@ -88,12 +78,10 @@ def rabbit(rounds, seconds):
         for is_kept in (False, True):
             for window in (1, 64):
                 kept = ["kept"] if is_kept else []
-                push, take = split(lambda: weft_work("push", window, seconds, is_kept))
-                their_push, their_take = split(
-                    lambda: place.run("work_amqp", "push", rabbits.port(), window, seconds, *kept))
-                table.row(f"window {window}, {'on disk' if is_kept else 'in memory'}", rounds,
-                          {"weft push": push, "weft take": take, "RabbitMQ push": their_push,
-                           "RabbitMQ take": their_take})
+                table.row(f"window {window}, {'on disk' if is_kept else 'in memory'}", rounds, {
+                    ("weft push", "weft take"): lambda: weft_work("push", window, seconds, is_kept),
+                    ("RabbitMQ push", "RabbitMQ take"):
+                        lambda: place.run("work_amqp", "push", rabbits.port(), window, seconds, *kept)})
 
 
 def step(rounds, seconds):

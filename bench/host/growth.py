@@ -7,44 +7,33 @@ COLUMNS = ["push", "pop", "push by TLS", "pop by TLS"]
 MB = 1_000_000
 
 
-def load_both(rows, seconds, by):
+def load_both(clients, size, seconds, by):
     """Pushes and pops per second."""
-    clients, size = rows
     with Weft(by=by) as server:
         return server.load("both", clients, IN_FLIGHT, seconds, size)
-
-
-def measures_of(measure):
-    """The four columns, out of two runs."""
-    kept = {}
-
-    def first(by):
-        kept[by] = measure(by)
-        return kept[by][0]
-    return {"push": lambda: first("unix"), "pop": lambda: kept["unix"][1],
-            "push by TLS": lambda: first("tls"), "pop by TLS": lambda: kept["tls"][1]}
 
 
 def by_clients(rounds, seconds):
     table = Table("By clients: calls per second, 64 on the way of each", COLUMNS)
     for clients in (1, 2, 4, 8, 16, 32, 64):
-        table.row(str(clients), rounds, measures_of(lambda by: load_both((clients, 100), seconds, by)))
+        table.row(str(clients), rounds, {
+            ("push", "pop"): lambda: load_both(clients, 100, seconds, "unix"),
+            ("push by TLS", "pop by TLS"): lambda: load_both(clients, 100, seconds, "tls")})
 
 
 def by_size(rounds, seconds):
-    columns = [f"{column}, MB/s" for column in COLUMNS]
-    table = Table("By size of the elements: one client, 64 on the way", COLUMNS + columns)
+    in_bytes = {column: f"{column}, MB/s" for column in COLUMNS}
+    table = Table("By size of the elements: one client, 64 on the way", [*COLUMNS, *in_bytes.values()])
+
+    def load(size, by):
+        rates = load_both(1, size, seconds, by)
+        return [*rates, *(rate * size / MB for rate in rates)]
     for size, words in ((10, "10 B"), (100, "100 B"), (1 << 10, "1 KiB"), (10 << 10, "10 KiB"),
                         (100 << 10, "100 KiB"), (1 << 20, "1 MiB")):
-        measures = measures_of(lambda by: load_both((1, size), seconds, by))
-        latest = {}
-
-        def remember(column):
-            latest[column] = measures[column]()
-            return latest[column]
         table.row(words, rounds, {
-            **{column: lambda column=column: remember(column) for column in COLUMNS},
-            **{f"{column}, MB/s": lambda column=column: latest[column] * size / MB for column in COLUMNS}})
+            ("push", "pop", in_bytes["push"], in_bytes["pop"]): lambda: load(size, "unix"),
+            ("push by TLS", "pop by TLS", in_bytes["push by TLS"], in_bytes["pop by TLS"]):
+                lambda: load(size, "tls")})
 
 
 def by_stored(rounds, seconds):

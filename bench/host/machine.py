@@ -31,20 +31,28 @@ def own_seconds():
 
 
 class Watch:
-    """The share of the machine that others had since it was made."""
+    """The work of others between start and stop, over all of these times."""
 
     def __init__(self):
+        self.work = self.seconds = 0
+
+    def __enter__(self):
         self.start, self.busy, self.own = time.monotonic(), busy_seconds(), own_seconds()
+        return self
+
+    def __exit__(self, *_):
+        self.work += busy_seconds() - self.busy - (own_seconds() - self.own)
+        self.seconds += time.monotonic() - self.start
 
     def others(self):
-        work = busy_seconds() - self.busy - (own_seconds() - self.own)
-        return max(0, work / (CORES * (time.monotonic() - self.start)))
+        """Their share of the machine."""
+        return max(0, self.work / (CORES * self.seconds)) if self.seconds else 0
 
 
 def wait_for_quiet():
     end = time.monotonic() + QUIET_SECONDS
     while time.monotonic() < end:
-        watch = Watch()
-        time.sleep(LOOK_SECONDS)
+        with Watch() as watch:
+            time.sleep(LOOK_SECONDS)
         if watch.others() < QUIET_SHARE:
             return

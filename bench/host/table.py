@@ -41,25 +41,28 @@ class Table:
         print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
 
     def row(self, name, rounds, measures, ratios=None):
-        """`measures`: a function for each column; one that is not there stays empty."""
-        measured, others = {column: [] for column in measures}, []
+        """`measures`: for a column, or for several at once, a function that gives its number or their numbers."""
+        measured, watch = {}, machine.Watch()
         for _ in range(rounds):
-            for column, measure in measures.items():
-                machine.wait_for_quiet()
-                watch = machine.Watch()
-                self.measure_once(column, measure, measured)
-                others.append(watch.others())
-        cells = [number(statistics.median(measured[column])) if measured.get(column) else ""
+            for columns, measure in measures.items():
+                self.measure_once(columns, measure, measured, watch)
+        cells = [number(statistics.median(measured[column])) if column in measured else ""
                  for column in self.columns]
         cells += [ratio.cell(measured) for ratio in ratios or self.ratios]
-        cells.append(f"{statistics.median(others):.0%}")
+        cells.append(f"{watch.others():.0%}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
-    def measure_once(self, column, measure, measured):
-        if column in self.absent:
+    def measure_once(self, columns, measure, measured, watch):
+        if columns in self.absent:
             return
+        machine.wait_for_quiet()
         try:
-            measured[column].append(measure())
+            with watch:
+                numbers = measure()
         except place.Absent as absent:
-            self.absent.add(column)
-            place.say(f"bench: {column} is left out: {absent}")
+            self.absent.add(columns)
+            place.say(f"bench: {columns if isinstance(columns, str) else columns[0]} is left out: {absent}")
+            return
+        one_by_one = ([columns], [numbers]) if isinstance(columns, str) else (columns, numbers)
+        for column, value in zip(*one_by_one):
+            measured.setdefault(column, []).append(value)
