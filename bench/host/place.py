@@ -34,6 +34,9 @@ class Failed(Exception):
     """Something that should have worked did not."""
 
 
+failures = []
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 

@@ -12,9 +12,10 @@ class Ratio:
         self.title = title or f"{ours} / {theirs}"
 
     def cell(self, measured):
-        if not measured.get(self.ours) or not measured.get(self.theirs):
+        ours, theirs = measured.get(self.ours, {}), measured.get(self.theirs, {})
+        ratios = [ours[turn] / theirs[turn] for turn in ours if turn in theirs]
+        if not ratios:
             return ""
-        ratios = [a / b for a, b in zip(measured[self.ours], measured[self.theirs])]
         middle = statistics.median(ratios)
         text = f"{two_digits(middle)} [{two_digits(min(ratios))}..{two_digits(max(ratios))}]"
         if self.wanted is None:
@@ -43,18 +44,21 @@ class Table:
     def row(self, name, rounds, measures, ratios=None):
         """`measures`: for a column, or for several at once, a function that gives its number or their numbers."""
         measured, watch = {}, machine.Watch()
-        for _ in range(rounds):
+        for turn in range(rounds):
             for columns, measure in measures.items():
-                self.measure_once(columns, measure, measured, watch)
-        cells = [number(statistics.median(measured[column])) if column in measured else ""
+                numbers = self.measure_once(columns, measure, watch)
+                for column, value in zip([columns] if isinstance(columns, str) else columns, numbers):
+                    measured.setdefault(column, {})[turn] = value
+        cells = [number(statistics.median(measured[column].values())) if column in measured else ""
                  for column in self.columns]
         cells += [ratio.cell(measured) for ratio in ratios or self.ratios]
         cells.append(f"{watch.others():.0%}")
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
-    def measure_once(self, columns, measure, measured, watch):
+    def measure_once(self, columns, measure, watch):
+        """Its numbers; none when it cannot be measured here or failed."""
         if columns in self.absent:
-            return
+            return []
         machine.wait_for_quiet()
         try:
             with watch:
@@ -62,7 +66,9 @@ class Table:
         except place.Absent as absent:
             self.absent.add(columns)
             place.say(f"bench: {columns if isinstance(columns, str) else columns[0]} is left out: {absent}")
-            return
-        one_by_one = ([columns], [numbers]) if isinstance(columns, str) else (columns, numbers)
-        for column, value in zip(*one_by_one):
-            measured.setdefault(column, []).append(value)
+            return []
+        except place.Failed as failure:
+            place.failures.append(failure)
+            place.say(f"bench: {failure}")
+            return []
+        return [numbers] if isinstance(columns, str) else numbers
