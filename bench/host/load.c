@@ -14,7 +14,7 @@
 #include "cluster/peer.h"
 #include "sys/clock.h"
 
-enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, VISIT_MAX = 32, STORE_IN_FLIGHT = 256 };
+enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, STORE_IN_FLIGHT = 256 };
 
 static const uint64_t pushed_bytes_max = UINT64_C(1) << 30;  // before they are popped again
 
@@ -60,7 +60,8 @@ static void open_resource(struct client *client, bool adds)
     call_write_u8(&name, adds ? CALL_KIND_VAR : CALL_KIND_QUEUE);
     call_write_text(&name, weft_none());
     call_write_text(&name, weft_text(adds ? "value" : "queue"));
-    client->handle = peer_next_handle(client->peer);
+    uint32_t life;
+    must(peer_new_handle(client->peer, &client->handle, &life));
     const struct peer_ask open = {
         .op = CALL_OPEN, .handle = client->handle, .parts = {buf_bytes(&name)}};
     const struct peer_ask create = {.op = CALL_VAR_CREATE,
@@ -95,11 +96,11 @@ static bool is_sampled(uint64_t number)
     return number % 17 == 0;
 }
 
-static void start_call(struct client *client, enum operation operation)
+static void start_call(struct client *client, enum operation operation, bool is_followed)
 {
     static const int64_t one = 1;
     const uint64_t number = client->started++;
-    struct peer_ask ask = {.handle = client->handle};
+    struct peer_ask ask = {.handle = client->handle, .is_followed = is_followed};
     if (operation == ADD) {
         ask.op = CALL_VAR_ADD;
         ask.parts[0] = (weft_bytes){(const char *)&one, sizeof one};
@@ -124,15 +125,14 @@ static void finish_call(struct client *client)
 
 // ---- Phases -----------------------------------------------------------------------------------------------
 
-// Waits for some of its calls and starts as many new ones. False: it has started all it may.
+// Waits for all of its calls and starts as many new ones together, as redis-benchmark does. False: it has
+// started all it may.
 static bool visit(struct client *client, enum operation operation, uint64_t calls_max)
 {
-    const uint32_t count = load.in_flight < VISIT_MAX ? load.in_flight : VISIT_MAX;
-    for (uint32_t i = 0; i < count && client->started < calls_max; i++) {
-        if (client->started - client->done >= load.in_flight)
-            finish_call(client);
-        start_call(client, operation);
-    }
+    while (client->done < client->started)
+        finish_call(client);
+    for (uint32_t left = load.in_flight; left > 0 && client->started < calls_max; left--)
+        start_call(client, operation, left > 1 && client->started + 1 < calls_max);
     return client->started < calls_max;
 }
 
