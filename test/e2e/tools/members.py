@@ -292,14 +292,27 @@ def at_line(options):
     return failed
 
 
+def start_and_stop_a_mapper(options):
+    """A run whose map/0 stands still in the middle of its work: it uses all hosts, and is not done."""
+    for _ in range(20):
+        run = Run(options, journal=False, WEFT_EXPECT="3s", WEFT_PATIENCE="5s")
+        run.start_all()
+        run.wait_for("some lines", lambda: run.text("reduce/0").count("\n") > 3
+                     and run.text("map/0").count("\n") > 3)
+        run.kill("map/0", signal.SIGSTOP)
+        if run.wrong or run.text("map/0").count("\n") + run.text("map/1").count("\n") < 200:
+            break
+        run.finish()  # it came too late
+    return run
+
+
 def no_journal(options):
     """A host without a journal is killed and started again: ABORTED, by name, and no empty queue."""
     member = options["member"]
-    run = Run(options, journal=False, WEFT_EXPECT="3s", WEFT_PATIENCE="5s")
-    run.start_all()
-    run.wait_for("some lines", lambda: run.text("reduce/0").count("\n") > 3)
+    run = start_and_stop_a_mapper(options)
     run.kill(member)
     run.start(member)
+    run.kill("map/0", signal.SIGCONT)
     # files/0 would fill its new queue and wait for somebody who takes: nobody is left.
     run.wait_for("the end of the others", lambda: not set(run.alive()) - {"files/0"})
     users = ["map/0", "map/1"]
