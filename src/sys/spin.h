@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SPIN_US_DEFAULT = 20, SPIN_US_MAX = 200, SPIN_SKIPS_MAX = 1024 };
+enum { SPIN_US_DEFAULT = 50, SPIN_US_MAX = 200, SPIN_SKIPS_MAX = 1024 };
 
 struct spin {
     uint64_t limit_ns;      // 0: never
@@ -20,7 +20,7 @@ struct spin {
     long preemptions;       // of this thread when it began
 };
 
-// WEFT_SPIN_US (0..200), else 20; always 0 where there is only one core.
+// WEFT_SPIN_US (0..200), else 50: what an answer over TLS takes, and some; always 0 where there is only one core.
 uint32_t spin_default_us(void);
 
 void spin_set(struct spin *spin, uint32_t microseconds);  // more than 200 counts as 200
