@@ -392,8 +392,7 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
             break;
         }
         bool has_moved;
-        peer_gather(peer);
-        peer_pump(peer, &has_moved);
+        peer_look(peer, &has_moved);
         if (has_moved && peer->waiter_count)
             condition_broadcast(&peer->changed);
         if (!is_done(call) && !has_moved && peer_is_connected(peer))

@@ -12,7 +12,6 @@ enum {
     RETRY_MAX_MS = 500,
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
     TELL_NEXT_MS = 10000,
-    NAP_MS = 200,  // a reader looks up so often: somebody else may have left something to send
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -283,6 +282,7 @@ static weft_err send_out(struct peer *peer)
         peer->channel,
         (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent}, &sent);
     peer->out_sent += sent;
+    peer->has_just_sent |= sent > 0;
     if (peer->out_sent == peer->out.size)
         peer->out.size = peer->out_sent = 0;
     return err;
@@ -296,6 +296,17 @@ void peer_send(struct peer *peer)
     // Whoever reads finds out what is wrong.
     if (peer->channel && send_out(peer))
         err_clear();
+}
+
+void peer_look(struct peer *peer, bool *has_moved)
+{
+    *has_moved = false;
+    peer_gather(peer);
+    if (!peer->is_at_port)
+        peer_send(peer);
+    if (!peer->has_just_sent)  // it cannot be answered yet
+        peer_pump(peer, has_moved);
+    peer->has_just_sent = false;
 }
 
 void peer_pump(struct peer *peer, bool *has_moved)
@@ -321,22 +332,38 @@ void peer_pump(struct peer *peer, bool *has_moved)
     peer_disconnect(peer);
 }
 
-void peer_sleep(struct peer *peer, uint64_t deadline_ns)
+// Without the lock: others may send meanwhile; what arrives is the reader's.
+static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
 {
-    const uint64_t nap_ns = clock_now_ns() + NAP_MS * ns_per_ms;
-    const uint64_t until_ns = nap_ns < deadline_ns ? nap_ns : deadline_ns;
     struct channel *channel = peer->channel;
-    bool timed_out;
-    if (peer->is_at_port) {
-        peer_port_sleep(peer, until_ns);
-        return;
-    }
     const bool wants_to_send = peer->out_sent < peer->out.size || channel_has_unsent(channel);
+    size_t received = 0;
+    bool timed_out;
+    peer->in.size = 0;
     mutex_unlock(&peer->lock);
-    // Others may send meanwhile.
-    if (channel_watch(channel, wants_to_send, until_ns, &timed_out))
+    const weft_err err = can_nap && !wants_to_send
+                             ? channel_await(channel, &peer->in, &received)
+                             : channel_watch(channel, wants_to_send, until_ns, &timed_out);
+    if (err)
         err_clear();  // the next look says what is wrong
     mutex_lock(&peer->lock);
+    if (received && take_frames(peer)) {
+        err_clear();
+        peer_disconnect(peer);
+    }
+    if (received && peer->waiter_count)
+        condition_broadcast(&peer->changed);
+}
+
+void peer_sleep(struct peer *peer, uint64_t deadline_ns)
+{
+    // A reader looks up now and then: somebody else may have left something to send.
+    const uint64_t nap_ns = clock_now_ns() + CHANNEL_NAP_MS * ns_per_ms;
+    const uint64_t until_ns = nap_ns < deadline_ns ? nap_ns : deadline_ns;
+    if (peer->is_at_port)
+        peer_port_sleep(peer, until_ns);
+    else
+        sleep_at_channel(peer, until_ns, nap_ns <= deadline_ns);
 }
 
 weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)

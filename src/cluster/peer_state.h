@@ -35,6 +35,7 @@ struct peer {
     struct buf in;
     struct buf out;  // frames on their way
     size_t out_sent;
+    bool has_just_sent;  // and not looked for an answer since
 
     uint8_t session[HELLO_SESSION_BYTES];
     bool has_session;  // the host knows it
@@ -67,6 +68,9 @@ MUST_CHECK weft_err peer_connect(struct peer *peer, uint64_t deadline_ns);
 // Sends what goes, takes what has arrived. A connection that broke is closed: peer->channel is NULL then.
 // *has_moved: something arrived.
 void peer_pump(struct peer *peer, bool *has_moved);
+
+// The same for a thread that is about to sleep.
+void peer_look(struct peer *peer, bool *has_moved);
 
 // Only sends, for a thread that is not the reader.
 void peer_send(struct peer *peer);

@@ -3,9 +3,11 @@
 #include "sys/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "sys/clock.h"
@@ -89,8 +91,8 @@ weft_err channel_send(struct channel *channel, weft_bytes bytes, size_t *sent)
 
 // ---- Receiving ------------------------------------------------------------------------------------
 
-// One read, appended; *received is 0 when nothing is there.
-static weft_err receive_some(struct channel *channel, struct buf *in, size_t *received)
+// One read, appended; *received is 0 when nothing is there, or has come in time.
+static weft_err receive_with(struct channel *channel, struct buf *in, size_t *received, int flags)
 {
     *received = 0;
     char *room = buf_reserve(in, RECEIVE_BYTES);
@@ -98,15 +100,20 @@ static weft_err receive_some(struct channel *channel, struct buf *in, size_t *re
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
     ssize_t got;
     do {
-        got = recv(channel->fd, room, RECEIVE_BYTES, MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
+        got = recv(channel->fd, room, RECEIVE_BYTES, flags);
+    } while (got < 0 && errno == EINTR && flags & MSG_DONTWAIT);
     if (got < 0)
-        return errno == EAGAIN ? WEFT_OK : gone();
+        return errno == EAGAIN || errno == EINTR ? WEFT_OK : gone();
     if (got == 0)
         return err_set(WEFT_UNAVAILABLE, "the other side has closed the connection");
     in->size += (size_t)got;
     *received = (size_t)got;
     return WEFT_OK;
+}
+
+static weft_err receive_some(struct channel *channel, struct buf *in, size_t *received)
+{
+    return receive_with(channel, in, received, MSG_DONTWAIT);
 }
 
 // A record may arrive in part, and a handshake's message holds nothing for the caller: 0 is no end.
@@ -211,6 +218,18 @@ weft_err channel_watch(struct channel *channel, bool wants_to_send, uint64_t dea
                                            : sleep_for_event(fds, 1, deadline_ns, timed_out);
 }
 
+weft_err channel_await(struct channel *channel, struct buf *in, size_t *received)
+{
+    bool timed_out;
+    struct pollfd fds[2] = {{.fd = channel->fd, .events = POLLIN}};
+    *received = 0;
+    if (channel->tls)
+        return channel_watch(channel, false, clock_now_ns() + CHANNEL_NAP_MS * (uint64_t)NS_PER_MS,
+                             &timed_out);
+    const bool is_there = spin_for_event(channel, fds, 1);
+    return receive_with(channel, in, received, is_there ? MSG_DONTWAIT : 0);
+}
+
 bool channel_has_unsent(const struct channel *channel)
 {
     return has_unsent(channel);
@@ -242,6 +261,15 @@ static weft_err secure(struct channel *channel, const struct secret *token, uint
     return handshake(channel, deadline_ns);
 }
 
+// For channel_await; all others say that they do not want to wait.
+static void let_block(int fd)
+{
+    const struct timeval nap = {.tv_usec = CHANNEL_NAP_MS * 1000};
+    const int flags = fcntl(fd, F_GETFL);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &nap, sizeof nap);
+    fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+}
+
 weft_err channel_open(const struct net_address *address, const struct secret *token,
                       uint32_t timeout_ms, struct channel **channel)
 {
@@ -257,6 +285,7 @@ weft_err channel_open(const struct net_address *address, const struct secret *to
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
     }
     opened->fd = fd;
+    let_block(fd);
     opened->is_local = net_is_local_stream(fd);
     spin_set(&opened->spin, spin_default_us());
     if (!opened->is_local && !net_address_is_loopback(address))

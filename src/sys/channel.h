@@ -41,6 +41,11 @@ MUST_CHECK weft_err channel_watch(struct channel *channel, bool wants_to_send, u
                                   bool *timed_out);
 bool channel_has_unsent(const struct channel *channel);
 
+// Waits for something to arrive, and appends it: one system call instead of two. Up to CHANNEL_NAP_MS, or
+// less; `in` is the waiting thread's alone. Where there is TLS it only waits, as channel_watch does.
+enum { CHANNEL_NAP_MS = 200 };
+MUST_CHECK weft_err channel_await(struct channel *channel, struct buf *in, size_t *received);
+
 bool channel_is_secure(const struct channel *channel);  // TLS
 bool channel_is_local(const struct channel *channel);   // a Unix socket
 

@@ -85,6 +85,9 @@ bool world_process_is_gone(pid_t pid);
 #define channel_wait world_channel_wait
 #define channel_watch(channel, wants, deadline_ns, timed_out)                                      \
     world_channel_wait(channel, wants, -1, deadline_ns, timed_out)
+#define channel_await(channel, in, received)                                                       \
+    (*(received) = 0,                                                                              \
+     world_channel_wait(channel, false, -1, world_clock_now_ns() + 200000000, &(bool){false}))
 #define channel_has_unsent(channel) ((void)(channel), false)
 #define loop_stream_new world_stream_new
 #define loop_stream_out world_stream_out
