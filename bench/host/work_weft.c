@@ -14,7 +14,7 @@
 static weft_cluster *cluster;
 static weft_queue *queue;
 static weft_var *sum;
-static weft_call **calls;  // a ring of pushes under way
+static weft_call **calls;  // a ring of those under way
 static uint64_t first, last;
 static pid_t host;
 
@@ -82,7 +82,13 @@ void broker_take(bool adds_one)
         work_fail(weft_error());
     if (adds_one)
         must(weft_var_add(sum, 1, &item, NULL));
-    must(weft_done(queue, &item));
+    if (work_setup.window == 1) {
+        must(weft_done(queue, &item));
+        return;
+    }
+    if (last - first == work_setup.window)
+        broker_settle();
+    calls[last++ % work_setup.window] = weft_done_start(queue, &item);
 }
 
 void broker_close(void)

@@ -200,6 +200,7 @@ WEFT_API weft_err weft_queue_remove(weft_queue *queue);
 // stays where it is until then.
 WEFT_API weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key);
 WEFT_API weft_call *weft_take_start(weft_queue *queue);
+WEFT_API weft_call *weft_done_start(weft_queue *queue, weft_item *item);  // frees the item
 WEFT_API weft_call *weft_var_add_start(weft_var *var, int64_t delta, weft_item *once_per);
 
 // Whether its answer is there; does not wait.

@@ -36,8 +36,9 @@ bool weft_call_is_done(weft_call *call)
 
 static weft_err finish(weft_call *call, uint32_t timeout_ms)
 {
-    const weft_err err =
-        remote_keep_error(call->remote, remote_finish(call->remote, &call->call, timeout_ms));
+    weft_err err = remote_finish(call->remote, &call->call, timeout_ms);
+    err = call->settles ? remote_settled(call->remote, &call->settled, err, call->call.flags)
+                        : remote_keep_error(call->remote, err);
     if (err && call->once_per)
         call->once_per->has_failed_ = true;
     return err;

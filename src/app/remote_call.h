@@ -9,7 +9,13 @@ struct weft_call {
     struct peer_call call;
     weft_item *once_per;  // what a failure marks; NULL: nothing
     bool takes;           // an element comes with the answer
+    bool settles;         // it says what becomes of an element
+    weft_item settled;    // of that: its names, no data
 };
+
+// How a call ends that said what becomes of an element, with the flags of its answer: a lease that has
+// ended is told to the caller and fails no program. ABORTED too: the element was marked as failed.
+weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err err, uint8_t flags);
 
 // NULL with a sentence: no memory, or there is no handle.
 weft_call *remote_call_new(struct remote *remote);

@@ -281,69 +281,111 @@ weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
 
-// Tells the host what is to become of the lease; `ms` follows where the operation has a time. The flags of
-// the answer are told who asks for them.
-static weft_err settle(weft_queue *queue, uint8_t op, const weft_item *item, const uint32_t *ms,
-                       uint8_t *flags)
-{
-    const struct call_item name = item_name(item);
-    struct buf payload = {0};
-    struct peer_call call = {0};
-    call_write_item(&payload, &name);
-    if (ms)
-        call_write_u32(&payload, *ms);
-    const weft_bytes part = buf_bytes(&payload);
-    struct remote *remote = &queue->remote;
-    const weft_err err = remote_ask_within(remote, remote->timeout_ms, op, 0, &part, 1, &call);
-    if (flags)
-        *flags = call.flags;
-    peer_call_fini(&call);
-    buf_fini(&payload);
-    // A lease that has ended is told to the caller and fails no program: the element is dealt with.
-    const bool has_only_ended = err == WEFT_ABORTED && peer_life(remote->peer) == remote->life;
-    return has_only_ended ? err : remote_keep_error(remote, err);
-}
-
 // It had its last chance: nobody will deal with it now, and that somebody should hear.
-static weft_err tell_failed(weft_queue *queue, const weft_item *item, bool is_buried)
+static weft_err tell_failed(struct remote *remote, const weft_item *item, bool is_buried)
 {
     const unsigned long long id = item->id_;
     if (!is_buried)
-        return err_set(WEFT_ABORTED, "%s: element %llu has failed and was given back",
-                       queue->remote.path, id);
-    return member_keep_error(queue->remote.cluster,
+        return err_set(WEFT_ABORTED, "%s: element %llu has failed and was given back", remote->path,
+                       id);
+    return member_keep_error(remote->cluster,
                              err_set(WEFT_ABORTED,
                                      "%s: element %llu has failed %u times and is in %s.dead now",
-                                     queue->remote.path, id, item->delivery, queue->remote.path));
+                                     remote->path, id, item->delivery, remote->path));
+}
+
+weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err err, uint8_t flags)
+{
+    if (err == WEFT_ABORTED && peer_life(remote->peer) == remote->life)
+        return err;
+    if (!err && item->has_failed_)
+        return tell_failed(remote, item, flags & ANSWER_FLAG_BURIED);
+    return remote_keep_error(remote, err);
+}
+
+// What a call says that settles a lease.
+struct settlement {
+    uint8_t op;
+    char named[CALL_ITEM_BYTES];
+    uint32_t ms;
+    weft_bytes parts[2];
+};
+
+static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *item, uint32_t ms)
+{
+    const struct call_item name = item_name(item);
+    settlement->op = op;
+    settlement->ms = ms;
+    call_put_item(settlement->named, &name);
+    settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
+    settlement->parts[1] =
+        (weft_bytes){(const char *)&settlement->ms, op == CALL_QUEUE_DONE ? 0 : sizeof ms};
+}
+
+static weft_err settle(weft_queue *queue, const struct settlement *settlement,
+                       const weft_item *item)
+{
+    struct remote *remote = &queue->remote;
+    struct peer_call call = {0};
+    weft_err err = remote_ask_within(remote, remote->timeout_ms, settlement->op, 0,
+                                     settlement->parts, 2, &call);
+    err = remote_settled(remote, item, err, call.flags);
+    peer_call_fini(&call);
+    return err;
+}
+
+// What was marked as failed goes back, for others to try.
+static uint8_t op_of_done(const weft_item *item)
+{
+    return item->has_failed_ ? CALL_QUEUE_GIVE_BACK : CALL_QUEUE_DONE;
 }
 
 weft_err weft_done(weft_queue *queue, weft_item *item)
 {
+    struct settlement settlement;
     if (!queue || !item)
         return member_no_handle();
-    const uint32_t at_once = 0;
-    const bool has_failed = item->has_failed_;
-    uint8_t flags = 0;
-    weft_err err = has_failed ? settle(queue, CALL_QUEUE_GIVE_BACK, item, &at_once, &flags)
-                              : settle(queue, CALL_QUEUE_DONE, item, NULL, NULL);
-    if (!err && has_failed)
-        err = tell_failed(queue, item, flags & ANSWER_FLAG_BURIED);
+    draw_up(&settlement, op_of_done(item), item, 0);
+    const weft_err err = settle(queue, &settlement, item);
     weft_item_free(item);
     return err;
 }
 
+weft_call *weft_done_start(weft_queue *queue, weft_item *item)
+{
+    struct settlement settlement;
+    weft_call *call = remote_call_new(queue && item ? &queue->remote : NULL);
+    if (!call)
+        return NULL;
+    call->settles = true;
+    call->settled =
+        (weft_item){.id_ = item->id_, .delivery = item->delivery, .has_failed_ = item->has_failed_};
+    draw_up(&settlement, op_of_done(item), item, 0);
+    weft_item_free(item);
+    return remote_call_started(
+        call, remote_start(&queue->remote, settlement.op, 0, settlement.parts, 2, &call->call));
+}
+
 weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
 {
+    struct settlement settlement;
     if (!queue)
         return member_no_handle();
-    const weft_err err = settle(queue, CALL_QUEUE_GIVE_BACK, item, &delay_ms, NULL);
+    draw_up(&settlement, CALL_QUEUE_GIVE_BACK, item, delay_ms);
+    item->has_failed_ = false;  // he who gives it back knows
+    const weft_err err = settle(queue, &settlement, item);
     weft_item_free(item);
     return err;
 }
 
 weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
 {
-    return queue ? settle(queue, CALL_QUEUE_EXTEND, item, &lease_ms, NULL) : member_no_handle();
+    struct settlement settlement;
+    if (!queue)
+        return member_no_handle();
+    draw_up(&settlement, CALL_QUEUE_EXTEND, item, lease_ms);
+    const weft_item named = {.id_ = item->id_};
+    return settle(queue, &settlement, &named);
 }
 
 // ---- The queue itself --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include "sim_host/client.h"
 #include "sim_host/replace.h"
 
-enum { LOOKS_AFTER_NS = 3000000 };
+enum { LOOKS_AFTER_NS = 10000000 };
 
 static struct host_local *local;  // NULL: nobody lives there
 

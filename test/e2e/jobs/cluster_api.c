@@ -19,8 +19,7 @@ static void texts_go_through_a_queue(void)
     GIVES(OK, weft_push(queue, weft_text("again"), weft_text("key")));
     GIVES(OK, weft_push_many(queue, three, 3));
     GIVES(OK, weft_queue_peek(queue, items, 2, &count));
-    CLAIM(count == 2 && item_is(&items[0], "a") && item_is(&items[1], "b"));
-    CLAIM(items[0].delivery == 0);
+    CLAIM(count == 2 && item_is(&items[0], "a") && item_is(&items[1], "b") && !items[0].delivery);
     for (uint32_t i = 0; i < count; i++)
         weft_item_free(&items[i]);
     GIVES(OK, weft_pop_many(queue, items, 2, false, &count));
@@ -34,8 +33,7 @@ static void texts_go_through_a_queue(void)
     GIVES(OK, weft_give_back(queue, &item, 0));
     CLAIM(weft_take(queue, &item) && item_is(&item, "c") && item.delivery == 2);
     GIVES(OK, weft_done(queue, &item));
-    GIVES(OK, weft_pop(queue, &item));
-    CLAIM(item_is(&item, "d"));
+    CLAIM(!weft_pop(queue, &item) && item_is(&item, "d"));
     weft_item_free(&item);
     GIVES(OK, weft_queue_look(queue, &state));
     CLAIM(state.size == 0 && state.pushed_count == 4 && !state.is_closed);
@@ -59,7 +57,7 @@ static void what_fails_too_often_is_dead(void)
     CLAIM(weft_take(queue, &item) && item.delivery == 1);
     weft_item_fail(&item);
     GIVES(ABORTED, weft_var_add(total, 5, &item, &now));
-    GIVES(ABORTED, weft_done(queue, &item));
+    GIVES(ABORTED, weft_call_wait(weft_done_start(queue, &item), 0));
     CLAIM(!item.data);
     CLAIM(weft_take(queue, &item) && item.delivery == 2);
     GIVES(OK, weft_var_add(total, 5, &item, &now));
@@ -151,8 +149,10 @@ static void many_calls_are_under_way(void)
         snprintf(text, sizeof text, "%d", i);
         GIVES(OK, weft_call_item(calls[i], 0, &item));
         CLAIM(item_is(&item, text));
-        GIVES(OK, weft_done(queue, &item));
+        calls[i] = weft_done_start(queue, &item);
     }
+    for (int i = 0; i < COUNT; i++)
+        GIVES(OK, weft_call_wait(calls[i], 0));
     weft_call *late = weft_take_start(queue);
     CLAIM(!weft_call_is_done(late));
     GIVES(DEADLINE_EXCEEDED, weft_call_item(late, 30, &item));

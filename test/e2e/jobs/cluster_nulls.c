@@ -33,6 +33,7 @@ static void queues_without_a_handle(void)
     GIVES(FAILED_PRECONDITION, weft_queue_remove(NULL));
     CLAIM(!weft_push_start(NULL, text, text));
     CLAIM(!weft_take_start(NULL));
+    CLAIM(!weft_done_start(NULL, NULL));
     CLAIM(!weft_call_is_done(NULL));
     GIVES(FAILED_PRECONDITION, weft_call_wait(NULL, 0));
     GIVES(FAILED_PRECONDITION, weft_call_item(NULL, 0, &item));
