@@ -15,6 +15,7 @@ enum {
 };
 
 static const uint64_t ns_per_ms = 1000000;
+static const uint64_t answer_ns = 3000;  // no answer comes sooner
 
 void peer_disconnect(struct peer *peer)
 {
@@ -282,7 +283,8 @@ static weft_err send_out(struct peer *peer)
         peer->channel,
         (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent}, &sent);
     peer->out_sent += sent;
-    peer->has_just_sent |= sent > 0;
+    if (sent)
+        peer->sent_ns = clock_now_ns();
     if (peer->out_sent == peer->out.size)
         peer->out.size = peer->out_sent = 0;
     return err;
@@ -304,9 +306,8 @@ void peer_look(struct peer *peer, bool *has_moved)
     peer_gather(peer);
     if (!peer->is_at_port)
         peer_send(peer);
-    if (!peer->has_just_sent)  // it cannot be answered yet
+    if (clock_now_ns() - peer->sent_ns >= answer_ns)  // else it cannot be answered yet
         peer_pump(peer, has_moved);
-    peer->has_just_sent = false;
 }
 
 void peer_pump(struct peer *peer, bool *has_moved)
@@ -347,6 +348,7 @@ static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
     if (err)
         err_clear();  // the next look says what is wrong
     mutex_lock(&peer->lock);
+    peer->sent_ns = 0;  // from now on it pays to look
     if (received && take_frames(peer)) {
         err_clear();
         peer_disconnect(peer);

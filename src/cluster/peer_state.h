@@ -35,7 +35,7 @@ struct peer {
     struct buf in;
     struct buf out;  // frames on their way
     size_t out_sent;
-    bool has_just_sent;  // and not looked for an answer since
+    uint64_t sent_ns;  // when something was last sent
 
     uint8_t session[HELLO_SESSION_BYTES];
     bool has_session;  // the host knows it

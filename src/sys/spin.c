@@ -7,6 +7,7 @@
 
 #include "sys/clock.h"
 #include "sys/machine.h"
+#include "sys/thread.h"
 
 uint32_t spin_default_us(void)
 {
@@ -49,6 +50,7 @@ bool spin_begin(struct spin *spin)
 
 bool spin_goes_on(const struct spin *spin)
 {
+    thread_yield();
     return clock_now_ns() < spin->deadline_ns;
 }
 

@@ -2,8 +2,8 @@
 //
 // Waking a thread on a halted core takes 20 us and more, so somebody whose answer comes sooner gains by
 // not sleeping. Where it gains nothing it harms: it takes a core from those who would answer. So a spin
-// that found nothing, or during which the kernel took the core away, is followed by skipping the next
-// 1, 2, 4 .. 1024 ones. Starts zeroed: never spins. Thread: one owner.
+// that found nothing, or during which somebody else had the core, is followed by skipping the next
+// 1, 2, 4 .. 1024 ones. Between two looks the core is offered to those who wait for one. Starts zeroed: never spins. Thread: one owner.
 #ifndef SYS_SPIN_H
 #define SYS_SPIN_H
 
