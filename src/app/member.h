@@ -17,8 +17,7 @@ struct weft_cluster {
     struct net_address at;
     uint64_t incarnation, joined_ns;
     struct secret token;
-    bool
-        is_token_given;  // by the command line: who is started from here does not find it by himself
+    bool is_token_given;  // by the command line: nobody who is started from here finds it himself
     uint32_t patience_ms;
     uint32_t patience_again_ms;  // with a host that was met; 0: no other
 
@@ -60,9 +59,8 @@ struct remote {
     bool is_bare;           // a variable that has no value stays so
     bool has_initial;       // else that of a new variable is an int64 of 0
     struct buf initial;
-    uint32_t deliveries_max;  // of a queue, as its host says
-    struct buf attributes;    // wished for
-    struct buf found;         // those it has, once it is open
+    struct buf attributes;  // wished for
+    struct buf found;       // those it has, once it is open
     char *path;
     const char *name;                    // the end of path
     char container[ROLE_BYTES_MAX + 1];  // "": the host's own

@@ -58,9 +58,9 @@ static weft_err refill(struct prefetch *prefetch, struct remote *remote)
 
 // How long its consumer needed for the last one says how many to ask for. Where deliveries are counted none
 // is asked for ahead: one that went back unseen would have had a chance of few, or its last.
-static void adapt(struct prefetch *prefetch, const struct remote *remote)
+static void adapt(struct prefetch *prefetch)
 {
-    if (prefetch->is_limited || remote->deliveries_max) {
+    if (prefetch->is_limited) {
         prefetch->credit = 1;
         return;
     }
@@ -132,7 +132,7 @@ static weft_err finish_first(struct prefetch *prefetch, struct remote *remote,
         free_call(call);
         return err;
     }
-    prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;  // since it was opened, maybe
+    prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;
     *taken = call;
     return WEFT_OK;
 }
@@ -150,7 +150,7 @@ weft_err prefetch_next(struct prefetch *prefetch, struct remote *remote, uint32_
 {
     weft_err err;
     mutex_lock(&prefetch->lock);
-    adapt(prefetch, remote);
+    adapt(prefetch);
     do {
         err = refill(prefetch, remote);
         if (!err && prefetch->count == 0)

@@ -40,11 +40,6 @@ static weft_err take_description(struct remote *remote, weft_bytes answer)
     call_read_u64(&reader);
     remote->found.size = 0;
     buf_append(&remote->found, reader.rest.data, reader.rest.size);
-    if (remote->kind == CALL_KIND_QUEUE) {
-        call_read_u64(&reader);
-        call_read_u64(&reader);
-        remote->deliveries_max = call_read_u32(&reader);
-    }
     return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
 }
 
