@@ -75,19 +75,12 @@ static weft_err do_calls(struct host_local *local, uint64_t answered, weft_bytes
     return err;
 }
 
-// Nothing that has happened is still to be written.
-static bool is_told(const struct host_server *server)
-{
-    return !server->journal ||
-           (!server->is_journal_dirty && !host_has_unwritten_calls(server->host));
-}
-
-// Whoever others are told of this: by us, or by the loop.
+// Others are told what these calls have for them: by us where their connections take it, else by the loop.
 static void tell_others(struct host_local *local)
 {
     struct host_server *server = local->connection.server;
     struct link *stirred = host_stirred(server->host);
-    bool is_for_loop = !is_told(server);
+    bool is_for_loop = !host_server_is_committed(server);
     for (struct link *at = stirred->next, *next; at != stirred && !is_for_loop; at = next) {
         next = at->next;
         struct session *session = LIST_ITEM(at, struct session, in_stirred);
@@ -107,10 +100,12 @@ static void fetch(struct host_local *local, struct buf *answers)
 {
     struct session *session = local->connection.session;
     const weft_bytes unsent = session_unsent(session);
-    if (unsent.size == 0 || !is_told(local->connection.server))
+    if (unsent.size == 0 || !host_server_is_committed(local->connection.server))
         return;
-    if (!buf_reserve(answers, unsent.size))
-        return;  // they stay
+    if (!buf_reserve(answers, unsent.size)) {
+        answers->has_failed = false;  // they stay, and are fetched the next time
+        return;
+    }
     buf_append(answers, unsent.data, unsent.size);
     session_sent(session, unsent.size);
 }
@@ -147,7 +142,8 @@ static weft_err exchange(void *owner, const struct peer_batch *batch, struct buf
 static bool has_something(const struct host_local *local)
 {
     const struct session *session = local->connection.session;
-    return !session || (session_unsent(session).size > 0 && is_told(local->connection.server));
+    return !session ||
+           (session_unsent(session).size > 0 && host_server_is_committed(local->connection.server));
 }
 
 static void wait_for_answers(void *owner, const _Atomic(uint64_t) *fetched, uint64_t before,

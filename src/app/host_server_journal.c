@@ -161,6 +161,12 @@ bool host_server_commit(struct host_server *server)
     return true;
 }
 
+bool host_server_is_committed(const struct host_server *server)
+{
+    return !server->journal ||
+           (!server->is_journal_dirty && !host_has_unwritten_calls(server->host));
+}
+
 void host_server_close_journal(struct host_server *server)
 {
     stop_rewrite(server);

@@ -89,6 +89,9 @@ MUST_CHECK weft_err host_server_open_journal(struct host_server *server);
 // Makes all that was applied durable. False: that failed, nothing may be told to anyone; it is tried
 // again with every turn.
 MUST_CHECK bool host_server_commit(struct host_server *server);
+
+// Whether nothing that was applied is still to be made durable: others may be told of all of it.
+bool host_server_is_committed(const struct host_server *server);
 void host_server_close_journal(struct host_server *server);
 host_log_fn host_server_log;
 

@@ -122,9 +122,9 @@ struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID
 // Tools are nobody's.
 static bool enter_by_member(struct host *host, struct session *session)
 {
-    struct session *first = map_find(&host->sessions_by_member, member_of(session));
     if (!session->member[0])
         return true;
+    struct session *first = map_find(&host->sessions_by_member, member_of(session));
     if (!first)
         return map_add(&host->sessions_by_member, session);
     session->of_member = first->of_member;
@@ -334,12 +334,12 @@ weft_err host_end_session(struct host *host, struct session *session)
     return err;
 }
 
-// ---- Calls -----------------------------------------------------------------------------------------------
-
 size_t host_resource_count(const struct host *host)
 {
     return host->registry.all.count;
 }
+
+// ---- Calls -----------------------------------------------------------------------------------------------
 
 weft_err host_open_resource(struct host *host, enum call_kind kind, weft_bytes container,
                             weft_bytes name, weft_bytes attributes, struct resource **resource)
