@@ -9,6 +9,8 @@
 #include "app/options.h"
 #include "app/progress.h"
 #include "base/args.h"
+#include "lang/builtin.h"
+#include "lang/compile.h"
 #include "sys/file.h"
 
 enum { COMMANDS_MAX = 32, OPTIONS_MAX = 48, OPTION_VERSION = 1000 };
@@ -42,17 +44,39 @@ static const struct cli_command *find_command(const char *name)
     return command->name ? command : NULL;
 }
 
-static weft_err unknown_verb(const char *name)
+static const char *guess_verb(const char *name)
 {
     const char *names[COMMANDS_MAX];
     size_t count = 0;
     for (const struct cli_command *command = cli_commands; command->name; command++)
         names[count++] = command->name;
     names[count] = NULL;
-    const char *guess = args_guess(name, names);
-    if (guess)
-        return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  did you mean: weft %s", name,
-                       guess);
+    return args_guess(name, names);
+}
+
+static const char *guess_job(const char *name)
+{
+    const char *names[COMMANDS_MAX];
+    size_t count = 0;
+    for (const weft_job *const *job = builtin_jobs; *job && count + 1 < COMMANDS_MAX; job++)
+        names[count++] = (*job)->name;
+    names[count] = NULL;
+    return args_guess(name, names);
+}
+
+// Who leaves `run` out has named a job: that is looked at first, as verbs are near to jobs (host, sort).
+static weft_err unknown_verb(const char *name)
+{
+    if (builtin_find(name))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "there is no verb %s\n  %s is a job\n  try: weft run %s", name, name, name);
+    if (strchr(name, '/') || compile_is_source(name))
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  a job is run by: weft run %s",
+                       name, name);
+    const char *verb = guess_verb(name), *job = guess_job(name);
+    if (verb || job)
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  did you mean: weft %s%s",
+                       name, verb ? "" : "run ", verb ? verb : job);
     return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  try: weft help", name);
 }
 

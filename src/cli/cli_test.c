@@ -121,6 +121,11 @@ static void a_typo_gets_a_guess(void **state)
     (void)state;
     SAYS(2, "weft: there is no verb rnu\n  did you mean: weft run\n", "rnu");
     SAYS(2, "weft: there is no verb xyz\n  try: weft help\n", "xyz", "a");
+    SAYS(2, "weft: there is no verb sort\n  sort is a job\n  try: weft run sort\n", "sort", "a");
+    SAYS(2, "weft: there is no verb sort\n  sort is a job\n  try: weft run sort\n", "-q", "sort");
+    SAYS(2, "weft: there is no verb wordcont\n  did you mean: weft run wordcount\n", "wordcont");
+    SAYS(2, "weft: there is no verb nosuch.c\n  a job is run by: weft run nosuch.c\n", "nosuch.c");
+    SAYS(2, "weft: there is no verb ./nosuch\n  a job is run by: weft run ./nosuch\n", "./nosuch");
     SAYS(2, "weft: there is no help on wordcont\n  did you mean: weft help wordcount\n", "help",
          "wordcont");
     SAYS(4, "weft: there is no job wordcont\n  did you mean wordcount?\n", "run", "wordcont", "f");

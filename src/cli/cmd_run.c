@@ -16,12 +16,6 @@
 
 enum { MESSAGES_BYTES_MAX = 700 };  // of a compiler, inside a JSON object
 
-static bool is_source(const char *word)
-{
-    const size_t length = strlen(word);
-    return length > 2 && strcmp(word + length - 2, ".c") == 0;
-}
-
 static weft_err unknown_job(const char *word)
 {
     enum { NAMES_MAX = 64 };
@@ -53,7 +47,7 @@ static weft_err resolve_job(void *owner, const char *word, const weft_job **job)
     *job = builtin_find(word);
     if (*job)
         return WEFT_OK;
-    if (!is_source(word) && !strchr(word, '/'))
+    if (!compile_is_source(word) && !strchr(word, '/'))
         return unknown_job(word);
     const weft_err err = file_stat(word, &status);
     if (err)
@@ -89,7 +83,7 @@ static weft_err run_program(const struct run_options *options)
     char *program = NULL;
     size_t count = 0;
     weft_err err = WEFT_OK;
-    if (!is_source(options->job_word))
+    if (!compile_is_source(options->job_word))
         err = command_find(options->job_word, &program);
     else if (options->json)
         err = compile_with_json(options->job_word, &program);

@@ -299,7 +299,7 @@ void help_format_streaming(struct buf *buf)
         "  -inputformat CLASS   TextInputFormat, KeyValueTextInputFormat,\n"
         "                       org.apache.hadoop.mapred.lib.NLineInputFormat\n"
         "  -lazyOutput          no part without a line\n"
-        "  -verbose, -help\n"
+        "  -verbose, -help, -h\n"
         "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --record-timeout,\n"
         "--max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet, --json,\n"
         "--no-color; weft help run explains them.\n"

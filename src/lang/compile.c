@@ -420,6 +420,12 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
     return err;
 }
 
+bool compile_is_source(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 2 && strcmp(name + length - 2, ".c") == 0;
+}
+
 // ---- Programs ----------------------------------------------------------------------------------------------
 
 weft_err compile_check_program(const char *path, const char *name)

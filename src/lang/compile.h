@@ -18,6 +18,9 @@ struct compile_spec {
 // UNIMPLEMENTED with what to install.
 MUST_CHECK weft_err compile_source(const struct compile_spec *spec, char **program);
 
+// Whether the name is that of a source: it ends with .c.
+bool compile_is_source(const char *name);
+
 // Whether a program calls weft_main: INVALID_ARGUMENT says that `name`, as the user calls it, does not.
 // It is looked at, not run: who knows what it would do.
 MUST_CHECK weft_err compile_check_program(const char *path, const char *name);

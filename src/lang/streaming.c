@@ -75,6 +75,7 @@ static const struct option options_of_hadoop[] = {
     UNDERSTOOD("verbose", OPTION_VERBOSE, NO_VALUE),
     UNDERSTOOD("lazyOutput", OPTION_LAZY, NO_VALUE),
     UNDERSTOOD("help", OPTION_HELP, NO_VALUE),
+    UNDERSTOOD("h", OPTION_HELP, NO_VALUE),
     UNDERSTOOD("info", OPTION_HELP, NO_VALUE),
     REFUSED("conf", ONE_VALUE, "give its properties with -D NAME=VALUE"),
     REFUSED("additionalconfspec", ONE_VALUE, "give its properties with -D NAME=VALUE"),

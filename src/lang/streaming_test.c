@@ -171,6 +171,10 @@ static void help_asks_for_nothing_else(void **unused)
     (void)unused;
     understand("-help");
     assert_true(options.wants_help);
+    understand("-h");
+    assert_true(options.wants_help);
+    understand("--help");
+    assert_true(options.wants_help);
     understand("-info -frobnicate");
     assert_true(options.wants_help);
 }
