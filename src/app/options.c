@@ -222,6 +222,19 @@ weft_err options_parse(struct run_options *options, const struct options_request
     return err;
 }
 
+weft_err options_add_input(struct run_options *options, const char *word)
+{
+    words_vec inputs = {
+        .items = options->inputs,
+        .count = options->input_count,
+        .capacity = options->input_count ? options->input_count + 1 : 0,
+    };
+    const weft_err err = push_word(&inputs, word);
+    options->inputs = inputs.items;
+    options->input_count = inputs.count;
+    return err;
+}
+
 // ---- From a program ------------------------------------------------------------------------------------
 
 static weft_err copy_numbers(struct run_options *options, const weft_options *api)

@@ -93,7 +93,10 @@ MUST_CHECK weft_err options_parse(struct run_options *options,
                                   const struct options_request *request, char *const *words,
                                   size_t count);
 
-// The same from weft_submit: everything is copied.
+// Adds one more INPUT word, a copy.
+MUST_CHECK weft_err options_add_input(struct run_options *options, const char *word);
+
+// The same as options_parse from weft_submit: everything is copied.
 MUST_CHECK weft_err options_from_api(struct run_options *options, const weft_job *job,
                                      const weft_options *api);
 

@@ -9,12 +9,13 @@
 #include "app/replay.h"
 #include "app/worker.h"
 #include "sys/file.h"
+#include "sys/standard.h"
 #include "sys/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STDOUT = 1, STDERR = 2 };
+enum { STDIN = 0, STDOUT = 1, STDERR = 2 };
 
 // The jobs that weft_start was given: a worker finds by name what is submitted.
 static const weft_job *const *known_jobs;
@@ -34,10 +35,21 @@ void program_start(const weft_job *const *jobs)
         exit(worker_main(socket_fd, page_fd, jobs));
 }
 
+// Without INPUT a program reads what is piped into it, as cat and sort do. On a terminal it would only
+// seem to hang, and /dev/null is what cron and services have there: both are told that INPUT is missing.
+static weft_err read_what_is_piped(struct run_options *options)
+{
+    return options->input_count == 0 && !options->is_hadoop && standard_is_fed(STDIN)
+               ? options_add_input(options, "-")
+               : WEFT_OK;
+}
+
 int program_run(struct run_options *options, const char *program)
 {
     struct driver *driver = NULL;
-    weft_err code = options_complete(options);
+    weft_err code = read_what_is_piped(options);
+    if (code == WEFT_OK)
+        code = options_complete(options);
     const char *note = getenv(REPLAY_VARIABLE);
     if (code == WEFT_OK && note)
         return replay_record(options, note, program);

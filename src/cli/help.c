@@ -68,19 +68,20 @@ static void format_run(struct buf *buf)
         append_first_sentence(buf, (*job)->usage);
     }
     buf_append_text(
-        buf, "  FILE.c      a source that calls weft_main: built with $CC or cc, and kept\n"
-             "  ./PROGRAM   a program that calls weft_main\n"
-             "weft run JOB -h explains a job and its own options.\n"
-             "\n"
-             "INPUT is, in the order given\n"
-             "  FILE        a file\n"
-             "  DIR         all files below it in byte order of their names, hidden ones left out\n"
-             "  'a/*.txt'   a pattern that the shell did not expand\n"
-             "  @names.txt  a name per line\n"
-             "  -           standard input\n"
-             "gzip, zstd, lz4 and bzip2 are known by their content.\n"
-             "\n"
-             "Options (behind JOB a letter that the job defines is the job's):\n");
+        buf,
+        "  FILE.c      a source that calls weft_main: built with $CC or cc, and kept\n"
+        "  ./PROGRAM   a program that calls weft_main\n"
+        "weft run JOB -h explains a job and its own options.\n"
+        "\n"
+        "INPUT is, in the order given\n"
+        "  FILE        a file\n"
+        "  DIR         all files below it in byte order of their names, hidden ones left out\n"
+        "  'a/*.txt'   a pattern that the shell did not expand\n"
+        "  @names.txt  a name per line\n"
+        "  -           standard input; a pipe or a redirected file is read also without INPUT\n"
+        "gzip, zstd, lz4 and bzip2 are known by their content.\n"
+        "\n"
+        "Options (behind JOB a letter that the job defines is the job's):\n");
     args_format_help(buf, options_table, NULL);
     buf_append_text(
         buf,

@@ -211,13 +211,11 @@ static weft_err add_word(struct inputs *inputs, const char *word)
 
 static weft_err no_input(void)
 {
-    return err_set(WEFT_INVALID_ARGUMENT, "no input is given\n  %s\n  try: %s",
-                   standard_is_terminal(STDIN_FILENO)
-                       ? "INPUT is a file, a directory, a quoted pattern, @names.txt, or - for "
-                         "standard input"
-                       : "standard input is read only when it is asked for",
-                   standard_is_terminal(STDIN_FILENO) ? "name a file behind the job"
-                                                      : "- as INPUT to read standard input");
+    return err_set(
+        WEFT_INVALID_ARGUMENT,
+        "no input is given\n  INPUT is a file, a directory, a quoted pattern, @names.txt, "
+        "or - for standard input\n  try: name a file behind the job, or pipe text into "
+        "it");
 }
 
 static void note_output(struct inputs_state *state)

@@ -51,6 +51,13 @@ void standard_cut(int fd, uint64_t size)
     (void)!ftruncate(fd, (off_t)size);
 }
 
+bool standard_is_fed(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 &&
+           (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode));
+}
+
 bool standard_is_terminal(int fd)
 {
     return isatty(fd);

@@ -29,6 +29,10 @@ MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
 void standard_set_position(int fd, uint64_t position);
 void standard_cut(int fd, uint64_t size);
 
+// Whether something is piped or redirected into the descriptor: a pipe, a FIFO, a socket or a plain file.
+// A device (a terminal, /dev/null) and a closed descriptor are not.
+bool standard_is_fed(int fd);
+
 // Whether the descriptor is a terminal, and how wide it is (80 when it does not say).
 bool standard_is_terminal(int fd);
 uint32_t standard_columns(int fd);

@@ -41,6 +41,34 @@ behind() { { read -r _ && weft run -q grep '' -; } <big; }
 tail -n +2 big >expected
 gives "a file is read from where it stands" expected behind
 
+# Without INPUT, what is piped in is read, as cat and sort do; a device (a terminal, /dev/null) is not.
+printf 'a\t2\nb\t1\n' >expected
+gives "without INPUT a pipe is read" expected piped small wordcount
+gives "without INPUT a file on standard input is read" expected from small wordcount
+mkfifo fifo
+cat small >fifo &
+gives "without INPUT a FIFO is read" expected from fifo wordcount
+gives "without INPUT an empty pipe gives nothing" nothing piped nothing wordcount
+printf 'a\nb a\n' >expected
+gives "without INPUT a job's argument is still its own" expected piped small sort
+printf 'b a\n' >expected
+gives "without INPUT grep reads the pipe" expected piped small grep b
+gives "without INPUT a command reads the pipe" expected piped small --map 'grep b'
+fails_with "without INPUT /dev/null is no input" 2 'no input is given' from /dev/null wordcount
+on_terminal() { script -qec "$WEFT run -q wordcount" /dev/null </dev/null; }
+if command -v script >/dev/null; then
+    try on_terminal
+    check "without INPUT on a terminal, the words say what to give" grep -q 'no input is given' "$out"
+else
+    skip "without INPUT on a terminal, the words say what to give" "there is no script(1)"
+fi
+compile words
+printf 'a\t2\nb\t1\n' >expected
+program() { cat small | ./words -q; }
+gives "a program with weft_main reads the pipe too" expected program
+closed_without() { weft run -q wordcount <&-; }
+fails_with "without INPUT and with standard input closed there is no input" 2 'no input is given' closed_without
+
 fails_with "- twice is wrong usage" 2 'twice|once|-' from small wordcount - -
 closed() { weft run -q wordcount - <&-; }
 fails_with "a closed stdin is an error that says so" '1|2' 'closed' closed
