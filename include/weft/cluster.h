@@ -5,8 +5,8 @@
 // may use it. The first to open a resource makes it: a member what it hosts itself at once, anything else when
 // it is first used.
 //
-// All calls take NULL for a handle and fail then. The first failure stays with the cluster and is told by
-// weft_leave: short programs check once. What a program asked for is no failure: the end of a queue or a
+// All calls take NULL for a handle and fail then, with the sentence of the call that made no handle. The
+// first failure stays with the cluster and is told by weft_leave, also that of weft_join: short programs check once. What a program asked for is no failure: the end of a queue or a
 // watch, a deadline, a key that is not there, a value or version that was another.
 //
 // A member that comes again without its journal has lost what it hosted: calls are ABORTED and name it.
@@ -49,7 +49,7 @@ static inline weft_cluster *weft_join(const weft_join_options *options)
 
 // Leaves it, once all who use what this member hosts have left or are lost, and frees it, with the handles
 // that were not freed. Says the first failure on standard error and returns the exit code of the program: 0 if there
-// was none.
+// was none. NULL: says why weft_join has failed.
 WEFT_API int weft_leave(weft_cluster *cluster);
 
 WEFT_API bool weft_is(const weft_cluster *cluster, const char *role);

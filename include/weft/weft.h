@@ -328,7 +328,8 @@ WEFT_API void weft_start(int argc, char **argv, const weft_job *const *jobs);
 WEFT_API weft_run *weft_submit_sized(const weft_job *job, const weft_options *options,
                                      size_t options_size);
 
-// Waits for the end of the run; the code, with weft_error() set, says how it went.
+// Waits for the end of the run; the code, with weft_error() set, says how it went. A run that is NULL,
+// because it could not be started, is FAILED_PRECONDITION, and all its counters are 0.
 WEFT_API weft_err weft_wait(weft_run *run);
 
 // A counter's value after weft_wait, 0 when nobody counted. Also "weft.records_in" and the like.

@@ -26,12 +26,6 @@ static void say(void *owner, const char *sentence)
     fprintf(stderr, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
 }
 
-weft_err member_no_handle(void)
-{
-    return err_text()[0] ? WEFT_FAILED_PRECONDITION
-                         : err_set(WEFT_FAILED_PRECONDITION, "the handle is NULL");
-}
-
 weft_err member_keep_error(weft_cluster *cluster, weft_err code)
 {
     if (!code || !cluster)
@@ -293,11 +287,14 @@ weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_s
 {
     weft_join_options all = {0};
     weft_cluster *cluster = member_new();
-    if (!cluster)
+    if (!cluster) {
+        no_handle_keep(WEFT_RESOURCE_EXHAUSTED);
         return NULL;
+    }
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
-    if (!join(cluster, &all))
+    const weft_err err = no_handle_keep(join(cluster, &all));
+    if (!err)
         return cluster;
     member_free(cluster);
     return NULL;
@@ -307,12 +304,12 @@ weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_s
 
 bool weft_is(const weft_cluster *cluster, const char *role)
 {
-    return cluster && strcmp(cluster->spec.my_role, role) == 0;
+    return cluster && role && strcmp(weft_role(cluster), role) == 0;
 }
 
 const char *weft_role(const weft_cluster *cluster)
 {
-    return cluster ? cluster->spec.my_role : "";
+    return cluster && cluster->spec.my_role ? cluster->spec.my_role : "";
 }
 
 uint32_t weft_index(const weft_cluster *cluster)
@@ -322,7 +319,8 @@ uint32_t weft_index(const weft_cluster *cluster)
 
 uint32_t weft_member_count(const weft_cluster *cluster, const char *name)
 {
-    const struct cluster_role *role = cluster ? cluster_spec_find_role(&cluster->spec, name) : NULL;
+    const struct cluster_role *role =
+        cluster && name ? cluster_spec_find_role(&cluster->spec, name) : NULL;
     return role ? (uint32_t)role->members.count : 0;
 }
 
@@ -498,9 +496,9 @@ static void leave(weft_cluster *cluster)
 int weft_leave(weft_cluster *cluster)
 {
     if (!cluster) {
-        const char *sentence = err_text();
-        fprintf(stderr, "weft: %s\n", *sentence ? sentence : "there is no cluster to leave");
-        return err_exit_code(WEFT_FAILED_PRECONDITION);
+        const weft_err why = no_handle_reason();
+        fprintf(stderr, "weft: %s\n", err_text());
+        return err_exit_code(why);
     }
     leave(cluster);
     const weft_err err = cluster->first_error;

@@ -3,6 +3,7 @@
 #define APP_MEMBER_H
 
 #include "app/host_local.h"
+#include "app/no_handle.h"
 #include "cluster/device.h"
 #include "cluster/peer.h"
 #include "cluster/spec.h"
@@ -117,7 +118,5 @@ MUST_CHECK weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
 
 // Keeps the first failure of this thread's for weft_leave, and returns the code.
 weft_err member_keep_error(weft_cluster *cluster, weft_err code);
-
-weft_err member_no_handle(void);  // the failure of calls with NULL
 
 #endif

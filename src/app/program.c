@@ -158,7 +158,12 @@ static weft_err submit(weft_run *run, const weft_job *job, const weft_options *o
 weft_run *weft_submit_sized(const weft_job *job, const weft_options *options, size_t options_size)
 {
     weft_options whole = {0};
-    memcpy(&whole, options, options_size < sizeof whole ? options_size : sizeof whole);
+    if (!job) {
+        err_set(WEFT_INVALID_ARGUMENT, "there is no job to run: it is NULL");
+        return NULL;
+    }
+    if (options)
+        memcpy(&whole, options, options_size < sizeof whole ? options_size : sizeof whole);
     weft_run *run = calloc(1, sizeof *run);
     if (!run) {
         err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
@@ -166,13 +171,20 @@ weft_run *weft_submit_sized(const weft_job *job, const weft_options *options, si
     }
     if (submit(run, job, &whole) == WEFT_OK)
         return run;
+    struct err_kept kept;
+    err_keep(&kept);
     run->is_joined = true;  // there is nobody to wait for
     weft_run_free(run);
+    err_put_back(&kept);
     return NULL;
 }
 
 weft_err weft_wait(weft_run *run)
 {
+    if (!run)
+        return err_text()[0]
+                   ? WEFT_FAILED_PRECONDITION
+                   : err_set(WEFT_FAILED_PRECONDITION, "there is no run to wait for: it is NULL");
     if (!run->is_joined)
         thread_join(&run->thread);
     run->is_joined = true;
@@ -181,6 +193,8 @@ weft_err weft_wait(weft_run *run)
 
 int64_t weft_run_counter(const weft_run *run, const char *name)
 {
+    if (!run || !name)
+        return 0;
     const struct summary *summary = driver_summary(run->driver);
     const struct {
         const char *name;

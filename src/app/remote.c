@@ -163,6 +163,9 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
 {
     if (!cluster)
         return member_no_handle();
+    if (!path)
+        return no_handle_keep(
+            member_keep_error(cluster, err_set(WEFT_INVALID_ARGUMENT, "the path is NULL")));
     remote->cluster = cluster;
     mutex_init(&remote->opening);
     remote->kind = kind;
@@ -175,11 +178,14 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         err = cluster->has_at ? find_at_address(remote) : find_at_member(remote);
     if (!err)
         err = add_to_cluster(remote);
-    return member_keep_error(cluster, err_wrap(err, "%s", path));
+    err = member_keep_error(cluster, err_wrap(err, "%s", path));
+    return err ? no_handle_keep(err) : WEFT_OK;
 }
 
 void remote_fini(struct remote *remote)
 {
+    struct err_kept kept;  // a program may free its handle before it reads why a call failed
+    err_keep(&kept);
     if (remote->cluster) {
         take_out_of_cluster(remote);
         if (remote->is_open)
@@ -191,6 +197,7 @@ void remote_fini(struct remote *remote)
     buf_fini(&remote->found);
     free(remote->path);
     remote->path = NULL;
+    err_put_back(&kept);
 }
 
 static weft_err start(struct remote *remote, uint64_t deadline_ns, struct peer_ask ask,

@@ -75,8 +75,9 @@ weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
 
 weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
 {
-    *item = (weft_item){0};
-    if (!call)
+    if (item)
+        *item = (weft_item){0};
+    if (!call || !item)
         return member_no_handle();
     weft_err err = finish(call, timeout_ms);
     if (!err && !call->takes)

@@ -71,8 +71,9 @@ static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry
 
 weft_err weft_kv_get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
 {
-    *entry = (weft_kv_entry){.version = 0};
-    if (!kv)
+    if (entry)
+        *entry = (weft_kv_entry){.version = 0};
+    if (!kv || !entry)
         return member_no_handle();
     struct peer_call call = {0};
     const uint16_t size = (uint16_t)key.size;

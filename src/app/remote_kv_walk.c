@@ -192,8 +192,9 @@ static weft_err next(weft_kv_walk *walk, weft_kv_entry *entry)
 
 bool weft_kv_next(weft_kv_walk *walk, weft_kv_entry *entry)
 {
-    *entry = (weft_kv_entry){.version = 0};
-    if (!walk) {
+    if (entry)
+        *entry = (weft_kv_entry){.version = 0};
+    if (!walk || !entry) {
         member_no_handle();
         return false;
     }

@@ -56,10 +56,13 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
 
 void weft_queue_free(weft_queue *queue)
 {
+    struct err_kept kept;
     if (!queue)
         return;
+    err_keep(&kept);
     prefetch_fini(&queue->prefetch, &queue->remote);
     remote_fini(&queue->remote);
+    err_put_back(&kept);
     free(queue);
 }
 
@@ -124,7 +127,7 @@ weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key)
 
 weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
 {
-    if (!queue)
+    if (!queue || (!data && count))
         return member_no_handle();
     struct buf list = {0};
     struct peer_call call = {0};
@@ -203,8 +206,9 @@ weft_call *weft_take_start(weft_queue *queue)
 
 bool weft_take(weft_queue *queue, weft_item *item)
 {
-    *item = (weft_item){0};
-    if (!queue) {
+    if (item)
+        *item = (weft_item){0};
+    if (!queue || !item) {
         member_no_handle();
         return false;
     }
@@ -215,8 +219,9 @@ bool weft_take(weft_queue *queue, weft_item *item)
 
 weft_err weft_pop(weft_queue *queue, weft_item *item)
 {
-    *item = (weft_item){0};
-    return queue ? take(queue, true, item) : member_no_handle();
+    if (item)
+        *item = (weft_item){0};
+    return queue && item ? take(queue, true, item) : member_no_handle();
 }
 
 static weft_err copy_entry(struct call_reader *list, weft_item *item)
@@ -241,8 +246,9 @@ static weft_err end_items(weft_err err, weft_item *items, uint32_t *count)
 weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
                        uint32_t *taken)
 {
-    *taken = 0;
-    if (!queue)
+    if (taken)
+        *taken = 0;
+    if (!queue || !items || !taken)
         return member_no_handle();
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&count, sizeof count};
@@ -258,8 +264,9 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
 
 weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint32_t *count)
 {
-    *count = 0;
-    if (!queue)
+    if (count)
+        *count = 0;
+    if (!queue || !items || !count)
         return member_no_handle();
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&max, sizeof max};
@@ -369,7 +376,7 @@ weft_call *weft_done_start(weft_queue *queue, weft_item *item)
 weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
 {
     struct settlement settlement;
-    if (!queue)
+    if (!queue || !item)
         return member_no_handle();
     draw_up(&settlement, CALL_QUEUE_GIVE_BACK, item, delay_ms);
     item->has_failed_ = false;  // he who gives it back knows
@@ -381,7 +388,7 @@ weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
 weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
 {
     struct settlement settlement;
-    if (!queue)
+    if (!queue || !item)
         return member_no_handle();
     draw_up(&settlement, CALL_QUEUE_EXTEND, item, lease_ms);
     const weft_item named = {.id_ = item->id_};
@@ -442,6 +449,7 @@ weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)
 
 weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
 {
-    *state = (weft_queue_state){0};
-    return queue ? remote_ask_queue_state(&queue->remote, state) : member_no_handle();
+    if (state)
+        *state = (weft_queue_state){0};
+    return queue && state ? remote_ask_queue_state(&queue->remote, state) : member_no_handle();
 }

@@ -176,7 +176,8 @@ static weft_err change(weft_var *var, uint8_t op, weft_item *once_per, weft_byte
 
 weft_err weft_var_write(weft_var *var, const void *value, size_t size)
 {
-    return var ? change(var, CALL_VAR_SET, NULL, (weft_bytes){value, size}, NULL)
+    return var && (value || !size)
+               ? change(var, CALL_VAR_SET, NULL, (weft_bytes){value, size}, NULL)
                : member_no_handle();
 }
 
@@ -186,7 +187,7 @@ weft_err weft_var_accumulate(weft_var *var, weft_var_op op, const void *operand,
     static const uint8_t ops[] = {[WEFT_VAR_ADD] = CALL_VAR_ADD,
                                   [WEFT_VAR_MIN] = CALL_VAR_MIN,
                                   [WEFT_VAR_MAX] = CALL_VAR_MAX};
-    if (!var)
+    if (!var || (!operand && size))
         return member_no_handle();
     if ((unsigned)op >= sizeof ops || !ops[op])
         return keep(var, err_set(WEFT_INVALID_ARGUMENT, "%s: there is no operation %d",
@@ -224,7 +225,7 @@ weft_err weft_var_compare_write(weft_var *var, weft_bytes expected, weft_bytes v
 
 weft_err weft_var_read(weft_var *var, void *value, size_t size, size_t *got)
 {
-    if (!var)
+    if (!var || (!value && size))
         return member_no_handle();
     struct peer_call call = {0};
     uint64_t version;
@@ -240,7 +241,7 @@ weft_err weft_var_read(weft_var *var, void *value, size_t size, size_t *got)
 
 bool weft_var_watch(weft_var *var, void *value, size_t size, size_t *got)
 {
-    if (!var) {
+    if (!var || (!value && size)) {
         member_no_handle();
         return false;
     }

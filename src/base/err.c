@@ -130,6 +130,16 @@ void err_clear(void)
     sentence[0] = 0;
 }
 
+void err_keep(struct err_kept *kept)
+{
+    memcpy(kept->text, sentence, sizeof kept->text);
+}
+
+void err_put_back(const struct err_kept *kept)
+{
+    memcpy(sentence, kept->text, sizeof sentence);
+}
+
 _Noreturn void err_assert_failed(const char *claim, const char *file, int line)
 {
     fprintf(stderr, "weft: our own mistake: %s does not hold at %s:%d\n", claim, file, line);

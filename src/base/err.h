@@ -25,6 +25,13 @@ weft_err err_wrap(weft_err code, const char *format, ...) __attribute__((format(
 const char *err_text(void);
 void err_clear(void);
 
+// Keeps the sentence while something else may set or clear it, such as freeing what a failure left.
+struct err_kept {
+    char text[ERR_TEXT_BYTES_MAX];
+};
+void err_keep(struct err_kept *kept);
+void err_put_back(const struct err_kept *kept);
+
 // The exit code of the command for an error, as errors.def says.
 int err_exit_code(weft_err code);
 

@@ -154,6 +154,18 @@ static void a_claim_that_does_not_hold_ends_the_process_with_a_line(void **state
     assert_non_null(strstr(text, "err_test.c:"));
 }
 
+static void a_sentence_is_kept_while_others_come_and_go(void **state)
+{
+    (void)state;
+    struct err_kept kept;
+    err_set(WEFT_NOT_FOUND, "the first");
+    err_keep(&kept);
+    err_set(WEFT_ABORTED, "the second, which is longer");
+    err_clear();
+    err_put_back(&kept);
+    assert_string_equal(weft_error(), "the first");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +173,7 @@ int main(void)
         cmocka_unit_test(errno_gives_the_reason_and_the_code),
         cmocka_unit_test(wrapping_puts_words_in_front_of_a_failure_only),
         cmocka_unit_test(long_sentences_are_cut_and_end),
+        cmocka_unit_test(a_sentence_is_kept_while_others_come_and_go),
         cmocka_unit_test(each_thread_has_its_own_sentence),
         cmocka_unit_test(every_code_has_its_name_and_exit_code),
         cmocka_unit_test(a_claim_that_does_not_hold_ends_the_process_with_a_line),

@@ -11,6 +11,11 @@ struct mutex {
     pthread_mutex_t handle;
 };
 
+#define MUTEX_INITIALIZER                                                                          \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    }  // for one that lives as long as the process
+
 struct condition {
     pthread_cond_t handle;
 };

@@ -8,6 +8,28 @@ check "cluster_nulls.c compiles" compile cluster_nulls
 check "cluster_api.c compiles" compile cluster_api
 check "calls without a handle fail, and nothing else happens" ./cluster_nulls
 
+# Those that take no handle, and those of a task, which the engine hands to a job's functions.
+cat >others <<'end'
+weft_version weft_error weft_err_name weft_read_int weft_read_double weft_words_refill_ weft_main_sized weft_start
+weft_sum weft_count weft_min weft_max weft_mean weft_first weft_collect weft_distinct weft_top weft_identity
+end
+cat "$root"/include/weft/*.h | sed 's,//.*,,' | tr '\n' ' ' | tr ';{}' '\n' | grep -o 'WEFT_API.*' |
+    grep -vE '\((const )?weft_(task|values) ' | grep -oE '\bweft_[a-z_]+\(' | tr -d '(' | sort -u >declared
+tr ' ' '\n' <others | sort | comm -23 declared - >handled
+check "the headers are read" test "$(wc -l <handled)" -gt 70
+missing() { while read -r name; do grep -q "\b$name(\|\b${name%_sized}(" "$e2e/jobs/cluster_nulls.c" || echo "$name"; done <handled; }
+check "of every public call that takes a handle this was tried" test -z "$(missing | tee missing | head)"
+[ -s missing ] && note <missing
+
+# count: a whole program that checks nothing until weft_leave.
+example=$(dirname "$WEFT")/examples/count
+fails_with "a program that is started alone says why, and what to do" 1 'TF_CONFIG is not set' "$example"
+says "and how it is started" 'try: weft cluster run --role'
+fails_with "one whose TF_CONFIG is no JSON says so" 2 'TF_CONFIG' env TF_CONFIG='{bad' "$example"
+check_not "and not that something is NULL" grep -q NULL "$err"
+fails_with "one with a bad token says so" 2 'token' env WEFT_TOKEN=xyz \
+    TF_CONFIG='{"cluster": {"files": ["localhost:1"]}, "task": {"type": "files", "index": 0}}' "$example"
+
 # So many ports that nobody listens on, none of those that the kernel gives to those who connect.
 free_ports() {
     python3 -c 'import random, socket, sys

@@ -1,4 +1,5 @@
-// Every call of <weft/cluster.h> without a handle: it fails, and nothing else happens.
+// Every public call without a handle, an item or a place for its answer: it fails, and nothing else
+// happens. 95-cluster-api.sh compares the calls here with the headers.
 
 #include "cluster_api.h"
 
@@ -39,6 +40,22 @@ static void queues_without_a_handle(void)
     GIVES(FAILED_PRECONDITION, weft_call_item(NULL, 0, &item));
 }
 
+// What a program gets that hands the NULL of one failed call to the next.
+static void queues_without_anything(void)
+{
+    CLAIM(!weft_queue_open_sized(NULL, NULL, NULL, 0));
+    CLAIM(!weft_take(NULL, NULL));
+    GIVES(FAILED_PRECONDITION, weft_done(NULL, NULL));
+    GIVES(FAILED_PRECONDITION, weft_give_back(NULL, NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_extend(NULL, NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_pop(NULL, NULL));
+    GIVES(FAILED_PRECONDITION, weft_pop_many(NULL, NULL, 2, false, NULL));
+    GIVES(FAILED_PRECONDITION, weft_push_many(NULL, NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_queue_peek(NULL, NULL, 2, NULL));
+    GIVES(FAILED_PRECONDITION, weft_queue_look(NULL, NULL));
+    GIVES(FAILED_PRECONDITION, weft_call_item(NULL, 0, NULL));
+}
+
 static void variables_without_a_handle(void)
 {
     int64_t value = 0;
@@ -62,6 +79,10 @@ static void variables_without_a_handle(void)
     GIVES(FAILED_PRECONDITION, weft_var_compare_write(NULL, weft_none(), weft_none()));
     CLAIM(!weft_var_watch(NULL, &value, sizeof value, NULL));
     CLAIM(!weft_var_add_start(NULL, 1, NULL));
+    CLAIM(!weft_var_open_as_sized(NULL, NULL, NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_var_get(NULL, NULL));
+    GIVES(FAILED_PRECONDITION, weft_var_read(NULL, NULL, 0, NULL));
+    CLAIM(!weft_watch(NULL, NULL) && !weft_var_watch(NULL, NULL, 0, NULL));
 }
 
 static void others_without_a_handle(void)
@@ -87,12 +108,63 @@ static void others_without_a_handle(void)
     weft_barrier_free(NULL);
     GIVES(FAILED_PRECONDITION, weft_barrier_remove(NULL));
     GIVES(FAILED_PRECONDITION, weft_barrier_wait(NULL, 0, NULL));
+    CLAIM(!weft_is(NULL, NULL) && weft_member_count(NULL, NULL) == 0);
+    CLAIM(!weft_kv_open(NULL, NULL) && !weft_barrier_open(NULL, NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_kv_get(NULL, weft_none(), NULL));
+    GIVES(FAILED_PRECONDITION, weft_kv_put_sized(NULL, weft_none(), weft_none(), NULL, 0, NULL));
+    GIVES(FAILED_PRECONDITION, weft_kv_remove_sized(NULL, weft_none(), NULL, 0));
+    CLAIM(!weft_kv_next(NULL, NULL));
+}
+
+static void runs_without_a_handle(void)
+{
+    CLAIM(!weft_submit_sized(NULL, NULL, 0) && *weft_error());
+    GIVES(FAILED_PRECONDITION, weft_wait(NULL));
+    CLAIM(*weft_error());
+    CLAIM(weft_run_counter(NULL, "weft.records_in") == 0 && weft_run_counter(NULL, NULL) == 0);
+    weft_run_free(NULL);
+    CLAIM(!weft_option(NULL, 'n', 0) && !weft_argument(NULL, 0));
+}
+
+static bool says(const char *words)
+{
+    return strstr(weft_error(), words);
+}
+
+// The reason of the first failure is what every call without a handle says, also in other threads, however
+// many calls fail and are cleaned up after in between.
+static void *push_elsewhere(void *unused)
+{
+    (void)unused;
+    GIVES(FAILED_PRECONDITION, weft_push(NULL, weft_text("x"), weft_none()));
+    CLAIM(says("who we are"));
+    return NULL;
+}
+
+static void first_reason_stays(void)
+{
+    pthread_t thread;
+    CLAIM(!weft_join_sized(&(weft_join_options){.config = "{}"}, sizeof(weft_join_options)));
+    CLAIM(says("who we are"));
+    CLAIM(!weft_queue_open(NULL, "/one/0/q", NULL) && says("who we are"));
+    queues_without_a_handle();
+    queues_without_anything();
+    others_without_a_handle();
+    GIVES(FAILED_PRECONDITION, weft_done(NULL, NULL));
+    CLAIM(says("who we are"));
+    CLAIM(pthread_create(&thread, NULL, push_elsewhere, NULL) == 0);
+    pthread_join(thread, NULL);
+    CLAIM(weft_leave(NULL) == 2);  // as for other wrong words
 }
 
 int main(void)
 {
+    CLAIM(weft_leave(NULL) == 1);
     queues_without_a_handle();
+    queues_without_anything();
     variables_without_a_handle();
     others_without_a_handle();
+    runs_without_a_handle();
+    first_reason_stays();
     return failed_count != 0;
 }
