@@ -4,10 +4,10 @@
 #include "lang/command_stderr.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "sys/clock.h"
+#include "sys/file.h"
 
 #define PATIENCE_NS UINT64_C(1000000000)
 
@@ -29,7 +29,8 @@ void command_stderr_fini(struct command_stderr *err)
 
 void command_stderr_begin(struct command_stderr *err)
 {
-    err->open.size = err->shown.size = err->tail.size = err->shown_bytes = 0;
+    err->open.size = err->shown.size = err->tail.size = 0;
+    err->is_inside = false;
     err->begun_ns = clock_now_ns();
 }
 
@@ -83,7 +84,8 @@ static bool take_report(struct command_stderr *err, weft_bytes line)
     return true;
 }
 
-static void remember(struct command_stderr *err, weft_bytes line)
+// `end` is "\n", or "" for a piece of a line that goes on.
+static void remember(struct command_stderr *err, weft_bytes line, const char *end)
 {
     if (line.size > COMMAND_TAIL_BYTES) {
         line.data += line.size - COMMAND_TAIL_BYTES;
@@ -97,79 +99,79 @@ static void remember(struct command_stderr *err, weft_bytes line)
         tail->size = kept;
     }
     buf_append(tail, line.data, line.size);
-    buf_append(tail, "\n", 1);
+    buf_append_text(tail, end);
 }
 
-static void show(struct command_stderr *err, weft_bytes line)
-{
-    if (err->fd < 0 || err->shown_bytes > COMMAND_SHOWN_BYTES_MAX)
-        return;
-    err->shown_bytes += line.size + 1;
-    if (err->shown_bytes > COMMAND_SHOWN_BYTES_MAX) {
-        buf_append_text(&err->shown, "(more not shown)\n");
-        return;
-    }
-    buf_append(&err->shown, line.data, line.size);
-    buf_append(&err->shown, "\n", 1);
-}
-
-static void take_line(struct command_stderr *err, weft_bytes line)
-{
-    if (BEGINS_WITH(line, reporter) && take_report(err, line))
-        return;
-    remember(err, line);
-    show(err, line);
-}
-
-// One write for all lines of a read, so that those of different commands do not mix.
+// One write for all lines of a read, so that those of different commands do not mix. When standard error
+// is gone, nothing is left to report that to.
 static void pass_on(struct command_stderr *err)
 {
-    const char *at = err->shown.data;
-    size_t left = err->shown.size;
-    while (left > 0) {
-        const ssize_t written = write(err->fd, at, left);
-        if (written <= 0)
-            break;  // nobody can be told that standard error is gone
-        at += written;
-        left -= (size_t)written;
-    }
+    if (err->shown.size > 0 &&
+        file_write(err->fd, "standard error", err->shown.data, err->shown.size))
+        err_clear();
     err->shown.size = 0;
 }
 
-static void take_open_line(struct command_stderr *err)
+static void show(struct command_stderr *err, weft_bytes line, const char *end)
 {
-    if (err->open.size > 0)
-        take_line(err, buf_bytes(&err->open));
+    if (err->fd < 0)
+        return;
+    buf_append(&err->shown, line.data, line.size);
+    buf_append_text(&err->shown, end);
+    if (err->shown.size > COMMAND_HELD_BYTES_MAX)
+        pass_on(err);
+}
+
+static void take_line(struct command_stderr *err, weft_bytes line, bool has_end)
+{
+    const char *end = has_end ? "\n" : "";
+    const bool is_whole = has_end && !err->is_inside;
+    err->is_inside = !has_end;
+    if (is_whole && BEGINS_WITH(line, reporter) && take_report(err, line))
+        return;
+    remember(err, line, end);
+    show(err, line, end);
+}
+
+static void take_open_line(struct command_stderr *err, bool has_end)
+{
+    take_line(err, buf_bytes(&err->open), has_end);
     err->open.size = 0;
+}
+
+// The end of the line that the last read left open.
+static weft_bytes close_open_line(struct command_stderr *err, weft_bytes text)
+{
+    const char *end = memchr(text.data, '\n', text.size);
+    const size_t size = end ? (size_t)(end - text.data) : text.size;
+    buf_append(&err->open, text.data, size);
+    if (end)
+        take_open_line(err, true);
+    const size_t used = size + (end ? 1 : 0);
+    return (weft_bytes){text.data + used, text.size - used};
 }
 
 void command_stderr_take(struct command_stderr *err, weft_bytes text)
 {
     weft_bytes line;
-    if (err->open.size > 0) {
-        const char *end = memchr(text.data, '\n', text.size);
-        const size_t size = end ? (size_t)(end - text.data) : text.size;
-        buf_append(&err->open, text.data, size);
-        text.data += size + (end ? 1 : 0);
-        text.size -= size + (end ? 1 : 0);
-        if (end || err->open.size > COMMAND_ERROR_LINE_BYTES_MAX)
-            take_open_line(err);
-    }
+    if (text.size > 0 && (err->open.size > 0 || err->is_inside))
+        text = close_open_line(err, text);
     const char *last = text.size ? memrchr(text.data, '\n', text.size) : NULL;
     const size_t whole = last ? (size_t)(last + 1 - text.data) : 0;
     for (weft_bytes lines = {text.data, whole}; weft_next_line(&lines, &line);)
-        take_line(err, line);
+        take_line(err, line, true);
     if (whole < text.size)
         buf_append(&err->open, text.data + whole, text.size - whole);
     if (err->open.size > COMMAND_ERROR_LINE_BYTES_MAX)
-        take_open_line(err);
+        take_open_line(err, false);
     if (clock_now_ns() - err->begun_ns > PATIENCE_NS)
         pass_on(err);
 }
 
 void command_stderr_end(struct command_stderr *err)
 {
-    take_open_line(err);
+    if (err->open.size > 0 || err->is_inside)
+        take_open_line(err, true);
 }
 
 void command_stderr_settle(struct command_stderr *err, bool is_good)

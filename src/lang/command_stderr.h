@@ -2,11 +2,11 @@
 //
 //   reporter:counter:GROUP,NAME,N   adds N to the counter "GROUP.NAME"
 //   reporter:status:TEXT            told
-//   any other line                  passed on whole, up to 64 KiB for an attempt; its end is remembered
-//                                   for the sentence of a failure
+//   any other line                  passed on, however much there is; its end is remembered for the
+//                                   sentence of a failure
 //
 // A command that fails within a second is quoted by that sentence, and need not be heard twice: what it said
-// is passed on when it has lived longer, or ended well.
+// is passed on when it has lived longer, has said much, or ended well.
 // Thread: one owner.
 #ifndef LANG_COMMAND_STDERR_H
 #define LANG_COMMAND_STDERR_H
@@ -15,8 +15,8 @@
 
 enum {
     COMMAND_TAIL_BYTES = 2048,
-    COMMAND_SHOWN_BYTES_MAX = 64 << 10,
-    COMMAND_ERROR_LINE_BYTES_MAX = 8192,  // a longer one is taken in pieces
+    COMMAND_HELD_BYTES_MAX = 64 << 10,    // held back within the first second
+    COMMAND_ERROR_LINE_BYTES_MAX = 8192,  // a longer one is passed on before it has ended
 };
 
 typedef void command_count_fn(void *owner, const char *name, int64_t amount);
@@ -30,7 +30,7 @@ struct command_stderr {
     struct buf open;   // the beginning of a line that has not ended
     struct buf shown;  // lines to be passed on with one write
     struct buf tail;
-    size_t shown_bytes;
+    bool is_inside;  // a line whose beginning was passed on already
     uint64_t begun_ns;
 };
 

@@ -131,9 +131,10 @@ static void the_tail_is_of_whole_lines_that_fit(void **state)
     assert_true(err.tail.size <= 2 * COMMAND_TAIL_BYTES);
 }
 
-static void a_flood_is_cut_but_its_counters_count(void **state)
+static void a_flood_is_passed_on_to_its_last_byte(void **state)
 {
     (void)state;
+    command_stderr_begin(&err);  // it has only just begun: nothing was passed on so far
     char line[1001];
     memset(line, 'x', 999);
     strcpy(line + 999, "\n");
@@ -141,17 +142,28 @@ static void a_flood_is_cut_but_its_counters_count(void **state)
         take(line);
     take("reporter:counter:a,b,1\nlast\n");
     assert_string_equal(counted, "a.b=1 ");
-    const off_t size = lseek(fileno(passed), 0, SEEK_END);
-    assert_true(size <= COMMAND_SHOWN_BYTES_MAX + 32);
-    char end[18] = {0};
-    assert_int_equal(pread(fileno(passed), end, 17, size - 17), 17);
-    assert_string_equal(end, "(more not shown)\n");
-    expect_tail(9, "    last\n");
-    // The next attempt may speak again.
-    command_stderr_begin(&err);
-    take("again\n");
+    assert_true(err.shown.capacity <= 4 * COMMAND_HELD_BYTES_MAX);
     command_stderr_settle(&err, true);
-    assert_true(lseek(fileno(passed), 0, SEEK_END) == size + 6);
+    assert_int_equal(lseek(fileno(passed), 0, SEEK_END), 200 * 1000 + 5);
+    expect_tail(9, "    last\n");
+}
+
+static void a_long_line_stays_one_line(void **state)
+{
+    (void)state;
+    char piece[5001];
+    memset(piece, 'y', 5000);
+    piece[5000] = 0;
+    for (int i = 0; i < 4; i++)
+        take(piece);
+    take("reporter:counter:a,b,1\nnext\n");
+    command_stderr_settle(&err, true);
+    assert_string_equal(counted, "");
+    const off_t size = lseek(fileno(passed), 0, SEEK_END);
+    assert_int_equal(size, 4 * 5000 + 23 + 5);
+    char end[29] = {0};
+    assert_int_equal(pread(fileno(passed), end, 28, size - 28), 28);
+    assert_string_equal(end, "reporter:counter:a,b,1\nnext\n");
 }
 
 static void a_line_without_an_end_does_not_grow_for_ever(void **state)
@@ -193,7 +205,8 @@ int main(void)
         TEST(a_status_is_told_and_not_shown),
         TEST(lines_are_passed_on_whole_wherever_reads_cut_them),
         TEST(the_tail_is_of_whole_lines_that_fit),
-        TEST(a_flood_is_cut_but_its_counters_count),
+        TEST(a_flood_is_passed_on_to_its_last_byte),
+        TEST(a_long_line_stays_one_line),
         TEST(a_line_without_an_end_does_not_grow_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,8 @@ gives "it may print nothing" empty answer --map true open
 printf 'x\n' >expected
 gives "a flood on stderr stalls nobody" expected \
     answer --shell --map 'yes noise 2>/dev/null | head -n 100000 >&2; cat >/dev/null; echo x' open
+weft run -q --shell --map 'yes noise 2>/dev/null | head -n 100000 >&2; cat' open >/dev/null 2>noise
+check "and is passed on to its last line" test "$(grep -c '^noise$' noise)" = 100000
 gives "it may leave a process in the background" expected \
     answer --shell --map 'sleep 300 & cat >/dev/null; echo x' open
 fails_with "its failure is told with its words" 1 'exited with code 3.*' \
