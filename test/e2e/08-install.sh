@@ -1,0 +1,51 @@
+#!/bin/bash
+# What make install leaves: a program is built and starts, wherever it was installed to.
+. "$(dirname "$0")/lib.sh"
+
+build=${WEFT_BUILD:-$(dirname "$WEFT")}
+cp "$root/examples/wordcount.c" "$root/examples/texts/06-poem.txt" .
+unset LD_LIBRARY_PATH LIBRARY_PATH CPATH PKG_CONFIG_PATH
+
+# A loader's cache of our own, so that the machine's is left alone: it knows the directory in KNOWN.
+mkdir fake
+cat >fake/ldconfig <<'END'
+#!/bin/sh
+[ "$1" = -v ] && { echo "$KNOWN: (from a test)" && exit 0; }
+echo "cache $*" >>"$CALLS"
+END
+chmod +x fake/ldconfig
+export KNOWN=/nowhere CALLS=$PWD/calls
+: >calls
+install_to() { PATH=$PWD/fake:$PATH cmake --install "$build" --prefix "$1" >installed 2>&1; }
+
+check "it is installed where nobody looks" install_to "$PWD/there"
+check "it says what to export" grep -q 'try: export PATH=' installed
+check "the loader's cache is left alone" test ! -s calls
+# What it says is what is done.
+sed -n 's/^ *\(try: \)\{0,1\}\(export .*\)/\2/p' installed >exports
+build_it() {
+    # shellcheck disable=SC1091,SC2046
+    (. ./exports && cc -O1 -o words wordcount.c $(pkg-config --cflags --libs weft))
+}
+if is_sanitized; then
+    skip "a program is built with what it says" "a sanitized library wants a sanitized program"
+else
+    check "a program is built with what it says" build_it
+    weft run -q wordcount 06-poem.txt >expected
+    gives "and starts with nothing set" expected ./words -q 06-poem.txt
+    gives "weft run builds a job with the installed library" expected \
+        there/bin/weft run -q wordcount.c 06-poem.txt
+fi
+check "the manual is there" test -s there/share/man/man1/weft-run.1
+
+KNOWN=$PWD/known/lib
+check "it is installed where the loader looks" install_to "$PWD/known"
+check "then its cache is made anew" grep -q cache calls
+check_not "and nothing is to be exported" grep -q export installed
+check_not "the program needs no path of its own" grep -q rpath known/lib/pkgconfig/weft.pc
+
+: >calls
+DESTDIR=$PWD/package check "it is installed for a package" install_to /usr/local
+check "which has its own way of telling the loader" test ! -s calls
+check "the paths are those of the package" grep -qx 'prefix=/usr/local' package/usr/local/lib/pkgconfig/weft.pc
+finish
