@@ -25,6 +25,8 @@ struct broker {
     bool has_made_token;
     struct loop *loop;
     struct host_server *server;
+    weft_err failed;  // what ended it; the sentence is kept beside it
+    char failed_text[ERR_TEXT_BYTES_MAX];
     struct loop_signal *signals[SIGNALS_MAX];
 };
 
@@ -145,6 +147,14 @@ static void take_signal(void *owner, int number)
     loop_stop(broker->loop);
 }
 
+static void take_broken(void *owner, weft_err code)
+{
+    struct broker *broker = owner;
+    broker->failed = code;
+    snprintf(broker->failed_text, sizeof broker->failed_text, "%s", err_text());
+    loop_stop(broker->loop);
+}
+
 static void take_wake(void *owner)
 {
     (void)owner;
@@ -158,6 +168,7 @@ static weft_err start(struct broker *broker)
         .token = &broker->token,
         .journal = broker->options->journal,
         .say = say,
+        .broken = take_broken,
         .owner = broker,
     };
     broker->loop = loop_new(take_wake, broker);
@@ -227,5 +238,7 @@ int broker_run(const struct broker_options *options)
         tell_end(&broker);
     }
     stop(&broker);
+    if (broker.failed)
+        err = err_set(broker.failed, "%s", broker.failed_text);
     return err ? progress_report_error(STDERR_FILENO, "weft", options->json, err) : 0;
 }

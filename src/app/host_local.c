@@ -44,7 +44,8 @@ static weft_err open_session(void *owner, const struct hello *hello, struct hell
     struct session *session;
     mutex_lock(&server->lock);
     host_set_time(server->host, host_server_now_ms(server));
-    const weft_err err = host_connection_find_session(server, hello, &session);
+    const weft_err err = server->is_broken ? host_server_refuse_broken(server)
+                                           : host_connection_find_session(server, hello, &session);
     if (!err)
         *welcome = host_connection_join(&local->connection, session, hello);
     mutex_unlock(&server->lock);
@@ -123,7 +124,9 @@ static weft_err exchange(void *owner, const struct peer_batch *batch, struct buf
     struct host_server *server = local->connection.server;
     weft_err err = WEFT_OK;
     mutex_lock(&server->lock);
-    if (local->connection.session) {
+    if (server->is_broken) {
+        err = host_server_refuse_broken(server);
+    } else if (local->connection.session) {
         host_set_time(server->host, host_server_now_ms(server));
         err = do_calls(local, batch->answered, batch->calls);
         if (!err)
@@ -142,7 +145,7 @@ static weft_err exchange(void *owner, const struct peer_batch *batch, struct buf
 static bool has_something(const struct host_local *local)
 {
     const struct session *session = local->connection.session;
-    return !session ||
+    return !session || local->connection.server->is_broken ||
            (session_unsent(session).size > 0 && host_server_is_committed(local->connection.server));
 }
 

@@ -97,11 +97,51 @@ static void tell_all(struct host_server *server)
     tell_if_idle(server);
 }
 
+static void close_all(struct host_server *server)
+{
+    while (!list_is_empty(&server->connections))
+        host_connection_drop(
+            LIST_ITEM(server->connections.next, struct host_connection, in_server));
+    for (size_t i = 0; i < NET_LISTENERS_MAX; i++)
+        if (server->listeners[i])
+            loop_listener_free(server->listeners[i]);
+    memset(server->listeners, 0, sizeof server->listeners);
+    if (server->tick)
+        loop_timer_free(server->tick);
+    server->tick = NULL;
+}
+
+// A disk that has failed once is not asked again by the same process: nobody knows what it has of what was
+// written, and what the kernel holds of it may be something else. Who opens the journal anew finds out.
+static void give_up(struct host_server *server)
+{
+    char failure[ERR_TEXT_BYTES_MAX];
+    snprintf(failure, sizeof failure, "%s", err_text());
+    const weft_err code =
+        err_set(WEFT_UNKNOWN,
+                "the journal can no longer be written: %s\n  all that was acknowledged is in it; "
+                "try: see that the disk works, then start this again with the same journal",
+                failure);
+    server->is_broken = true;
+    snprintf(server->broken_text, sizeof server->broken_text, "%s", err_text());
+    close_all(server);
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        if (session->connection)
+            host_local_stir(session->connection);  // the others were dropped
+    if (server->options.broken)
+        server->options.broken(server->options.owner, code);
+    err_clear();
+}
+
 static void end_turn(void *owner)
 {
     struct host_server *server = owner;
-    if (host_server_commit(server))
+    if (!server->is_broken && host_server_commit(server))
         tell_all(server);
+    else if (!server->is_broken && journal_has_failed(server->journal))
+        give_up(server);
+    err_clear();
     mutex_unlock(&server->lock);
 }
 
@@ -394,14 +434,7 @@ void host_server_free(struct host_server *server)
     if (!server)
         return;
     loop_set_turn(server->loop, (struct loop_turn){0}, NULL);
-    while (!list_is_empty(&server->connections))
-        host_connection_drop(
-            LIST_ITEM(server->connections.next, struct host_connection, in_server));
-    for (size_t i = 0; i < NET_LISTENERS_MAX; i++)
-        if (server->listeners[i])
-            loop_listener_free(server->listeners[i]);
-    if (server->tick)
-        loop_timer_free(server->tick);
+    close_all(server);
     if (server->journal)
         host_server_close_journal(server);
     if (server->host)

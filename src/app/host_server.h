@@ -36,6 +36,10 @@ struct host_server_options {
     uint64_t rewrite_bytes;               // a journal is not rewritten below it
     void (*say)(void *owner, const char *sentence);  // something a person should know; NULL: nobody
     void (*idle)(void *owner);  // after host_server_leave: nobody is left who uses this host
+
+    // The journal has failed for good, by this thread's sentence; NULL: nobody. All connections are closed
+    // already and no more are taken: what was acknowledged is for a host that opens the journal anew.
+    void (*broken)(void *owner, weft_err code);
     void *owner;
 };
 

@@ -10,9 +10,14 @@ static weft_err visit(void *owner, const struct journal_record *record)
                     (unsigned long long)record->sequence);
 }
 
+weft_err host_server_refuse_broken(const struct host_server *server)
+{
+    return err_set(WEFT_UNAVAILABLE, "%s", server->broken_text);
+}
+
 static void say_stuck(struct host_server *server)
 {
-    if (!server->is_journal_stuck)
+    if (!server->is_journal_stuck && !journal_has_failed(server->journal))
         host_server_say(server,
                         "cannot write the journal: %s\n  nothing is acknowledged until that works "
                         "again",
@@ -151,7 +156,6 @@ bool host_server_commit(struct host_server *server)
         err = journal_sync(server->journal);
     if (err) {
         say_stuck(server);
-        err_clear();
         return false;
     }
     if (server->is_journal_stuck)
@@ -172,8 +176,10 @@ void host_server_close_journal(struct host_server *server)
     stop_rewrite(server);
     if (host_write_calls(server->host))
         err_clear();  // said already
+    const bool is_said = journal_has_failed(server->journal);
     if (journal_close(server->journal)) {
-        host_server_say(server, "the end of the journal could not be written: %s", err_text());
+        if (!is_said)
+            host_server_say(server, "the end of the journal could not be written: %s", err_text());
         err_clear();
     }
     server->journal = NULL;

@@ -17,7 +17,7 @@ struct awaited {
 };
 
 struct host_server {
-    struct host_server_options options;
+    struct host_server_options options;  // journal and expected only while it is started
     struct loop *loop;
     struct mutex lock;  // held by the loop in its turns, and by members who call from this process
     struct secret token;
@@ -25,6 +25,8 @@ struct host_server {
     struct journal *journal;  // NULL: none
     uint64_t journal_base;    // its size after the last rewrite
     bool is_journal_dirty, is_journal_stuck;
+    bool is_broken;  // the journal has failed for good
+    char broken_text[ERR_TEXT_BYTES_MAX];
     struct process rewriter;            // writes a snapshot of it
     struct loop_watch *rewriter_watch;  // NULL: there is none
     uint64_t rewritten_bytes;           // the size that made it start
@@ -87,13 +89,16 @@ void host_local_stir(struct host_connection *connection);
 MUST_CHECK weft_err host_server_open_journal(struct host_server *server);
 
 // Makes all that was applied durable. False: that failed, nothing may be told to anyone; it is tried
-// again with every turn.
+// again with every turn, unless the journal has failed for good. The sentence is this thread's.
 MUST_CHECK bool host_server_commit(struct host_server *server);
 
 // Whether nothing that was applied is still to be made durable: others may be told of all of it.
 bool host_server_is_committed(const struct host_server *server);
 void host_server_close_journal(struct host_server *server);
 host_log_fn host_server_log;
+
+// Whoever calls a host whose journal has failed for good.
+weft_err host_server_refuse_broken(const struct host_server *server);
 
 // ---- host_server.c --------------------------------------------------------------------------------------
 

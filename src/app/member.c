@@ -47,6 +47,17 @@ static void stop_hosting(void *owner)
     loop_stop(cluster->loop);
 }
 
+// A library does not end its program: what is hosted here has ended, calls to it fail, and so does
+// weft_leave. A program that leaves then ends with a code by which it is started again.
+static void stop_broken(void *owner, weft_err code)
+{
+    weft_cluster *cluster = owner;
+    say(cluster, err_text());
+    member_keep_error(cluster, code);
+    net_listener_close(&cluster->listener);  // whoever comes shall not wait for an answer
+    loop_stop(cluster->loop);
+}
+
 static void take_wake(void *owner)
 {
     weft_cluster *cluster = owner;
@@ -152,6 +163,7 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
         .expected = (const char *const *)cluster->expected.items,
         .say = say,
         .idle = stop_hosting,
+        .broken = stop_broken,
         .owner = cluster,
     };
     weft_err err = read_host_settings(&options);

@@ -32,8 +32,8 @@ struct peer_port {
     weft_err (*open)(void *owner, const struct hello *hello, struct hello_welcome *welcome);
     void (*close)(void *owner);
 
-    // Does the calls and appends the answers there are. ABORTED: the session is over. Other failures: not
-    // all was done, and all may be given again.
+    // Does the calls and appends the answers there are. ABORTED: the session is over; UNAVAILABLE: so is all
+    // that was hosted here. Other failures: not all was done, and all may be given again.
     weft_err (*exchange)(void *owner, const struct peer_batch *batch, struct buf *answers);
 
     // Sleeps until answers may be there, the deadline has come, or, poke said, *fetched is no more what it was.

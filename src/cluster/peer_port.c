@@ -41,8 +41,9 @@ void peer_port_pump(struct peer *peer, bool *has_moved)
         peer_forget_kept(peer, peer->last_sequence);  // it has them all
     }
     const weft_err broken = peer_take_answers(peer, buf_bytes(&peer->in));
-    if (err == WEFT_ABORTED || broken)
-        peer_fail_all(peer, err == WEFT_ABORTED ? err : broken);
+    const bool is_over = err == WEFT_ABORTED || err == WEFT_UNAVAILABLE;
+    if (is_over || broken)
+        peer_fail_all(peer, is_over ? err : broken);
     else if (*has_moved)
         tell_others(peer);
     err_clear();

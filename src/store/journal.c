@@ -319,9 +319,13 @@ weft_err journal_flush(struct journal *journal)
     weft_err err = check_failed(journal);
     if (err || !journal->waiting.size)
         return err;
-    const bool is_sync = journal->tail.way == TAIL_DIRECT;
     err = tail_write(&journal->tail, &journal->waiting);
-    return is_sync && err && err != WEFT_RESOURCE_EXHAUSTED ? journal_fail(journal, err) : err;
+    return err && err != WEFT_RESOURCE_EXHAUSTED ? journal_fail(journal, err) : err;
+}
+
+bool journal_has_failed(const struct journal *journal)
+{
+    return journal->failed != WEFT_OK;
 }
 
 // The next segment is written ahead while the second half of this one fills.

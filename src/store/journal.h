@@ -67,9 +67,11 @@ MUST_CHECK weft_err journal_read(const char *directory, const char *kind,
 weft_err journal_close(struct journal *journal);
 
 // Adds a record; it waits in memory until flushed, or until the buffer is full. On failure nothing was
-// added, and what waits still does: a full disk may be tried again. A failed sync is for good: all calls
-// after it give that failure.
+// added, and what waits still does: a full disk may be tried again. Any other failure of a write, and of a
+// sync whatever it is, is for good: nobody knows what the disk has, and all calls after it give that failure.
+// Whoever opens the journal anew finds out.
 MUST_CHECK weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
+bool journal_has_failed(const struct journal *journal);  // for good
 
 // Hands what waits to the kernel: it survives kill -9.
 MUST_CHECK weft_err journal_flush(struct journal *journal);

@@ -25,7 +25,7 @@ struct journal {
     uint64_t replaced;        // the last segment that a rewrite beside it replaces; 0: none runs
     uint64_t replaced_bytes;  // in it and before it
     uint64_t replaced_end;    // the sequence behind it
-    weft_err failed;          // a sync failed: for good
+    weft_err failed;          // of the disk: for good
     char failed_text[ERR_TEXT_BYTES_MAX];
 };
 

@@ -31,7 +31,7 @@ void disk_lose_tail(void)
     world_note("disk: %zu of %zu records that were not synced are lost", disk->records.count - kept,
                unsynced);
     disk->records.count = disk->synced = kept;
-    disk->is_full = false;
+    disk->is_full = disk->has_failed = false;
 }
 
 weft_err world_journal_open(struct journal **journal, const char *directory, const char *kind,
@@ -40,6 +40,7 @@ weft_err world_journal_open(struct journal **journal, const char *directory, con
 {
     (void)directory, (void)kind, (void)options;
     weft_err err = WEFT_OK;
+    world.disk.has_failed = false;
     *found = (struct journal_found){.record_count = world.disk.records.count};
     for (size_t i = 0; i < world.disk.records.count && !err; i++) {
         const struct disk_record *record = &world.disk.records.items[i];
@@ -60,6 +61,8 @@ weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes
 {
     if (world.is_dying)
         return WEFT_OK;
+    if (world.disk.has_failed)
+        return err_set(WEFT_UNKNOWN, "input/output error");
     if (world.disk.is_full && !journal->is_rewriting && world_chance(500))
         return err_set(WEFT_RESOURCE_EXHAUSTED, "the disk is full");
     struct disk_record record = {.type = type};
@@ -70,11 +73,32 @@ weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes
     return WEFT_OK;
 }
 
+bool world_journal_has_failed(const struct journal *journal)
+{
+    (void)journal;
+    return world.disk.has_failed;
+}
+
+// A sync fails once: how much of what was to go is there, nobody knows.
+static bool has_failed(void)
+{
+    struct disk *disk = &world.disk;
+    if (world.has_faults && !disk->has_failed && world_chance(world.rates.io_error)) {
+        disk->has_failed = true;
+        world_note("disk: an input/output error");
+    }
+    if (disk->has_failed)
+        err_set(WEFT_UNKNOWN, "input/output error");
+    return disk->has_failed;
+}
+
 weft_err world_journal_sync(struct journal *journal)
 {
     (void)journal;
     if (world.is_dying)
         return WEFT_OK;
+    if (has_failed())
+        return WEFT_UNKNOWN;
     if (world.disk.is_full)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "the disk is full");
     const bool dies = world.has_faults && world_chance(world.rates.sync_crash);

@@ -56,6 +56,15 @@ static void say(void *owner, const char *sentence)
     world_note("host: %s", sentence);
 }
 
+// Its process ends, as that of `weft host` does, and is started again.
+static void end_broken(void *owner, weft_err code)
+{
+    (void)owner, (void)code;
+    world_note("host: %s", err_text());
+    world.counts[COUNT_IO_ERRORS]++;
+    world.is_dying = true;
+}
+
 void host_life_start(void)
 {
     static const struct net_listener listener = {.fds = {0}, .count = 1};
@@ -67,10 +76,11 @@ void host_life_start(void)
         .rewrite_bytes = client_plan.rewrite_bytes,
         .session_ttl_ms = client_plan.session_ttl_ms,
         .say = say,
+        .broken = end_broken,
     };
     world.is_turn_due = true;
     if (host_server_new(&world.host, NULL, &options)) {
-        if (!world.disk.is_full)
+        if (!world.disk.is_full && !world.disk.has_failed)
             world_wrong("the host does not start: %s", err_text());
         world.start_ns = world.now_ns + (uint64_t)1000 * NS_PER_MS;
         return;

@@ -58,6 +58,7 @@ weft_err world_journal_open(struct journal **journal, const char *directory, con
 weft_err world_journal_close(struct journal *journal);
 weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
 weft_err world_journal_sync(struct journal *journal);
+bool world_journal_has_failed(const struct journal *journal);
 uint64_t world_journal_size(const struct journal *journal);
 weft_err world_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot, void *owner);
 weft_err world_rewrite_finish(struct journal *journal);
@@ -114,6 +115,7 @@ bool world_process_is_gone(pid_t pid);
 #define journal_close world_journal_close
 #define journal_append world_journal_append
 #define journal_sync world_journal_sync
+#define journal_has_failed world_journal_has_failed
 #define journal_size world_journal_size
 #define journal_rewrite_start(journal) ((void)(journal), WEFT_OK)
 #define journal_rewrite_write world_rewrite_write

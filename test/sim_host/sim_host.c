@@ -14,7 +14,7 @@
 
 enum { SEEDS_DEFAULT = 2000, STEPS_MAX = 400000 };
 
-static uint64_t totals[8], total_steps, total_seeds;
+static uint64_t totals[WORLD_COUNTS], total_steps, total_seeds;
 
 // Half of the faults are absent from a run, so that the others get their turn.
 static uint32_t draw_rate(uint32_t most)
@@ -32,6 +32,7 @@ static void draw_plan(void)
         .hasty_clock = draw_rate(100),
         .sync_crash = draw_rate(60),
         .flush_crash = draw_rate(60),
+        .io_error = draw_rate(40),
     };
     client_plan = (struct client_plan){
         .has_leases = world_chance(500),
@@ -120,8 +121,8 @@ int main(int argc, char **argv)
            total_seeds, total_steps, totals[COUNT_OPS], totals[COUNT_UNKNOWN],
            totals[COUNT_UNDECIDED]);
     printf("%" PRIu64 " crashes of the host, %" PRIu64 " of clients, %" PRIu64
-           " cut connections, %" PRIu64 " journals rewritten\n",
+           " cut connections, %" PRIu64 " journals rewritten, %" PRIu64 " failed\n",
            totals[COUNT_CRASHES], totals[COUNT_CLIENT_CRASHES], totals[COUNT_CUTS],
-           totals[COUNT_REWRITES]);
+           totals[COUNT_REWRITES], totals[COUNT_IO_ERRORS]);
     return 0;
 }

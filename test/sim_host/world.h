@@ -34,7 +34,8 @@ bool world_chance(uint32_t per_mille);
 // All rates are per mille of a step.
 struct world_rates {
     uint32_t cut, host_crash, client_crash, disk_full, hasty_clock, sync_crash, flush_crash;
-    uint32_t mute;  // a connection breaks and only one side learns of it, for a while
+    uint32_t io_error;  // of a sync: the journal has failed for good
+    uint32_t mute;      // a connection breaks and only one side learns of it, for a while
 };
 
 // ---- Fibers ----------------------------------------------------------------------------------------
@@ -93,11 +94,25 @@ struct disk {
     VEC(struct disk_record) records;
     size_t synced;  // of the records
     bool is_full;
+    bool has_failed;  // for good, until it is opened anew
     uint64_t bytes;
     uint64_t rewrites;
 };
 
 // ---- All of it -------------------------------------------------------------------------------------
+
+enum world_count {
+    COUNT_CRASHES,
+    COUNT_CUTS,
+    COUNT_CLIENT_CRASHES,
+    COUNT_OPS,
+    COUNT_UNKNOWN,
+    COUNT_REWRITES,
+    COUNT_UNDECIDED,
+    COUNT_ABORTED,
+    COUNT_IO_ERRORS,
+    WORLD_COUNTS
+};
 
 struct world {
     uint64_t seed, state;
@@ -129,21 +144,10 @@ struct world {
     // Clients whose process was killed: what they do no longer reaches anybody.
     uint32_t dead_clients;
     int running_client;
-    uint64_t counts[8];
+    uint64_t counts[WORLD_COUNTS];
 };
 
 extern struct world world;
-
-enum world_count {
-    COUNT_CRASHES,
-    COUNT_CUTS,
-    COUNT_CLIENT_CRASHES,
-    COUNT_OPS,
-    COUNT_UNKNOWN,
-    COUNT_REWRITES,
-    COUNT_UNDECIDED,
-    COUNT_ABORTED,
-};
 
 _Noreturn void world_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void world_note(const char *format, ...) __attribute__((format(printf, 1, 2)));  // with -v
