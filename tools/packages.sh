@@ -10,7 +10,7 @@ run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev libprotobuf-c-dev 
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
       bzip2 gzip lz4 python3 shellcheck zstd"
 bench="$run python3 python3-venv"
-oracle="default-jre-headless maven python3" # Hadoop itself, for test/streaming/record
+oracle="default-jdk-headless maven python3" # Hadoop itself, for test/streaming/record
 
 case ${1:-} in
 run) wanted=$run ;;

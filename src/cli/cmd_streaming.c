@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "app/options.h"
 #include "app/program.h"
@@ -17,6 +18,7 @@
 #include "lang/streaming.h"
 #include "lang/streaming_inputs.h"
 #include "sys/file.h"
+#include "sys/machine.h"
 #include "sys/workdir.h"
 
 // Options of `weft run` that say how a job runs, not what it computes.
@@ -199,12 +201,13 @@ static void put_options(struct spelling *spelling, const struct streaming_option
         put(spelling, "%s", streaming->own.items[i]);
 }
 
-static weft_err spell(const struct streaming_options *streaming, const char *directory,
+static weft_err spell(const struct streaming_options *streaming,
+                      const struct streaming_list *variables, const char *directory,
                       const struct streaming_list *inputs, struct spelling *spelling)
 {
     put_options(spelling, streaming);
     if (!spelling->err)
-        spelling->err = streaming_spell_job(streaming, directory, &spelling->words);
+        spelling->err = streaming_spell_job(streaming, variables, directory, &spelling->words);
     put(spelling, "--");
     for (size_t i = 0; i < inputs->count; i++)
         put(spelling, "%s", inputs->items[i]);
@@ -234,22 +237,44 @@ static int run_words(const struct streaming_options *streaming, const struct str
     return exit_code;
 }
 
+static weft_err list_variables(const struct streaming_options *streaming, size_t input_count,
+                               struct streaming_list *variables)
+{
+    char user[MACHINE_NAME_BYTES_MAX], host[MACHINE_NAME_BYTES_MAX];
+    const char *given = getenv("HADOOP_USER_NAME");
+    char *directory = getcwd(NULL, 0);
+    if (!directory)
+        return err_errno("cannot find out which directory this is");
+    machine_user_name(user);
+    machine_host_name(host);
+    const struct streaming_facts facts = {.user = given && *given ? given : user,
+                                          .host = host,
+                                          .directory = directory,
+                                          .input_count = input_count};
+    const weft_err err = streaming_list_variables(streaming, &facts, variables);
+    free(directory);
+    return err;
+}
+
 static int run(struct streaming_options *streaming)
 {
     struct workdir workdir = {.alive = -1};
-    struct streaming_list inputs = {0};
+    struct streaming_list inputs = {0}, variables = {0};
     struct spelling spelling = {0};
     weft_err err = check_output(streaming);
     if (!err)
         err = streaming_find_inputs(streaming, &inputs);
     if (!err)
+        err = list_variables(streaming, inputs.count, &variables);
+    if (!err)
         err = ship_files(streaming, &workdir);
     if (!err)
-        err = spell(streaming, workdir.path, &inputs, &spelling);
+        err = spell(streaming, &variables, workdir.path, &inputs, &spelling);
     const int exit_code = err ? cli_fail(err, find_own(streaming, "--json") != NULL)
                               : run_words(streaming, &spelling.words);
     workdir_close(&workdir);
     streaming_drop(&spelling.words);
+    streaming_drop(&variables);
     streaming_drop(&inputs);
     return exit_code;
 }

@@ -40,8 +40,8 @@ static void add_job(struct command_environment *environment, const struct comman
 {
     add(environment, "mapreduce_job_id", "mapred_job_id", place->job_id);
     add(environment, "mapreduce_job_name", NULL, place->job_name);
-    if (place->is_map)
-        add_number(environment, "mapreduce_job_maps", NULL, place->task_count);
+    add_number(environment, "mapreduce_job_maps", place->is_map ? NULL : "mapred_map_tasks",
+               place->map_count);
     if (!place->is_map || place->is_map_only)
         add_number(environment, "mapreduce_job_reduces", NULL,
                    place->is_map_only ? 0 : place->task_count);

@@ -11,7 +11,7 @@
 //   mapreduce_task_ismap, mapred_task_is_map   true, false
 //   mapreduce_map_input_file, map_input_file   the input as it was named; file:/PATH as Hadoop has it
 //   mapreduce_map_input_start, map_input_start, mapreduce_map_input_length, map_input_length
-//   mapreduce_job_maps or mapreduce_job_reduces
+//   mapreduce_job_maps, and in a reducer mapred_map_tasks; mapreduce_job_reduces in a reducer
 //
 // Thread: one owner.
 #ifndef LANG_COMMAND_ENVIRONMENT_H
@@ -23,7 +23,7 @@
 
 struct command_place {
     const char *job_id, *job_name;
-    uint32_t task, attempt, task_count;
+    uint32_t task, attempt, task_count, map_count;
     bool is_map, is_map_only;
     const char *input_file;  // NULL: a reduce task, or an input without a name
     uint64_t input_start, input_bytes;

@@ -17,6 +17,7 @@ static const struct command_place map_place = {
     .task = 3,
     .attempt = 1,
     .task_count = 12,
+    .map_count = 12,
     .is_map = true,
     .input_file = "logs/a b.txt",
     .input_start = 1048576,
@@ -83,12 +84,14 @@ static void a_map_task_knows_itself_by_new_names_and_old(void **state)
 static void a_reduce_task_has_no_input_file(void **state)
 {
     (void)state;
-    const struct command_place place = {.job_id = "7", .job_name = "x", .task = 12345678};
+    const struct command_place place = {
+        .job_id = "7", .job_name = "x", .task = 12345678, .map_count = 5};
     make(&place, NULL, NULL);
     assert_string_equal(find("mapreduce_task_id"), "task_7_r_12345678");
     assert_string_equal(find("mapreduce_task_ismap"), "false");
     assert_null(find("map_input_file"));
-    assert_null(find("mapreduce_job_maps"));
+    assert_string_equal(find("mapreduce_job_maps"), "5");
+    assert_string_equal(find("mapred_map_tasks"), "5");
     assert_string_equal(find("mapreduce_job_reduces"), "0");
 }
 

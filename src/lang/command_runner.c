@@ -41,7 +41,8 @@ void command_set_job(const char *id, const char *name)
 static void count(void *owner, const char *name, int64_t amount)
 {
     struct command_runner *runner = owner;
-    if (!runner->facts.is_sample)
+    // Hadoop does not listen to a reducer without input.
+    if (!runner->facts.is_sample && !runner->drops_output)
         weft_counter_add(runner->task, name, amount);
 }
 
@@ -201,6 +202,7 @@ static void describe_place(struct command_runner *runner, struct command_place *
                                     .task = facts->task,
                                     .attempt = facts->attempt,
                                     .task_count = facts->task_count,
+                                    .map_count = facts->map_count,
                                     .is_map = !facts->is_reducing,
                                     .is_map_only = facts->is_map_only,
                                     .names_input_as_hadoop = runner->config.is_hadoop};

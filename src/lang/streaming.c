@@ -265,11 +265,16 @@ static weft_err refuse_property(const char *given, const char *newer)
 static weft_err set_property(struct streaming_options *options, char *name, const char *value)
 {
     const char *newer = property_newer_name(name);
-    if (property_kind_of(newer) == PROPERTY_REFUSED)
+    const enum property_kind kind = property_kind_of(newer);
+    if (kind == PROPERTY_REFUSED)
         return refuse_property(name, newer);
+    if (kind == PROPERTY_FRAMEWORK)
+        return WEFT_OK;
     struct streaming_property *property = find_property(options, newer);
-    if (property)
-        return keep_text(&property->value, value, strlen(value));
+    if (property) {
+        const weft_err err = keep_text(&property->given, name, strlen(name));
+        return err ? err : keep_text(&property->value, value, strlen(value));
+    }
     VEC(struct streaming_property)
     list = {options->properties, options->property_count, options->property_capacity};
     property = VEC_NEXT(&list);

@@ -91,12 +91,23 @@ void streaming_drop(struct streaming_list *list);
 // The value of a property by its newer name; NULL when it was not given, or is empty.
 const char *streaming_get(const struct streaming_options *options, const char *name);
 
-// Spells the job's own words (lang/command.h), for args_parse_job. `directory` is where the commands run, NULL: here.
+// Spells the job's own words (lang/command.h), for args_parse_job, with the variables of its commands.
+// `directory` is where the commands run, NULL: here.
 MUST_CHECK weft_err streaming_spell_job(const struct streaming_options *options,
+                                        const struct streaming_list *variables,
                                         const char *directory, struct streaming_list *words);
 
-// The variables that follow from the options: properties, then -cmdenv, in that order.
+// What the words do not say of a job.
+struct streaming_facts {
+    const char *user, *host;
+    const char *directory;  // where names of files begin: absolute
+    size_t input_count;     // files
+};
+
+// The variables of the commands: what Hadoop sets for a job, properties, then -cmdenv, in that order. Call
+// it while the commands are as they were given.
 MUST_CHECK weft_err streaming_list_variables(const struct streaming_options *options,
+                                             const struct streaming_facts *facts,
                                              struct streaming_list *variables);
 
 #endif

@@ -1,4 +1,4 @@
-// A streaming job as the words of command_job, and the variables its commands see.
+// A streaming job as the words of command_job.
 
 #include "lang/streaming.h"
 
@@ -116,7 +116,8 @@ static void put_output(struct spelling *spelling, const struct streaming_options
     put_flag(spelling, COMMAND_ANY_EXIT, options->ignores_exit_codes);
 }
 
-weft_err streaming_spell_job(const struct streaming_options *options, const char *directory,
+weft_err streaming_spell_job(const struct streaming_options *options,
+                             const struct streaming_list *variables, const char *directory,
                              struct streaming_list *words)
 {
     struct spelling spelling = {.words = words};
@@ -127,59 +128,7 @@ weft_err streaming_spell_job(const struct streaming_options *options, const char
     put_output(&spelling, options);
     if (directory)
         put_text(&spelling, COMMAND_DIRECTORY, directory);
-    struct streaming_list variables = {0};
-    if (!spelling.err)
-        spelling.err = streaming_list_variables(options, &variables);
-    for (size_t i = 0; i < variables.count; i++)
-        put_text(&spelling, COMMAND_ENVIRONMENT, variables.items[i]);
-    streaming_drop(&variables);
+    for (size_t i = 0; i < variables->count; i++)
+        put_text(&spelling, COMMAND_ENVIRONMENT, variables->items[i]);
     return spelling.err;
-}
-
-// ---- Variables -----------------------------------------------------------------------------------------
-
-// A property's name with everything but letters and digits as '_'.
-static void append_variable(struct buf *buf, const char *name, const char *value)
-{
-    for (; *name; name++) {
-        const bool is_plain = (*name >= '0' && *name <= '9') || (*name >= 'a' && *name <= 'z') ||
-                              (*name >= 'A' && *name <= 'Z');
-        buf_append(buf, is_plain ? name : "_", 1);
-    }
-    buf_append_text(buf, "=");
-    buf_append_text(buf, value);
-}
-
-static weft_err push_variable(struct streaming_list *variables, const char *name, const char *value)
-{
-    struct buf text = {0};
-    append_variable(&text, name, value);
-    const weft_err err = text.has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the variables")
-                             : streaming_push(variables, buf_text(&text));
-    buf_fini(&text);
-    return err;
-}
-
-weft_err streaming_list_variables(const struct streaming_options *options,
-                                  struct streaming_list *variables)
-{
-    struct buf count = {0};
-    buf_format(&count, "%u", options->reducers);
-    weft_err err = push_variable(variables, "mapreduce.job.reduces", buf_text(&count));
-    if (!err)
-        err = push_variable(variables, "mapreduce.job.maps", "1");
-    if (!err && !streaming_get(options, "mapreduce.job.name"))
-        err = push_variable(variables, "mapreduce.job.name", "streaming");
-    for (size_t i = 0; !err && i < options->property_count; i++) {
-        const struct streaming_property *property = &options->properties[i];
-        const bool is_ours = strcmp(property->name, "mapreduce.job.reduces") == 0 ||
-                             strcmp(property->name, "mapreduce.job.maps") == 0;
-        if (!is_ours && *property->value)
-            err = push_variable(variables, property->name, property->value);
-    }
-    for (size_t i = 0; !err && i < options->environment.count; i++)
-        err = streaming_push(variables, options->environment.items[i]);
-    buf_fini(&count);
-    return err;
 }

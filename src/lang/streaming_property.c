@@ -6,49 +6,37 @@
 #include <stdlib.h>
 #include <strings.h>
 
-// The names of Hadoop 1, which most scripts were written for.
+// Most scripts were written for the names of Hadoop 1.
 static const struct {
     const char *older, *newer;
 } renamed[] = {
-    {"mapred.reduce.tasks", "mapreduce.job.reduces"},
-    {"mapred.map.tasks", "mapreduce.job.maps"},
-    {"mapred.job.name", "mapreduce.job.name"},
-    {"mapred.min.split.size", "mapreduce.input.fileinputformat.split.minsize"},
-    {"mapred.max.split.size", "mapreduce.input.fileinputformat.split.maxsize"},
-    {"mapred.input.dir.recursive", "mapreduce.input.fileinputformat.input.dir.recursive"},
-    {"mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"},
-    {"mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"},
-    {"mapred.textoutputformat.separator", "mapreduce.output.textoutputformat.separator"},
-    {"map.output.key.field.separator", "mapreduce.map.output.key.field.separator"},
-    {"mapred.text.key.partitioner.options", "mapreduce.partition.keypartitioner.options"},
-    {"mapred.text.key.comparator.options", "mapreduce.partition.keycomparator.options"},
-    {"mapred.output.key.comparator.class", "mapreduce.job.output.key.comparator.class"},
-    {"mapred.line.input.format.linespermap", "mapreduce.input.lineinputformat.linespermap"},
-    {"key.value.separator.in.input.line",
-     "mapreduce.input.keyvaluelinerecordreader.key.value.separator"},
-    {"mapred.output.compress", "mapreduce.output.fileoutputformat.compress"},
-    {"mapred.output.compression.codec", "mapreduce.output.fileoutputformat.compress.codec"},
-    {"mapred.output.compression.type", "mapreduce.output.fileoutputformat.compress.type"},
-    {"mapred.map.max.attempts", "mapreduce.map.maxattempts"},
-    {"mapred.reduce.max.attempts", "mapreduce.reduce.maxattempts"},
-    {"mapred.max.map.failures.percent", "mapreduce.map.failures.maxpercent"},
-    {"mapred.max.reduce.failures.percent", "mapreduce.reduce.failures.maxpercent"},
-    {"mapred.output.value.groupfn.class", "mapreduce.job.output.group.comparator.class"},
-    {"mapred.task.timeout", "mapreduce.task.timeout"},
-    {"mapred.job.queue.name", "mapreduce.job.queuename"},
-    {"mapred.job.priority", "mapreduce.job.priority"},
-    {"mapred.compress.map.output", "mapreduce.map.output.compress"},
-    {"mapred.map.output.compression.codec", "mapreduce.map.output.compress.codec"},
-    {"mapred.map.tasks.speculative.execution", "mapreduce.map.speculative"},
-    {"mapred.reduce.tasks.speculative.execution", "mapreduce.reduce.speculative"},
-    {"mapred.reduce.slowstart.completed.maps", "mapreduce.job.reduce.slowstart.completedmaps"},
-    {"mapred.map.child.java.opts", "mapreduce.map.java.opts"},
-    {"mapred.reduce.child.java.opts", "mapreduce.reduce.java.opts"},
-    {"mapred.job.map.memory.mb", "mapreduce.map.memory.mb"},
-    {"mapred.job.reduce.memory.mb", "mapreduce.reduce.memory.mb"},
-    {"io.sort.mb", "mapreduce.task.io.sort.mb"},
-    {"io.sort.factor", "mapreduce.task.io.sort.factor"},
-    {"fs.default.name", "fs.defaultFS"},
+#define RENAMED(older, newer) {older, newer},
+#include "lang/streaming_renamed.def"
+#undef RENAMED
+};
+
+// What Hadoop itself sets for a job and its tasks, over any value that was given.
+static const char *const set_by_framework[] = {
+    "mapreduce.job.id",
+    "mapreduce.job.dir",
+    "mapreduce.job.local.dir",
+    "mapreduce.job.user.name",
+    "mapreduce.job.submithostname",
+    "mapreduce.job.submithostaddress",
+    "mapreduce.job.output.key.class",
+    "mapreduce.job.output.value.class",
+    "mapreduce.map.output.key.class",
+    "mapreduce.map.output.value.class",
+    "mapreduce.map.input.file",
+    "mapreduce.map.input.start",
+    "mapreduce.map.input.length",
+    "mapreduce.task.id",
+    "mapreduce.task.attempt.id",
+    "mapreduce.task.ismap",
+    "mapreduce.task.partition",
+    "mapreduce.task.output.dir",
+    "mapreduce.input.fileinputformat.numinputfiles",
+    "mapreduce.client.genericoptionsparser.used",
 };
 
 // What streaming_settings.c reads.
@@ -100,10 +88,25 @@ static const char *const harmless[] = {
     "mapreduce.job.user.",
     "mapreduce.job.tags",
     "mapreduce.job.acl",
+    "mapreduce.job.am.",
     "mapreduce.job.counters.",
     "mapreduce.job.jvm.",
     "mapreduce.job.jar",
     "mapreduce.job.classloader",
+    "mapreduce.job.classpath.",
+    "mapreduce.job.cache.limit.",
+    "mapreduce.job.complete.",
+    "mapreduce.job.dfs.",
+    "mapreduce.job.emit-timeline-data",
+    "mapreduce.job.encrypted-intermediate-data",
+    "mapreduce.job.finish-when-all-reducers-done",
+    "mapreduce.job.local-fs.",
+    "mapreduce.job.map.output.collector.class",
+    "mapreduce.job.max.map",
+    "mapreduce.job.node-label-expression",
+    "mapreduce.job.reducer.",
+    "mapreduce.job.send-token-conf",
+    "mapreduce.job.sharedcache.",
     "mapreduce.job.speculative.",
     "mapreduce.job.reduce.slowstart.",
     "mapreduce.job.reduce.shuffle.",
@@ -121,8 +124,11 @@ static const char *const harmless[] = {
     "mapreduce.job.redacted-properties",
     "mapreduce.job.maxtaskfailures.",
     "mapreduce.map.memory.",
+    "mapreduce.map.combine.minspills",
     "mapreduce.map.cpu.",
+    "mapreduce.map.debug.",
     "mapreduce.map.java.opts",
+    "mapreduce.map.node-label-expression",
     "mapreduce.map.speculative",
     "mapreduce.map.sort.",
     "mapreduce.map.output.compress",
@@ -130,7 +136,9 @@ static const char *const harmless[] = {
     "mapreduce.map.resource.",
     "mapreduce.reduce.memory.",
     "mapreduce.reduce.cpu.",
+    "mapreduce.reduce.debug.",
     "mapreduce.reduce.java.opts",
+    "mapreduce.reduce.node-label-expression",
     "mapreduce.reduce.speculative",
     "mapreduce.reduce.shuffle.",
     "mapreduce.reduce.merge.",
@@ -138,7 +146,13 @@ static const char *const harmless[] = {
     "mapreduce.reduce.markreset.",
     "mapreduce.reduce.log.",
     "mapreduce.reduce.resource.",
+    "mapreduce.task.debugout.",
+    "mapreduce.task.exit.",
+    "mapreduce.task.files.preserve.",
     "mapreduce.task.io.",
+    "mapreduce.task.local-fs.",
+    "mapreduce.task.ping-for-liveliness-check.",
+    "mapreduce.task.spill.",
     "mapreduce.task.timeout",
     "mapreduce.task.profile",
     "mapreduce.task.userlog.",
@@ -150,12 +164,14 @@ static const char *const harmless[] = {
     "mapreduce.input.fileinputformat.list-status.",
     "mapreduce.output.fileoutputformat.compress.type",
     "mapreduce.fileoutputcommitter.",
+    "mapreduce.outputcommitter.",
     "mapreduce.framework.name",
     "mapreduce.cluster.",
     "mapreduce.client.",
     "mapreduce.jobtracker.",
     "mapreduce.tasktracker.",
     "mapreduce.jobhistory.",
+    "mapreduce.jvm.",
     "mapreduce.shuffle.",
     "mapreduce.am.",
     "mapreduce.admin.",
@@ -166,30 +182,34 @@ static const char *const harmless[] = {
     "mapred.child.java.opts",
     "mapred.child.ulimit",
     "mapred.cluster.",
-    "mapred.job.tracker",
-    "mapred.job.reuse.jvm.",
-    "mapred.job.shuffle.",
-    "mapred.inmem.merge.",
-    "mapred.local.dir",
-    "mapred.system.dir",
-    "mapred.temp.dir",
+    "mapred.job.tracker.",
     "mapred.tasktracker.",
     "mapred.userlog.",
-    "mapred.task.profile",
     "mapred.jobtracker.",
     "mapred.fairscheduler.",
-    "mapred.acls.",
     "stream.minRecWrittenToEnableSkip_",  // how much a command must write to leave its input unread
     "stream.tmpdir",
     "stream.joindelay.",
     "stream.jobconf.truncate.limit",
     "stream.shipped.hadoopstreaming",
+    // Of classes that no streaming job uses, or that are refused where they are named.
+    "mapreduce.fieldsel.",
+    "mapreduce.input.multipleinputs.",
+    "mapreduce.input.sequencefileinputfilter.",
+    "mapreduce.jobcontrol.",
+    "mapreduce.join.",
+    "mapreduce.mapper.regex",
+    "mapreduce.output.seqbinaryoutputformat.",
+    "mapreduce.partition.binarypartitioner.",
+    "mapreduce.pipes.",
 };
 
 // Whatever else begins so is Hadoop's, too.
 static const char *const hadoops[] = {
     "mapreduce.", "mapred.", "stream.", "textinputformat.", "mapred-", "key.value.", "num.key.",
 };
+
+#define SKIP_ADVICE "leave it out; --skip-bad N leaves out records that make a command fail"
 
 static const struct {
     const char *beginning, *advice;
@@ -199,9 +219,21 @@ static const struct {
     {"mapreduce.map.env", "give variables to the commands with -cmdenv NAME=VALUE"},
     {"mapreduce.reduce.env", "give variables to the commands with -cmdenv NAME=VALUE"},
     {"mapred.child.env", "give variables to the commands with -cmdenv NAME=VALUE"},
-    {"mapreduce.map.skip.", "weft run has --skip-bad"},
-    {"mapreduce.reduce.skip.", "weft run has --skip-bad"},
-    {"mapred.skip.", "weft run has --skip-bad"},
+    {"mapreduce.map.skip.", SKIP_ADVICE},
+    {"mapreduce.reduce.skip.", SKIP_ADVICE},
+    {"mapreduce.task.skip.", SKIP_ADVICE},
+    {"mapreduce.job.skip", SKIP_ADVICE},
+    {"mapreduce.job.cache.archives", "ship archives with -archives FILE#NAME"},
+    {"mapreduce.job.cache.", "ship files with -files FILE#NAME"},
+    {"mapreduce.job.working.dir", "cd DIR, and run weft there"},
+    {"mapreduce.job.map.class", "name a command with -mapper"},
+    {"mapreduce.job.reduce.class", "name a command with -reducer"},
+    {"mapreduce.job.partitioner.class", "name the class with -partitioner"},
+    {"mapreduce.job.inputformat.class", "name the format with -inputformat"},
+    {"mapreduce.job.outputformat.class", "name the format with -outputformat"},
+    {"mapreduce.output.lazyoutputformat.", "-lazyOutput"},
+    {"mapreduce.input.pathFilter.class", "name the files that are wanted with -input"},
+    {"mapreduce.input.linerecordreader.line.maxlength", "leave out long lines in the mapper"},
     {"mapreduce.job.output.group.comparator.class",
      "a reducer that is a command sees every key and can group by itself"},
     {"mapreduce.job.combine.class", "name a command with -combiner"},
@@ -229,6 +261,9 @@ enum property_kind property_kind_of(const char *name)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], name) == 0)
             return PROPERTY_KNOWN;
+    for (size_t i = 0; i < sizeof set_by_framework / sizeof *set_by_framework; i++)
+        if (strcmp(set_by_framework[i], name) == 0)
+            return PROPERTY_FRAMEWORK;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (begins_with(name, harmless[i]))
             return PROPERTY_HARMLESS;

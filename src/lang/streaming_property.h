@@ -6,10 +6,11 @@
 #include "lang/streaming.h"
 
 enum property_kind {
-    PROPERTY_KNOWN,     // has a meaning here
-    PROPERTY_HARMLESS,  // cannot change a byte of the result
-    PROPERTY_OWN,       // not Hadoop's: the scripts' own
-    PROPERTY_REFUSED,   // changes the result in a way that is not ours
+    PROPERTY_KNOWN,      // has a meaning here
+    PROPERTY_FRAMEWORK,  // a value that is given is replaced by the framework's own
+    PROPERTY_HARMLESS,   // cannot change a byte of the result
+    PROPERTY_OWN,        // not Hadoop's: the scripts' own
+    PROPERTY_REFUSED,    // changes the result in a way that is not ours
 };
 
 // The newer name of a property; the name itself when there is none. Borrowed.

@@ -295,8 +295,8 @@ static weft_err settle_compare(struct streaming_options *options)
         return WEFT_OK;
     if (strcmp(name, OLD_LIBRARY "KeyFieldBasedComparator") != 0 &&
         strcmp(name, PACKAGE "mapreduce.lib.partition.KeyFieldBasedComparator") != 0)
-        return refuse_class("-D mapreduce.job.output.key.comparator.class", name,
-                            "org.apache.hadoop.mapred.lib.KeyFieldBasedComparator");
+        return expect(options, "mapreduce.job.output.key.comparator.class", "",
+                      "org.apache.hadoop.mapred.lib.KeyFieldBasedComparator");
     options->compares_by_fields = true;
     return WEFT_OK;
 }
@@ -341,10 +341,11 @@ static weft_err check_expected(const struct streaming_options *options, const ch
          "plain lines, and cut them in the mapper"},
         {"textinputformat.record.delimiter", "\n", "sed or tr, to make lines of the records first"},
         {"stream.stderr.reporter.prefix", "reporter:",
-         "leave it out; counters are told by "
-         "reporter:counter:GROUP,NAME,N"},
-        {"mapreduce.map.failures.maxpercent", "0", "leave it out; weft run has --skip-bad"},
-        {"mapreduce.reduce.failures.maxpercent", "0", "leave it out; weft run has --skip-bad"},
+         "leave it out; counters are counted by lines of reporter:counter:GROUP,NAME,N"},
+        {"mapreduce.map.failures.maxpercent", "0",
+         "leave it out; --skip-bad N leaves out records that make a command fail"},
+        {"mapreduce.reduce.failures.maxpercent", "0",
+         "leave it out; --skip-bad N leaves out records that make a command fail"},
     };
     if (io && strcmp(io, "text") != 0)
         return refuse_class("-io", io, "commands that read and write lines");

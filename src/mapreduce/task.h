@@ -7,6 +7,7 @@
 struct task_facts {
     uint32_t task, attempt;  // their numbers; the first attempt is 0
     uint32_t task_count;     // of its kind in the stage
+    uint32_t map_count;      // map tasks of the stage
     bool is_sample;          // only keys are wanted, and few of them
     bool is_probe;           // somebody looks for a bad record: nothing it says is news
     bool is_reducing;

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <pwd.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -242,4 +243,22 @@ uint64_t machine_memory_free_in(const char *proc, const char *cgroup)
 uint64_t machine_memory_free(void)
 {
     return machine_memory_free_in("/proc", "/sys/fs/cgroup");
+}
+
+// ---- Names ---------------------------------------------------------------------------------------------
+
+void machine_user_name(char name[MACHINE_NAME_BYTES_MAX])
+{
+    const struct passwd *user = getpwuid(geteuid());
+    if (user)
+        snprintf(name, MACHINE_NAME_BYTES_MAX, "%s", user->pw_name);
+    else
+        snprintf(name, MACHINE_NAME_BYTES_MAX, "%u", (unsigned)geteuid());
+}
+
+void machine_host_name(char name[MACHINE_NAME_BYTES_MAX])
+{
+    if (gethostname(name, MACHINE_NAME_BYTES_MAX) != 0)
+        strcpy(name, "localhost");
+    name[MACHINE_NAME_BYTES_MAX - 1] = 0;
 }

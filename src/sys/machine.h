@@ -12,7 +12,12 @@ uint32_t machine_core_count(void);
 // has left (its page cache counts as free). 0 when nothing can be found out.
 uint64_t machine_memory_free(void);
 
-// The same below other roots, for tests: `proc` and `cgroup` stand for /proc and /sys/fs/cgroup.
+// The name of the user this process acts for, and of this machine; numbers where they have no name.
+enum { MACHINE_NAME_BYTES_MAX = 256 };
+void machine_user_name(char name[MACHINE_NAME_BYTES_MAX]);
+void machine_host_name(char name[MACHINE_NAME_BYTES_MAX]);
+
+// Cores and memory below other roots, for tests: `proc` and `cgroup` stand for /proc and /sys/fs/cgroup.
 // machine_core_quota_in returns 0 where no quota is set.
 uint32_t machine_core_quota_in(const char *proc, const char *cgroup);
 uint64_t machine_memory_free_in(const char *proc, const char *cgroup);

@@ -13,8 +13,10 @@ enum { WORDS_MAX = 64 };
 
 static void check_words(const struct streaming_options *options)
 {
-    struct streaming_list words = {0}, patterns = {0};
-    if (streaming_spell_job(options, "/work", &words) == WEFT_OK) {
+    const struct streaming_facts facts = {"user", "host", "/here", 1};
+    struct streaming_list words = {0}, patterns = {0}, variables = {0};
+    if (streaming_list_variables(options, &facts, &variables) == WEFT_OK &&
+        streaming_spell_job(options, &variables, "/work", &words) == WEFT_OK) {
         // Letters and values alternate, but for the two flags.
         for (size_t i = 0; i < words.count; i++) {
             const char *word = words.items[i];
@@ -25,6 +27,7 @@ static void check_words(const struct streaming_options *options)
         ASSERT(words.items[words.count] == NULL);
     }
     streaming_drop(&words);
+    streaming_drop(&variables);
     for (size_t i = 0; i < options->inputs.count; i++) {
         if (streaming_expand_braces(options->inputs.items[i], &patterns) == WEFT_OK)
             for (size_t j = 0; j < patterns.count; j++)

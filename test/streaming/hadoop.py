@@ -1,7 +1,7 @@
 """The real Hadoop Streaming, in one process on the local file system: fetched by Maven by its
 coordinates (hadoop/pom.xml), kept outside the tree, started once per case.
 
-Needs java and mvn (Debian: default-jre-headless, maven). WEFT_HADOOP names another place for the jars.
+Needs java with its compiler and mvn (Debian: default-jdk-headless, maven). WEFT_HADOOP names another place for the jars.
 """
 import os
 import pathlib
@@ -30,7 +30,7 @@ def fetch():
         return None
     for program in ("java", "mvn"):
         if not shutil.which(program):
-            return f"there is no {program}\n  try: apt-get install default-jre-headless maven"
+            return f"there is no {program}\n  try: apt-get install default-jdk-headless maven"
     HOME.mkdir(parents=True, exist_ok=True)
     partial = HOME / "lib.part"
     shutil.rmtree(partial, ignore_errors=True)
@@ -64,3 +64,17 @@ def run(case, directory):
     words = JAVA + ["-cp", classes, f"-Dweft.tmp={directory}/.hadoop", main]
     code, talk = suite.run_command(words + case.words(directory), directory, environment)
     return suite.finish(code, directory / "out", read_counters(talk)), talk
+
+
+def renamed():
+    """The properties that Hadoop has renamed, as pairs of an older and a newer name."""
+    words = JAVA + ["-cp", f"{POLICY}:{HOME}/lib/*", str(POLICY / "Names.java")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    newer = dict(line.split("\t")[:2] for line in done.stdout.splitlines() if "\t" in line)
+    pairs = []
+    for name in sorted(newer):
+        last = newer[name]
+        while last in newer:  # renamed more than once
+            last = newer[last]
+        pairs.append((name, last))
+    return pairs

@@ -34,6 +34,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 120
 OURS = {"manifest.json"}
+RENAMED = HERE.parent.parent / "src/lang/streaming_renamed.def"
 
 
 def escape(data):
@@ -228,3 +229,17 @@ def find_cases(patterns):
 
 def scratch_base():
     return "/var/tmp" if os.access("/var/tmp", os.W_OK) else "/tmp"
+
+
+def write_renamed(pairs):
+    lines = [
+        "// The properties that Hadoop has renamed, older name and newer, from Hadoop 3.4.2 itself. Written by",
+        "// test/streaming/record --names.",
+        "// clang-format off",
+    ]
+    lines += [f'RENAMED("{older}",\n        "{newer}")' for older, newer in pairs]
+    RENAMED.write_text("\n".join(lines) + "\n")
+
+
+def read_renamed():
+    return re.findall(r'RENAMED\("([^"]+)",\s+"([^"]+)"\)', RENAMED.read_text())

@@ -297,6 +297,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
         .task = slot->task,
         .attempt = slot->attempt - (slot->attempt > 0),  // the scheduler counts from 1
         .task_count = slot->is_reducing ? stage->range_count : stage->map_count,
+        .map_count = stage->map_count,
         .is_sample = slot->mode == SLOT_SAMPLE,
         .is_probe = slot->mode == SLOT_PROBE,
         .is_reducing = slot->is_reducing,
