@@ -37,7 +37,9 @@ typedef struct weft_join_options {
     const char *config;      // the text of TF_CONFIG; NULL: of the environment
     const char *journal;     // where to keep what this member hosts; NULL: WEFT_JOURNAL, or nowhere
     const char *token_file;  // the secret that members share; NULL: WEFT_TOKEN, or the user's own
-    uint32_t patience_ms;    // how long a member may be out of reach; 0: 60 seconds
+    uint32_t patience_ms;  // how long a member may be out of reach; 0: WEFT_PATIENCE, or 60 seconds
+    const char
+        *at;  // "HOST[:PORT][#TOKEN]": as weft_connect, instead of a cluster; NULL: a cluster
 } weft_join_options;
 
 // Joins the cluster; NULL on failure. Others need not be there yet: whoever is needed is waited for.
@@ -46,6 +48,12 @@ static inline weft_cluster *weft_join(const weft_join_options *options)
 {
     return weft_join_sized(options, sizeof(weft_join_options));
 }
+
+// Uses what a host (the command `weft host`) holds at an address, without being a member: paths are names
+// there, "jobs" or "/jobs". NULL: WEFT_AT, or localhost; the port is 18125 if none is given. Nobody waits for this
+// program; it waits 5 seconds for a host that was not met yet, a minute for one that is being restarted. The
+// token is that of the address, of WEFT_TOKEN, or the user's own.
+WEFT_API weft_cluster *weft_connect(const char *address);
 
 // Leaves it, once all who use what this member hosts have left or are lost, and frees it, with the handles
 // that were not freed. Says the first failure on standard error and returns the exit code of the program: 0 if there

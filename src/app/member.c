@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/connect.h"
+#include "app/tool.h"
 #include "base/text.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -30,6 +32,7 @@ weft_err member_keep_error(weft_cluster *cluster, weft_err code)
 {
     if (!code || !cluster)
         return code;
+    connect_explain(cluster, code);
     mutex_lock(&cluster->lock);
     if (!cluster->first_error) {
         cluster->first_error = code;
@@ -281,11 +284,16 @@ void member_free(weft_cluster *cluster)
 
 static weft_err join(weft_cluster *cluster, const weft_join_options *options)
 {
-    cluster->patience_ms = MEMBER_PATIENCE_MS;
+    cluster->patience_ms = options->at ? TOOL_PATIENCE_MS : MEMBER_PATIENCE_MS;
     weft_err err = read_time("WEFT_PATIENCE", &cluster->patience_ms);
     if (options->patience_ms)
         cluster->patience_ms = options->patience_ms;
     cluster->joined_ns = clock_now_ns();
+    if (options->at) {
+        cluster->patience_again_ms =
+            cluster->patience_ms > MEMBER_PATIENCE_MS ? cluster->patience_ms : MEMBER_PATIENCE_MS;
+        return err ? err : connect_open(cluster, options);
+    }
     if (!err)
         err = read_spec(cluster, options);
     if (!err)
@@ -515,7 +523,7 @@ int weft_leave(weft_cluster *cluster)
     leave(cluster);
     const weft_err err = cluster->first_error;
     if (err)
-        fprintf(stderr, "weft: %s: %s\n", cluster->me, cluster->first_sentence);
+        say(cluster, cluster->first_sentence);
     member_free(cluster);
     return err ? err_exit_code(err) : 0;
 }

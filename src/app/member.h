@@ -14,7 +14,9 @@ enum { MEMBER_PATIENCE_MS = 60000 };
 struct weft_cluster {
     struct cluster_spec spec;
     char me[SESSION_MEMBER_BYTES];  // "/map/0"; "": a tool, who is nobody's member
-    bool has_at;                    // a tool: all paths mean what is at this address
+    bool has_at;                    // a tool, or a program: all paths mean what is at this address
+    bool is_program;                // that came by weft_connect
+    bool is_at_assumed;             // nobody named the address
     struct net_address at;
     uint64_t incarnation, joined_ns;
     struct secret token;

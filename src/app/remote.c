@@ -123,21 +123,23 @@ void remote_free_all(weft_cluster *cluster)
     }
 }
 
-// By the address that a tool was given: a name there, or a path whose role is the container.
+// By the address that a tool or program was given: a name there ("jobs", "/jobs"), or a path whose role is
+// the container.
 static weft_err find_at_address(struct remote *remote)
 {
     weft_cluster *cluster = remote->cluster;
     struct resource_path parts;
     weft_err err = WEFT_OK;
-    remote->name = remote->path;
-    if (remote->path[0] == '/') {
+    const bool is_path = remote->path[0] == '/' && strchr(remote->path + 1, '/');
+    remote->name = remote->path + (remote->path[0] == '/' && !is_path);
+    if (is_path) {
         err = resource_path_parse(remote->path, &parts);
         if (!err) {
             remote->name = parts.name;
             snprintf(remote->container, sizeof remote->container, "%s", parts.role);
         }
     } else {
-        err = resource_name_check(remote->path);
+        err = resource_name_check(remote->name);
     }
     const struct cluster_member member = {.port = cluster->at.port, .host = cluster->at.host};
     return err ? err : member_find_peer_at(cluster, "", &member, &remote->peer);

@@ -3,17 +3,18 @@
 // its patience lasts, which is short; a host that it has met and lost it waits for as members do, because
 // somebody restarts it, and what the tool is in the middle of goes on then.
 //
-// Where the host is: an address (--at, or WEFT_AT), else the members that TF_CONFIG names. With an address
-// a path may be a name alone. Thread: as weft.h says of clusters.
+// Where the host is: an address (--at, or WEFT_AT), else the members that TF_CONFIG names, else this
+// machine. With an address a path may be a name alone. Thread: as weft.h says of clusters.
 #ifndef APP_TOOL_H
 #define APP_TOOL_H
 
 #include "app/member.h"
 
 enum { TOOL_PATIENCE_MS = 5000, TOOL_PORT_DEFAULT = 18125 };
+#define TOOL_HOST_DEFAULT "localhost"  // where weft host is, if nothing else is said
 
 struct tool_options {
-    const char *at;          // HOST[:PORT]; NULL: WEFT_AT, else TF_CONFIG
+    const char *at;          // HOST[:PORT]; NULL: WEFT_AT, else TF_CONFIG, else TOOL_HOST_DEFAULT
     const char *token_file;  // NULL: #TOKEN, else as secret_load
     uint32_t patience_ms;    // with a host that was not met yet; 0: TOOL_PATIENCE_MS
 };
@@ -22,7 +23,7 @@ struct tool_options {
 // processes: overwrites it there and keeps it for tool_open. Call first in main().
 void tool_hide_tokens(int argc, char **argv);
 
-// INVALID_ARGUMENT: no host is named, or not well. Nothing is connected yet.
+// INVALID_ARGUMENT: the host is not named well. Nothing is connected yet.
 MUST_CHECK weft_err tool_open(const struct tool_options *options, weft_cluster **cluster);
 
 // Says goodbye to all hosts that were used: what was leased there returns at once. NULL is fine.
