@@ -87,9 +87,8 @@ static weft_err find_hosts(weft_cluster *cluster, const char *at)
         return read_environment_address(cluster, from_environment);
     if (config && *config)
         return cluster_spec_read_tf_config(&cluster->spec, weft_text(config), "TF_CONFIG");
-    return err_set(WEFT_INVALID_ARGUMENT, "no host is named\n"
-                                          "  try: weft host, and here --at localhost; or set "
-                                          "WEFT_AT, or TF_CONFIG in a cluster");
+    cluster->has_at = cluster->is_at_assumed = true;
+    return net_read_address(TOOL_HOST_DEFAULT, TOOL_PORT_DEFAULT, &cluster->at);
 }
 
 weft_err tool_open(const struct tool_options *options, weft_cluster **made)
@@ -143,6 +142,12 @@ weft_err tool_explain(weft_cluster *cluster, weft_err err)
         return err;
     snprintf(sentence, sizeof sentence, "%s", err_text());
     net_write_address(&cluster->at, address);
+    if (cluster->is_at_assumed)
+        return err_set(
+            err,
+            "%s\n  try: weft host, in another shell; or name a host by --at HOST:PORT or "
+            "WEFT_AT, or a cluster by TF_CONFIG",
+            sentence);
     return err_set(
         err, "%s\n  try: weft host --listen %s there, or another --at; --wait 5m waits longer",
         sentence, address);

@@ -79,7 +79,7 @@ static const struct tool_verb verbs[] = {
      .options = wait_options,
      .what =
          "Waits until N wait at the same barrier, then all go on. It can be used again at once.",
-     .examples = "weft barrier wait --at localhost start --count 4",
+     .examples = "weft barrier wait start --count 4",
      .exits = "0 all were there, 2 wrong usage or another count, 3 the host is out of reach, 6 "
               "not\nall came in time."},
     {"rm", "remove it, for everyone", .act = rm, .arguments = "PATH", .fewest = 1, .most = 1,
@@ -89,7 +89,7 @@ static const struct tool_verb verbs[] = {
     {"ls", "all barriers", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
      .options = plain_options,
      .what = "Prints all barriers and for how many they are, with a tab between.",
-     .examples = "weft barrier ls --at localhost", .exits = "0 done, 3 the host is out of reach."},
+     .examples = "weft barrier ls", .exits = "0 done, 3 the host is out of reach."},
     {0},
 };
 
@@ -98,9 +98,10 @@ const struct tool_group barrier_group = {
     .introduction = "Lets programs and scripts wait for each other, at a host (weft host) or a "
                     "member of a cluster.\n"
                     "\n"
-                    "  weft barrier wait --at localhost start --count 4    in four places\n",
-    .end = "PATH is the barrier's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
-           "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
+                    "  weft barrier wait start --count 4    in four places\n",
+    .end =
+        "PATH is the barrier's name on the host, or /ROLE/INDEX/NAME in the cluster of TF_CONFIG.\n"
+        "The host is that of --at, else of WEFT_AT, else localhost:18125.\n",
     .verbs = verbs,
     .kind = CALL_KIND_BARRIER,
     .request_bytes = sizeof(struct request),

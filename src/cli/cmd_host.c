@@ -40,7 +40,7 @@ void help_format_host(struct buf *buf)
         "  weft host --listen :18125                  for other machines; prints how they join\n"
         "  weft host --listen localhost:0 --port-file port    a free port, for tests\n"
         "\n"
-        "  weft queue push --at localhost jobs hello  then, elsewhere\n"
+        "  weft queue push jobs hello                 then, in another shell; in C: weft_connect(NULL)\n"
         "\n"
         "Usage: weft host [options]\n"
         "\n"

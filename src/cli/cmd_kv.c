@@ -212,12 +212,14 @@ const struct tool_group kv_group = {
         "Maps of keys and values that programs and scripts share, on a host (weft host) or a member\n"
         "of a cluster.\n"
         "\n"
-        "  weft kv put --at localhost conf rate 0.1\n"
-        "  weft kv get --at localhost conf rate\n"
-        "  weft kv put --at localhost --if-absent conf leader $HOSTNAME    one of many wins\n"
-        "  weft kv watch --at localhost conf                               every change\n",
-    .end = "PATH is the map's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
-           "TF_CONFIG. Keys have up to 1,024 bytes, values up to 1 MiB.\n",
+        "  weft kv put conf rate 0.1\n"
+        "  weft kv get conf rate\n"
+        "  weft kv put --if-absent conf leader $HOSTNAME    one of many wins\n"
+        "  weft kv watch conf                               every change\n",
+    .end =
+        "PATH is the map's name on the host, or /ROLE/INDEX/NAME in the cluster of TF_CONFIG.\n"
+        "The host is that of --at, else of WEFT_AT, else localhost:18125. Keys have up to 1,024\n"
+        "bytes, values up to 1 MiB.\n",
     .verbs = verbs,
     .exits = "0 done, 1 the condition is not met, 2 wrong usage, 3 the host is out of reach,\n"
              "4 there is no such map or key, 6 timed out.",

@@ -216,7 +216,7 @@ static const struct tool_verb verbs[] = {
     {"ls", "what the host holds", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
      .options = ls_options,
      .what = "Lists what a host holds: kind, path, and of queues how many items.",
-     .examples = "weft queue ls --at localhost\n"
+     .examples = "weft queue ls\n"
                  "  weft queue ls /files/0         one member of the cluster of TF_CONFIG",
      .exits = "0 done, 3 the host is out of reach."},
     {0},
@@ -227,13 +227,14 @@ const struct tool_group queue_group = {
     .introduction =
         "Queues that programs and scripts share, on a host (weft host) or a member of a cluster.\n"
         "\n"
-        "  weft queue push --at localhost jobs a.txt b.txt    two items\n"
-        "  ls *.txt | weft queue push --at localhost jobs     an item per line\n"
-        "  while item=$(weft queue take --at localhost jobs); do wc \"$item\"; done\n"
-        "  weft queue take --at localhost jobs -n 4 -- wc     four at a time, with retries\n"
-        "  weft queue close --at localhost jobs               both of these end when it is empty\n",
-    .end = "PATH is the queue's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
-           "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
+        "  weft queue push jobs a.txt b.txt    two items\n"
+        "  ls *.txt | weft queue push jobs     an item per line\n"
+        "  while item=$(weft queue take jobs); do wc \"$item\"; done\n"
+        "  weft queue take jobs -n 4 -- wc     four at a time, with retries\n"
+        "  weft queue close jobs               both of these end when it is empty\n",
+    .end =
+        "PATH is the queue's name on the host, or /ROLE/INDEX/NAME in the cluster of TF_CONFIG.\n"
+        "The host is that of --at, else of WEFT_AT, else localhost:18125.\n",
     .verbs = verbs,
     .exits = "0 done, 3 the host is out of reach, 4 there is no such queue.",
     .kind = CALL_KIND_QUEUE,

@@ -388,12 +388,12 @@ const struct tool_group var_group = {
     .introduction =
         "Variables that programs and scripts share, on a host (weft host) or a member of a cluster.\n"
         "\n"
-        "  weft var add --at localhost hits 1      count, from anywhere; prints the new value\n"
-        "  weft var get --at localhost hits\n"
-        "  weft var watch --at localhost hits      a line for each value\n",
+        "  weft var add hits 1      count, from anywhere; prints the new value\n"
+        "  weft var get hits\n"
+        "  weft var watch hits      a line for each value\n",
     .end =
-        "PATH is the variable's name on the host of --at, or /ROLE/INDEX/NAME in the cluster of\n"
-        "TF_CONFIG. export WEFT_AT=localhost saves the --at.\n",
+        "PATH is the variable's name on the host, or /ROLE/INDEX/NAME in the cluster of TF_CONFIG.\n"
+        "The host is that of --at, else of WEFT_AT, else localhost:18125.\n",
     .verbs = verbs,
     .exits = "0 done, 1 it would overflow or is not as expected, 2 wrong usage or type, 3 the "
              "host\nis out of reach, 4 there is no such variable.",

@@ -12,7 +12,7 @@ enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_H
 #define TOOL_OPTIONS                                                                               \
     {TOOL_OPTION_AT, 0, "at", "HOST[:PORT]",                                                       \
      "where the host is, port 18125 if none is given; also HOST:PORT#TOKEN. Without it WEFT_AT, "  \
-     "else TF_CONFIG, where the path names a member"},                                             \
+     "else TF_CONFIG, where the path names a member, else localhost"},                             \
         {TOOL_OPTION_TOKEN, 0, "token-file", "FILE", "where the host's secret is"},                \
         {TOOL_OPTION_WAIT, 0, "wait", "TIME",                                                      \
          "how long to wait for the host at first (default 5s); one that was there and is gone is " \
