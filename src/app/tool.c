@@ -248,7 +248,12 @@ weft_err tool_list(weft_cluster *cluster, const char *member, struct tool_list *
     struct member_path path;
     struct peer *peer;
     weft_err err;
-    if (cluster->has_at) {
+    if (cluster->has_at && member) {
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "%s is a member of a cluster, and only TF_CONFIG names one, without --at and "
+                      "WEFT_AT\n  try: ls without a member",
+                      member);
+    } else if (cluster->has_at) {
         const struct cluster_member at = {.port = cluster->at.port, .host = cluster->at.host};
         err = member_find_peer_at(cluster, "", &at, &peer);
         if (!err)
