@@ -9,6 +9,7 @@
 #include "app/options.h"
 #include "app/progress.h"
 #include "base/args.h"
+#include "cli/tool_group.h"
 #include "lang/builtin.h"
 #include "lang/compile.h"
 #include "sys/file.h"
@@ -73,7 +74,12 @@ static weft_err unknown_verb(const char *name)
     if (strchr(name, '/') || compile_is_source(name))
         return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  a job is run by: weft run %s",
                        name, name);
-    const char *verb = guess_verb(name), *job = guess_job(name);
+    const char *group = "cluster", *verb = name;
+    if (cli_is_cluster_verb(name) || tool_group_guess(name, &group, &verb))
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  did you mean: weft %s %s",
+                       name, group, verb);
+    const char *job = guess_job(name);
+    verb = guess_verb(name);
     if (verb || job)
         return err_set(WEFT_INVALID_ARGUMENT, "there is no verb %s\n  did you mean: weft %s%s",
                        name, verb ? "" : "run ", verb ? verb : job);

@@ -27,6 +27,9 @@ struct cli_command {
     const char *summary;  // a phrase
 };
 
+// Whether `weft cluster NAME` is one.
+bool cli_is_cluster_verb(const char *name);
+
 // Ended by a name that is NULL.
 extern const struct cli_command cli_commands[];
 

@@ -76,6 +76,29 @@ static void help_of_a_verb_is_the_same_in_every_form(void **state)
     assert_string_equal(printed, help);
 }
 
+static void verbs_of_other_tools_are_answered_with_one_of_ours(void **state)
+{
+    (void)state;
+    static const struct {
+        char *group, *word, *answer;
+    } foreign[] = {
+#define FOREIGN(group, word, answer) {#group, word, answer},
+#include "cli/foreign_verbs.def"
+#undef FOREIGN
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+        char verb[32];
+        assert_int_equal(sscanf(foreign[i].answer, "%31s", verb), 1);
+        assert_int_equal(RUN("help", foreign[i].group, verb), 0);
+        assert_int_equal(RUN(foreign[i].group, foreign[i].word, "a"), 2);
+        assert_non_null(strstr(said, foreign[i].answer));
+    }
+    assert_int_equal(RUN("get", "hits"), 2);
+    assert_non_null(strstr(said, "did you mean: weft var get"));
+    assert_int_equal(RUN("status"), 2);
+    assert_non_null(strstr(said, "did you mean: weft cluster status"));
+}
+
 static void every_verb_and_job_has_a_help_of_readable_width(void **state)
 {
     (void)state;
@@ -173,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone_it_shows_what_it_can_do),
         cmocka_unit_test(help_of_a_verb_is_the_same_in_every_form),
+        cmocka_unit_test(verbs_of_other_tools_are_answered_with_one_of_ours),
         cmocka_unit_test(every_verb_and_job_has_a_help_of_readable_width),
         cmocka_unit_test(the_version_is_one_line),
         cmocka_unit_test(a_typo_gets_a_guess),

@@ -29,6 +29,11 @@ static size_t find(const char *name)
     return at;
 }
 
+bool cli_is_cluster_verb(const char *name)
+{
+    return find(name) < COMMAND_COUNT;
+}
+
 static weft_err unknown(const char *name)
 {
     const char *names[COMMAND_COUNT + 1] = {0};

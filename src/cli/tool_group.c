@@ -3,6 +3,7 @@
 #include "cli/tool_group.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 enum { VERBS_MAX = 16 };
 
@@ -17,8 +18,43 @@ static const struct tool_verb *find_verb(const struct tool_group *group, const c
     return verb->name ? verb : NULL;
 }
 
+static const struct {
+    const char *group, *word, *answer;
+} foreign_verbs[] = {
+#define FOREIGN(group, word, answer) {#group, word, answer},
+#include "cli/foreign_verbs.def"
+#undef FOREIGN
+};
+
+// What the verb of another tool is called here; NULL: it is none that we know.
+static const char *find_foreign(const char *group, const char *word)
+{
+    for (size_t i = 0; i < sizeof foreign_verbs / sizeof *foreign_verbs; i++)
+        if (strcmp(foreign_verbs[i].group, group) == 0 &&
+            strcasecmp(foreign_verbs[i].word, word) == 0)
+            return foreign_verbs[i].answer;
+    return NULL;
+}
+
+bool tool_group_guess(const char *word, const char **group, const char **verb)
+{
+    enum { GROUP_COUNT = sizeof groups / sizeof *groups };
+    *verb = NULL;
+    for (size_t i = 0; i < 2 * GROUP_COUNT && !*verb; i++) {  // first all verbs of our own
+        const struct tool_group *one = groups[i % GROUP_COUNT];
+        const struct tool_verb *own = find_verb(one, word);
+        *group = one->name;
+        *verb = i < GROUP_COUNT ? (own ? own->name : NULL) : find_foreign(one->name, word);
+    }
+    return *verb;
+}
+
 static weft_err unknown_verb(const struct tool_group *group, const char *name)
 {
+    const char *answer = find_foreign(group->name, name);
+    if (answer)
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no weft %s %s\n  try: weft %s %s",
+                       group->name, name, group->name, answer);
     const char *names[VERBS_MAX + 1] = {0};
     for (size_t i = 0; i < VERBS_MAX && group->verbs[i].name; i++)
         names[i] = group->verbs[i].name;
