@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
-# weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|down [NAME];
+# weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|logs|down [NAME];
 # weft cluster config [options] CLUSTER.json; weft queue VERB [options] PATH, and its kin.
 
 _weft_run() {
@@ -143,6 +143,7 @@ _weft_cluster_run() {
 _weft_cluster_status() {
     local current=$1 options="--quiet --help"
     [[ ${COMP_WORDS[2]} == status ]] && options="--json --help"
+    [[ ${COMP_WORDS[2]} == logs ]] && options="--follow --lines --help"
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
     else
@@ -155,7 +156,7 @@ _weft_cluster_status() {
 _weft_cluster() {
     local current=$1 previous=$2
     if ((COMP_CWORD == 2)); then
-        mapfile -t COMPREPLY < <(compgen -W "run up status down config" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run up status logs down config" -- "$current")
         return
     fi
     case ${COMP_WORDS[2]} in
@@ -163,7 +164,7 @@ _weft_cluster() {
         _weft_cluster_run "$current" "$previous"
         return
         ;;
-    status | down)
+    status | logs | down)
         _weft_cluster_status "$current"
         return
         ;;

@@ -79,10 +79,11 @@ complete -c weft -n $streaming -o lazyOutput
 complete -c weft -n $streaming -o help
 
 set -l cluster '__fish_seen_subcommand_from cluster'
-set -l no_verb "$cluster; and not __fish_seen_subcommand_from run up status down config"
+set -l no_verb "$cluster; and not __fish_seen_subcommand_from run up status logs down config"
 complete -c weft -n $no_verb -a run -d 'Start all members here and wait for them'
 complete -c weft -n $no_verb -a up -d 'The same in the background'
 complete -c weft -n $no_verb -a status -d 'How members in the background are'
+complete -c weft -n $no_verb -a logs -d 'What they have printed'
 complete -c weft -n $no_verb -a down -d 'End a cluster in the background'
 complete -c weft -n $no_verb -a config -d 'Write a file for every member'
 set -l cluster_run "$cluster; and __fish_seen_subcommand_from run up"
@@ -107,9 +108,11 @@ complete -c weft -n $only_run -l json -d 'Objects on standard error'
 complete -c weft -n $cluster_run -s q -l quiet -d 'Only errors'
 complete -c weft -n $cluster_run -s v -l verbose -d 'Also every start and end'
 complete -c weft -n $cluster_run -s h -l help -d 'Explain'
-set -l background "$cluster; and __fish_seen_subcommand_from status down"
+set -l background "$cluster; and __fish_seen_subcommand_from status logs down"
 complete -c weft -n $background -x -a '(ls $HOME/.local/state/weft/clusters 2>/dev/null)'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from status" -l json -d 'An object per cluster'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s f -l follow -d 'Go on with what comes'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s n -l lines -x -d 'Of each only the last'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from down" -s q -l quiet -d 'Only errors'
 complete -c weft -n $background -s h -l help -d 'Explain'
 set -l config "$cluster; and __fish_seen_subcommand_from config"

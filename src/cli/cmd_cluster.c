@@ -50,15 +50,17 @@ static weft_err unknown(const char *name)
 void help_format_cluster(struct buf *buf)
 {
     buf_append_text(
-        buf, "Runs and describes clusters of programs that work together, by roles and members.\n"
-             "\n"
-             "  weft cluster run --role files=1 --role map=2 ./count texts/*     all of it, here\n"
-             "  weft cluster config cluster.json              a file to source for every member\n"
-             "  weft cluster config --role ps=1 --role worker=2 -d config/    the same, all here\n"
-             "\n"
-             "Usage: weft cluster VERB ...\n"
-             "\n"
-             "Verbs:\n");
+        buf,
+        "Runs and describes clusters of programs that work together, by roles and members.\n"
+        "\n"
+        "  weft cluster run --role files=1 --role map=2 --role reduce=1 ./count filenames.txt\n"
+        "  weft cluster up --role server=3 ./server      in the background\n"
+        "  weft cluster config cluster.json              a file to source for every member\n"
+        "  weft cluster config --role ps=1 --role worker=2 -d config/    the same, all here\n"
+        "\n"
+        "Usage: weft cluster VERB ...\n"
+        "\n"
+        "Verbs:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         buf_format(buf, "  %-9s %s\n", commands[i].name, commands[i].summary);
     buf_append_text(

@@ -27,6 +27,9 @@ void help_format_cluster_status(struct buf *buf)
     buf_append_text(buf,
                     "Shows how the members of clusters in the background are: of all, or of one.\n"
                     "\n"
+                    "  weft cluster status\n"
+                    "  weft cluster status --json blue\n"
+                    "\n"
                     "Usage: weft cluster status [options] [NAME]\n"
                     "\n"
                     "Options:\n");
@@ -44,6 +47,9 @@ void help_format_cluster_down(struct buf *buf)
     buf_append_text(
         buf, "Ends the members of a cluster in the background, waits for that, and removes its\n"
              "logs.\n"
+             "\n"
+             "  weft cluster down\n"
+             "  weft cluster down blue\n"
              "\n"
              "Usage: weft cluster down [options] [NAME]\n"
              "\n"

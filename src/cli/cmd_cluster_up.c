@@ -28,6 +28,7 @@ void help_format_cluster_up(struct buf *buf)
         "  weft cluster up --role ps=1 --role worker=2 python3 train.py\n"
         "  weft cluster up --name blue --restart 10 --role server=3 ./server\n"
         "  weft cluster status                             how they are\n"
+        "  weft cluster logs -f                            what they print\n"
         "  weft cluster down                               ends them\n"
         "\n"
         "Usage: weft cluster up [options] --role ROLE=N... PROGRAM [ARGUMENT...]\n"
@@ -39,8 +40,9 @@ void help_format_cluster_up(struct buf *buf)
     buf_append_text(
         buf,
         "\n"
-        "Returns when all members are started. What they write is in ROLE_INDEX.log, what weft says\n"
-        "in weft.log, below ${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME.\n"
+        "Returns when all members are started. weft cluster logs shows what they write; it is in\n"
+        "ROLE_INDEX.log, and what weft says in weft.log, below\n"
+        "${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME.\n"
         "Exit: 0 started, 2 wrong usage, 3 a port is in use, 4 no such program or file, 5 not\n"
         "executable, or a cluster of that name is up already.\n");
 }
@@ -54,7 +56,8 @@ static int report(const char *name, bool is_quiet)
     if (!err && !is_quiet) {
         buf_append_text(&talk, "weft: what they write is in ");
         err = cluster_place(&talk, name);
-        buf_format(&talk, "\n  weft cluster down %s ends them\n", name);
+        buf_format(&talk, "\n  weft cluster logs %s shows it, weft cluster down %s ends them\n",
+                   name, name);
     }
     if (err) {
         buf_fini(&text);

@@ -39,6 +39,16 @@ check "they go on" is_state default 'files/0:running map/0:running map/1:running
 until_so grep -q aside "$state/default/map_1.log"
 printf 'map 1 says hello\naside\n' >expected
 same "a member's lines are in its log" expected "$state/default/map_1.log"
+gives "weft cluster logs shows them" expected cluster logs map/1
+until_so grep -q aside "$state/default/map_0.log"
+until_so grep -q aside "$state/default/files_0.log"
+printf 'files/0| files 0 says hello\nfiles/0| aside\nmap/0  | map 0 says hello\nmap/0  | aside\n' >expected
+try cluster logs
+check "of all members, with their names" eval 'head -n 4 "$out" | cmp - expected'
+printf 'map/0| aside\nmap/1| aside\n' >expected
+gives "of a role, the last lines" expected cluster logs -n 1 default map
+fails_with "a member that there is not" 4 'no member map/7' cluster logs map/7
+fails_with "a cluster that there is not" 4 'no cluster green' cluster logs green
 try cluster status --json
 check "--json" python3 - "$out" <<'END'
 import json, os, sys
@@ -56,6 +66,16 @@ fails_with "a program that is not there" 4 'cannot start nosuch' cluster up --na
 check "leaves nothing" [ ! -e "$state/blue" ]
 fails_with "a name that is none" 2 'cannot be the name of a cluster' cluster up --name ../x --role a=1 true
 
+mkfifo next
+try cluster up -q --name blue --role a=1 sh -c 'echo first; read -r line <next; echo "$line"'
+cluster logs -f blue a/0 >followed &
+follower=$!
+until_so grep -q first followed
+echo second >next
+wait $follower
+printf 'first\nsecond\n' >expected
+same "logs -f shows what comes and ends with the cluster" expected followed
+check "logs of a cluster that has ended can be read" eval 'cluster logs blue | grep -q second'
 try cluster up -q --name blue --role a=2 --restart 1 sh -c 'echo; exit $WEFT_INDEX'
 check "-q is quiet" [ "$code/$(wc -c <"$out")/$(wc -c <"$err")" = 0/0/0 ]
 until_so is_state blue 'a/0:done a/1:failed'
