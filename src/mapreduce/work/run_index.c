@@ -208,8 +208,8 @@ static weft_err check_identity(const struct cursor *cursor, size_t size, weft_by
                          "%s holds the map output of another job or of other inputs", path);
 }
 
-// Reads what stands behind the header. Every item takes a byte at least, so that nothing is asked of
-// memory that the index has not paid for.
+// Reads what stands behind the header. Every task and every range of a run takes a byte at least, so that
+// nothing is asked of memory that the index has not paid for; an index without runs may have any number of ranges.
 static weft_err take_index(struct cursor *cursor, struct run_index *index, weft_bytes identity,
                            uint64_t offset)
 {
@@ -222,7 +222,7 @@ static weft_err take_index(struct cursor *cursor, struct run_index *index, weft_
     if (err)
         return err;
     cursor->at += identity_size;
-    index->range_count = (uint32_t)take(cursor, left);
+    index->range_count = (uint32_t)take(cursor, UINT32_MAX);
     index->task_count = (uint32_t)take(cursor, left);
     const uint64_t run_count = take(cursor, left);
     if (cursor->is_wrong || !index->range_count || run_count > left / index->range_count)

@@ -187,6 +187,24 @@ static void what_was_written_is_found_by_another(void **state)
     }
 }
 
+// Map tasks that emitted nothing: more ranges than the index has bytes.
+static void an_index_without_runs_is_found(void **state)
+{
+    (void)state;
+    struct spill spill;
+    uint32_t tasks[] = {7};
+    expect(file_remove(path));
+    expect(spill_create_named(&spill, path));
+    const struct run_index written = {.tasks = tasks, .task_count = 1, .range_count = 100000};
+    expect(run_index_write(&spill, &written, identity));
+    spill_close(&spill);
+    struct run_index *found;
+    expect(run_index_open(&found, path, 0, identity, true));
+    assert_int_equal(found->range_count, 100000);
+    assert_int_equal(found->task_count, 1);
+    run_index_close(found);
+}
+
 static void another_job_place_version_or_file_is_refused(void **state)
 {
     (void)state;
@@ -293,6 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_is_found_by_another),
+        cmocka_unit_test(an_index_without_runs_is_found),
         cmocka_unit_test(another_job_place_version_or_file_is_refused),
         cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused),
         cmocka_unit_test(a_flipped_bit_is_found_in_the_index_and_in_the_blocks_if_asked),
