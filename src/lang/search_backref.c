@@ -7,11 +7,73 @@
 #include <regex.h>
 #include <stdlib.h>
 
+enum {
+    COPIES_MAX = 1 << 15,  // measured: a tenth of a second
+    OPTIONALS_MAX = 256,   // the same; the time grows with their third power, or worse
+    COST_MAX = 1 << 30,    // counting ends here
+};
+
 struct backref {
     struct re_pattern_buffer *patterns;  // one per line
     size_t count;
     struct re_registers registers;  // allocated by the matcher, used again
 };
+
+// ---- What glibc would make of a pattern ---------------------------------------------------------------
+
+struct cost {
+    uint64_t copies;     // nodes of its tree
+    uint64_t optionals;  // what may be left out or is empty
+};
+
+static uint64_t at_most(uint64_t number)
+{
+    return number < COST_MAX ? number : COST_MAX;
+}
+
+// a+ becomes aa*, a{3,} becomes aaaa*, a{2,4} becomes aa(aa?)?, of whatever a is.
+static struct cost repeat_cost(const struct node *repeat, struct cost child)
+{
+    const bool is_endless = repeat->max == SYNTAX_UNLIMITED;
+    const uint64_t copies = is_endless ? (uint64_t)repeat->min + 1 : repeat->max;
+    const uint64_t optionals = is_endless ? repeat->min == 0 : repeat->max - repeat->min;
+    struct cost cost = {at_most(child.copies * copies + 1),
+                        at_most(child.optionals * copies + optionals)};
+    for (uint8_t i = 0; i < repeat->merged; i++)
+        cost = (struct cost){at_most(cost.copies * 2), at_most(cost.optionals * 2)};
+    return cost;
+}
+
+static struct cost find_cost(const struct syntax *syntax, uint32_t index)
+{
+    const struct node *node = &syntax->nodes.items[index];
+    if (node->kind == NODE_REPEAT)
+        return repeat_cost(node, find_cost(syntax, node->child));
+    struct cost cost = {1, node->kind == NODE_EMPTY || node->kind == NODE_ASSERT};
+    uint64_t child_count = 0;
+    for (uint32_t child = node->child; child; child = syntax->nodes.items[child].sibling) {
+        const struct cost more = find_cost(syntax, child);
+        cost.copies = at_most(cost.copies + more.copies);
+        cost.optionals = at_most(cost.optionals + more.optionals);
+        child_count++;
+    }
+    cost.optionals += node->kind == NODE_SEQUENCE && child_count == 0;  // as in (a|)
+    return cost;
+}
+
+bool backref_is_cheap(const struct syntax *syntax)
+{
+    const struct node *nodes = syntax->nodes.items;
+    bool is_cheap = true;
+    // Each line is compiled by itself.
+    for (uint32_t line = nodes[syntax->root].child; line && is_cheap; line = nodes[line].sibling) {
+        const struct cost cost = find_cost(syntax, line);
+        is_cheap = cost.copies <= COPIES_MAX && cost.optionals <= OPTIONALS_MAX;
+    }
+    return is_cheap;
+}
+
+// ---- Compiling and matching -----------------------------------------------------------------------------
 
 static size_t count_lines(weft_bytes text)
 {

@@ -4,8 +4,13 @@
 #define LANG_SEARCH_BACKREF_H
 
 #include "base/err.h"
+#include "lang/search_syntax.h"
 
 struct backref;
+
+// Whether glibc compiles the pattern in less than a second: it copies what is repeated, and what is repeated in
+// that once more, without a limit of its own.
+bool backref_is_cheap(const struct syntax *syntax);
 
 // Compiles each line of the text by glibc, with the syntax of `grep -E`. INVALID_ARGUMENT with glibc's
 // own words. *backref is NULL on failure.

@@ -68,6 +68,20 @@ static weft_err compile_match(struct pattern *pattern, weft_bytes text)
     return pattern->match ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
 }
 
+// After our own limits: glibc has none. A pattern that would take it too long is judged by our parser alone;
+// one with back-references cannot do without it.
+static weft_err ask_glibc(struct pattern *pattern, weft_bytes text, bool folds_case)
+{
+    if (backref_is_cheap(&pattern->syntax))
+        return backref_new(&pattern->backref, text, folds_case);
+    if (!pattern->syntax.has_backref)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "the pattern has a back-reference and too many repetitions of repetitions: it "
+                   "would take too long to compile\n  try: a+ in place of a++ or (a+)+, and "
+                   "smaller numbers in braces");
+}
+
 static weft_err compile(struct pattern *pattern, weft_bytes text, struct pattern_options options)
 {
     const enum syntax_flags flags =
@@ -75,9 +89,8 @@ static weft_err compile(struct pattern *pattern, weft_bytes text, struct pattern
     weft_err err = syntax_parse(&pattern->syntax, text, flags);
     if (!err)
         err = program_build(&pattern->program, &pattern->syntax);
-    // After our own limits: glibc has none.
     if (!err && !options.is_fixed)
-        err = backref_new(&pattern->backref, text, options.folds_case);
+        err = ask_glibc(pattern, text, options.folds_case);
     if (!err)
         err = compile_literals(pattern);
     if (!err)

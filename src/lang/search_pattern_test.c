@@ -188,6 +188,22 @@ static void what_is_no_pattern_is_refused(void **unused)
     }
 }
 
+// glibc copies what is repeated: it is not asked about patterns that would take it minutes.
+static void repetitions_of_repetitions_do_not_take_for_ever(void **unused)
+{
+    (void)unused;
+    struct pattern *pattern = compiled("a*+++++++++++++++++++++++++++++++b", false, false);
+    assert_string_equal(matching_lines(pattern, weft_text("c\naab\n")), "2 ");
+    pattern_free(pattern);
+    pattern = compiled("^((a?){2}){5000}$", false, false);
+    assert_string_equal(matching_lines(pattern, weft_text("b\naaa\n")), "2 ");
+    pattern_free(pattern);
+    const struct pattern_options options = {0};
+    assert_int_equal(pattern_new(&pattern, "(a)\\1*++++++++++++++++++++++++++", options),
+                     WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "back-reference"));
+}
+
 static void groups_within_groups_have_a_limit(void **unused)
 {
     (void)unused;
@@ -365,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_fixed_pattern_has_no_operators),
         cmocka_unit_test(bytes_of_any_value_are_ordinary),
         cmocka_unit_test(what_is_no_pattern_is_refused),
+        cmocka_unit_test(repetitions_of_repetitions_do_not_take_for_ever),
         cmocka_unit_test(groups_within_groups_have_a_limit),
         cmocka_unit_test(an_automaton_that_grows_too_large_starts_again),
         cmocka_unit_test(random_patterns_match_as_glibc_does),

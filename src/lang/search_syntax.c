@@ -4,7 +4,7 @@
 
 #include "lang/search_syntax.h"
 
-enum { NODES_MAX = 1 << 20 };
+enum { NODES_MAX = 1 << 20, REPEATS_MAX = 32767 };
 
 static uint32_t parse_choice(struct syntax_parser *parser);
 
@@ -147,9 +147,9 @@ static long read_bound(const char **at, const char *end)
 {
     long bound = -1;
     for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
-        if (bound < SYNTAX_UNLIMITED)
+        if (bound <= SYNTAX_UNLIMITED)
             bound = (bound < 0 ? 0 : bound * 10) + (**at - '0');
-    return bound;
+    return bound == SYNTAX_UNLIMITED ? bound + 1 : bound;
 }
 
 // {m} {m,} {,n} {m,n} at `at`; false when it is no interval, and then `at` stays.
@@ -165,9 +165,13 @@ static bool read_interval(struct syntax_parser *parser, struct node *repeat)
     }
     if (at == parser->end || *at != '}' || min < 0 || min > max)
         return false;
+    if (min > REPEATS_MAX || (max > REPEATS_MAX && max != SYNTAX_UNLIMITED)) {
+        fail(parser, "repeats something more than 32767 times");
+        return false;
+    }
     parser->at = at + 1;
     repeat->min = (uint16_t)min;
-    repeat->max = (uint16_t)(max > SYNTAX_UNLIMITED ? SYNTAX_UNLIMITED : max);
+    repeat->max = (uint16_t)max;
     return true;
 }
 
@@ -218,7 +222,7 @@ static uint32_t parse_repeated(struct syntax_parser *parser)
     const bool is_odd = *parser->at && strchr("*+?{", *parser->at) && parser->at != parser->brace;
     uint32_t node = is_odd ? parse_odd_repeat(parser) : parse_atom(parser);
     for (int depth = 0; !parser->failure;) {
-        const struct node *inner = &parser->syntax->nodes.items[node];
+        struct node *inner = &parser->syntax->nodes.items[node];
         const bool is_assert = inner->kind == NODE_ASSERT;
         if (is_assert && parser->syntax->flags & SYNTAX_DROPS_REPEATS)
             break;
@@ -230,8 +234,11 @@ static uint32_t parse_repeated(struct syntax_parser *parser)
         }
         parser->syntax->has_odd_repeats |= is_assert;
         const bool is_loop = inner->kind == NODE_REPEAT && inner->max == SYNTAX_UNLIMITED;
-        if (is_loop && inner->min == 0 && repeat.max == SYNTAX_UNLIMITED)
+        if (is_loop && inner->min == 0 && repeat.max == SYNTAX_UNLIMITED) {
+            if (repeat.min > 0 && inner->merged < UINT8_MAX)
+                inner->merged++;
             continue;  // a** is a*
+        }
         if (++depth + parser->depth > SYNTAX_DEPTH_MAX)
             return fail(parser, "repeats repetitions, too deep");
         repeat.child = node;

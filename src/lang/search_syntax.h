@@ -63,6 +63,7 @@ struct node {
     uint32_t child, sibling;
     uint32_t set;             // NODE_SET
     uint16_t min, max;        // NODE_REPEAT; max SYNTAX_UNLIMITED: no end
+    uint8_t merged;           // NODE_REPEAT: so many + and {m,} behind it changed nothing
     enum assert_kind assert;  // NODE_ASSERT
 };
 
