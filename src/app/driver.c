@@ -18,31 +18,16 @@ enum {
 
 // ---- Reasons to stop ----------------------------------------------------------------------------
 
-// May come at any time, also before there is a scheduler.
-static void cancel(struct driver *driver, weft_err code)
-{
-    const struct sched_event event = {.type = EVENT_CANCEL, .code = code};
-    snprintf(driver->why, sizeof driver->why, "%s", err_text());
-    driver->next[0] = 0;
-    driver_step(driver, &event);
-    if (driver->is_over)
-        return;
-    // The scheduler has nothing to do with it any more: the work is done, only the reader is slow.
-    driver->code = code;
-    snprintf(driver->error, sizeof driver->error, "%s", driver->why);
-    driver->is_over = true;
-    loop_stop(driver->loop);
-}
-
 static void take_timeout(void *owner)
 {
     struct driver *driver = owner;
     char limit[32];
     driver_format_duration(driver->options->timeout_ms, limit, sizeof limit);
-    cancel(driver, err_set(WEFT_DEADLINE_EXCEEDED,
-                           "the job timed out: it ran longer than --timeout %s\n  try: a longer "
-                           "--timeout, or less input",
-                           limit));
+    driver_fail(driver,
+                err_set(WEFT_DEADLINE_EXCEEDED,
+                        "the job timed out: it ran longer than --timeout %s\n  try: a longer "
+                        "--timeout, or less input",
+                        limit));
 }
 
 static void release_signals(struct driver *driver)
@@ -65,10 +50,10 @@ static void take_signal(void *owner, int number)
     driver->exit_code = signal_exit_code(number);
     const char *output = driver->options->output;
     if (output)
-        cancel(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s); %s was not written",
-                               words, output));
+        driver_fail(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s); %s was not written",
+                                    words, output));
     else
-        cancel(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
+        driver_fail(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
 }
 
 static weft_err take_over_signals(struct driver *driver)
@@ -88,7 +73,7 @@ static void take_wake(void *owner)
 {
     struct driver *driver = owner;
     if (atomic_load(&driver->is_cancelled) && !driver->is_over)
-        cancel(driver, err_set(WEFT_CANCELLED, "the run was cancelled"));
+        driver_fail(driver, err_set(WEFT_CANCELLED, "the run was cancelled"));
     if (driver->output && output_reader_left(driver->output) && !driver->is_over) {
         driver->is_over = driver->has_reader_left = true;
         loop_stop(driver->loop);

@@ -142,6 +142,16 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     return WEFT_OK;
 }
 
+// The scheduler has ended the job already, but the last of the answer is still on its way: what goes wrong
+// with it makes the run fail all the same.
+static void fail_late(struct driver *driver, weft_err code)
+{
+    snprintf(driver->error, sizeof driver->error, "%s", driver->why);
+    driver->code = code;
+    driver->is_over = true;
+    loop_stop(driver->loop);
+}
+
 void driver_step(struct driver *driver, const struct sched_event *event)
 {
     if (driver->is_over)
@@ -161,6 +171,8 @@ void driver_step(struct driver *driver, const struct sched_event *event)
                 driver_fail(driver, code);
         }
         driver->is_stepping = false;
+        if (now.type == EVENT_CANCEL && !driver->is_over && !driver->has_deferred)
+            fail_late(driver, now.code);
         now = driver->deferred;
     } while (driver->has_deferred && !driver->is_over);
 }

@@ -3,6 +3,7 @@
 #include "sys/thread.h"
 
 #include <errno.h>
+#include <link.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,6 +32,26 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &blocked, before);
 }
 
+static int add_local_bytes(struct dl_phdr_info *module, size_t size, void *sum)
+{
+    (void)size;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+        if (segment->p_type == PT_TLS)
+            *(size_t *)sum += segment->p_memsz + segment->p_align;
+    }
+    return 0;
+}
+
+// The C library takes the thread-local variables of all modules out of a thread's stack.
+static size_t round_stack(size_t stack_bytes)
+{
+    enum { STACK_UNIT = 64 << 10 };
+    size_t local_bytes = 0;
+    dl_iterate_phdr(add_local_bytes, &local_bytes);
+    return (stack_bytes + local_bytes + STACK_UNIT - 1) / STACK_UNIT * STACK_UNIT;
+}
+
 weft_err thread_start(struct thread *thread, void (*body)(void *), void *argument,
                       size_t stack_bytes)
 {
@@ -41,7 +62,7 @@ weft_err thread_start(struct thread *thread, void (*body)(void *), void *argumen
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (stack_bytes)
-        pthread_attr_setstacksize(&attributes, stack_bytes);
+        pthread_attr_setstacksize(&attributes, round_stack(stack_bytes));
     sigset_t before;
     block_signals(&before);
     const int number = pthread_create(&thread->handle, &attributes, run_body, start);
@@ -51,7 +72,7 @@ weft_err thread_start(struct thread *thread, void (*body)(void *), void *argumen
         return WEFT_OK;
     free(start);
     errno = number;
-    return err_errno("start a thread");
+    return err_errno("cannot start a thread");
 }
 
 void thread_join(struct thread *thread)

@@ -37,8 +37,8 @@ void condition_wait_until(struct condition *condition, struct mutex *mutex, uint
 void condition_signal(struct condition *condition);
 void condition_broadcast(struct condition *condition);
 
-// Starts `body(argument)` in a thread with `stack_bytes` of stack (0: the default) and all signals
-// blocked but the ones a fault raises.
+// Starts `body(argument)` in a thread with `stack_bytes` of stack (0: the default), thread-local variables
+// not counted, and all signals blocked but the ones a fault raises.
 MUST_CHECK weft_err thread_start(struct thread *thread, void (*body)(void *), void *argument,
                                  size_t stack_bytes);
 void thread_join(struct thread *thread);
