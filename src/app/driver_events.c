@@ -26,6 +26,13 @@ void driver_fail(struct driver *driver, weft_err code)
     driver_step(driver, &event);
 }
 
+static void end(struct driver *driver, weft_err code)
+{
+    driver->code = code;
+    driver->is_over = true;
+    loop_stop(driver->loop);
+}
+
 static void hello_is_late(void *owner)
 {
     struct driver *driver = owner;
@@ -89,9 +96,7 @@ static void take_failure(struct driver *driver, const struct sched_action *actio
     const int first = rest ? (int)(rest - driver->why) : (int)strlen(driver->why);
     snprintf(driver->error, sizeof driver->error, "%.*s%s%s%s%s", first, driver->why, tries,
              rest ? rest : "", driver->next[0] ? "\n  try: " : "", driver->next);
-    driver->code = action->code;
-    driver->is_over = true;
-    loop_stop(driver->loop);
+    end(driver, action->code);
 }
 
 static weft_err finish_job(struct driver *driver)
@@ -142,16 +147,6 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     return WEFT_OK;
 }
 
-// The scheduler has ended the job already, but the last of the answer is still on its way: what goes wrong
-// with it makes the run fail all the same.
-static void fail_late(struct driver *driver, weft_err code)
-{
-    snprintf(driver->error, sizeof driver->error, "%s", driver->why);
-    driver->code = code;
-    driver->is_over = true;
-    loop_stop(driver->loop);
-}
-
 void driver_step(struct driver *driver, const struct sched_event *event)
 {
     if (driver->is_over)
@@ -171,8 +166,11 @@ void driver_step(struct driver *driver, const struct sched_event *event)
                 driver_fail(driver, code);
         }
         driver->is_stepping = false;
-        if (now.type == EVENT_CANCEL && !driver->is_over && !driver->has_deferred)
-            fail_late(driver, now.code);
+        // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
+        if (now.type == EVENT_CANCEL && !driver->is_over && !driver->has_deferred) {
+            snprintf(driver->error, sizeof driver->error, "%s", driver->why);
+            end(driver, now.code);
+        }
         now = driver->deferred;
     } while (driver->has_deferred && !driver->is_over);
 }

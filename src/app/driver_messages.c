@@ -89,7 +89,6 @@ static void fill_output(const struct driver *driver, Weft__Output *output)
     output->kind = kinds[place->kind];
     output->path = place->path ? (char *)place->path : output->path;
     output->fd = place->fd;
-    output->base_offset = place->base_offset;
 }
 
 // What an earlier worker has committed stays.

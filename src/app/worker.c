@@ -190,7 +190,6 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
         .path = output->path,
         .suffix = codec_suffix(stage->compress),
         .fd = output->fd,
-        .base_offset = output->base_offset,
         .piece_count = piece_count,
         .part_count = stage->part_count,
         .part_of_piece = parts,

@@ -50,23 +50,21 @@ static weft_err open_copier(struct output *output, const struct output_options *
 
 static weft_err open_stdout(struct output *output, const struct output_options *options)
 {
-    struct standard_out out;
-    const weft_err err = standard_look(STDOUT_FILENO, &out);
+    enum standard_kind kind;
+    const weft_err err = standard_look(STDOUT_FILENO, &kind);
     if (err)
         return err;
-    if (out.kind == STANDARD_CLOSED)
+    if (kind == STANDARD_CLOSED)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "standard output is closed, the answer has nowhere to go\n  try: -o FILE");
     // Under another number: a worker's own 1 and 2 are where user code prints.
     output->to = standard_duplicate(STDOUT_FILENO);
     if (output->to < 0)
         return WEFT_RESOURCE_EXHAUSTED;
-    if (out.kind == STANDARD_STREAM)
+    if (kind == STANDARD_STREAM)
         return open_copier(output, options);
-    output->kind = TARGET_IN_PLACE;
-    output->size_at_start = out.size;
-    output->place = (struct output_place){
-        .kind = OUTPUT_PLACE_FD, .fd = output->to, .base_offset = out.position};
+    output->kind = TARGET_NULL;
+    output->place = (struct output_place){.kind = OUTPUT_PLACE_FD, .fd = output->to};
     return WEFT_OK;
 }
 
@@ -271,8 +269,8 @@ weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t 
         output->prefix_bytes += output->pieces[output->prefix_count].bytes;
     if (!output->copier)
         return WEFT_OK;
-    const weft_err err = copier_extend(output->copier, output->prefix_bytes);
-    return err ? err : copier_error(output->copier);
+    copier_extend(output->copier, output->prefix_bytes);
+    return copier_error(output->copier);
 }
 
 bool output_reader_left(const struct output *output)
@@ -287,9 +285,7 @@ bool output_is_drained(const struct output *output)
 
 uint64_t output_bytes_out(const struct output *output)
 {
-    if (output->copier)
-        return copier_bytes_out(output->copier);
-    return output->kind == TARGET_IN_PLACE ? output->prefix_bytes : 0;
+    return output->copier ? copier_bytes_out(output->copier) : 0;
 }
 
 uint64_t output_bytes(const struct output *output)
@@ -439,8 +435,7 @@ weft_err output_commit(struct output *output)
     case TARGET_DIRECTORY:
         err = commit_directory(output);
         break;
-    case TARGET_IN_PLACE:
-        standard_set_position(output->to, output->place.base_offset + output->bytes);
+    case TARGET_NULL:
         break;
     case TARGET_STREAM:
         err = copier_wait(output->copier);
@@ -463,18 +458,11 @@ static void remove_quietly(const struct output *output)
 
 void output_abort(struct output *output)
 {
-    const uint64_t end = output->place.base_offset + output->prefix_bytes;
     if (output->is_finished)
         return;
     output->is_finished = true;
     if (output->has_temporary && !output->keeps_unfinished)
         remove_quietly(output);
-    if (output->kind == TARGET_IN_PLACE) {
-        // A file that was longer than our start belongs to somebody who did not want it cut.
-        if (output->size_at_start <= output->place.base_offset)
-            standard_cut(output->to, end);
-        standard_set_position(output->to, end);
-    }
     // A stream's copier stops in output_free; until then it may tell how far it came.
 }
 

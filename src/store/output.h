@@ -5,9 +5,9 @@
 //   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then manifest.json, then _SUCCESS;
 //          renamed at the end. One that may be resumed is called .DIR.weft-unfinished/ instead, has its
 //          journal and runs in folders beside the parts, and is left there when the run fails
-//   stdout a plain file (not opened for appending): written in place. Anything else (a pipe, a
-//          terminal): the worker writes to a nameless file, and a thread copies the committed prefix
-//          on as it grows. A piece reaches stdout only when all before it are committed.
+//   stdout a pipe, a terminal, a file: the worker writes to a nameless file, and a thread copies the
+//          committed prefix on as it grows, with write(), so that others may write to the same file.
+//          A piece reaches stdout only when all before it are committed.
 //
 // Life: output_open (before any work: refuses), output_plan (when the pieces are known), the worker
 // runs with output_place, output_piece_committed for every piece in any order, then output_commit or
@@ -27,7 +27,7 @@ struct output_options {
     const char *suffix;    // of part files; NULL: none
     bool drops_empty;      // DIR/: parts without a record are not left there
     bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
-    // Called from another thread when the copying to a pipe or terminal came to a halt: all that was
+    // Called from another thread when the copying to standard output came to a halt: all that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
     void (*halted)(void *owner);
     void *owner;
@@ -38,9 +38,8 @@ enum output_kind { OUTPUT_PLACE_FILE, OUTPUT_PLACE_PARTS, OUTPUT_PLACE_FD };
 // What the worker is told (message Output).
 struct output_place {
     enum output_kind kind;
-    const char *path;      // FILE: the temporary file; PARTS: the temporary directory, made already
-    int fd;                // FD: as numbered in this process; the worker must inherit it
-    uint64_t base_offset;  // FD: where the first piece goes
+    const char *path;  // FILE: the temporary file; PARTS: the temporary directory, made already
+    int fd;            // FD: as numbered in this process; the worker must inherit it
 };
 
 // Opens the output: an existing one without `force` is ALREADY_EXISTS, a place that cannot be written
@@ -127,8 +126,8 @@ uint64_t output_records(const struct output *output);
 // appeared meanwhile is ALREADY_EXISTS and stays as it is. After a failure call output_abort.
 MUST_CHECK weft_err output_commit(struct output *output);
 
-// The end of a bad one: temporary files go, stdout is cut behind its committed prefix. Harmless after
-// output_commit. Does not wait for a reader.
+// The end of a bad one: temporary files go; what has reached stdout stays. Harmless after output_commit.
+// Does not wait for a reader.
 void output_abort(struct output *output);
 void output_free(struct output *output);  // aborts first when neither was called
 

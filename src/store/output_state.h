@@ -6,7 +6,7 @@
 #include "store/manifest.h"
 #include "store/output.h"
 
-enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_IN_PLACE, TARGET_STREAM };
+enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_NULL, TARGET_STREAM };
 
 struct piece {
     uint64_t bytes, records;
@@ -31,9 +31,8 @@ struct output {
     char *job_name;
     char suffix[8];  // of part files
     struct output_place place;
-    int to;                  // IN_PLACE, STREAM: where the answer goes
-    uint64_t size_at_start;  // IN_PLACE: of the file we were given
-    struct copier *copier;   // STREAM
+    int to;                 // NULL, STREAM: where the answer goes
+    struct copier *copier;  // STREAM
 
     struct piece *pieces;
     uint32_t piece_count, part_count;

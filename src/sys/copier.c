@@ -1,7 +1,8 @@
 // copier: never writes where it could get stuck. It waits in poll() for room or for the order to
 // stop, then moves what goes without blocking: pages by splice() into a pipe, MSG_DONTWAIT into a
 // socket, small writes to a terminal. Descriptor flags are shared with other processes, so O_NONBLOCK
-// is not an option.
+// is not an option. A file never makes it wait: it gets large writes, each where its position stands,
+// which is its end if it was opened for appending.
 
 #include "sys/copier.h"
 
@@ -20,9 +21,10 @@
 #include "sys/thread.h"
 
 enum {
-    PIPE_BYTES = 1 << 20,    // a pipe that holds more makes fewer switches between the two ends
-    CHUNK_BYTES = 64 << 10,  // for what cannot be spliced
-    GENTLE_BYTES = 4 << 10,  // a terminal with room takes this much without blocking
+    PIPE_BYTES = 1 << 20,     // a pipe that holds more makes fewer switches between the two ends
+    CHUNK_BYTES = 256 << 10,  // for what cannot be spliced; fits the second cache
+    GENTLE_BYTES = 4 << 10,   // a terminal with room takes this much without blocking
+    FORGET_BYTES = 32 << 20,  // so much was copied: its disk space and its memory are given back
     STACK_BYTES = 256 << 10,
 };
 
@@ -33,7 +35,8 @@ struct copier {
     enum target target;
     int stop_fd;  // readable when the thread must end
     struct thread thread;
-    bool is_started;
+    char *chunk;         // CHUNK_BYTES of the thread's
+    uint64_t forgotten;  // the thread's: emptied up to here
 
     struct mutex mutex;  // guards what follows
     struct condition changed;
@@ -58,38 +61,26 @@ static enum target look_at_target(int fd)
                                      : TARGET_TERMINAL;
 }
 
-struct copier *copier_new(const struct copier_spec *spec)
-{
-    struct copier *copier = calloc(1, sizeof *copier);
-    if (!copier) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy to %s", spec->to_name);
-        return NULL;
-    }
-    copier->spec = *spec;
-    copier->is_idle = true;
-    copier->target = look_at_target(spec->to);
-    copier->stop_fd = eventfd(0, EFD_CLOEXEC);
-    if (copier->stop_fd < 0) {
-        err_errno("cannot copy to %s", spec->to_name);
-        free(copier);
-        return NULL;
-    }
-    mutex_init(&copier->mutex);
-    condition_init(&copier->changed);
-    return copier;
-}
-
 // ---- The thread ----------------------------------------------------------------------------------------
+
+// A write to a file is not torn: others who write there get in between lines, not into them.
+static size_t whole_lines(const char *data, size_t size)
+{
+    const char *end = memrchr(data, '\n', size);
+    return end ? (size_t)(end + 1 - data) : size;
+}
 
 static ssize_t send_chunk(struct copier *copier, uint64_t offset, size_t size)
 {
-    char data[CHUNK_BYTES];
-    const size_t limit = copier->target == TARGET_TERMINAL ? GENTLE_BYTES : sizeof data;
+    char *data = copier->chunk;
+    const size_t limit = copier->target == TARGET_TERMINAL ? GENTLE_BYTES : CHUNK_BYTES;
     const ssize_t got = pread(copier->spec.from, data, size < limit ? size : limit, (off_t)offset);
     if (got <= 0) {
         errno = got == 0 ? EIO : errno;  // what was called final is not there
         return -1;
     }
+    if (copier->target == TARGET_FILE && (size_t)got < size)
+        return write(copier->spec.to, data, whole_lines(data, (size_t)got));
     if (copier->target == TARGET_SOCKET)
         return send(copier->spec.to, data, (size_t)got, MSG_DONTWAIT | MSG_NOSIGNAL);
     return write(copier->spec.to, data, (size_t)got);
@@ -132,6 +123,15 @@ static void note_failure(struct copier *copier, int number)
     snprintf(copier->text, sizeof copier->text, "%s", err_text());
 }
 
+// The disk need not hold the answer twice. A pipe points at the pages that went into it, and so may whatever
+// its reader does with them, so that only a file's may be emptied.
+static void forget_copied(struct copier *copier, uint64_t out)
+{
+    const uint64_t end = out - out % FILE_BLOCK_BYTES;
+    file_forget(copier->spec.from, copier->forgotten, end - copier->forgotten);
+    copier->forgotten = end;
+}
+
 // Copies up to `end`; the mutex is not held. Returns 0 or errno; *out moves on.
 static int copy_until(struct copier *copier, uint64_t *out, uint64_t end)
 {
@@ -145,6 +145,8 @@ static int copy_until(struct copier *copier, uint64_t *out, uint64_t end)
             return EIO;
         else if (errno != EAGAIN && errno != EINTR)
             return errno;
+        if (copier->target == TARGET_FILE && *out - copier->forgotten >= FORGET_BYTES)
+            forget_copied(copier, *out);
     }
     return 0;
 }
@@ -179,7 +181,47 @@ static void copier_run(void *argument)
 
 // ---- The owner -----------------------------------------------------------------------------------------
 
-weft_err copier_extend(struct copier *copier, uint64_t size)
+static weft_err start(struct copier *copier)
+{
+    copier->chunk = malloc(CHUNK_BYTES);
+    if (!copier->chunk)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy to %s", copier->spec.to_name);
+    copier->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (copier->stop_fd < 0)
+        return err_errno("cannot copy to %s", copier->spec.to_name);
+    return err_wrap(thread_start(&copier->thread, copier_run, copier, STACK_BYTES),
+                    "cannot copy to %s", copier->spec.to_name);
+}
+
+static void release(struct copier *copier)
+{
+    condition_fini(&copier->changed);
+    mutex_fini(&copier->mutex);
+    file_close(copier->stop_fd);
+    free(copier->chunk);
+    free(copier);
+}
+
+struct copier *copier_new(const struct copier_spec *spec)
+{
+    struct copier *copier = calloc(1, sizeof *copier);
+    if (!copier) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy to %s", spec->to_name);
+        return NULL;
+    }
+    copier->spec = *spec;
+    copier->is_idle = true;
+    copier->stop_fd = -1;
+    copier->target = look_at_target(spec->to);
+    mutex_init(&copier->mutex);
+    condition_init(&copier->changed);
+    if (start(copier) == WEFT_OK)
+        return copier;
+    release(copier);
+    return NULL;
+}
+
+void copier_extend(struct copier *copier, uint64_t size)
 {
     mutex_lock(&copier->mutex);
     ASSERT(size >= copier->final_size);
@@ -190,13 +232,6 @@ weft_err copier_extend(struct copier *copier, uint64_t size)
         condition_broadcast(&copier->changed);
     }
     mutex_unlock(&copier->mutex);
-    if (copier->is_started || !has_work)
-        return WEFT_OK;
-    const weft_err err = thread_start(&copier->thread, copier_run, copier, STACK_BYTES);
-    copier->is_started = !err;
-    if (err)
-        copier->is_idle = true;  // there is no thread to disagree
-    return err;
 }
 
 weft_err copier_wait(struct copier *copier)
@@ -255,17 +290,12 @@ void copier_free(struct copier *copier)
 {
     if (!copier)
         return;
-    if (copier->is_started) {
-        mutex_lock(&copier->mutex);
-        copier->has_stopped = true;
-        condition_broadcast(&copier->changed);
-        mutex_unlock(&copier->mutex);
-        const uint64_t one = 1;
-        (void)!write(copier->stop_fd, &one, sizeof one);
-        thread_join(&copier->thread);
-    }
-    condition_fini(&copier->changed);
-    mutex_fini(&copier->mutex);
-    file_close(copier->stop_fd);
-    free(copier);
+    mutex_lock(&copier->mutex);
+    copier->has_stopped = true;
+    condition_broadcast(&copier->changed);
+    mutex_unlock(&copier->mutex);
+    const uint64_t one = 1;
+    (void)!write(copier->stop_fd, &one, sizeof one);
+    thread_join(&copier->thread);
+    release(copier);
 }

@@ -1,5 +1,5 @@
-// standard: a pwrite() to a file opened for appending goes to its end whatever the offset says, so
-// such a file is a stream to us.
+// standard: a plain file is a stream like any other here. The shell may have given its position to other
+// programs too (2>&1, a second job in the background), and only write() moves it for all of them.
 
 #include "sys/standard.h"
 
@@ -9,21 +9,17 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-weft_err standard_look(int fd, struct standard_out *out)
+weft_err standard_look(int fd, enum standard_kind *kind)
 {
     struct stat status;
-    *out = (struct standard_out){.kind = STANDARD_CLOSED};
+    *kind = STANDARD_CLOSED;
     const int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         return WEFT_OK;
     if (fstat(fd, &status) != 0)
         return err_errno("cannot look at descriptor %d", fd);
-    const off_t position = lseek(fd, 0, SEEK_CUR);
     const bool is_null = S_ISCHR(status.st_mode) && status.st_rdev == makedev(1, 3);
-    const bool is_plain = S_ISREG(status.st_mode) && !(flags & O_APPEND) && position >= 0;
-    out->kind = is_null ? STANDARD_NULL : is_plain ? STANDARD_FILE : STANDARD_STREAM;
-    out->position = is_plain ? (uint64_t)position : 0;
-    out->size = is_plain ? (uint64_t)status.st_size : 0;
+    *kind = is_null ? STANDARD_NULL : STANDARD_STREAM;
     return WEFT_OK;
 }
 
@@ -39,16 +35,6 @@ weft_err standard_open_stream(const char *path, int *fd)
 {
     *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return *fd < 0 ? err_errno("cannot write %s", path) : WEFT_OK;
-}
-
-void standard_set_position(int fd, uint64_t position)
-{
-    (void)lseek(fd, (off_t)position, SEEK_SET);
-}
-
-void standard_cut(int fd, uint64_t size)
-{
-    (void)!ftruncate(fd, (off_t)size);
 }
 
 bool standard_is_fed(int fd)

@@ -7,27 +7,17 @@
 
 enum standard_kind {
     STANDARD_CLOSED,  // not there, or not for writing
-    STANDARD_FILE,    // a plain file that can be written at any offset
     STANDARD_NULL,    // /dev/null
-    STANDARD_STREAM,  // a pipe, a terminal, a file opened for appending: one byte after the other
+    STANDARD_STREAM,  // a pipe, a terminal, a file: written in order, where its position stands
 };
 
-struct standard_out {
-    enum standard_kind kind;
-    uint64_t position, size;  // of a STANDARD_FILE
-};
-
-MUST_CHECK weft_err standard_look(int fd, struct standard_out *out);
+MUST_CHECK weft_err standard_look(int fd, enum standard_kind *kind);
 
 // The same file under a number above 2, closed on exec; -1 on failure with the sentence set.
 int standard_duplicate(int fd);
 
 // Opens an existing device or FIFO for writing; waits for the reader of a FIFO.
 MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
-
-// Leaves the position where the next writer goes on. Cuts a plain file there.
-void standard_set_position(int fd, uint64_t position);
-void standard_cut(int fd, uint64_t size);
 
 // Whether something is piped or redirected into the descriptor: a pipe, a FIFO, a socket or a plain file.
 // A device (a terminal, /dev/null) and a closed descriptor are not.

@@ -1570,7 +1570,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   (ProtobufCMessageInit) weft__job_start__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__output__field_descriptors[4] =
+static const ProtobufCFieldDescriptor weft__output__field_descriptors[3] =
 {
   {
     "kind",
@@ -1608,21 +1608,8 @@ static const ProtobufCFieldDescriptor weft__output__field_descriptors[4] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
-  {
-    "base_offset",
-    4,
-    PROTOBUF_C_LABEL_NONE,
-    PROTOBUF_C_TYPE_UINT64,
-    0,   /* quantifier_offset */
-    offsetof(Weft__Output, base_offset),
-    NULL,
-    NULL,
-    0,             /* flags */
-    0,NULL,NULL    /* reserved1,reserved2, etc */
-  },
 };
 static const unsigned weft__output__field_indices_by_name[] = {
-  3,   /* field[3] = base_offset */
   2,   /* field[2] = fd */
   0,   /* field[0] = kind */
   1,   /* field[1] = path */
@@ -1630,7 +1617,7 @@ static const unsigned weft__output__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__output__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__output__descriptor =
 {
@@ -1640,7 +1627,7 @@ const ProtobufCMessageDescriptor weft__output__descriptor =
   "Weft__Output",
   "weft",
   sizeof(Weft__Output),
-  4,
+  3,
   weft__output__field_descriptors,
   weft__output__field_indices_by_name,
   1,  weft__output__number_ranges,

@@ -143,7 +143,7 @@ typedef enum _Weft__OutputKind {
    */
   WEFT__OUTPUT_KIND__OUTPUT_KEEP = 0,
   /*
-   * all parts one behind the other in `path`, from `base_offset`
+   * all parts one behind the other in `path`
    */
   WEFT__OUTPUT_KIND__OUTPUT_FILE = 1,
   /*
@@ -151,7 +151,7 @@ typedef enum _Weft__OutputKind {
    */
   WEFT__OUTPUT_KIND__OUTPUT_PARTS = 2,
   /*
-   * as FILE, but into the inherited descriptor `fd`
+   * as FILE, but into the inherited descriptor `fd`, a nameless file of the driver's
    */
   WEFT__OUTPUT_KIND__OUTPUT_FD = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__OUTPUT_KIND)
@@ -287,11 +287,10 @@ struct  Weft__Output
   Weft__OutputKind kind;
   char *path;
   int32_t fd;
-  uint64_t base_offset;
 };
 #define WEFT__OUTPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__output__descriptor) \
-    , WEFT__OUTPUT_KIND__OUTPUT_KEEP, (char *)protobuf_c_empty_string, 0, 0 }
+    , WEFT__OUTPUT_KIND__OUTPUT_KEEP, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Weft__StageOpen

@@ -110,8 +110,6 @@ static void deal_pieces(struct sink *sink, const struct sink_options *options)
         sink->parts[part].unready_count++;
         sink->pieces[i].part = part;
     }
-    if (sink->part_count && options->kind != SINK_PARTS)
-        sink->parts[0].next_offset = options->base_offset;
 }
 
 struct sink *sink_new(const struct sink_options *options)
@@ -200,8 +198,6 @@ static bool is_next(const struct sink *sink, uint32_t index, uint64_t *offset)
 bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size)
 {
     uint64_t offset;
-    if (sink->kind == SINK_FD)
-        return false;
     mutex_lock(&sink->mutex);
     const bool has_place = sink->pieces[piece].is_known || is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
@@ -236,7 +232,7 @@ weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text)
     uint64_t offset;
     mutex_lock(&sink->mutex);
     const bool is_repeated = sink->pieces[piece].is_known;
-    const bool is_early = sink->kind != SINK_FD && is_next(sink, piece, &offset);
+    const bool is_early = is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
     draft->crc = crc32c(draft->crc, text.data, text.size);
     draft->size += text.size;
@@ -250,8 +246,7 @@ char *sink_room(struct sink *sink, uint32_t piece, size_t *size)
 {
     uint64_t offset;
     mutex_lock(&sink->mutex);
-    const bool is_held =
-        !sink->pieces[piece].is_known && (sink->kind == SINK_FD || !is_next(sink, piece, &offset));
+    const bool is_held = !sink->pieces[piece].is_known && !is_next(sink, piece, &offset);
     mutex_unlock(&sink->mutex);
     return is_held ? held_room(&sink->held, &sink->pieces[piece].draft.held, size) : NULL;
 }
@@ -306,10 +301,12 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
         if (sink->written)
             sink->written(sink->owner, i, piece->size, piece->crc, piece->records);
     }
-    // A lost worker or a failed attempt may have left more than is the output now.
-    if (stretch->is_end && (sink->is_resumed || stretch->has_remains) && sink->kind != SINK_FD)
-        return file_truncate(fd, path, stretch->part_bytes);
-    return WEFT_OK;
+    // A lost worker or a failed attempt may have left more than is the output now. Of a nameless file nobody
+    // reads that, and /dev/null cannot be cut.
+    if (!stretch->is_end || !(sink->is_resumed || stretch->has_remains))
+        return WEFT_OK;
+    const weft_err err = file_truncate(fd, path, stretch->part_bytes);
+    return sink->kind == SINK_FD ? WEFT_OK : err;
 }
 
 static weft_err remember_failure(struct sink *sink, weft_err err, const char *path)

@@ -15,11 +15,10 @@ enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD };
 
 struct sink_options {
     enum sink_kind kind;
-    const char *suffix;    // PARTS: behind part-NNNNN; NULL: nothing. Lives as long as the sink
-    const char *path;      // FILE: the (temporary) file; PARTS: the directory of part-NNNNN;
-                           // FD: its name in error sentences
-    int fd;                // FD: already open, must allow pwrite
-    uint64_t base_offset;  // FILE, FD: where the first piece goes
+    const char *suffix;  // PARTS: behind part-NNNNN; NULL: nothing. Lives as long as the sink
+    const char *path;    // FILE: the (temporary) file; PARTS: the directory of part-NNNNN;
+                         // FD: its name in error sentences
+    int fd;              // FD: already open; a file that nobody else writes to, or /dev/null
     uint32_t piece_count;
     uint32_t part_count;            // PARTS; the others are one part
     const uint32_t *part_of_piece;  // PARTS: increasing; copied
@@ -51,7 +50,7 @@ MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes te
 // A long piece may come in several parts: all but the last by sink_append, from where they are held
 // like a piece that waits. sink_submit of the same piece ends it; sink_discard forgets what a failed
 // attempt has appended, so that another can begin again. What is appended goes to its place early when
-// all pieces before it are there (FILE and PARTS; another attempt writes over it), else it is held.
+// all pieces before it are there (another attempt writes over it), else it is held.
 MUST_CHECK weft_err sink_append(struct sink *sink, uint32_t piece, weft_bytes text);
 void sink_discard(struct sink *sink, uint32_t piece);
 

@@ -143,7 +143,6 @@ static void pieces_in_any_order_become_one_file(void **state)
         scene_init(&scene, &seed, (uint32_t)random_below(&seed, 60));
         shuffle(order, scene.count, &seed);
         struct sink_options options = options_for(&scene, SINK_FILE);
-        options.base_offset = round % 2 ? 100 : 0;
         options.held_bytes_max = round % 3 ? 2000 * round : 0;
         struct sink *sink = sink_new(&options);
         assert_non_null(sink);
@@ -151,7 +150,7 @@ static void pieces_in_any_order_become_one_file(void **state)
             assert_int_equal(hand_over(sink, &scene, order[i], &seed), WEFT_OK);
         sink_free(sink);
         check_told(&scene);
-        check_file(output_path, &scene, 0, scene.count, scene.count ? options.base_offset : 0);
+        check_file(output_path, &scene, 0, scene.count, 0);
         scene_fini(&scene);
     }
 }
@@ -370,7 +369,7 @@ static void adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut(void **sta
     scene_fini(&scene);
 }
 
-static void an_open_descriptor_is_written_from_its_offset_and_left_open(void **state)
+static void an_open_descriptor_is_written_and_left_open(void **state)
 {
     (void)state;
     uint64_t seed = 22;
@@ -380,7 +379,6 @@ static void an_open_descriptor_is_written_from_its_offset_and_left_open(void **s
     assert_int_equal(file_create(output_path, &fd), WEFT_OK);
     struct sink_options options = options_for(&scene, SINK_FD);
     options.fd = fd;
-    options.base_offset = 12;
     struct sink *sink = sink_new(&options);
     for (uint32_t i = 5; i-- > 0;)
         assert_int_equal(hand_over(sink, &scene, i, &seed), WEFT_OK);
@@ -388,7 +386,7 @@ static void an_open_descriptor_is_written_from_its_offset_and_left_open(void **s
     assert_int_not_equal(fcntl(fd, F_GETFD), -1);
     file_close(fd);
     check_told(&scene);
-    check_file(output_path, &scene, 0, 5, 12);
+    check_file(output_path, &scene, 0, 5, 0);
     scene_fini(&scene);
 }
 
@@ -544,7 +542,7 @@ int main(void)
         cmocka_unit_test(what_waits_goes_to_its_place_as_soon_as_it_can),
         cmocka_unit_test(only_what_has_to_wait_has_room),
         cmocka_unit_test(adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut),
-        cmocka_unit_test(an_open_descriptor_is_written_from_its_offset_and_left_open),
+        cmocka_unit_test(an_open_descriptor_is_written_and_left_open),
         cmocka_unit_test(a_full_output_is_told_with_its_path_and_stays_failed),
         cmocka_unit_test(a_full_spool_is_told_and_the_piece_can_come_again),
         cmocka_unit_test(a_missing_directory_is_told),
