@@ -341,3 +341,20 @@ int progress_report_error(int fd, const char *program, bool json, weft_err code)
     buf_fini(&text);
     return exit_code;
 }
+
+void progress_report_warning(int fd, const char *program, bool json, const char *warning)
+{
+    struct buf text = {0};
+    if (json) {
+        json_open(&text, NULL, '{');
+        json_append_text(&text, "event", "warning");
+        json_append_text(&text, "text", warning);
+        json_close(&text, '}');
+        buf_append_text(&text, "\n");
+    } else {
+        buf_format(&text, "%s: %s\n", program, warning);
+    }
+    if (file_write(fd, "standard error", text.data, text.size))
+        err_clear();
+    buf_fini(&text);
+}

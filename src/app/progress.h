@@ -80,4 +80,7 @@ void progress_end(struct progress *progress, const struct summary *summary);
 // an "end" object. The sentence is this thread's. Returns the exit code.
 int progress_report_error(int fd, const char *program, bool json, weft_err code);
 
+// A warning outside a run, likewise.
+void progress_report_warning(int fd, const char *program, bool json, const char *text);
+
 #endif

@@ -28,6 +28,11 @@ int cli_fail(weft_err code, bool json)
     return progress_report_error(STDERR_FILENO, "weft", json, code);
 }
 
+void cli_warn(const char *text, bool json)
+{
+    progress_report_warning(STDERR_FILENO, "weft", json, text);
+}
+
 int cli_print(struct buf *text)
 {
     const weft_err err = text->has_failed

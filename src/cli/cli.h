@@ -39,6 +39,9 @@ int cli_main(char *const *words, size_t count);
 // Shows this thread's error, as an object when `json` is set, and returns its exit code.
 int cli_fail(weft_err code, bool json);
 
+// Shows a sentence that ends nothing on standard error, as an object when `json` is set.
+void cli_warn(const char *text, bool json);
+
 // Prints the text to standard output and frees it; the exit code.
 int cli_print(struct buf *text);
 

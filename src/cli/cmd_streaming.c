@@ -2,8 +2,8 @@
 //
 //   words -> lang/streaming (what they mean) -> the words of `weft run` for command_job -> a run
 //
-// Here is what touches files: the inputs are looked up, what is shipped (-files, -file) is put into a
-// directory where the commands run, and an output that exists is refused before anything is read.
+// Here is what touches files: -conf is read, the inputs are looked up, what is shipped is put where the
+// commands run (streaming_ship.c), and an output that exists is refused before anything is read.
 
 #include "cli/cli.h"
 
@@ -14,8 +14,9 @@
 
 #include "app/options.h"
 #include "app/program.h"
+#include "cli/streaming_ship.h"
 #include "lang/command.h"
-#include "lang/streaming.h"
+#include "lang/streaming_conf.h"
 #include "lang/streaming_inputs.h"
 #include "sys/file.h"
 #include "sys/machine.h"
@@ -26,6 +27,7 @@ static const char *const allowed[] = {
     "force",    "slots",       "memory",       "tmp",   "timeout", "task-timeout", "record-timeout",
     "skip-bad", "bad-records", "max-attempts", "quiet", "json",    "no-color",     "dry-run",
 };
+enum { CONF_BYTES_MAX = 16 << 20 };
 enum { ALLOWED_COUNT = sizeof allowed / sizeof *allowed };
 
 static void list_own(struct args_option *own)
@@ -76,84 +78,39 @@ static weft_err check_output(const struct streaming_options *streaming)
     return err;
 }
 
-// ---- What is shipped -------------------------------------------------------------------------------------
+// ---- Configuration files -------------------------------------------------------------------------------
 
-static const char *base_name(const char *path)
+static weft_err read_conf(const char *path, struct streaming_list *words)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// The program of a command: its first word, without "./" in front.
-static size_t program_of(const char *command, const char **program)
-{
-    *program = strncmp(command, "./", 2) == 0 ? command + 2 : command;
-    return strcspn(*program, " ");
-}
-
-static bool is_program(const char *command, const char *name)
-{
-    const char *program;
-    if (!command)
-        return false;
-    const size_t length = program_of(command, &program);
-    return strlen(name) == length && memcmp(program, name, length) == 0;
-}
-
-// Commands that name a shipped file, by the path it was shipped from or by its name there, run it from
-// where it lies, before any program in PATH.
-static weft_err find_program(char **command, const char *path, const char *name)
-{
-    const char *program;
-    if (!is_program(*command, path) && !is_program(*command, name))
-        return WEFT_OK;
     struct buf text = {0};
-    const size_t length = program_of(*command, &program);
-    buf_format(&text, "./%s%s", name, program + length);
-    char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
-    buf_fini(&text);
-    if (!copy)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command");
-    free(*command);
-    *command = copy;
-    return WEFT_OK;
-}
-
-static weft_err ship_file(struct streaming_options *streaming, struct workdir *workdir,
-                          const char *word)
-{
-    const char *hash = strrchr(word, '#');
-    char *path = strndup(word, hash ? (size_t)(hash - word) : strlen(word));
-    if (!path)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a file");
-    for (size_t length = strlen(path); length > 1 && path[length - 1] == '/';)
-        path[--length] = 0;
-    const char *name = hash ? hash + 1 : base_name(path);
-    char **commands[] = {&streaming->map, &streaming->combine, &streaming->reduce};
-    weft_err err = WEFT_OK;
-    bool as_program = false;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands && !err; i++) {
-        err = find_program(commands[i], path, name);
-        as_program |= is_program(*commands[i], name);
-    }
+    int fd;
+    weft_err err = err_wrap(file_open(path, &fd), "-conf");
+    if (err)
+        return err;
+    err = file_read_all(fd, path, CONF_BYTES_MAX, &text);
     if (!err)
-        err = err_wrap(workdir_add(workdir, path, name, as_program), "-files");
-    free(path);
+        err = streaming_read_conf(path, buf_bytes(&text), words);
+    file_close(fd);
+    buf_fini(&text);
     return err;
 }
 
-// The directory for shipped files; none is made when there are none, then commands run here.
-static weft_err ship_files(struct streaming_options *streaming, struct workdir *workdir)
+// The words with every -conf FILE replaced by its properties, in front of all others.
+static weft_err expand_conf(char *const *words, size_t count, struct streaming_list *expanded)
 {
-    if (streaming->files.count == 0)
-        return WEFT_OK;
-    const char *tmp = find_own(streaming, "--tmp=");
-    const char *from_environment = getenv("TMPDIR");
-    if (!tmp)
-        tmp = from_environment && *from_environment ? from_environment : "/var/tmp";
-    weft_err err = workdir_open(workdir, tmp);
-    for (size_t i = 0; i < streaming->files.count && !err; i++)
-        err = ship_file(streaming, workdir, streaming->files.items[i]);
+    struct streaming_list rest = {0};
+    weft_err err = WEFT_OK;
+    for (size_t at = 0; at < count && !err;) {
+        const size_t conf = at + streaming_find_conf(words + at, count - at);
+        for (; at < conf && !err; at++)
+            err = streaming_push(&rest, words[at]);
+        if (at < count && !err)
+            err = read_conf(words[at + 1], expanded);
+        at += at < count ? 2 : 0;
+    }
+    for (size_t i = 0; i < rest.count && !err; i++)
+        err = streaming_push(expanded, rest.items[i]);
+    streaming_drop(&rest);
     return err;
 }
 
@@ -261,13 +218,15 @@ static int run(struct streaming_options *streaming)
     struct workdir workdir = {.alive = -1};
     struct streaming_list inputs = {0}, variables = {0};
     struct spelling spelling = {0};
+    for (size_t i = 0; i < streaming->notes.count; i++)
+        cli_warn(streaming->notes.items[i], find_own(streaming, "--json") != NULL);
     weft_err err = check_output(streaming);
     if (!err)
         err = streaming_find_inputs(streaming, &inputs);
     if (!err)
         err = list_variables(streaming, inputs.count, &variables);
     if (!err)
-        err = ship_files(streaming, &workdir);
+        err = streaming_ship(streaming, find_own(streaming, "--tmp="), &workdir);
     if (!err)
         err = spell(streaming, &variables, workdir.path, &inputs, &spelling);
     const int exit_code = err ? cli_fail(err, find_own(streaming, "--json") != NULL)
@@ -286,7 +245,11 @@ int cmd_streaming(char *const *words, size_t count)
     struct buf text = {0};
     int exit_code;
     list_own(own);
-    const weft_err err = streaming_parse(&streaming, words, count, own);
+    struct streaming_list expanded = {0};
+    weft_err err = expand_conf(words, count, &expanded);
+    streaming = (struct streaming_options){0};
+    if (!err)
+        err = streaming_parse(&streaming, expanded.items, expanded.count, own);
     if (err) {
         exit_code = cli_fail(err, find_own(&streaming, "--json") != NULL);
     } else if (streaming.wants_help) {
@@ -296,49 +259,57 @@ int cmd_streaming(char *const *words, size_t count)
         exit_code = run(&streaming);
     }
     streaming_fini(&streaming);
+    streaming_drop(&expanded);
     return exit_code;
 }
 
+static const char help_of_options[] =
+    "Runs a Hadoop Streaming job here, with the options of hadoop jar hadoop-streaming.jar.\n"
+    "\n"
+    "  weft streaming -files map.py,sum.py -input books -output counts \\\n"
+    "      -mapper map.py -reducer sum.py\n"
+    "  weft streaming -D mapreduce.job.reduces=0 -input 'logs/*.gz' -output errors \\\n"
+    "      -mapper 'sed -n /ERROR/p'\n"
+    "\n"
+    "The part files are those that Hadoop 3 makes. Options (-x or --x):\n"
+    "  -input PATH...       files, directories, patterns; again for more\n"
+    "  -output DIR          where part-00000... go; it must not be there\n"
+    "  -mapper COMMAND      a command; without a shell, quotes group words\n"
+    "  -combiner COMMAND    likewise, over the lines of a map task\n"
+    "  -reducer COMMAND     likewise; NONE: no reducer; aggregate: the built-in one\n"
+    "  -numReduceTasks N    parts (default: 1); 0: the output of the mappers\n"
+    "  -files A,B#NAME      files to lie where the commands run; also -file PATH...\n"
+    "  -archives A,B#NAME   zip, jar, tar, tar.gz to lie there, unpacked as directories\n"
+    "  -cmdenv NAME=VALUE   a variable for the commands\n"
+    "  -D NAME=VALUE        a property; also -jobconf\n"
+    "  -conf FILE           properties of a file of Hadoop's; -D wins over it\n"
+    "  -partitioner CLASS   HashPartitioner, KeyFieldBasedPartitioner of mapred.lib\n"
+    "  -inputformat CLASS   TextInputFormat, KeyValueTextInputFormat,\n"
+    "                       org.apache.hadoop.mapred.lib.NLineInputFormat\n"
+    "  -lazyOutput          no part without a line\n"
+    "  -verbose, -help, -h\n"
+    "Ignored, with a word: -libjars, -mapdebug, -reducedebug, -tokenCacheFile.\n"
+    "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --record-timeout,\n"
+    "--max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet, --json,\n"
+    "--no-color; weft help run explains them.\n"
+    "\n";
+
+static const char help_of_properties[] =
+    "Properties that are understood, by these or older names:\n"
+    "  mapreduce.job.reduces, stream.map.output.field.separator,\n"
+    "  stream.num.map.output.key.fields, stream.reduce.input.field.separator,\n"
+    "  stream.reduce.output.field.separator, stream.num.reduce.output.key.fields,\n"
+    "  stream.map.input.ignoreKey, stream.non.zero.exit.is.failure,\n"
+    "  mapreduce.map.output.key.field.separator, mapreduce.partition.keypartitioner.options,\n"
+    "  mapreduce.partition.keycomparator.options, mapreduce.job.output.key.comparator.class,\n"
+    "  mapreduce.output.textoutputformat.separator, mapreduce.output.fileoutputformat.compress,\n"
+    "  mapreduce.input.lineinputformat.linespermap,\n"
+    "  mapreduce.input.fileinputformat.input.dir.recursive, mapreduce.map.maxattempts\n"
+    "Those that cannot change a result (memory, names, queues) are accepted; your own reach\n"
+    "the commands as variables; any other is refused by its name.\n";
+
 void help_format_streaming(struct buf *buf)
 {
-    buf_append_text(
-        buf,
-        "Runs a Hadoop Streaming job here, with the options of hadoop jar hadoop-streaming.jar.\n"
-        "\n"
-        "  weft streaming -files map.py,sum.py -input books -output counts \\\n"
-        "      -mapper map.py -reducer sum.py\n"
-        "  weft streaming -D mapreduce.job.reduces=0 -input 'logs/*.gz' -output errors \\\n"
-        "      -mapper 'sed -n /ERROR/p'\n"
-        "\n"
-        "The part files are those that Hadoop 3 makes. Options (-x or --x):\n"
-        "  -input PATH...       files, directories, patterns; again for more\n"
-        "  -output DIR          where part-00000... go; it must not be there\n"
-        "  -mapper COMMAND      a command; without a shell, quotes group words\n"
-        "  -combiner COMMAND    likewise, over the lines of a map task\n"
-        "  -reducer COMMAND     likewise; NONE: no reducer; aggregate: the built-in one\n"
-        "  -numReduceTasks N    parts (default: 1); 0: the output of the mappers\n"
-        "  -files A,B#NAME      files to lie where the commands run; also -file PATH...\n"
-        "  -cmdenv NAME=VALUE   a variable for the commands\n"
-        "  -D NAME=VALUE        a property; also -jobconf\n"
-        "  -partitioner CLASS   HashPartitioner, KeyFieldBasedPartitioner of mapred.lib\n"
-        "  -inputformat CLASS   TextInputFormat, KeyValueTextInputFormat,\n"
-        "                       org.apache.hadoop.mapred.lib.NLineInputFormat\n"
-        "  -lazyOutput          no part without a line\n"
-        "  -verbose, -help, -h\n"
-        "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --record-timeout,\n"
-        "--max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet, --json,\n"
-        "--no-color; weft help run explains them.\n"
-        "\n"
-        "Properties that are understood, by these or older names:\n"
-        "  mapreduce.job.reduces, stream.map.output.field.separator,\n"
-        "  stream.num.map.output.key.fields, stream.reduce.input.field.separator,\n"
-        "  stream.reduce.output.field.separator, stream.num.reduce.output.key.fields,\n"
-        "  stream.map.input.ignoreKey, stream.non.zero.exit.is.failure,\n"
-        "  mapreduce.map.output.key.field.separator, mapreduce.partition.keypartitioner.options,\n"
-        "  mapreduce.partition.keycomparator.options, mapreduce.job.output.key.comparator.class,\n"
-        "  mapreduce.output.textoutputformat.separator, mapreduce.output.fileoutputformat.compress,\n"
-        "  mapreduce.input.lineinputformat.linespermap,\n"
-        "  mapreduce.input.fileinputformat.input.dir.recursive, mapreduce.map.maxattempts\n"
-        "Those that cannot change a result (memory, names, queues) are accepted; your own reach\n"
-        "the commands as variables; any other is refused by its name.\n");
+    buf_append_text(buf, help_of_options);
+    buf_append_text(buf, help_of_properties);
 }

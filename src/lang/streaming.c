@@ -21,7 +21,10 @@ enum option_id {
     OPTION_CMDENV,
     OPTION_PROPERTY,
     OPTION_FILE_SYSTEM,
+    OPTION_ARCHIVES,
+    OPTION_CONF,
     OPTION_NOTHING,  // understood, and without effect here
+    OPTION_IGNORED,  // likewise, but somebody may have hoped for one
     OPTION_VERBOSE,
     OPTION_LAZY,
     OPTION_HELP,
@@ -35,7 +38,7 @@ struct option {
     enum option_id id;
     enum option_values values;
     size_t place;        // OPTION_GIVEN: in struct streaming_given
-    const char *advice;  // OPTION_REFUSED
+    const char *advice;  // OPTION_REFUSED; why OPTION_IGNORED is ignored
 };
 
 #define GIVEN(name, field)                                                                         \
@@ -49,6 +52,11 @@ struct option {
 #define REFUSED(name, values, advice)                                                              \
     {                                                                                              \
         name, OPTION_REFUSED, values, 0, advice                                                    \
+    }
+
+#define IGNORED(name, why)                                                                         \
+    {                                                                                              \
+        name, OPTION_IGNORED, ONE_VALUE, 0, why                                                    \
     }
 
 static const struct option options_of_hadoop[] = {
@@ -77,20 +85,17 @@ static const struct option options_of_hadoop[] = {
     UNDERSTOOD("help", OPTION_HELP, NO_VALUE),
     UNDERSTOOD("h", OPTION_HELP, NO_VALUE),
     UNDERSTOOD("info", OPTION_HELP, NO_VALUE),
-    REFUSED("conf", ONE_VALUE, "give its properties with -D NAME=VALUE"),
-    REFUSED("additionalconfspec", ONE_VALUE, "give its properties with -D NAME=VALUE"),
-    REFUSED("libjars", ONE_VALUE,
-            "commands and scripts; there is no Java here to run the classes of a jar"),
-    REFUSED("archives", ONE_VALUE, "unpack it and ship the directory with -files DIR"),
-    REFUSED("cacheArchive", ANY_VALUES, "unpack it and ship the directory with -files DIR"),
+    UNDERSTOOD("conf", OPTION_CONF, ONE_VALUE),
+    UNDERSTOOD("archives", OPTION_ARCHIVES, ONE_VALUE),
+    UNDERSTOOD("cacheArchive", OPTION_ARCHIVES, ANY_VALUES),
+    IGNORED("libjars", "there is no Java here, and a class that the job names is refused"),
+    IGNORED("mapdebug", "an error shows the end of what the command printed on standard error"),
+    IGNORED("reducedebug", "an error shows the end of what the command printed on standard error"),
+    IGNORED("tokenCacheFile", "files are local"),
+    REFUSED("additionalconfspec", ONE_VALUE, "-conf FILE"),
     REFUSED("inputreader", ONE_VALUE,
             "make lines of the input first, or see --format in weft help run"),
-    REFUSED("mapdebug", ONE_VALUE,
-            "leave it out: an error shows the end of what the command said on standard error"),
-    REFUSED("reducedebug", ONE_VALUE,
-            "leave it out: an error shows the end of what the command said on standard error"),
-    REFUSED("background", NO_VALUE, "leave it out and put & behind the command"),
-    REFUSED("tokenCacheFile", ONE_VALUE, "leave it out: files are local"),
+    REFUSED("background", NO_VALUE, "leave it out, and end the line with & instead"),
 };
 
 struct parse {
@@ -149,6 +154,8 @@ void streaming_fini(struct streaming_options *options)
 {
     streaming_drop(&options->inputs);
     streaming_drop(&options->files);
+    streaming_drop(&options->archives);
+    streaming_drop(&options->notes);
     streaming_drop(&options->environment);
     streaming_drop(&options->own);
     for (size_t i = 0; i < options->property_count; i++) {
@@ -408,6 +415,17 @@ static weft_err keep_output(struct streaming_options *options, const char *text,
     return err ? err : keep_text(&options->output, text, length);
 }
 
+static weft_err note_ignored(struct streaming_options *options, const struct option *option,
+                             const char *value)
+{
+    struct buf note = {0};
+    buf_format(&note, "-%s %s is ignored: %s", option->name, value, option->advice);
+    const weft_err err =
+        note.has_failed ? no_memory() : streaming_push(&options->notes, buf_text(&note));
+    buf_fini(&note);
+    return err;
+}
+
 static weft_err take_value(struct parse *parse, const struct option *option, const char *text)
 {
     struct streaming_options *options = parse->options;
@@ -424,6 +442,12 @@ static weft_err take_value(struct parse *parse, const struct option *option, con
         return push_path(&options->files, text, length, "-file");
     case OPTION_FILES:
         return push_paths(&options->files, text, length, "-files");
+    case OPTION_ARCHIVES:
+        return push_paths(&options->archives, text, length, "-archives");
+    case OPTION_CONF:
+        return streaming_refuse("-conf here", "-D NAME=VALUE");  // the caller has not read it
+    case OPTION_IGNORED:
+        return note_ignored(options, option, text);
     case OPTION_CMDENV:
         return take_variables(options, text, length);
     case OPTION_PROPERTY:
@@ -508,6 +532,18 @@ static weft_err check_complete(const struct streaming_options *options)
                    "%s is missing\n  try: weft streaming -input FILE "
                    "-output DIR -mapper COMMAND -reducer COMMAND",
                    missing);
+}
+
+size_t streaming_find_conf(char *const *words, size_t count)
+{
+    size_t i = 0;
+    while (i + 1 < count) {
+        const struct option *option = find_option(words[i]);
+        if (option && option->id == OPTION_CONF && !find_option(words[i + 1]))
+            break;
+        i++;
+    }
+    return i + 1 < count ? i : count;
 }
 
 weft_err streaming_parse(struct streaming_options *options, char *const *words, size_t count,

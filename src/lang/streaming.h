@@ -37,8 +37,10 @@ struct streaming_options {
 
     struct streaming_list inputs;       // paths and patterns, one per word, "file:" taken off
     struct streaming_list files;        // to lie where commands run: PATH or PATH#NAME
+    struct streaming_list archives;     // likewise, to be unpacked there
     struct streaming_list environment;  // -cmdenv: NAME=value
     struct streaming_list own;          // options of `weft run`, written long, each one word
+    struct streaming_list notes;        // what the user should know and need not change
     char *output;
     struct streaming_property *properties;  // each name once, the last value
     size_t property_count, property_capacity;
@@ -75,6 +77,10 @@ struct streaming_options {
 
     char *room;  // of partition_options when made up
 };
+
+// Where -conf FILE stands in the words; `count`: nowhere. The caller replaces the two words by
+// streaming_read_conf's (streaming_conf.h), in front of all others: -D wins over files.
+size_t streaming_find_conf(char *const *words, size_t count);
 
 // Understands the words into an empty struct. `own` is the table of `weft run`: what is written with two
 // dashes and is no option of Hadoop's may be one of these; NULL: none. Wrong usage is INVALID_ARGUMENT; what Weft cannot do as

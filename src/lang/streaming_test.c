@@ -143,9 +143,8 @@ static void an_unknown_option_is_named_with_a_guess(void **unused)
 static void what_cannot_be_done_is_refused_by_name(void **unused)
 {
     (void)unused;
-    static const char *const names[] = {"-conf x",         "-libjars x.jar", "-archives a.zip",
-                                        "-cacheArchive x", "-background",    "-inputreader x",
-                                        "-mapdebug x",     "-io rawbytes",   "-reducedebug x"};
+    static const char *const names[] = {"-background", "-inputreader x", "-io rawbytes",
+                                        "-additionalconfspec x"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct buf words = {0}, name = {0};
         buf_append_text(&words, BASE);
@@ -156,6 +155,38 @@ static void what_cannot_be_done_is_refused_by_name(void **unused)
         buf_fini(&words);
         buf_fini(&name);
     }
+}
+
+static void what_can_do_no_harm_is_ignored_with_a_word(void **unused)
+{
+    (void)unused;
+    understand(BASE "-libjars x.jar,y.jar -mapdebug m.sh -reducedebug r.sh");
+    assert_int_equal(options.notes.count, 3);
+    assert_non_null(strstr(options.notes.items[0], "-libjars x.jar,y.jar is ignored"));
+    assert_non_null(strstr(options.notes.items[1], "-mapdebug"));
+    understand(BASE);
+    assert_int_equal(options.notes.count, 0);
+}
+
+static void archives_are_named_as_files_are(void **unused)
+{
+    (void)unused;
+    understand(BASE "-archives a.zip,file:/b/c.tar#c -cacheArchive d.jar");
+    assert_int_equal(options.archives.count, 3);
+    assert_string_equal(options.archives.items[0], "a.zip");
+    assert_string_equal(options.archives.items[1], "/b/c.tar#c");
+    assert_string_equal(options.archives.items[2], "d.jar");
+    assert_refused(BASE "-archives hdfs://h/a.zip", WEFT_UNIMPLEMENTED, "hdfs://h/a.zip");
+}
+
+static void a_configuration_file_is_found_among_the_words(void **unused)
+{
+    (void)unused;
+    char *const words[] = {"-mapper", "cat", "--conf", "a.xml", "-conf"};
+    assert_int_equal(streaming_find_conf(words, 5), 2);
+    assert_int_equal(streaming_find_conf(words, 3), 3);
+    assert_int_equal(streaming_find_conf(words + 4, 1), 1);
+    assert_int_equal(streaming_find_conf(words, 0), 0);
 }
 
 static void input_and_output_are_needed(void **unused)
@@ -451,6 +482,9 @@ int main(void)
         cmocka_unit_test_teardown(addresses_of_files_are_files, teardown),
         cmocka_unit_test_teardown(an_unknown_option_is_named_with_a_guess, teardown),
         cmocka_unit_test_teardown(what_cannot_be_done_is_refused_by_name, teardown),
+        cmocka_unit_test_teardown(what_can_do_no_harm_is_ignored_with_a_word, teardown),
+        cmocka_unit_test_teardown(archives_are_named_as_files_are, teardown),
+        cmocka_unit_test(a_configuration_file_is_found_among_the_words),
         cmocka_unit_test_teardown(input_and_output_are_needed, teardown),
         cmocka_unit_test_teardown(help_asks_for_nothing_else, teardown),
         cmocka_unit_test_teardown(options_of_weft_pass_through, teardown),

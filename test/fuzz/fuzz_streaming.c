@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "lang/streaming_conf.h"
 #include "lang/streaming_inputs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -36,6 +37,17 @@ static void check_words(const struct streaming_options *options)
     }
 }
 
+static void check_conf(const char *text, size_t size)
+{
+    struct streaming_list words = {0};
+    if (streaming_read_conf("a.xml", (weft_bytes){text, size}, &words) == WEFT_OK) {
+        ASSERT(words.count % 2 == 0);
+        for (size_t i = 0; i < words.count; i += 2)
+            ASSERT(strcmp(words.items[i], "-D") == 0 && strchr(words.items[i + 1], '='));
+    }
+    streaming_drop(&words);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct args_option own[] = {
@@ -45,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t count = 0;
     memcpy(text, data, size);
     text[size] = 0;
+    check_conf(text, size);
     for (char *at = text; at && count < WORDS_MAX;) {
         words[count++] = at;
         at = strchr(at, '\n');

@@ -9,6 +9,7 @@ A case is a text file cases/NAME.case:
     >no end                       a line without its end
     gzip in/b.gz                  the same, compressed; bzip2 likewise
     generate in/n.txt 100 k{i%7}\\t{i}    a line per i from 0, expressions in braces
+    tar a.tar.gz bin/x            an archive with the one member bin/x, executable; zip likewise
     directory in/empty
     run -input in -output out -mapper cat        the words behind `hadoop jar hadoop-streaming.jar`
     says TEXT                     (any number) standard error of weft has this text
@@ -24,12 +25,15 @@ it holds.
 """
 import bz2
 import gzip
+import io
 import os
 import pathlib
 import re
 import shlex
 import shutil
 import subprocess
+import tarfile
+import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 120
@@ -115,7 +119,7 @@ class Case:
                 take(word, rest, content)
 
     def _take_given(self, word, rest, content):
-        if word == "generate":
+        if word in ("generate", "tar", "zip"):
             path, _, rest = rest.partition(" ")
             self.files.append((word, path, rest, content))
         elif word in ("file", "gzip", "bzip2", "directory"):
@@ -154,6 +158,8 @@ class Case:
                 data = gzip.compress(data, mtime=0)
             elif kind == "bzip2":
                 data = bz2.compress(data)
+            elif kind in ("tar", "zip"):
+                data = pack(path, rest, data)
             target.write_bytes(data)
 
     def words(self, directory):
@@ -169,6 +175,22 @@ class Case:
     def write(self, result):
         text = "\n".join([self.given, "----"] + result.lines()) + "\n"
         self.path.write_text(text)
+
+
+def pack(path, name, data):
+    """An archive with one executable file."""
+    out = io.BytesIO()
+    if path.endswith((".zip", ".jar")):
+        member = zipfile.ZipInfo(name)
+        member.create_system, member.external_attr = 3, 0o100755 << 16
+        with zipfile.ZipFile(out, "w") as archive:
+            archive.writestr(member, data)
+    else:
+        member = tarfile.TarInfo(name)
+        member.mode, member.size = 0o755, len(data)
+        with tarfile.open(fileobj=out, mode="w" if path.endswith(".tar") else "w:gz") as archive:
+            archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
 
 
 def generate(rest):
