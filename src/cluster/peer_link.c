@@ -11,6 +11,7 @@ enum {
     RETRY_FIRST_MS = 10,  // between two tries, doubled up to
     RETRY_MAX_MS = 500,
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
+    TELL_HINT_MS = 300,    // the same when something is there that is not our host
     TELL_NEXT_MS = 10000,
 };
 
@@ -86,8 +87,9 @@ static void fill_hello(const struct peer *peer, struct hello *hello)
     snprintf(hello->expected_host, sizeof hello->expected_host, "%s", peer->host);
 }
 
+// *is_proven: this is the word of a host that has the token. What went wrong on the way to it is not.
 static weft_err greet(const struct peer *peer, const struct hello *hello, struct channel *channel,
-                      struct frame_parser *parser, struct hello_welcome *welcome)
+                      struct frame_parser *parser, struct hello_welcome *welcome, bool *is_proven)
 {
     const uint64_t deadline_ns = clock_now_ns() + CONNECT_MS * ns_per_ms;
     struct hello_client client = {0};
@@ -98,26 +100,41 @@ static weft_err greet(const struct peer *peer, const struct hello *hello, struct
         err = send_all(channel, &out, deadline_ns);
     while (!err && !is_done) {
         struct frame frame = {0};
+        *is_proven = false;
         err = receive_frame(channel, parser, &frame, deadline_ns);
-        if (!err)
-            err = hello_client_take(&client, &frame, &out, &is_done, welcome);
-        if (!err && out.size)
+        if (err)
+            break;
+        err = hello_client_take(&client, &frame, &out, &is_done, welcome);
+        *is_proven = client.is_host_proven;
+        if (!err && out.size) {
+            *is_proven = false;
             err = send_all(channel, &out, deadline_ns);
+        }
     }
     hello_client_fini(&client);
     buf_fini(&out);
     return err;
 }
 
+// What somebody without the token can make us fail with. It is a hint why the host is out of reach, and
+// ends nothing: the host may be there in a moment.
+static bool is_hint(weft_err err, bool is_proven)
+{
+    return !is_proven && (err == WEFT_UNAUTHENTICATED || err == WEFT_DATA_LOSS);
+}
+
 // One try, without the lock: `hello` is a copy.
 static weft_err try_once(const struct peer *peer, const struct hello *hello,
                          struct channel **channel, struct frame_parser *parser,
-                         struct hello_welcome *welcome)
+                         struct hello_welcome *welcome, bool *has_hint)
 {
+    bool is_proven = false;
     weft_err err = channel_open(&peer->options.address, &peer->token, CONNECT_MS, channel);
+    *has_hint = is_hint(err, false);
     if (err)
         return err;
-    err = greet(peer, hello, *channel, parser, welcome);
+    err = greet(peer, hello, *channel, parser, welcome, &is_proven);
+    *has_hint = is_hint(err, is_proven);
     if (!err)
         return WEFT_OK;
     channel_close(*channel);
@@ -148,12 +165,15 @@ static void tell(const struct peer *peer, uint64_t since_ns, uint64_t *next_ns)
     *next_ns = now_ns + TELL_NEXT_MS * ns_per_ms;
 }
 
-static weft_err explain(const struct peer *peer, weft_err err, uint64_t since_ns)
+// Patience is over, or trying makes no sense.
+static weft_err explain(const struct peer *peer, weft_err err, bool has_hint, uint64_t since_ns)
 {
     char address[NET_ADDRESS_TEXT_BYTES];
     net_write_address(&peer->options.address, address);
     const char *who = peer->host[0] ? peer->host : "the host";
-    if (!is_worth_another_try(err))
+    if (has_hint && err != WEFT_UNAUTHENTICATED)
+        err = WEFT_UNAVAILABLE;  // no host was found there: nothing is known of its data
+    if (!has_hint && !is_worth_another_try(err))
         return err_wrap(err, "%s at %s", who, address);
     return err_wrap(err, "%s at %s was out of reach for %.1f s", who, address,
                     (double)(clock_now_ns() - since_ns) / 1e9);
@@ -171,15 +191,21 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
     // Who was waited for in vain is not waited for again: the next calls find out at once.
     const uint64_t patience_ns = peer->was_given_up ? since_ns : since_ns + patience_ms * ns_per_ms;
     uint64_t next_tell_ns = since_ns + TELL_FIRST_MS * ns_per_ms, pause_ms = RETRY_FIRST_MS;
-    for (;;) {
-        const weft_err err = try_once(peer, hello, channel, parser, welcome);
+    const uint64_t hint_tell_ns = since_ns + TELL_HINT_MS * ns_per_ms;
+    for (bool has_hint = false, has_told = false;;) {
+        const weft_err err = try_once(peer, hello, channel, parser, welcome, &has_hint);
         const uint64_t now_ns = clock_now_ns();
         if (!err)
             return WEFT_OK;
-        if (!is_worth_another_try(err) || now_ns >= patience_ns)
-            return explain(peer, err, since_ns);
+        if ((!has_hint && !is_worth_another_try(err)) || now_ns >= patience_ns)
+            return explain(peer, err, has_hint, since_ns);
         if (now_ns >= deadline_ns)
-            return explain(peer, err_wrap(WEFT_DEADLINE_EXCEEDED, "the time is over"), since_ns);
+            return explain(peer, err_wrap(WEFT_DEADLINE_EXCEEDED, "the time is over"), false,
+                           since_ns);
+        if (has_hint && !has_told && now_ns >= hint_tell_ns) {
+            next_tell_ns = now_ns;
+            has_told = true;
+        }
         tell(peer, since_ns, &next_tell_ns);
         clock_sleep_ms((uint32_t)pause_ms);
         pause_ms = pause_ms * 2 < RETRY_MAX_MS ? pause_ms * 2 : RETRY_MAX_MS;
@@ -383,7 +409,7 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
     const weft_err err =
         try_again_and_again(peer, &hello, deadline_ns, &channel, &parser, &welcome);
     mutex_lock(&peer->lock);
-    peer->was_given_up = is_worth_another_try(err);
+    peer->was_given_up = is_worth_another_try(err) || err == WEFT_UNAUTHENTICATED;
     if (err)
         return err;
     peer->channel = channel;

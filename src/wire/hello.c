@@ -9,6 +9,7 @@
 enum { REFUSAL_TEXT_BYTES_MAX = 2048 };
 
 static const char host_label[] = "weft host 1", member_label[] = "weft member 1";
+static const char refusal_label[] = "weft refusal 1";
 
 // All parts but the last have a fixed size for each label, and no label begins another: two different
 // sets of parts never make the same bytes.
@@ -21,6 +22,20 @@ static void make_proof(const struct secret *token, const char *label, const uint
         {(const char *)client_nonce, HELLO_NONCE_BYTES},
         {(const char *)server_nonce, HELLO_NONCE_BYTES},
         hello,
+    };
+    secret_hmac(token, parts, sizeof parts / sizeof *parts, proof);
+}
+
+// Of a refusal: it may come before the host's nonce, and answers this one client all the same.
+static void make_refusal_proof(const struct secret *token, const uint8_t *client_nonce,
+                               uint32_t code, const char *text, uint8_t proof[SECRET_MAC_BYTES])
+{
+    const char number[] = {(char)code, (char)(code >> 8), (char)(code >> 16), (char)(code >> 24)};
+    const weft_bytes parts[] = {
+        {refusal_label, strlen(refusal_label)},
+        {(const char *)client_nonce, HELLO_NONCE_BYTES},
+        {number, sizeof number},
+        {text, strlen(text)},
     };
     secret_hmac(token, parts, sizeof parts / sizeof *parts, proof);
 }
@@ -48,11 +63,19 @@ static bool take_text(const char *field, char *to, size_t to_size)
     return true;
 }
 
-// What a peer says is shown to people: on one line, and nothing that a terminal obeys.
+// What a peer says is shown to people: nothing that a terminal obeys. A sentence may have several lines.
 static void make_printable(char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' ? *text != '\n' : *text == 127)
+            *text = '?';
+}
+
+// A name or a version: it becomes part of a line, and must not begin another one, as in a log.
+static void make_plain(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
             *text = '?';
 }
 
@@ -94,18 +117,31 @@ weft_err hello_client_start(struct hello_client *client, const struct hello *hel
     return WEFT_OK;
 }
 
-static weft_err client_refused(const struct frame *frame)
+static bool is_refusal_proven(const struct hello_client *client, const Weft__HostRefused *refused)
+{
+    uint8_t shown[SECRET_MAC_BYTES], proof[SECRET_MAC_BYTES];
+    make_refusal_proof(&client->token, client->nonce, refused->code, refused->text, proof);
+    return take_bytes(refused->proof, shown, sizeof shown) &&
+           secret_equal(shown, proof, sizeof shown);
+}
+
+static weft_err client_refused(struct hello_client *client, const struct frame *frame)
 {
     Weft__HostRefused *refused = NULL;
     weft_err code = message_unpack(frame, &weft__host_refused__descriptor, &refused);
     if (code != WEFT_OK)
         return code;
+    client->is_host_proven = client->is_host_proven || is_refusal_proven(client, refused);
     const uint32_t number = refused->code;
     const bool is_known =
         number != WEFT_OK && strcmp(weft_err_name((weft_err)number), "UNKNOWN") != 0;
     make_printable(refused->text);
-    code = err_set(is_known ? (weft_err)number : WEFT_UNKNOWN, "the host refused: %s",
-                   refused->text[0] ? refused->text : "it gave no reason");
+    const char *text = refused->text[0] ? refused->text : "it gave no reason";
+    if (client->is_host_proven)
+        code = err_set(is_known ? (weft_err)number : WEFT_UNKNOWN, "the host refused: %s", text);
+    else
+        code = err_set(WEFT_UNAVAILABLE,
+                       "a process that has not proven that it has the token refused: %s", text);
     message_free(refused);
     return code;
 }
@@ -130,6 +166,7 @@ static weft_err client_challenged(struct hello_client *client, const struct fram
         return err_set(WEFT_UNAUTHENTICATED,
                        "the host has another token than this member\n  try: give both the same "
                        "one, by --token-file or WEFT_TOKEN; or another user's host is there");
+    client->is_host_proven = true;
     make_proof(&client->token, member_label, client->nonce, nonce, hello, proof);
     answer.proof = field_of(proof, sizeof proof);
     client->state = HELLO_CLIENT_PROVEN;
@@ -173,7 +210,7 @@ weft_err hello_client_take(struct hello_client *client, const struct frame *fram
     const bool waits =
         client->state == HELLO_CLIENT_GREETED || client->state == HELLO_CLIENT_PROVEN;
     if (waits && frame->type == WEFT__FRAME_TYPE__FRAME_HOST_REFUSED)
-        code = client_refused(frame);
+        code = client_refused(client, frame);
     else if (client->state == HELLO_CLIENT_GREETED &&
              frame->type == WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE)
         code = client_challenged(client, frame, out);
@@ -209,10 +246,15 @@ weft_err hello_server_refuse(struct hello_server *server, weft_err code, const c
 {
     ASSERT(server->state != HELLO_SERVER_DONE);
     char text[REFUSAL_TEXT_BYTES_MAX];
+    uint8_t proof[SECRET_MAC_BYTES];
     Weft__HostRefused message = WEFT__HOST_REFUSED__INIT;
     snprintf(text, sizeof text, "%s", sentence);
     message.code = (uint32_t)code;
     message.text = text;
+    if (server->has_nonce) {
+        make_refusal_proof(server->token, server->hello.nonce, message.code, text, proof);
+        message.proof = field_of(proof, sizeof proof);
+    }
     server->state = HELLO_SERVER_REFUSED;
     return message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_REFUSED, &message.base);
 }
@@ -241,10 +283,10 @@ static weft_err read_hello(struct hello *hello, const Weft__HostHello *message)
                     : err_set(WEFT_DATA_LOSS, "the member's hello has fields of a wrong size");
 }
 
-// Of a hello of another version only these two fields can be relied on.
+// Of a hello of another version only these two fields and the nonce can be relied on.
 static weft_err check_version(struct hello *hello, Weft__HostHello *message)
 {
-    make_printable(message->version);
+    make_plain(message->version);
     snprintf(hello->version, sizeof hello->version, "%.31s", message->version);
     hello->wire_version = message->wire_version;
     if (hello->wire_version == WIRE_VERSION)
@@ -262,6 +304,7 @@ static weft_err server_greeted(struct hello_server *server, const struct frame *
     weft_err code = message_unpack(frame, &weft__host_hello__descriptor, &message);
     if (code != WEFT_OK)
         return code;
+    server->has_nonce = take_bytes(message->nonce, server->hello.nonce, sizeof server->hello.nonce);
     code = check_version(&server->hello, message);
     if (code == WEFT_OK)
         code = read_hello(&server->hello, message);
@@ -294,7 +337,7 @@ static weft_err server_proven(struct hello_server *server, const struct frame *f
                        "by --token-file or WEFT_TOKEN");
     if (server->hello.expected_host[0] &&
         strcmp(server->hello.expected_host, server->member) != 0) {
-        make_printable(server->hello.expected_host);
+        make_plain(server->hello.expected_host);
         return refuse_host(server->hello.expected_host, server->member);
     }
     server->state = HELLO_SERVER_PROVEN;

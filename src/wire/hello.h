@@ -9,7 +9,9 @@
 //                    <- HOST_WELCOME    or HOST_REFUSED { code, sentence }
 //
 // A proof is HMAC(token, who | both nonces | the hello as it was sent), so an impostor learns nothing
-// that it could use elsewhere, and the host proves itself before the member does. What comes before the
+// that it could use elsewhere, and the host proves itself before the member does. A refusal carries a
+// proof of its own, HMAC(token, the member's nonce | code | sentence): without it, or a proof before
+// it, a refusal is a hint, because whatever is at the address may have sent it. What comes before the
 // proof is bounded: HELLO_FRAME_BYTES_MAX a frame. Thread: one owner.
 #ifndef WIRE_HELLO_H
 #define WIRE_HELLO_H
@@ -54,6 +56,7 @@ struct hello_client {
         HELLO_CLIENT_DONE,
         HELLO_CLIENT_FAILED,
     } state;
+    bool is_host_proven;  // the host has shown that it has the token: what it says counts
     struct secret token;
     uint8_t nonce[HELLO_NONCE_BYTES];
     char expected_host[HELLO_MEMBER_BYTES];
@@ -67,7 +70,9 @@ MUST_CHECK weft_err hello_client_start(struct hello_client *client, const struct
 // Takes a frame of the host; *is_done: `welcome` is filled in and calls may follow.
 // UNAUTHENTICATED: the host has another token (nothing of ours was shown to it); FAILED_PRECONDITION:
 // another version of the wire, or another member is at this address; DATA_LOSS: this is no host; or
-// what the host refused with. After an error the connection is to be closed.
+// what the host refused with, UNAVAILABLE where that came without a proof. Unless
+// client->is_host_proven, an error says only that no host was met here this time. After an error the
+// connection is to be closed.
 MUST_CHECK weft_err hello_client_take(struct hello_client *client, const struct frame *frame,
                                       struct buf *out, bool *is_done,
                                       struct hello_welcome *welcome);
@@ -87,6 +92,7 @@ struct hello_server {
     uint8_t nonce[HELLO_NONCE_BYTES];
     char member[HELLO_MEMBER_BYTES];  // of the host
     uint8_t expected_proof[SECRET_MAC_BYTES];
+    bool has_nonce;      // the client's, in `hello`
     struct hello hello;  // complete in PROVEN; do not trust it before
 };
 

@@ -185,16 +185,70 @@ static void another_version_is_refused_by_name(void **state)
     meet(&meeting, &hello, &token, "");
     meeting.to_server.size = 0;
     future.wire_version = WIRE_VERSION + 41;
-    future.version = (char *)"9.8.7";
+    future.version = (char *)"9.8.7\nrefused\x9b";
+    future.nonce = (ProtobufCBinaryData){.len = sizeof hello.nonce, .data = hello.nonce};
     assert_int_equal(
         message_append(&meeting.to_server, WEFT__FRAME_TYPE__FRAME_HOST_HELLO, &future.base),
         WEFT_OK);
     assert_int_equal(serve(&meeting), WEFT_FAILED_PRECONDITION);
+    assert_non_null(strstr(err_text(), "9.8.7?refused?"));  // a line of a log stays one
     assert_int_equal(answer(&meeting, &is_done, &welcome), WEFT_FAILED_PRECONDITION);
+    assert_true(meeting.client.is_host_proven);
     assert_non_null(strstr(err_text(), "9.8.7"));
     assert_non_null(strstr(err_text(), WEFT_VERSION_TEXT));
     assert_non_null(strstr(err_text(), "42"));
     part(&meeting);
+}
+
+// Whatever an impostor refuses with, it is no answer of the host.
+static void a_refusal_without_a_proof_is_a_hint(void **state)
+{
+    (void)state;
+    static const struct secret *const tokens[] = {&other_token, NULL};
+    for (int number = 0; number < 40; number++)
+        for (size_t i = 0; i < 2; i++) {
+            struct meeting meeting;
+            struct hello hello;
+            struct hello_welcome welcome;
+            bool is_done;
+            fill_hello(&hello);
+            meet(&meeting, &hello, &token, "");
+            hello_server_init(&meeting.server, tokens[i], meeting.server.nonce, "");
+            memcpy(meeting.server.hello.nonce, hello.nonce, sizeof hello.nonce);
+            meeting.server.has_nonce = tokens[i] != NULL;
+            assert_int_equal(hello_server_refuse(&meeting.server, (weft_err)number, "it is over",
+                                                 &meeting.to_client),
+                             WEFT_OK);
+            assert_int_equal(answer(&meeting, &is_done, &welcome), WEFT_UNAVAILABLE);
+            assert_false(meeting.client.is_host_proven);
+            assert_non_null(strstr(err_text(), "it is over"));
+            part(&meeting);
+        }
+}
+
+// One that answers another client, or whose words were changed, is none either.
+static void a_refusal_is_for_one_client_and_as_it_was_said(void **state)
+{
+    (void)state;
+    for (int change = 0; change < 3; change++) {
+        struct meeting meeting;
+        struct hello hello;
+        struct hello_welcome welcome;
+        bool is_done;
+        fill_hello(&hello);
+        meet(&meeting, &hello, &token, "");
+        memcpy(meeting.server.hello.nonce, hello.nonce, sizeof hello.nonce);
+        meeting.server.hello.nonce[31] ^= change == 1;
+        meeting.server.has_nonce = true;
+        assert_int_equal(
+            hello_server_refuse(&meeting.server, WEFT_ABORTED, "it is over", &meeting.to_client),
+            WEFT_OK);
+        if (change == 2)
+            *(char *)memmem(meeting.to_client.data, meeting.to_client.size, "over", 4) = 'O';
+        assert_int_equal(answer(&meeting, &is_done, &welcome),
+                         change ? WEFT_UNAVAILABLE : WEFT_ABORTED);
+        part(&meeting);
+    }
 }
 
 static void the_owner_may_refuse_with_his_own_words(void **state)
@@ -281,6 +335,8 @@ int main(void)
         cmocka_unit_test(a_member_without_the_token_is_refused),
         cmocka_unit_test(another_member_at_the_address_is_named),
         cmocka_unit_test(another_version_is_refused_by_name),
+        cmocka_unit_test(a_refusal_without_a_proof_is_a_hint),
+        cmocka_unit_test(a_refusal_is_for_one_client_and_as_it_was_said),
         cmocka_unit_test(the_owner_may_refuse_with_his_own_words),
         cmocka_unit_test(frames_out_of_order_are_refused),
         cmocka_unit_test(a_large_frame_is_refused_before_it_has_arrived),

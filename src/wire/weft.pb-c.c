@@ -3228,7 +3228,7 @@ const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
   (ProtobufCMessageInit) weft__host_welcome__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_refused__field_descriptors[2] =
+static const ProtobufCFieldDescriptor weft__host_refused__field_descriptors[3] =
 {
   {
     "code",
@@ -3254,15 +3254,28 @@ static const ProtobufCFieldDescriptor weft__host_refused__field_descriptors[2] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "proof",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostRefused, proof),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__host_refused__field_indices_by_name[] = {
   0,   /* field[0] = code */
+  2,   /* field[2] = proof */
   1,   /* field[1] = text */
 };
 static const ProtobufCIntRange weft__host_refused__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__host_refused__descriptor =
 {
@@ -3272,7 +3285,7 @@ const ProtobufCMessageDescriptor weft__host_refused__descriptor =
   "Weft__HostRefused",
   "weft",
   sizeof(Weft__HostRefused),
-  2,
+  3,
   weft__host_refused__field_descriptors,
   weft__host_refused__field_indices_by_name,
   1,  weft__host_refused__number_ranges,

@@ -680,10 +680,14 @@ struct  Weft__HostRefused
    */
   uint32_t code;
   char *text;
+  /*
+   * that the host has the token; without it a refusal is only a hint
+   */
+  ProtobufCBinaryData proof;
 };
 #define WEFT__HOST_REFUSED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_refused__descriptor) \
-    , 0, (char *)protobuf_c_empty_string }
+    , 0, (char *)protobuf_c_empty_string, {0,NULL} }
 
 
 /* Weft__Hello methods */
