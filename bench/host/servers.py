@@ -54,10 +54,10 @@ class Server:
 
 
 class Weft(Server):
-    """weft host, reached over a Unix socket ("unix"), plain TCP ("tcp") or TLS ("tls").
+    """weft host, reached over a Unix socket ("unix"), or TLS on loopback ("tcp") or another address ("tls").
 
-    Between two processes of one user over loopback Weft takes a Unix socket. It goes by TCP where the
-    name of that socket is taken, so we take it; and it speaks TLS to any other address.
+    Between two processes of one user over loopback Weft takes a Unix socket. It goes by TCP, with TLS, where the
+    name of that socket is taken, so we take it; and to any other address.
     """
 
     def __init__(self, journal=False, by="unix", cores=None, **env):

@@ -28,7 +28,6 @@ void host_connection_accept(void *owner, int fd)
         return;
     }
     connection->hello = hello;
-    const bool is_local = net_is_loopback_stream(fd);
     const bool needs_tls = !net_is_local_stream(fd);
     struct tls *tls = needs_tls ? tls_new(true, &server->token) : NULL;
     uint8_t nonce[HELLO_NONCE_BYTES];
@@ -44,13 +43,11 @@ void host_connection_accept(void *owner, int fd)
         if (connection->stream)
             loop_stream_free(connection->stream);
         tls_free(tls);
+        host_server_say_refused(server, connection->peer);  // as without OpenSSL
         free(hello);
         free(connection);
-        err_clear();
         return;
     }
-    if (tls && is_local)
-        tls_allow_plain(tls);
     if (tls)
         loop_stream_secure(connection->stream, tls);
     list_append(&server->connections, &connection->in_server);
@@ -270,14 +267,27 @@ static bool take_all_frames(struct host_connection *connection)
     }
 }
 
+// Before the proof a client says one short thing at a time, and waits for the answer.
+static weft_err check_hello_size(const struct host_connection *connection, size_t more)
+{
+    const size_t held = connection->parser.pending.size - connection->parser.taken;
+    return !connection->session && held + more > FRAME_HEADER_BYTES + HELLO_FRAME_BYTES_MAX
+               ? err_set(WEFT_DATA_LOSS, "more than %d bytes before the proof",
+                         HELLO_FRAME_BYTES_MAX)
+               : WEFT_OK;
+}
+
 static void take_data(void *owner, weft_bytes bytes)
 {
     struct host_connection *connection = owner;
     if (connection->is_closing)
         return;
     host_set_time(connection->server->host, host_server_now_ms(connection->server));
-    if (frame_parser_feed(&connection->parser, bytes.data, bytes.size)) {
-        err_clear();
+    weft_err err = check_hello_size(connection, bytes.size);
+    if (!err)
+        err = frame_parser_feed(&connection->parser, bytes.data, bytes.size);
+    if (err) {
+        host_server_say_refused(connection->server, connection->peer);
         host_connection_drop(connection);
         return;
     }

@@ -15,7 +15,8 @@ enum {
     TICK_MS = 100,
     TICKS_PER_SECOND = 10,
     SENTENCE_BYTES = 2048,
-    REFUSALS_MS = 10000,
+    REFUSALS_FIRST_MS = 10000,  // between two lines about refusals; doubled while they go on, up to
+    REFUSALS_MAX_MS = 64 * REFUSALS_FIRST_MS,
     STANDSTILL_MS = 5 * TICK_MS
 };
 
@@ -43,17 +44,21 @@ void host_server_say(struct host_server *server, const char *format, ...)
 void host_server_say_refused(struct host_server *server, const char *peer)
 {
     const uint64_t now_ms = host_server_now_ms(server);
-    if (server->refused_ms && now_ms - server->refused_ms < REFUSALS_MS) {
+    const unsigned long long silent = server->refused_silent;
+    if (server->refused_ms && now_ms - server->refused_ms < server->refused_pause_ms) {
         server->refused_silent++;
-    } else if (server->refused_silent) {
-        host_server_say(server, "refused %s, and %llu others before: %s", peer,
-                        (unsigned long long)server->refused_silent, err_text());
-        server->refused_silent = 0;
-        server->refused_ms = now_ms;
-    } else {
-        host_server_say(server, "refused %s: %s", peer, err_text());
-        server->refused_ms = now_ms;
+        err_clear();
+        return;
     }
+    // Strangers must not fill a disk with what is said of them.
+    const uint64_t pause_ms = silent ? 2 * server->refused_pause_ms : REFUSALS_FIRST_MS;
+    server->refused_pause_ms = pause_ms < REFUSALS_MAX_MS ? pause_ms : REFUSALS_MAX_MS;
+    server->refused_ms = now_ms;
+    server->refused_silent = 0;
+    if (silent)
+        host_server_say(server, "refused %s, and %llu others before: %s", peer, silent, err_text());
+    else
+        host_server_say(server, "refused %s: %s", peer, err_text());
     err_clear();
 }
 

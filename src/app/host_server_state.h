@@ -38,9 +38,10 @@ struct host_server {
     VEC(struct awaited) awaited;
     uint64_t clock_ms, now_ms;  // of the machine when it was last looked at; what counts
     uint64_t started_ms, ticks;
-    uint64_t applied_before;  // by our own member, when host_server_waits_alone was last asked
-    uint64_t refused_ms;      // when the last refusal was told of
-    uint64_t refused_silent;  // refusals since then
+    uint64_t applied_before;    // by our own member, when host_server_waits_alone was last asked
+    uint64_t refused_ms;        // when the last refusal was told of
+    uint64_t refused_pause_ms;  // until when others are only counted
+    uint64_t refused_silent;    // refusals since then
     bool is_leaving, has_told_idle;
 };
 

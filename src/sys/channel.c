@@ -288,7 +288,7 @@ weft_err channel_open(const struct net_address *address, const struct secret *to
     let_block(fd);
     opened->is_local = net_is_local_stream(fd);
     spin_set(&opened->spin, spin_default_us());
-    if (!opened->is_local && !net_address_is_loopback(address))
+    if (!opened->is_local)
         code = secure(opened, token, deadline_ns);
     if (code != WEFT_OK) {
         net_write_address(address, text);

@@ -12,7 +12,7 @@
 
 struct channel;
 
-// Connects as net_connect does; TLS unless the address is loopback or a Unix socket was found. The
+// Connects as net_connect does; TLS unless a Unix socket was found, whose other end is of our user. The
 // TLS handshake is inside the timeout. UNAVAILABLE: nobody there, or too slow; UNAUTHENTICATED: the
 // other side has another token; DATA_LOSS: it does not speak TLS.
 MUST_CHECK weft_err channel_open(const struct net_address *address, const struct secret *token,

@@ -66,14 +66,10 @@ static void echo_accepted(void *owner, int fd)
     assert_true(echo->guest_count < 8);
     struct guest *guest = &echo->guests[echo->guest_count++];
     guest->echo = echo;
-    const bool is_local = net_is_local_stream(fd), is_near = net_is_loopback_stream(fd);
+    const bool is_local = net_is_local_stream(fd);
     guest->stream = loop_stream_new(guest->echo->loop, fd, &calls, guest);
-    if (!is_local && guest->echo->is_secure) {
-        struct tls *tls = tls_new(true, guest->echo->token);
-        if (is_near)
-            tls_allow_plain(tls);
-        loop_stream_secure(guest->stream, tls);
-    }
+    if (!is_local && guest->echo->is_secure)
+        loop_stream_secure(guest->stream, tls_new(true, guest->echo->token));
 }
 
 static void echo_woken(void *owner)
@@ -159,10 +155,10 @@ static void everything_comes_back_over_the_unix_socket(void **state)
 }
 
 // 127.0.0.3 stands for a client whose Unix socket is not there: the host is known by another name.
-static void everything_comes_back_over_plain_loopback_of_a_host_with_tls(void **state)
+static void everything_comes_back_through_tls_over_loopback(void **state)
 {
     (void)state;
-    check_bounces("0.0.0.0:0", "127.0.0.3", false, false);
+    check_bounces("0.0.0.0:0", "127.0.0.3", false, true);
 }
 
 static bool find_own_name(char *name, size_t size)
@@ -313,7 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back_over_the_unix_socket),
-        cmocka_unit_test(everything_comes_back_over_plain_loopback_of_a_host_with_tls),
+        cmocka_unit_test(everything_comes_back_through_tls_over_loopback),
         cmocka_unit_test(everything_comes_back_through_tls),
         cmocka_unit_test(another_token_is_refused_with_the_address),
         cmocka_unit_test(a_host_that_says_nothing_is_given_up),

@@ -96,8 +96,7 @@ void loop_stream_pause(struct loop_stream *stream, bool is_paused);
 // anything has arrived. ended() gets the errors of tls_feed; why is told to the other side.
 void loop_stream_secure(struct loop_stream *stream, struct tls *tls);
 
-// Whether the other side has proven by TLS that it has the token. False while the handshake lasts and
-// where a client was let pass without (tls_allow_plain).
+// Whether the other side has proven by TLS that it has the token. False while the handshake lasts.
 bool loop_stream_is_secure(const struct loop_stream *stream);
 
 // Takes what has arrived and not been handed on yet, to the end: for a peer that is known to be dead.

@@ -149,20 +149,6 @@ size_t loop_stream_unsent(const struct loop_stream *stream)
 
 // ---- Receiving ------------------------------------------------------------------------------------
 
-// A client that needs no TLS was let pass: its bytes take the short way from now on.
-static void stream_drop_tls(struct loop_stream *stream)
-{
-    const weft_bytes left = tls_unsent(stream->tls);
-    struct buf all = {0};
-    buf_append(&all, left.data, left.size);
-    buf_append(&all, stream->unsent.data, stream->unsent.size);
-    all.has_failed |= stream->unsent.has_failed;
-    buf_fini(&stream->unsent);
-    stream->unsent = all;
-    tls_free(stream->tls);
-    stream->tls = NULL;
-}
-
 static void hand_on_secure(struct loop_stream *stream, weft_bytes cipher)
 {
     struct loop *loop = stream->loop;
@@ -171,8 +157,6 @@ static void hand_on_secure(struct loop_stream *stream, weft_bytes cipher)
     loop->plain = (struct buf){0};
     plain.size = 0;
     weft_err code = tls_feed(stream->tls, cipher, &plain);
-    if (tls_is_plain(stream->tls))
-        stream_drop_tls(stream);
     stream_write(stream);  // what the handshake has to say, or why it failed
     stream_watch(stream);
     if (plain.size > 0)

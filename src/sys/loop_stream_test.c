@@ -278,23 +278,6 @@ static void another_token_ends_both_streams(void **state)
     close_scene(&scene);
 }
 
-static void a_plain_client_passes_where_it_may(void **state)
-{
-    (void)state;
-    struct scene scene;
-    open_scene(&scene);
-    struct tls *tls = tls_new(true, &token);
-    tls_allow_plain(tls);
-    loop_stream_secure(scene.ends[1].stream, tls);
-    say(&scene.ends[0], "plain", 1);
-    run_until(&scene, 5);
-    assert_false(loop_stream_is_secure(scene.ends[1].stream));
-    say(&scene.ends[1], "answer", 1);
-    run_for_a_moment(&scene);
-    assert_memory_equal(scene.ends[0].got.data, "answer", 6);
-    close_scene(&scene);
-}
-
 static void garbage_ends_a_secure_stream(void **state)
 {
     (void)state;
@@ -395,7 +378,6 @@ int main(void)
         cmocka_unit_test(an_output_that_is_never_empty_does_not_grow),
         cmocka_unit_test(bytes_pass_through_tls),
         cmocka_unit_test(another_token_ends_both_streams),
-        cmocka_unit_test(a_plain_client_passes_where_it_may),
         cmocka_unit_test(garbage_ends_a_secure_stream),
         cmocka_unit_test(a_crowd_is_accepted),
         cmocka_unit_test(without_descriptors_it_rests_and_goes_on),

@@ -254,19 +254,6 @@ bool net_is_local_stream(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 
-bool net_is_loopback_stream(int fd)
-{
-    struct sockaddr_storage peer = {0};
-    socklen_t size = sizeof peer;
-    if (getpeername(fd, (struct sockaddr *)&peer, &size) != 0)
-        return false;
-    if (peer.ss_family == AF_INET)
-        return is_loopback4(((struct sockaddr_in *)&peer)->sin_addr);
-    if (peer.ss_family == AF_INET6)
-        return is_loopback6(&((struct sockaddr_in6 *)&peer)->sin6_addr);
-    return peer.ss_family == AF_UNIX;
-}
-
 static bool ask_peer(int fd, struct ucred *peer)
 {
     socklen_t size = sizeof *peer;

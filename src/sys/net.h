@@ -66,8 +66,7 @@ MUST_CHECK weft_err net_connect(const struct net_address *address, uint32_t time
 
 // ---- What a connection is -------------------------------------------------------------------------
 
-bool net_is_local_stream(int fd);     // a Unix socket: the peer's user is ours
-bool net_is_loopback_stream(int fd);  // that, or TCP whose other end is a loopback address
+bool net_is_local_stream(int fd);  // a Unix socket: the peer's user is ours
 
 // The process at the other end of a Unix socket; 0 for TCP, and where the kernel cannot tell.
 pid_t net_peer_pid(int fd);

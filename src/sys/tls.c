@@ -1,6 +1,10 @@
 // TLS 1.3 by OpenSSL, over a BIO of our own that reads what is being fed and appends what is to be
 // sent. OpenSSL's memory BIOs would copy once more each way and keep the room of the busiest moment.
 //
+// A stranger costs little: a server's OpenSSL begins when the client's first record is complete, and that
+// record must hold the whole client hello, as ours does. It has the proof of the token (the binder), so OpenSSL
+// refuses at once where the token is another one. Only who repeats a recorded hello comes further, and not far.
+//
 // Three traps. The key's hash must be that of the cipher suite, so one suite is pinned. A client that
 // offers a pre-shared key still accepts a server that ignores it and shows a certificate: the client
 // verifies certificates, trusts nobody's, and both sides look in the end whether the key was used. And
@@ -21,19 +25,22 @@ enum {
     RECORDS_PER_KEY = 1 << 20,
     // What an idle connection may keep of its output buffer.
     IDLE_BYTES_MAX = 1 << 10,
-    SNIFF_BYTES = 3
+    RECORD_HEADER_BYTES = 5,
+    RECORD_HANDSHAKE = 22,  // the first byte of its header
+    MESSAGE_HEADER_BYTES = 4,
+    MESSAGE_CLIENT_HELLO = 1,
 };
 
 struct tls {
-    SSL *ssl;
+    SSL *ssl;  // NULL: a server whose client's first record is not complete
     bool is_server, is_ready;
-    bool may_be_plain, is_plain;  // plain once may_be_plain has been decided that way
     uint8_t key[KEY_BYTES];
     weft_bytes input;    // what is being fed and not read yet
     struct buf out;      // cipher bytes
     size_t sent;         // of out
     struct buf waiting;  // plain bytes until the handshake is done
-    struct buf first;    // of a client that may be plain, until that is decided
+    struct buf first;    // record of a client, until it is complete
+    size_t unproven;     // bytes that OpenSSL has read before the proof
     uint64_t records;    // under the key in use
     weft_err failure;    // it stays at that
     const char *why;
@@ -48,6 +55,11 @@ static int bio_read(BIO *bio, char *data, size_t size, size_t *got)
     struct tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     *got = size < tls->input.size ? size : tls->input.size;
+    if (!tls->is_ready) {
+        const size_t left = TLS_UNPROVEN_BYTES_MAX - tls->unproven;
+        *got = *got < left ? *got : left;
+        tls->unproven += *got;
+    }
     if (*got == 0) {
         BIO_set_retry_read(bio);
         return 0;
@@ -125,6 +137,7 @@ static SSL_CTX *make_context(bool is_server)
     if (!context || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_ciphersuites(context, "TLS_AES_128_GCM_SHA256") != 1 ||
+        SSL_CTX_set1_groups_list(context, "X25519:P-256") != 1 ||
         SSL_CTX_set_num_tickets(context, 0) != 1) {
         SSL_CTX_free(context);
         return NULL;
@@ -196,7 +209,8 @@ struct tls *tls_new(bool is_server, const struct secret *token)
     // Not the token itself: what is proven here must say nothing about the proofs of a hello.
     const weft_bytes purpose = {"weft tls 1.3 key 1", 18};
     secret_hmac(token, &purpose, 1, tls->key);
-    if (!attach(tls)) {
+    const bool can_talk = contexts[is_server] && method && (is_server || attach(tls));
+    if (!can_talk) {
         err_set(WEFT_INTERNAL, "OpenSSL cannot make a connection with TLS 1.3: %s",
                 ERR_reason_error_string(ERR_peek_error())
                     ? ERR_reason_error_string(ERR_peek_error())
@@ -242,6 +256,8 @@ static bool is_about_the_token(int reason)
     }
 }
 
+static const char no_tls[] = "the other side does not speak TLS 1.3 as weft does";
+static const char too_much[] = "the other side sent more than it may before it has proven itself";
 static const char other_token[] =
     "the other side has another token\n  try: give both sides the same one, by --token-file or "
     "WEFT_TOKEN";
@@ -262,7 +278,7 @@ static weft_err take_result(struct tls *tls, int result)
         return fail(tls, WEFT_DATA_LOSS, "what arrives is broken: not what the other side sealed");
     if (is_about_the_token(reason))
         return fail(tls, WEFT_UNAUTHENTICATED, other_token);
-    return fail(tls, WEFT_DATA_LOSS, "the other side does not speak TLS 1.3 as weft does");
+    return fail(tls, WEFT_DATA_LOSS, no_tls);
 }
 
 // ---- Bytes ----------------------------------------------------------------------------------------
@@ -313,40 +329,58 @@ static weft_err read_plain(struct tls *tls, struct buf *plain)
     }
 }
 
-void tls_allow_plain(struct tls *tls)
+// The size of a record that begins so, as far as that is known. 0: no record of a client's first and only hello.
+// OpenSSL would make room for as much as a hello announces, up to 128 KiB, and wait for the rest of it.
+static size_t first_record_size(const uint8_t *first, size_t have)
 {
-    ASSERT(tls->is_server && !tls->is_ready);
-    tls->may_be_plain = true;
+    if ((have > 0 && first[0] != RECORD_HANDSHAKE) || (have > 1 && first[1] != 3))
+        return 0;
+    if (have < RECORD_HEADER_BYTES)
+        return RECORD_HEADER_BYTES + MESSAGE_HEADER_BYTES;
+    const size_t payload = (size_t)first[3] << 8 | first[4];
+    if (payload < MESSAGE_HEADER_BYTES)
+        return 0;
+    if (have < RECORD_HEADER_BYTES + MESSAGE_HEADER_BYTES)
+        return RECORD_HEADER_BYTES + payload;
+    const uint8_t *message = first + RECORD_HEADER_BYTES;
+    const size_t size = (size_t)message[1] << 16 | (size_t)message[2] << 8 | message[3];
+    const bool is_whole =
+        message[0] == MESSAGE_CLIENT_HELLO && MESSAGE_HEADER_BYTES + size == payload;
+    return is_whole ? RECORD_HEADER_BYTES + payload : 0;
 }
 
-bool tls_is_plain(const struct tls *tls)
+// Keeps the first record of a client until it is complete. *cipher becomes what is for OpenSSL, if anything yet.
+static weft_err await_first_record(struct tls *tls, weft_bytes *cipher)
 {
-    return tls->is_plain;
-}
-
-// A client's first TLS record starts with 22, 3 and 1 or 3. As a frame that would announce more than a
-// hello may have. *cipher becomes what is to be read as TLS, if anything yet.
-static weft_err sniff(struct tls *tls, weft_bytes *cipher, struct buf *plain)
-{
-    buf_append(&tls->first, cipher->data, cipher->size);
+    const size_t room = TLS_UNPROVEN_BYTES_MAX - tls->first.size;
+    const size_t size = cipher->size < room ? cipher->size : room;
+    buf_append(&tls->first, cipher->data, size);
     if (tls->first.has_failed)
         return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
-    *cipher = (weft_bytes){0};
-    const uint8_t *first = (const uint8_t *)tls->first.data;
-    const size_t size = tls->first.size;
-    if ((size > 0 && first[0] != 22) || (size > 1 && first[1] != 3) ||
-        (size > 2 && first[2] == 0)) {
-        tls->may_be_plain = false;
-        tls->is_plain = true;
-        buf_append(plain, first, size);
-        buf_append(&tls->out, tls->waiting.data, tls->waiting.size);
-        buf_fini(&tls->waiting);
-        buf_fini(&tls->first);
-    } else if (size >= SNIFF_BYTES) {
-        tls->may_be_plain = false;
-        *cipher = buf_bytes(&tls->first);
+    const size_t have = tls->first.size;
+    const size_t whole = first_record_size((const uint8_t *)tls->first.data, have);
+    if (whole == 0)
+        return fail(tls, WEFT_DATA_LOSS, no_tls);
+    if (whole > TLS_UNPROVEN_BYTES_MAX)
+        return fail(tls, WEFT_DATA_LOSS, too_much);
+    if (have < whole) {
+        *cipher = (weft_bytes){0};
+        return WEFT_OK;
     }
+    if (!attach(tls))
+        return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+    *cipher = (weft_bytes){cipher->data + size, cipher->size - size};
     return WEFT_OK;
+}
+
+// Whether a server wants another hello of its client, which ours never makes necessary (see the groups). It is
+// told by its random number (RFC 8446, 4.1.3). A stranger could announce another long one.
+static bool asks_for_another_hello(const struct tls *tls)
+{
+    static const uint8_t special[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11};
+    const size_t at = RECORD_HEADER_BYTES + MESSAGE_HEADER_BYTES + 2;
+    return tls->is_server && tls->out.size >= at + sizeof special &&
+           memcmp(tls->out.data + at, special, sizeof special) == 0;
 }
 
 static weft_err feed_cipher(struct tls *tls, weft_bytes cipher, struct buf *plain)
@@ -356,6 +390,10 @@ static weft_err feed_cipher(struct tls *tls, weft_bytes cipher, struct buf *plai
     ERR_clear_error();
     if (!tls->is_ready)
         code = handshake(tls);
+    if (code == WEFT_OK && !tls->is_ready && tls->unproven == TLS_UNPROVEN_BYTES_MAX)
+        code = fail(tls, WEFT_DATA_LOSS, too_much);
+    if (code == WEFT_OK && !tls->is_ready && asks_for_another_hello(tls))
+        code = fail(tls, WEFT_DATA_LOSS, no_tls);
     if (code == WEFT_OK && tls->is_ready)
         code = read_plain(tls, plain);
     tls->input = (weft_bytes){0};
@@ -367,14 +405,15 @@ weft_err tls_feed(struct tls *tls, weft_bytes cipher, struct buf *plain)
     weft_err code = WEFT_OK;
     if (tls->failure != WEFT_OK)
         return err_set(tls->failure, "%s", tls->why);
-    if (tls->may_be_plain)
-        code = sniff(tls, &cipher, plain);
-    else if (tls->is_plain)
-        buf_append(plain, cipher.data, cipher.size);
-    if (code == WEFT_OK && !tls->is_plain && cipher.size > 0) {
-        code = feed_cipher(tls, cipher, plain);
-        buf_fini(&tls->first);
+    if (!tls->ssl) {
+        code = await_first_record(tls, &cipher);
+        if (code == WEFT_OK && tls->ssl)
+            code = feed_cipher(tls, buf_bytes(&tls->first), plain);
+        if (code != WEFT_OK || tls->ssl)
+            buf_fini(&tls->first);
     }
+    if (code == WEFT_OK && cipher.size > 0)
+        code = feed_cipher(tls, cipher, plain);
     if (code == WEFT_OK && plain->has_failed)
         code = fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
     return code;
@@ -387,10 +426,10 @@ weft_err tls_seal(struct tls *tls, weft_bytes plain)
     ERR_clear_error();
     if (tls->is_ready)
         return write_sealed(tls, plain);
-    struct buf *to = tls->is_plain ? &tls->out : &tls->waiting;
-    buf_append(to, plain.data, plain.size);
-    return to->has_failed ? fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what is to be sent")
-                          : WEFT_OK;
+    buf_append(&tls->waiting, plain.data, plain.size);
+    return tls->waiting.has_failed
+               ? fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what is to be sent")
+               : WEFT_OK;
 }
 
 weft_bytes tls_unsent(const struct tls *tls)

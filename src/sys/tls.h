@@ -22,11 +22,10 @@ struct tls;
 struct tls *tls_new(bool is_server, const struct secret *token);
 void tls_free(struct tls *tls);  // NULL is fine
 
-// A server lets a client that speaks no TLS pass as it is: for connections from this very machine,
-// whose client may know it by a loopback address. Its first bytes decide; tls_is_plain tells.
-// Call it before the first bytes are fed.
-void tls_allow_plain(struct tls *tls);
-bool tls_is_plain(const struct tls *tls);
+// What a side takes of the other before that one has proven itself; beyond it comes DATA_LOSS. A
+// server keeps no more than that of a client whose first record is not complete: OpenSSL, which takes
+// several times as much, comes in with it, and a client without the token goes with it.
+enum { TLS_UNPROVEN_BYTES_MAX = 4096 };
 
 // Takes bytes of the network, all of them, and appends what they hold to `plain`. Feeding may leave
 // something to send, also when it fails: an alert that tells the other side why.

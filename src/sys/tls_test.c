@@ -249,35 +249,126 @@ static void a_client_without_a_key_is_refused(void **state)
     SSL_CTX_free(context);
 }
 
-static void a_client_that_may_speak_plainly_passes_as_it_is(void **state)
+// A handshake that a stranger draws out: as long as it is not complete, no more than this is kept of it.
+static void a_first_record_that_is_too_long_is_refused(void **state)
 {
     (void)state;
-    // The second would be TLS but for its third byte: a frame of 790 bytes.
-    static const char first[][8] = {{100, 0, 0, 0, 32, 0, 0, 0}, {0x16, 3, 0, 0, 32, 0, 0, 0}};
-    for (size_t i = 0; i < 2; i++) {
+    static const uint8_t headers[][9] = {
+        {22, 3, 1, 0xff, 0xff},
+        {22, 3, 1, 0x10, 0, 1, 0, 0x0f, 0xfc},
+        {22, 4, 1, 0, 9},
+        {32, 0, 0, 0, 32},
+        {22, 3, 1, 1, 0, 1, 1, 0xff, 0xff},  // a hello that goes on in other records
+        {22, 3, 1, 1, 0, 2, 0, 0, 252},      // no hello of a client
+        {22, 3, 1, 0, 3, 1, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct tls *server = tls_new(true, &token);
         struct buf plain = {0};
-        tls_allow_plain(server);
-        for (size_t at = 0; at < sizeof first[i]; at++)
-            assert_int_equal(tls_feed(server, (weft_bytes){first[i] + at, 1}, &plain), WEFT_OK);
-        assert_true(tls_is_plain(server) && !tls_is_ready(server));
-        assert_true(plain.size == 8 && memcmp(plain.data, first[i], 8) == 0);
-        assert_int_equal(tls_seal(server, (weft_bytes){"answer", 6}), WEFT_OK);
-        assert_memory_equal(tls_unsent(server).data, "answer", 6);
+        const weft_bytes header = {(const char *)headers[i], sizeof headers[i]};
+        assert_int_equal(tls_feed(server, header, &plain), WEFT_DATA_LOSS);
         buf_fini(&plain);
         tls_free(server);
     }
 }
 
-static void a_client_that_may_speak_plainly_may_still_use_tls(void **state)
+// Records without end, as the change of ciphers that OpenSSL passes over, or a server's hello in pieces.
+static void more_than_a_handshake_before_the_proof_is_refused(void **state)
+{
+    (void)state;
+    static const char nothing[] = {20, 3, 3, 0, 1, 1};
+    for (int is_server = 0; is_server < 2; is_server++) {
+        struct tls *client = tls_new(false, &token), *server = tls_new(true, &token);
+        struct tls *tls = is_server ? server : client;
+        struct buf plain = {0};
+        if (is_server)
+            assert_int_equal(carry(client, server, 100000, &plain), WEFT_OK);
+        weft_err code = WEFT_OK;
+        size_t count = 0;
+        for (; code == WEFT_OK && count < 10000; count++)
+            code = tls_feed(tls, (weft_bytes){nothing, sizeof nothing}, &plain);
+        assert_int_equal(code, WEFT_DATA_LOSS);
+        assert_true(count <= TLS_UNPROVEN_BYTES_MAX / sizeof nothing + 1);
+        buf_fini(&plain);
+        tls_free(client);
+        tls_free(server);
+    }
+}
+
+// A client that offers a group without a share of it: OpenSSL would ask for another hello, and wait.
+static void a_client_that_needs_a_second_hello_is_refused(void **state)
+{
+    (void)state;
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    assert_int_equal(SSL_CTX_set1_groups_list(context, "P-384:X25519"), 1);
+    SSL *stranger = SSL_new(context);
+    struct tls *server = tls_new(true, &token);
+    struct buf plain = {0};
+    char hello[4096];
+    SSL_set_bio(stranger, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_connect_state(stranger);
+    SSL_do_handshake(stranger);
+    const int size = BIO_read(SSL_get_wbio(stranger), hello, sizeof hello);
+    assert_int_not_equal(tls_feed(server, (weft_bytes){hello, (size_t)size}, &plain), WEFT_OK);
+    buf_fini(&plain);
+    tls_free(server);
+    SSL_free(stranger);
+    SSL_CTX_free(context);
+}
+
+// A client's hello that somebody has recorded brings him an answer that he cannot go on from.
+static void a_recorded_handshake_opens_nothing(void **state)
 {
     (void)state;
     struct tls *client = tls_new(false, &token), *server = tls_new(true, &token);
-    tls_allow_plain(server);
-    shake_hands(client, server, 1);
-    assert_false(tls_is_plain(server));
+    struct tls *again = tls_new(true, &token);
+    struct buf recorded = {0}, plain = {0};
+    for (int i = 0; i < 3; i++) {
+        const weft_bytes said = tls_unsent(client);
+        buf_append(&recorded, said.data, said.size);
+        assert_int_equal(carry(client, server, 100000, &plain), WEFT_OK);
+        assert_int_equal(carry(server, client, 100000, &plain), WEFT_OK);
+    }
+    assert_int_equal(tls_seal(client, (weft_bytes){"pay alice", 9}), WEFT_OK);
+    buf_append(&recorded, tls_unsent(client).data, tls_unsent(client).size);
+    assert_int_not_equal(tls_feed(again, buf_bytes(&recorded), &plain), WEFT_OK);
+    assert_false(tls_is_ready(again));
+    assert_int_equal(plain.size, 0);
+    buf_fini(&recorded);
+    buf_fini(&plain);
     tls_free(client);
     tls_free(server);
+    tls_free(again);
+}
+
+// What strangers cost that have said nothing, or all but the end of a hello.
+static void a_stranger_takes_no_more_memory_than_it_has_sent(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip();
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+    skip();
+#endif
+#endif
+    enum { STRANGERS = 100 };
+    static struct tls *all[STRANGERS];
+    static char record[TLS_UNPROVEN_BYTES_MAX] = {22, 3, 1,    0x0f,      (char)0xfb,
+                                                  1,  0, 0x0f, (char)0xf7};
+    struct buf plain = {0};
+    tls_free(tls_new(true, &token));  // what is made once for all
+    const size_t before = mallinfo2().uordblks;
+    for (size_t i = 0; i < STRANGERS; i++) {
+        all[i] = tls_new(true, &token);
+        for (size_t at = 0; at < sizeof record - 1; at += 45)
+            assert_int_equal(tls_feed(all[i], (weft_bytes){record + at, 45}, &plain), WEFT_OK);
+    }
+    const size_t each = (mallinfo2().uordblks - before) / STRANGERS;
+    print_message("%zu bytes for a stranger\n", each);
+    assert_true(each < TLS_UNPROVEN_BYTES_MAX + 2048);
+    for (size_t i = 0; i < STRANGERS; i++)
+        tls_free(all[i]);
+    buf_fini(&plain);
 }
 
 static void keys_are_changed_while_it_runs(void **state)
@@ -385,8 +476,11 @@ int main(void)
         cmocka_unit_test(half_a_handshake_is_freed_without_a_trace),
         cmocka_unit_test(a_server_with_a_certificate_instead_of_the_token_is_refused),
         cmocka_unit_test(a_client_without_a_key_is_refused),
-        cmocka_unit_test(a_client_that_may_speak_plainly_passes_as_it_is),
-        cmocka_unit_test(a_client_that_may_speak_plainly_may_still_use_tls),
+        cmocka_unit_test(a_first_record_that_is_too_long_is_refused),
+        cmocka_unit_test(more_than_a_handshake_before_the_proof_is_refused),
+        cmocka_unit_test(a_client_that_needs_a_second_hello_is_refused),
+        cmocka_unit_test(a_recorded_handshake_opens_nothing),
+        cmocka_unit_test(a_stranger_takes_no_more_memory_than_it_has_sent),
         cmocka_unit_test(keys_are_changed_while_it_runs),
         cmocka_unit_test(an_idle_connection_takes_little_memory),
     };

@@ -106,7 +106,6 @@ bool world_process_is_gone(pid_t pid);
 #define loop_set_spin(loop, us) ((void)(us))
 #define loop_wake(loop) ((void)(loop), world_wake())
 #define net_is_local_stream(fd) ((fd) >= 0)
-#define net_is_loopback_stream(fd) ((fd) >= 0)
 #define net_peer_pid(fd) ((pid_t)(fd))
 #define net_name_peer(fd, text, size) ((void)snprintf(text, size, "connection %d", fd))
 #define net_process_is_gone world_process_is_gone

@@ -2,7 +2,7 @@
 """hostile.py ATTACK HOST:PORT TOKEN PID: does what no member does to a host, and looks how it takes it.
 
 TOKEN is in hexadecimal; PID is the host's process. Exits 0 when the host did as it should: says what is
-wrong otherwise."""
+wrong otherwise. A user's own processes come by the Unix socket, strangers by TCP, where the host speaks TLS."""
 
 import os
 import socket
@@ -23,9 +23,13 @@ class Target:
     def __init__(self, address, token, pid):
         host, port = address.rsplit(":", 1)
         self.address, self.token, self.pid = (host, int(port)), bytes.fromhex(token), int(pid)
+        self.nearby = f"\0weft-{os.stat(f'/proc/{pid}').st_uid}-{port}"
 
     def connect(self, token=None, timeout=20):
-        return Connection(self.address, self.token if token is None else token, timeout)
+        return Connection(self.nearby, self.token if token is None else token, timeout)
+
+    def connect_as_stranger(self, timeout=20):
+        return Connection(self.address, b"", timeout)
 
     def join(self, **hello):
         connection = self.connect()
@@ -84,12 +88,13 @@ def other_versions(target):
 def garbage(target):
     """What is no frame, and frames that make no sense."""
     texts = [b"GET / HTTP/1.1\r\n\r\n", b"\0" * 4096, os.urandom(4096), b"\xff" * 64,
-             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(500)]  # TLS's first words
+             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(501),  # TLS's first words
+             b"\x16\x03\x01\x3f\xff\x01\x02\x00\x00" + b"\0" * 20000]  # and those of a long speech
     texts += [frame(wire.HELLO, os.urandom(200)), frame(wire.PROOF, b""), frame(wire.CALLS, b"\0" * 64),
               frame(wire.HELLO, b"", size=0xffffffff), frame(wire.HELLO, b"x" * 5000),
               frame(wire.HELLO, wire.field(1, 1) + wire.field(5, b"short")), frame(200, b"")]
-    for text in texts:
-        connection = target.connect()
+    for text, connect in ((text, by) for text in texts for by in (target.connect, target.connect_as_stranger)):
+        connection = connect()
         try:
             connection.send(text)
         except Closed:
@@ -103,7 +108,7 @@ def silent(target):
     connections = []
     for number in range(int(os.environ.get("HOSTILE_COUNT", "3000"))):
         try:
-            connections.append(target.connect(timeout=5))
+            connections.append((target.connect, target.connect_as_stranger)[number % 2](timeout=5))
         except OSError:
             break
         if number % 500 == 0:
@@ -123,6 +128,35 @@ def silent(target):
     assert connections[0].is_dropped(1) and connections[-1].is_dropped(15), "they may stay"
     grown = target.memory() - before
     assert grown < 100, f"{grown:.0f} MiB for nothing"
+
+
+def strangers(target):
+    """Strangers who say as much as they may, and not the end of it: none costs more than it has said, by much."""
+    first = target.connect_as_stranger()  # for it, OpenSSL is loaded once for all
+    first.send(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(506))
+    assert first.is_dropped(5)
+    target.check_alive()
+    before, connections = target.memory(), []
+    first_words = {
+        "half a client hello": b"\x16\x03\x01\x0f\xf0\x01\x00\x0f\xec\x03\x03" + os.urandom(4070),
+        "a long record": b"\x16\x03\x01\x40\x00\x01\x01\xff\xff\x03\x03" + os.urandom(16000),
+        "a hello in pieces": b"\x16\x03\x01\x01\x00\x01\x01\xff\xff\x03\x03" + b"\x05" * 250,
+        "frames": frame(wire.HELLO, b"\x08\x01" * 2000, size=4096) + os.urandom(60000),
+    }
+    for words in first_words.values():
+        for _ in range(400):
+            connection = target.connect_as_stranger(timeout=5)
+            connections.append(connection)
+            try:
+                connection.socket.setblocking(False)
+                connection.socket.send(words)
+            except OSError:
+                pass
+        target.check_alive()
+    grown = (target.memory() - before) * 1024
+    limit = 1024 * 8  # of HOST_STRANGERS_MAX strangers: 4 KiB each, and as much for the rest of a connection
+    print(f"strangers: {grown:.0f} KiB, at most {limit}")
+    assert grown < limit, "that is too much"
 
 
 def cut_hello(target):
@@ -275,7 +309,7 @@ def stolen_session(target):
 
 def plain_on_tls(target):
     """Where TLS is spoken, a plain client gets no further than its first words."""
-    connection = target.connect()
+    connection = target.connect_as_stranger()
     try:
         connection.hello()
         raise AssertionError("it was answered")
@@ -285,16 +319,15 @@ def plain_on_tls(target):
 
 def other_user(target):
     """Another user of this machine: the Unix socket sends it away, TCP wants the token."""
-    name = f"\0weft-{os.stat(f'/proc/{target.pid}').st_uid}-{target.address[1]}"
     with socket.socket(socket.AF_UNIX) as local:
         local.settimeout(10)
-        local.connect(name)
+        local.connect(target.nearby)
         try:
             local.sendall(frame(wire.HELLO, b"\x08\x01"))
             assert local.recv(100) == b"", "it was answered"
         except (BrokenPipeError, ConnectionResetError):
             pass
-    refused(*target.connect(token=os.urandom(16)).hello(), UNAUTHENTICATED)
+    plain_on_tls(target)
 
 
 def alive(target):
@@ -304,7 +337,7 @@ def alive(target):
 
 def main():
     attacks = {attack.__name__: attack for attack in (
-        wrong_token, other_versions, garbage, silent, cut_hello, broken_rules, senseless_calls,
+        wrong_token, other_versions, garbage, silent, strangers, cut_hello, broken_rules, senseless_calls,
         sequence_games, reads_nothing, never_acknowledges, session_flood, stolen_session,
         plain_on_tls, other_user, alive)}
     target = Target(*sys.argv[2:5])

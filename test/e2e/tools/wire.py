@@ -82,7 +82,13 @@ class Connection:
     """A client of a host, as far as it was taken."""
 
     def __init__(self, address, token=b"", timeout=20):
-        self.socket = socket.create_connection(address, timeout)
+        """By TCP to (host, port), or to the Unix socket of that name; a host speaks TLS on TCP, and we do not."""
+        if isinstance(address, str):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(address)
+        else:
+            self.socket = socket.create_connection(address, timeout)
         self.token, self.buffer, self.answered = token, b"", 0
 
     def send(self, data):
