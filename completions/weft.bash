@@ -11,7 +11,8 @@ _weft_run() {
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
         --output-format --compress --slots --memory --tmp --max-attempts --timeout --task-timeout
-        --record-timeout --skip-bad --bad-records --dry-run --quiet --verbose --json --no-color --help"
+        --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
+        --no-color --help"
     case $previous in
     --format)
         mapfile -t COMPREPLY < <(

@@ -50,6 +50,7 @@ complete -c weft -n $run -l timeout -x -a '30s 1m 10m 1h' -d 'Give up after this
 complete -c weft -n $run -l task-timeout -x -a '30s 1m 10m 1h' -d 'Stop an attempt after this time'
 complete -c weft -n $run -l max-attempts -x -d 'How often to try a task'
 complete -c weft -n $run -l record-timeout -x -a '30s 1m 10m 1h' -d 'Stop an attempt that stays at one record'
+complete -c weft -n $run -l skip-missing -d 'Go on without inputs that are not there'
 complete -c weft -n $run -l skip-bad -x -a '1 10 0.1% 1%' -d 'Leave out so many bad records'
 complete -c weft -n $run -l bad-records -r -F -d 'Where to list them'
 complete -c weft -n $run -l dry-run -d 'Only print the plan'

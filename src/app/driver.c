@@ -165,10 +165,13 @@ static weft_err find_inputs(struct driver *driver)
         .deadline_ns =
             options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
         .stdout_is_output = !options->output,
+        .skips_missing = options->skip_missing,
     };
     if (options->is_hadoop && options->input_count == 0)
         return WEFT_OK;  // directories without a file are an input there
     const weft_err code = inputs_expand(&driver->inputs, &request);
+    if (code == WEFT_OK)
+        driver_tell_aside(driver);
     if (code != WEFT_DEADLINE_EXCEEDED)
         return code;
     char limit[32];

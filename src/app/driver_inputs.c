@@ -4,9 +4,38 @@
 #include "app/driver_state.h"
 #include "sys/file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { READ_BYTES = 1 << 20 };
+
+// ---- What was left out --------------------------------------------------------------------------
+
+static void tell_aside(struct driver *driver, const struct inputs_aside *aside, const char *one,
+                       const char *many, const char *what)
+{
+    char text[512];
+    if (aside->count == 0)
+        return;
+    if (aside->count == 1)
+        snprintf(text, sizeof text, "%.300s %s %s", aside->first, one, what);
+    else
+        snprintf(text, sizeof text, "%.300s and %zu more %s %s", aside->first, aside->count - 1,
+                 many, what);
+    driver_warn(driver, text);
+}
+
+void driver_tell_aside(struct driver *driver)
+{
+    const struct inputs *inputs = &driver->inputs;
+    if (driver->options->quiet)
+        return;
+    tell_aside(
+        driver, &inputs->marked, "was", "were",
+        "left out: in a directory, names that begin with _ are not data; name them to read them");
+    tell_aside(driver, &inputs->loops, "was", "were", "left out: it leads back to where it lies");
+    tell_aside(driver, &inputs->missing, "is", "are", "missing, and left out (--skip-missing)");
+}
 
 // ---- Looking at files ---------------------------------------------------------------------------
 

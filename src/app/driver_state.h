@@ -233,6 +233,7 @@ extern const struct link_calls driver_link_calls;
 void driver_step(struct driver *driver, const struct sched_event *event);
 // Ends the run with this thread's sentence.
 void driver_fail(struct driver *driver, weft_err code);
+void driver_tell_aside(struct driver *driver);  // which inputs were left out
 // Closes the link to the worker, if any, keeping what its page counted.
 void driver_close_link(struct driver *driver);
 // Looks at the page for attempts beyond --task-timeout.

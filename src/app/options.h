@@ -61,6 +61,7 @@ struct run_options {
     uint32_t reducers;                     // 0: from the size of the input
     uint32_t timeout_ms, task_timeout_ms;  // 0: none
     uint32_t record_timeout_ms;            // likewise
+    bool skip_missing;                     // inputs that are not there
     struct skip_limit skip_bad;
     char *bad_records;  // where records that were left out are listed; set by options_complete
     uint32_t top;       // --top N; 0: everything

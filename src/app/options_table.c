@@ -38,6 +38,7 @@ enum option_id {
     OPTION_TASK_TIMEOUT,
     OPTION_MAX_ATTEMPTS,
     OPTION_RECORD_TIMEOUT,
+    OPTION_SKIP_MISSING,
     OPTION_SKIP_BAD,
     OPTION_BAD_RECORDS,
     OPTION_DRY_RUN,
@@ -90,6 +91,7 @@ const struct args_option options_table[] = {
     {OPTION_TASK_TIMEOUT, 0, "task-timeout", "TIME", "stop an attempt at a task that takes longer"},
     {OPTION_RECORD_TIMEOUT, 0, "record-timeout", "TIME",
      "stop an attempt that stays at one record"},
+    {OPTION_SKIP_MISSING, 0, "skip-missing", NULL, "go on without inputs that are not there"},
     {OPTION_SKIP_BAD, 0, "skip-bad", "N",
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
@@ -255,10 +257,15 @@ static const struct {
     size_t at;
 } flags[] =
     {
-        {OPTION_FORCE, AT(force)},       {OPTION_QUIET, AT(quiet)},
-        {OPTION_VERBOSE, AT(verbose)},   {OPTION_JSON, AT(json)},
-        {OPTION_NO_COLOR, AT(no_color)}, {OPTION_NUL, AT(ends_with_nul)},
-        {OPTION_DRY_RUN, AT(dry_run)},   {OPTION_HELP, AT(wants_help)},
+        {OPTION_FORCE, AT(force)},
+        {OPTION_QUIET, AT(quiet)},
+        {OPTION_VERBOSE, AT(verbose)},
+        {OPTION_JSON, AT(json)},
+        {OPTION_NO_COLOR, AT(no_color)},
+        {OPTION_NUL, AT(ends_with_nul)},
+        {OPTION_DRY_RUN, AT(dry_run)},
+        {OPTION_HELP, AT(wants_help)},
+        {OPTION_SKIP_MISSING, AT(skip_missing)},
 },
   texts[] =
       {

@@ -75,7 +75,7 @@ static void format_run(struct buf *buf)
         "\n"
         "INPUT is, in the order given\n"
         "  FILE        a file\n"
-        "  DIR         all files below it in byte order of their names, hidden ones left out\n"
+        "  DIR         all files below it in byte order of their names; .names and _names are left out\n"
         "  'a/*.txt'   a pattern that the shell did not expand\n"
         "  @names.txt  a name per line\n"
         "  -           standard input; a pipe or a redirected file is read also without INPUT\n"

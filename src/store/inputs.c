@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "store/manifest.h"
 #include "sys/file.h"
 #include "sys/find.h"
 #include "sys/spool.h"
@@ -20,6 +21,7 @@ struct inputs_state {
     VEC(char *) strings;
     VEC(struct spool *) spools;
     struct spool_limits limits;
+    bool skips_missing;
     bool has_stdin;   // it can be read once only
     bool has_output;  // standard output is a plain file, known by these two
     uint64_t output_device, output_inode;
@@ -55,10 +57,28 @@ static weft_err push_input(struct inputs *inputs, const char *name, const char *
 
 // ---- Files ---------------------------------------------------------------------------------------------
 
+static weft_err add_stream(struct inputs *inputs, const char *path);
+
+// A file of /proc, and of some file systems in user space: its size is not known before it is read.
+static bool has_more_than_it_says(const struct found *found)
+{
+    char byte;
+    size_t got = 0;
+    int fd;
+    if (found->size > 0 || file_open(found->path, &fd) != WEFT_OK)
+        return false;  // whoever reads it tells why it cannot be opened
+    if (file_read_at(fd, found->path, &byte, 1, 0, &got) != WEFT_OK)
+        got = 0;
+    file_close(fd);
+    return got > 0;
+}
+
 static weft_err add_file(void *owner, const struct found *found)
 {
     struct inputs *inputs = owner;
     const struct inputs_state *state = inputs->state;
+    if (has_more_than_it_says(found))
+        return add_stream(inputs, found->path);
     if (state->has_output && found->device == state->output_device &&
         found->inode == state->output_inode)
         return err_set(WEFT_INVALID_ARGUMENT,
@@ -107,6 +127,47 @@ static weft_err add_stream(struct inputs *inputs, const char *path)
     return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size, 0);
 }
 
+static weft_err note_aside(struct inputs *inputs, struct inputs_aside *aside, const char *path)
+{
+    if (aside->count++ == 0)
+        aside->first = keep_text(inputs, path);
+    return aside->first ? WEFT_OK : no_memory();
+}
+
+// What our outputs, Hadoop's and Spark's hold beside their data is not worth a word.
+static bool is_of_an_output(const char *path)
+{
+    static const char *const names[] = {"_SUCCESS",   MANIFEST_NAME,      "_temporary",
+                                        "_logs",      "_common_metadata", "_metadata",
+                                        "_committed", "_started"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static weft_err take_aside(void *owner, enum find_aside why, const char *path)
+{
+    struct inputs *inputs = owner;
+    switch (why) {
+    case FIND_MARKED:
+        return is_of_an_output(path) ? WEFT_OK : note_aside(inputs, &inputs->marked, path);
+    case FIND_LOOP:
+        return note_aside(inputs, &inputs->loops, path);
+    case FIND_DANGLING:
+        break;
+    }
+    return inputs->state->skips_missing ? note_aside(inputs, &inputs->missing, path)
+                                        : find_dangling_error(path);
+}
+
+// A file in a directory.
+static weft_err add_found(void *owner, const struct found *found)
+{
+    return manifest_is_one_of_before(found->path) ? WEFT_OK : add_file(owner, found);
+}
+
 // A file or a directory by its name; *is_missing when nothing has it.
 static weft_err add_path(struct inputs *inputs, const char *path, bool *is_missing)
 {
@@ -116,34 +177,54 @@ static weft_err add_path(struct inputs *inputs, const char *path, bool *is_missi
     if (err || *is_missing)
         return err;
     if (found.kind == FILE_DIRECTORY)
-        return find_walk(path, add_file, inputs);
+        return find_walk(path, &(struct find_calls){add_found, take_aside}, inputs);
     if (found.kind == FILE_STREAM || spool_is_own_name(path))
         return add_stream(inputs, path);
     return add_file(inputs, &found);
 }
 
-static weft_err is_missing_error(const char *name)
+static weft_err take_missing(struct inputs *inputs, const char *name)
 {
+    if (inputs->state->skips_missing)
+        return note_aside(inputs, &inputs->missing, name);
+    if (find_is_link(name))
+        return find_dangling_error(name);
     return err_set(WEFT_NOT_FOUND, "cannot find the input %s\n  there is no such file or directory",
                    name);
 }
 
 // ---- Patterns and lists ----------------------------------------------------------------------------------
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static weft_err add_pattern(struct inputs *inputs, const char *pattern)
 {
     struct find_matches matches;
     weft_err err = find_match(pattern, &matches);
-    if (!err && matches.count == 0)
-        err = err_set(WEFT_NOT_FOUND,
-                      "no file matches %s\n  a pattern that matches nothing is taken for a mistake",
-                      pattern);
+    const bool takes_marked = base_name(pattern)[0] == '_';
+    size_t count = 0;
     for (size_t i = 0; !err && i < matches.count; i++) {
-        bool is_missing;
+        bool is_missing = false;
+        if (base_name(matches.paths[i])[0] == '_' && !takes_marked) {
+            err = take_aside(inputs, FIND_MARKED, matches.paths[i]);
+            continue;
+        }
+        count++;
         err = add_path(inputs, matches.paths[i], &is_missing);
         if (!err && is_missing)
-            err = is_missing_error(matches.paths[i]);
+            err = take_missing(inputs, matches.paths[i]);
     }
+    if (!err && count == 0)
+        err = inputs->state->skips_missing
+                  ? take_missing(inputs, pattern)
+                  : err_set(WEFT_NOT_FOUND,
+                            "no file matches %s\n  a pattern that matches nothing is taken for a "
+                            "mistake",
+                            pattern);
     find_free_matches(&matches);
     return err;
 }
@@ -185,7 +266,7 @@ static weft_err add_list(struct inputs *inputs, const char *name)
         if (*line)
             err = add_path(inputs, line, &is_missing);
         if (!err && is_missing)
-            err = err_wrap(is_missing_error(line), "the list @%s", name);
+            err = err_wrap(take_missing(inputs, line), "the list @%s", name);
     }
     buf_fini(&text);
     return err;
@@ -204,7 +285,7 @@ static weft_err add_word(struct inputs *inputs, const char *word)
     const weft_err err = add_path(inputs, word, &is_missing);
     if (err || !is_missing)
         return err;
-    return strpbrk(word, "*?[") ? add_pattern(inputs, word) : is_missing_error(word);
+    return strpbrk(word, "*?[") ? add_pattern(inputs, word) : take_missing(inputs, word);
 }
 
 // ---- All of them -----------------------------------------------------------------------------------------
@@ -242,8 +323,12 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     weft_err err = WEFT_OK;
     if (request->stdout_is_output)
         note_output(inputs->state);
+    inputs->state->skips_missing = request->skips_missing;
     for (size_t i = 0; !err && i < request->word_count; i++)
         err = add_word(inputs, request->words[i]);
+    if (!err && inputs->count == 0 && inputs->missing.count > 0)
+        err = err_set(WEFT_NOT_FOUND, "no input is left: %s and all others are missing",
+                      inputs->missing.first);
     return err;
 }
 

@@ -1,15 +1,16 @@
 // inputs: turns the INPUT words of a command into the ordered list of files that a job reads.
 //
 //   FILE        itself
-//   DIR         all files below, in byte order of their names (`find DIR | LC_ALL=C sort`); what is
-//               hidden (.name) is left out, links to files are followed, links to folders are not,
-//               what is no file (a FIFO, a socket) is left out
-//   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error
+//   DIR         all files below, in byte order of their names (`find -L DIR | LC_ALL=C sort`); what is
+//               hidden (.name) or marked as no data (_name) is left out, links are followed, one that leads
+//               back up is left out, what is no file (a FIFO, a socket) is left out
+//   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error, and marked
+//               names match only where it says _ itself
 //   @names.txt  one FILE or DIR per line, in that order; @- reads the names from standard input
 //   -           standard input
 //
-// What cannot be read at any offset (a pipe, a FIFO, a terminal) is copied to a nameless file in
-// `tmp` first. The worker is another process: such an input's path is /proc/PID/fd/N of this one,
+// What cannot be read at any offset (a pipe, a FIFO, a terminal), or has more in it than it says (a file of
+// /proc), is copied to a nameless file in `tmp` first. The worker is another process: such an input's path is /proc/PID/fd/N of this one,
 // good as long as the struct lives. Thread: one owner. Waits while it copies, so call it before
 // signals are taken over: Ctrl-C then ends the process, and nothing is left.
 #ifndef STORE_INPUTS_H
@@ -24,11 +25,20 @@ struct input {
     int64_t mtime_ns;  // likewise; 0: it was copied, and cannot be read again by another run
 };
 
+// What was left out though somebody may have meant it.
+struct inputs_aside {
+    size_t count;
+    const char *first;
+};
+
 struct inputs {
     struct input *items;
     size_t count, capacity;
     uint64_t total_bytes;
-    struct inputs_state *state;  // strings and open files
+    struct inputs_aside marked;   // names that begin with _, other than those of outputs
+    struct inputs_aside loops;    // links that lead back up
+    struct inputs_aside missing;  // with skips_missing: names and links without a file
+    struct inputs_state *state;   // strings and open files
 };
 
 struct inputs_request {
@@ -37,6 +47,7 @@ struct inputs_request {
     const char *tmp;        // for what must be copied
     uint64_t deadline_ns;   // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
     bool stdout_is_output;  // then a file that is also standard output is refused
+    bool skips_missing;     // go on without what is missing; nothing left is still NOT_FOUND
 };
 
 // Expands all words into an empty struct. No word is INVALID_ARGUMENT; missing is NOT_FOUND,

@@ -322,18 +322,61 @@ static weft_err check_success(const char *directory)
     return err;
 }
 
-weft_err manifest_verify(const char *directory, struct manifest *manifest)
+// Reads the manifest in the directory, under the name of today or else that of before.
+static weft_err read_manifest(const char *directory, struct manifest *manifest)
 {
     struct buf path = {0}, text = {0};
-    weft_err err = check_success(directory);
-    buf_format(&path, "%s/manifest.json", directory);
+    struct file_stat status;
+    buf_format(&path, "%s/%s", directory, MANIFEST_NAME_BEFORE);
+    weft_err err = file_stat(buf_text(&path), &status);
+    const bool has_before = !err && status.kind == FILE_REGULAR;
+    path.size = 0;
+    buf_format(&path, "%s/%s", directory, MANIFEST_NAME);
+    if (!err)
+        err = file_stat(buf_text(&path), &status);
+    if (!err && status.kind == FILE_MISSING && has_before) {
+        path.size = 0;
+        buf_format(&path, "%s/%s", directory, MANIFEST_NAME_BEFORE);
+    }
     if (!err)
         err = read_whole(buf_text(&path), &text);
     if (!err)
         err = err_wrap(manifest_parse(manifest, buf_bytes(&text)), "%s", buf_text(&path));
-    for (size_t i = 0; !err && i < manifest->part_count; i++)
-        err = verify_part(directory, &manifest->parts[i]);
     buf_fini(&path);
     buf_fini(&text);
+    return err;
+}
+
+bool manifest_is_one_of_before(const char *path)
+{
+    struct buf text = {0}, directory = {0}, now = {0};
+    struct manifest manifest = {0};
+    struct file_stat status = {.kind = FILE_MISSING};
+    const char *slash = strrchr(path, '/');
+    if (strcmp(slash ? slash + 1 : path, MANIFEST_NAME_BEFORE) != 0)
+        return false;
+    buf_append(&directory, path, slash ? (size_t)(slash - path) : 0);
+    if (!slash)
+        buf_append_text(&directory, ".");
+    buf_format(&now, "%s/%s", buf_text(&directory), MANIFEST_NAME);
+    const bool is_one = check_success(buf_text(&directory)) == WEFT_OK &&
+                        file_stat(buf_text(&now), &status) == WEFT_OK &&
+                        status.kind == FILE_MISSING && read_whole(path, &text) == WEFT_OK &&
+                        manifest_parse(&manifest, buf_bytes(&text)) == WEFT_OK;
+    err_clear();
+    manifest_fini(&manifest);
+    buf_fini(&directory);
+    buf_fini(&now);
+    buf_fini(&text);
+    return is_one;
+}
+
+weft_err manifest_verify(const char *directory, struct manifest *manifest)
+{
+    weft_err err = check_success(directory);
+    if (!err)
+        err = read_manifest(directory, manifest);
+    for (size_t i = 0; !err && i < manifest->part_count; i++)
+        err = verify_part(directory, &manifest->parts[i]);
     return err;
 }

@@ -1,4 +1,4 @@
-// manifest: DIR/manifest.json, what a finished output directory holds.
+// manifest: DIR/_manifest.json, what a finished output directory holds.
 //
 //   {
 //     "version": 1,
@@ -79,6 +79,13 @@ void manifest_format(struct buf *buf, const struct manifest *manifest);
 // Reads the file's bytes into an empty struct; DATA_LOSS says what is wrong. All that format writes
 // is read back the same. Call manifest_fini in every case.
 MUST_CHECK weft_err manifest_parse(struct manifest *manifest, weft_bytes text);
+
+// Names in a directory that begin with _ are not data, here as with Hadoop. Before 0.2 it had the second name.
+#define MANIFEST_NAME "_manifest.json"
+#define MANIFEST_NAME_BEFORE "manifest.json"
+
+// Whether the file is a manifest under its name of before, beside the _SUCCESS of a finished output.
+bool manifest_is_one_of_before(const char *path);
 
 // Checks a finished directory: _SUCCESS is there, the manifest is sound, every part has its size and
 // checksum. DATA_LOSS names the first that has not.

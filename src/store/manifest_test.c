@@ -134,7 +134,7 @@ static int make_output(void **state)
     assert_int_equal(manifest_add(&manifest, 4, 1, crc32c(0, "a\t1\n", 4)), WEFT_OK);
     assert_int_equal(manifest_add(&manifest, 0, 0, 0), WEFT_OK);
     manifest_format(&text, &manifest);
-    put("manifest.json", buf_bytes(&text));
+    put("_manifest.json", buf_bytes(&text));
     put("_SUCCESS", weft_none());
     buf_fini(&text);
     manifest_fini(&manifest);
@@ -190,10 +190,10 @@ static void a_part_that_is_gone_longer_or_changed_is_named(void **state)
 static void a_manifest_that_is_gone_or_damaged_is_told(void **state)
 {
     (void)state;
-    put("manifest.json", weft_text("{"));
-    assert_verify(WEFT_DATA_LOSS, "manifest.json");
-    remove_file("manifest.json");
-    assert_verify(WEFT_NOT_FOUND, "manifest.json");
+    put("_manifest.json", weft_text("{"));
+    assert_verify(WEFT_DATA_LOSS, "_manifest.json");
+    remove_file("_manifest.json");
+    assert_verify(WEFT_NOT_FOUND, "_manifest.json");
 }
 
 int main(void)

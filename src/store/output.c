@@ -125,9 +125,9 @@ static bool is_part_name(const char *name)
 
 static bool is_output_name(const char *name)
 {
-    return strcmp(name, "_SUCCESS") == 0 || strcmp(name, "manifest.json") == 0 ||
-           strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0 ||
-           is_part_name(name);
+    return strcmp(name, "_SUCCESS") == 0 || strcmp(name, MANIFEST_NAME) == 0 ||
+           strcmp(name, MANIFEST_NAME_BEFORE) == 0 || strcmp(name, OUTPUT_JOURNAL) == 0 ||
+           strcmp(name, OUTPUT_RUNS) == 0 || is_part_name(name);
 }
 
 // --force must never cost more than an earlier answer: `-o ~/` is easily typed.
@@ -410,7 +410,7 @@ static weft_err commit_directory(struct output *output)
     if (!err && text.has_failed)
         err = no_memory();
     if (!err)
-        err = write_file(output->temporary, "manifest.json", buf_bytes(&text));
+        err = write_file(output->temporary, MANIFEST_NAME, buf_bytes(&text));
     if (!err)
         err = write_file(output->temporary, "_SUCCESS", weft_none());
     buf_fini(&text);

@@ -2,7 +2,7 @@
 // says where, keeps count of what is committed, and makes the whole visible at once at the end.
 //
 //   FILE   .FILE.weft-PID-RANDOM beside it, renamed at the end
-//   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then manifest.json, then _SUCCESS;
+//   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then _manifest.json, then _SUCCESS;
 //          renamed at the end. One that may be resumed is called .DIR.weft-unfinished/ instead, has its
 //          journal and runs in folders beside the parts, and is left there when the run fails
 //   stdout a pipe, a terminal, a file: the worker writes to a nameless file, and a thread copies the

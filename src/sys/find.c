@@ -39,7 +39,7 @@ weft_err find_look(const char *path, struct found *found)
     struct stat status;
     *found = (struct found){.path = path, .kind = FILE_MISSING};
     if (stat(path, &status) != 0) {
-        if (errno == ENOENT || errno == ENOTDIR)
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)
             return WEFT_OK;
         return err_errno("cannot look at %s", path);
     }
@@ -68,6 +68,23 @@ struct entry {
 
 typedef VEC(struct entry) entry_vec;
 
+// A directory that is being read, and those above it.
+struct folder {
+    const struct folder *above;
+    uint64_t device, inode;
+};
+
+struct walker {
+    const struct find_calls *calls;
+    void *owner;
+    struct buf path;  // of what is at hand; ends with a slash or is as the user gave it
+};
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+}
+
 static void drop_entries(entry_vec *entries)
 {
     for (size_t i = 0; i < entries->count; i++)
@@ -86,43 +103,98 @@ static weft_err push_entry(entry_vec *entries, const char *name, const struct fo
     struct entry *entry = VEC_NEXT(entries);
     char *copy = entry ? malloc(length + 2) : NULL;
     if (!copy)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+        return no_memory();
     snprintf(copy, length + 2, "%s%s", name, found->kind == FILE_DIRECTORY ? "/" : "");
     *entry = (struct entry){copy, *found};
     entries->count++;
     return WEFT_OK;
 }
 
-// Looks at one name of an open directory and keeps it when it is a file or a real directory.
-static weft_err take_name(int folder, const char *path, const struct dirent *entry,
-                          entry_vec *entries)
+bool find_is_link(const char *path)
 {
     struct stat status;
-    struct found found = {.kind = FILE_DIRECTORY};
-    const char *slash = path[0] && path[strlen(path) - 1] == '/' ? "" : "/";
-    if (entry->d_type == DT_DIR)
-        return push_entry(entries, entry->d_name, &found);
-    if (fstatat(folder, entry->d_name, &status, 0) != 0)
-        return err_errno("cannot look at %s%s%s", path, slash, entry->d_name);
-    describe(&status, &found);
-    if (found.kind == FILE_DIRECTORY && entry->d_type == DT_UNKNOWN) {
-        // A file system that does not tell kinds: a link to a directory is still not followed.
-        if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            S_ISDIR(status.st_mode))
-            return push_entry(entries, entry->d_name, &found);
-    }
-    if (found.kind != FILE_REGULAR)
-        return WEFT_OK;
-    if (!is_readable(folder, entry->d_name, &status))
-        return err_errno("cannot read %s%s%s", path, slash, entry->d_name);
-    return push_entry(entries, entry->d_name, &found);
+    return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-static weft_err read_folder(const char *path, entry_vec *entries)
+weft_err find_dangling_error(const char *path)
 {
+    char target[256];
+    const ssize_t size = readlink(path, target, sizeof target - 1);
+    target[size > 0 ? size : 0] = 0;
+    return err_set(WEFT_NOT_FOUND,
+                   "cannot read the input %s\n  it is a link to %s, which is not there\n  try: "
+                   "remove it, or --skip-missing to go on without it",
+                   path, size > 0 ? target : "something");
+}
+
+// Tells the owner of what is not visited. `path` is the directory, with its slash.
+static weft_err set_aside(struct walker *walker, enum find_aside why, const char *name)
+{
+    struct buf path = {0};
+    buf_append(&path, walker->path.data, walker->path.size);
+    buf_append_text(&path, name);
+    weft_err err = WEFT_OK;
+    if (path.has_failed)
+        err = no_memory();
+    else if (walker->calls->aside)
+        err = walker->calls->aside(walker->owner, why, buf_text(&path));
+    else if (why == FIND_DANGLING)
+        err = find_dangling_error(buf_text(&path));
+    buf_fini(&path);
+    return err;
+}
+
+// Looks at one name of an open directory and keeps it when it is a file or a directory.
+static weft_err take_name(struct walker *walker, int folder, const struct dirent *entry,
+                          entry_vec *entries)
+{
+    const char *name = entry->d_name, *path = buf_text(&walker->path);
+    struct stat status;
+    struct found found = {.kind = FILE_DIRECTORY};
+    if (name[0] == '_' && walker->calls->aside)
+        return set_aside(walker, FIND_MARKED, name);
+    if (entry->d_type == DT_DIR)
+        return push_entry(entries, name, &found);
+    if (fstatat(folder, name, &status, 0) != 0) {
+        const int number = errno;
+        // Also gone since the directory was read; then it was there a moment ago and is told the same way.
+        if (number == ENOENT || number == ELOOP)
+            return set_aside(walker, FIND_DANGLING, name);
+        return err_errno("cannot look at %s%s", path, name);
+    }
+    describe(&status, &found);
+    if (found.kind == FILE_STREAM)
+        return WEFT_OK;
+    if (!is_readable(folder, name, &status))
+        return err_errno("cannot read %s%s", path, name);
+    return push_entry(entries, name, &found);
+}
+
+static bool is_above(const struct folder *above, uint64_t device, uint64_t inode)
+{
+    for (; above; above = above->above)
+        if (above->device == device && above->inode == inode)
+            return true;
+    return false;
+}
+
+// Reads the names in a directory. One that is being read already gives none.
+static weft_err read_folder(struct walker *walker, struct folder *here, entry_vec *entries)
+{
+    const char *path = buf_text(&walker->path);
     DIR *folder = opendir(path);
-    weft_err err = folder ? WEFT_OK : err_errno("cannot read the directory %s", path);
-    while (!err) {
+    struct stat status;
+    if (!folder || fstat(dirfd(folder), &status) != 0) {
+        const weft_err err = err_errno("cannot read the directory %s", path);
+        if (folder)
+            closedir(folder);
+        return err;
+    }
+    here->device = status.st_dev;
+    here->inode = status.st_ino;
+    const bool is_loop = is_above(here->above, here->device, here->inode);
+    weft_err err = is_loop ? set_aside(walker, FIND_LOOP, "") : WEFT_OK;
+    while (!err && !is_loop) {
         errno = 0;
         const struct dirent *entry = readdir(folder);
         if (!entry) {
@@ -130,46 +202,46 @@ static weft_err read_folder(const char *path, entry_vec *entries)
             break;
         }
         if (entry->d_name[0] != '.')
-            err = take_name(dirfd(folder), path, entry, entries);
+            err = take_name(walker, dirfd(folder), entry, entries);
     }
-    if (folder)
-        closedir(folder);
+    closedir(folder);
     return err;
 }
 
-// `path` ends with a slash or is as the user gave it; it is put back as it was.
-static weft_err walk(struct buf *path, find_visit_fn *visit, void *owner)
+// The directory at walker->path, which ends with a slash and is put back as it was.
+static weft_err walk(struct walker *walker, const struct folder *above)
 {
+    struct buf *path = &walker->path;
+    struct folder here = {.above = above};
     entry_vec entries = {0};
-    weft_err err = read_folder(buf_text(path), &entries);
+    weft_err err = read_folder(walker, &here, &entries);
     if (!err && entries.count)
         qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
-    const size_t size = path->size;
-    if (size && path->data[size - 1] != '/')
-        buf_append_text(path, "/");
     const size_t base = path->size;
     for (size_t i = 0; !err && i < entries.count; i++) {
         struct entry *entry = &entries.items[i];
         buf_append_text(path, entry->name);
         entry->found.path = buf_text(path);
         if (path->has_failed)
-            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+            err = no_memory();
         else
-            err = entry->found.kind == FILE_DIRECTORY ? walk(path, visit, owner)
-                                                      : visit(owner, &entry->found);
+            err = entry->found.kind == FILE_DIRECTORY
+                      ? walk(walker, &here)
+                      : walker->calls->visit(walker->owner, &entry->found);
         path->size = base;
     }
-    path->size = size;
     drop_entries(&entries);
     return err;
 }
 
-weft_err find_walk(const char *path, find_visit_fn *visit, void *owner)
+weft_err find_walk(const char *path, const struct find_calls *calls, void *owner)
 {
-    struct buf whole = {0};
-    buf_append_text(&whole, path);
-    const weft_err err = walk(&whole, visit, owner);
-    buf_fini(&whole);
+    struct walker walker = {.calls = calls, .owner = owner};
+    buf_append_text(&walker.path, path);
+    if (path[0] && path[strlen(path) - 1] != '/')
+        buf_append_text(&walker.path, "/");
+    const weft_err err = walker.path.has_failed ? no_memory() : walk(&walker, NULL);
+    buf_fini(&walker.path);
     return err;
 }
 

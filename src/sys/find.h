@@ -20,12 +20,31 @@ MUST_CHECK weft_err find_look(const char *path, struct found *found);
 // Looks at an open descriptor.
 MUST_CHECK weft_err find_look_fd(int fd, const char *path, struct found *found);
 
-// Calls visit for every plain file below the directory, in the byte order of their whole paths. What
-// is hidden (.name) is left out; links to files are followed, links to directories are not; what is
-// neither is left out. Paths are `path`, a slash unless it ends with one, and the names. A link that
-// leads nowhere is NOT_FOUND. Stops at the first failure of visit. Holds one descriptor at a time.
+// What a walk meets and does not visit.
+enum find_aside {
+    FIND_MARKED,    // a file or directory whose name begins with _
+    FIND_LOOP,      // a directory that is read already: a link leads back up
+    FIND_DANGLING,  // a link that leads nowhere
+};
+
 typedef weft_err find_visit_fn(void *owner, const struct found *found);
-MUST_CHECK weft_err find_walk(const char *path, find_visit_fn *visit, void *owner);
+
+struct find_calls {
+    find_visit_fn *visit;
+    // NULL: marked names are like others, loops are left out, a link that leads nowhere is NOT_FOUND.
+    weft_err (*aside)(void *owner, enum find_aside why, const char *path);
+};
+
+// Calls visit for every plain file below the directory, in the byte order of their whole paths. What
+// is hidden (.name) is left out; links are followed; what is neither file nor directory is left out.
+// Paths are `path`, a slash unless it ends with one, and the names. Stops at the first failure of a call.
+// Holds one descriptor at a time.
+MUST_CHECK weft_err find_walk(const char *path, const struct find_calls *calls, void *owner);
+
+bool find_is_link(const char *path);
+
+// NOT_FOUND that names the link and where it leads.
+MUST_CHECK weft_err find_dangling_error(const char *path);
 
 // The paths that match a pattern of the shell (* ? [ ]), in byte order, hidden ones only when the
 // pattern says so. None is no failure. find_free_matches in every case.

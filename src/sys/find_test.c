@@ -45,7 +45,7 @@ static weft_err note(void *owner, const struct found *found)
 static void assert_walk(const char *path, const char *expected)
 {
     struct buf seen = {0};
-    assert_int_equal(find_walk(path, note, &seen), WEFT_OK);
+    assert_int_equal(find_walk(path, &(struct find_calls){note, NULL}, &seen), WEFT_OK);
     assert_string_equal(buf_text(&seen), expected);
     buf_fini(&seen);
 }
@@ -62,7 +62,7 @@ static void files_come_in_the_byte_order_of_their_paths(void **state)
     assert_walk("t/", expected);
 }
 
-static void hidden_ones_streams_and_linked_folders_are_left_out(void **state)
+static void hidden_ones_streams_and_loops_are_left_out_and_links_followed(void **state)
 {
     (void)state;
     mkdir("t", 0777), mkdir("t/.hidden", 0777), mkdir("t/empty", 0777), mkdir("away", 0777);
@@ -71,10 +71,10 @@ static void hidden_ones_streams_and_linked_folders_are_left_out(void **state)
     assert_int_equal(symlink(".", "t/loop"), 0);
     assert_int_equal(symlink("f", "t/g"), 0);
     assert_int_equal(mkfifo("t/fifo", 0666), 0);
-    assert_walk("t", "t/f:3 t/g:3 ");
+    assert_walk("t", "t/f:3 t/g:3 t/linked/f:0 ");
     assert_walk("t/.hidden", "t/.hidden/f:0 ");
     assert_int_equal(chdir("t"), 0);
-    assert_walk(".", "./f:3 ./g:3 ");
+    assert_walk(".", "./f:3 ./g:3 ./linked/f:0 ");
 }
 
 static void a_link_that_leads_nowhere_is_told(void **state)
@@ -83,9 +83,38 @@ static void a_link_that_leads_nowhere_is_told(void **state)
     struct buf seen = {0};
     mkdir("t", 0777);
     assert_int_equal(symlink("nowhere", "t/link"), 0);
-    assert_int_equal(find_walk("t", note, &seen), WEFT_NOT_FOUND);
+    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen), WEFT_NOT_FOUND);
     assert_non_null(strstr(err_text(), "t/link"));
-    assert_int_equal(find_walk("missing", note, &seen), WEFT_NOT_FOUND);
+    assert_int_equal(find_walk("missing", &(struct find_calls){note, NULL}, &seen), WEFT_NOT_FOUND);
+    buf_fini(&seen);
+}
+
+static weft_err note_aside(void *owner, enum find_aside why, const char *path)
+{
+    buf_format(owner, "(%s is %s) ", path,
+               why == FIND_MARKED ? "marked"
+               : why == FIND_LOOP ? "a loop"
+                                  : "dangling");
+    return WEFT_OK;
+}
+
+static void what_is_set_aside_is_told(void **state)
+{
+    (void)state;
+    struct buf seen = {0};
+    mkdir("t", 0777), mkdir("t/_logs", 0777), mkdir("t/d", 0777);
+    put("t/_manifest.json", "{}"), put("t/_logs/f", ""), put("t/f", "1"), put("t/d/g", "");
+    assert_int_equal(symlink("..", "t/d/up"), 0);
+    assert_int_equal(symlink("itself", "t/d/itself"), 0);
+    assert_int_equal(find_walk("t", &(struct find_calls){note, note_aside}, &seen), WEFT_OK);
+    const char *text = buf_text(&seen);
+    assert_non_null(strstr(text, "(t/_manifest.json is marked) "));
+    assert_non_null(strstr(text, "(t/_logs is marked) "));
+    assert_non_null(strstr(text, "(t/d/up/ is a loop) "));
+    assert_non_null(strstr(text, "(t/d/itself is dangling) "));
+    assert_non_null(strstr(text, "t/d/g:0 "));
+    assert_non_null(strstr(text, "t/f:1 "));
+    assert_null(strstr(text, "t/_logs/f"));
     buf_fini(&seen);
 }
 
@@ -102,7 +131,7 @@ static void a_visit_that_fails_ends_the_walk(void **state)
     int calls = 0;
     mkdir("t", 0777);
     put("t/a", ""), put("t/b", "");
-    assert_int_equal(find_walk("t", refuse, &calls), WEFT_ABORTED);
+    assert_int_equal(find_walk("t", &(struct find_calls){refuse, NULL}, &calls), WEFT_ABORTED);
     assert_int_equal(calls, 1);
 }
 
@@ -120,7 +149,7 @@ static void a_very_deep_tree_needs_few_descriptors(void **state)
     const int before = dup(0);
     close(before);
     struct buf seen = {0};
-    assert_int_equal(find_walk("t", note, &seen), WEFT_OK);
+    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen), WEFT_OK);
     assert_int_equal(seen.size, strlen(path) + 3);
     buf_fini(&seen);
     const int after = dup(0);
@@ -160,7 +189,8 @@ static void what_may_not_be_read_is_refused(void **state)
     put("t/f", "secret");
     chmod("t/f", 0);
     assert_int_equal(find_look("t/f", &found), WEFT_PERMISSION_DENIED);
-    assert_int_equal(find_walk("t", note, &seen), WEFT_PERMISSION_DENIED);
+    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen),
+                     WEFT_PERMISSION_DENIED);
     assert_non_null(strstr(err_text(), "t/f"));
     buf_fini(&seen);
 }
@@ -208,8 +238,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
     const struct CMUnitTest tests[] = {
         TEST(files_come_in_the_byte_order_of_their_paths),
-        TEST(hidden_ones_streams_and_linked_folders_are_left_out),
+        TEST(hidden_ones_streams_and_loops_are_left_out_and_links_followed),
         TEST(a_link_that_leads_nowhere_is_told),
+        TEST(what_is_set_aside_is_told),
         TEST(a_visit_that_fails_ends_the_walk),
         TEST(a_very_deep_tree_needs_few_descriptors),
         TEST(looking_tells_the_kind),

@@ -83,6 +83,13 @@ static weft_err copy_to_spool(struct spool *spool, int from, const char *name,
     return WEFT_OK;
 }
 
+// Whether the file has what its size says: those of /proc say 0, and have more.
+static bool is_plain(int fd, const struct stat *status)
+{
+    char byte;
+    return S_ISREG(status->st_mode) && (status->st_size > 0 || pread(fd, &byte, 1, 0) <= 0);
+}
+
 // A plain file is used as it is when it can be opened again (it may be another user's, handed down).
 static bool reopen_plain(struct spool *spool, int fd, uint64_t size)
 {
@@ -109,7 +116,7 @@ weft_err spool_open_stdin(struct spool *spool, const struct spool_limits *limits
     if (S_ISDIR(status.st_mode))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "%s is a directory\n  try: give the directory as INPUT", name);
-    if (S_ISREG(status.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 &&
+    if (is_plain(STDIN_FILENO, &status) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0 &&
         reopen_plain(spool, STDIN_FILENO, (uint64_t)status.st_size))
         return WEFT_OK;
     return copy_to_spool(spool, STDIN_FILENO, name, limits);
@@ -126,7 +133,7 @@ weft_err spool_open(struct spool *spool, const char *path, const struct spool_li
         file_close(fd);
         return err;
     }
-    if (S_ISREG(status.st_mode)) {
+    if (is_plain(fd, &status)) {
         name_spool(spool, fd, (uint64_t)status.st_size);
         return WEFT_OK;
     }

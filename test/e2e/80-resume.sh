@@ -224,7 +224,7 @@ last_step() { # SENTENCE OBSTACLE REMOVAL WORD...: the commands make the obstacl
 }
 last_step "an output that appears meanwhile fails the run" 'mkdir -p out' 'rmdir out'
 last_step "the same behind a reducer" 'mkdir -p out' 'rmdir out' --reduce cat --reducers 2
-manifest=.out.weft-unfinished/manifest.json
+manifest=.out.weft-unfinished/_manifest.json
 last_step "so does a manifest that cannot be written" "mkdir -p $manifest" "rmdir $manifest"
 # Counters are those of the whole job, whichever run a task was done by, and however often.
 cat >count.sh <<'END'

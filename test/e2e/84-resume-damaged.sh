@@ -145,7 +145,7 @@ damage() { rm "$(any './part-*')"; }
 survives "a part is missing" parts
 damage() { echo tail >>"$(any './part-*')"; }
 survives "a part with something behind it" parts
-damage() { echo x >manifest.json && : >_SUCCESS; }
+damage() { echo x >_manifest.json && : >_SUCCESS; }
 survives "a manifest before its time" parts
 report "parts that are damaged or missing"
 echo "# o: right at once; .o: refused, right with --force: $outcomes"

@@ -37,7 +37,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 120
-OURS = {"manifest.json"}
+OURS = {"_manifest.json"}
 RENAMED = HERE.parent.parent / "src/lang/streaming_renamed.def"
 
 
