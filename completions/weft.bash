@@ -80,8 +80,8 @@ _weft_run() {
         local letters=
         case $job in
         wordcount) letters="-i" ;;
-        sort) letters="-k -t -n -r -u" ;;
-        grep) letters="-c -i -v -o -F" ;;
+        sort) letters="-k -t -n -g -h -V -M -r -u -s -f -b -d -i -m" ;;
+        grep) letters="-e -c -i -v -o -F -w -x -n -H -h -l -L -m -q" ;;
         esac
         mapfile -t COMPREPLY < <(compgen -W "$options $letters" -- "$current")
     elif [[ -z $job ]]; then

@@ -67,6 +67,11 @@ complete -c weft -n '__fish_seen_subcommand_from sort' -s r -d 'In reverse'
 complete -c weft -n '__fish_seen_subcommand_from sort' -s u -d 'One of equal lines'
 complete -c weft -n '__fish_seen_subcommand_from grep' -s c -d 'Only how many'
 complete -c weft -n '__fish_seen_subcommand_from grep' -s F -d 'A plain text'
+complete -c weft -n '__fish_seen_subcommand_from grep' -s e -x -d 'A pattern'
+complete -c weft -n '__fish_seen_subcommand_from grep' -s m -x -d 'Most lines of a file'
+complete -c weft -n '__fish_seen_subcommand_from grep' -s w -d 'Whole words'
+complete -c weft -n '__fish_seen_subcommand_from grep' -s x -d 'Whole lines'
+complete -c weft -n '__fish_seen_subcommand_from grep' -s l -d 'Files that match'
 
 set -l streaming '__fish_seen_subcommand_from streaming'
 complete -c weft -n $streaming -F

@@ -290,6 +290,9 @@ typedef struct weft_job {
     // A reduce task is a whole part instead of a range of keys in it: for a reducer that keeps something
     // from key to key. There is one part then, unless --reducers says otherwise.
     bool whole_parts;
+    // Options that stand for the arguments: with one of these letters given, none is expected. grep has
+    // "e", for -e PATTERN.
+    const char *argument_options;
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.

@@ -8,10 +8,14 @@
 
 #include "base/text.h"
 #include "base/vec.h"
+#include "lang/builtin.h"
 #include "lang/command.h"
 #include "mapreduce/slot_page.h"
 #include "sys/file.h"
 #include "sys/machine.h"
+#include "sys/standard.h"
+
+enum { STDIN = 0 };
 
 #define BAD_RECORDS_DEFAULT "weft-bad-records.jsonl"
 
@@ -98,6 +102,13 @@ static weft_err note_option(struct parse *parse, const struct args_item *item)
     return err;
 }
 
+// From here on the job's letters win, and what it does not have is answered as its users need it.
+static void know_letters(struct args_reader *reader, const weft_job *job)
+{
+    reader->job_letters = job ? job->options : NULL;
+    reader->hints = job ? builtin_hints(job) : NULL;
+}
+
 // JOB was named. A job we know tells its letters; a program gets all that follows as it is.
 static weft_err take_job(struct parse *parse, const struct options_request *request,
                          const char *word)
@@ -108,7 +119,7 @@ static weft_err take_job(struct parse *parse, const struct options_request *requ
     if (!err)
         err = request->resolve(request->owner, word, &options->job);
     if (err || options->job) {
-        reader->job_letters = options->job ? options->job->options : NULL;
+        know_letters(reader, options->job);
         return err;
     }
     if (reader->has_ended)
@@ -128,9 +139,45 @@ static weft_err take_word(struct parse *parse, const struct options_request *req
     struct run_options *options = parse->options;
     if (!options->job)
         return take_job(parse, request, word);
-    if (options->args.argument_count < options->job->arguments)
+    if (options->args.argument_count < args_expected(options->job, &options->args))
         return args_add_argument(&options->args, word);
     return push_word(&parse->inputs, word);
+}
+
+// Whether the word could be the value of our option: any name of an output, but only a number of slots.
+static bool could_be_value(const struct args_option *option, const char *word)
+{
+    uint64_t number;
+    return word[0] &&
+           (strcmp(option->value, "N") != 0 || text_read_count(word, UINT32_MAX, &number));
+}
+
+// The job's letters are the job's. But where ours takes a value and theirs does not, the word that follows
+// is one person's output and another's input: `grep PATTERN FILE -o OUT`. That is asked, not guessed.
+static weft_err check_clash(const struct parse *parse, char letter)
+{
+    const struct run_options *options = parse->options;
+    const struct args_reader *reader = &parse->reader;
+    const struct args_option *ours = args_find_letter(options_table, letter);
+    bool takes_value;
+    args_has_letter(options->job->options, letter, &takes_value);
+    if (!ours || !ours->value || takes_value || reader->cluster || reader->at == reader->count)
+        return WEFT_OK;
+    const char *word = reader->words[reader->at];
+    if (options->args.argument_count < args_expected(options->job, &options->args) ||
+        (word[0] == '-' && word[1]) || !could_be_value(ours, word))
+        return WEFT_OK;
+    const char *name = options->job->name ? options->job->name : "the job";
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "-%c %s can be read in two ways\n  behind a job that has a -%c it is the job's, "
+                   "and %s an input\n  try: --%s %s; or for the -%c of %s: -%c -- %s",
+                   letter, word, letter, word, ours->name, word, letter, name, letter, word);
+}
+
+static weft_err take_letter(struct parse *parse, const struct args_item *item)
+{
+    const weft_err err = args_add_option(&parse->options->args, item->letter, item->text);
+    return err ? err : check_clash(parse, item->letter);
 }
 
 static weft_err take_item(struct parse *parse, const struct options_request *request,
@@ -139,7 +186,7 @@ static weft_err take_item(struct parse *parse, const struct options_request *req
     if (item->kind == ARGS_WORD)
         return take_word(parse, request, item->text);
     if (item->kind == ARGS_JOB_LETTER)
-        return args_add_option(&parse->options->args, item->letter, item->text);
+        return take_letter(parse, item);
     const weft_err err = options_set(parse->options, item->option, item->text);
     return err || parse->options->job ? err : note_option(parse, item);
 }
@@ -171,9 +218,38 @@ static weft_err check_complete(const struct run_options *options)
     if (!options->job)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "no job is named\n  try: weft run wordcount FILE..., or weft run -h");
-    if (options->args.argument_count == options->job->arguments)
+    if (options->args.argument_count == args_expected(options->job, &options->args))
         return WEFT_OK;
     return missing_argument(options->job, options->args.argument_count);
+}
+
+// `grep FILE -e PATTERN`: the words before -e were taken for arguments, and are inputs.
+static weft_err return_arguments(struct parse *parse)
+{
+    struct weft_args *args = &parse->options->args;
+    words_vec inputs = {0};
+    weft_err err = WEFT_OK;
+    if (!parse->options->job || args_expected(parse->options->job, args) >= args->argument_count)
+        return WEFT_OK;
+    for (size_t i = 0; i < args->argument_count && !err; i++)
+        err = push_word(&inputs, args->arguments[i]);
+    for (size_t i = 0; i < parse->inputs.count && !err; i++)
+        err = push_word(&inputs, parse->inputs.items[i]);
+    while (args->argument_count > 0)
+        free(args->arguments[--args->argument_count]);
+    drop_words(&parse->inputs);
+    parse->inputs = inputs;
+    return err;
+}
+
+// A job may have a -h of its own. Where nothing is there to work on, -h can only be a question.
+static bool asks_for_help(const struct parse *parse)
+{
+    const struct run_options *options = parse->options;
+    const bool lacks_arguments =
+        options->job && options->args.argument_count < args_expected(options->job, &options->args);
+    return weft_option(&options->args, 'h', 0) && options->job->options &&
+           parse->inputs.count == 0 && (lacks_arguments || !standard_is_fed(STDIN));
 }
 
 static bool has_json(char *const *words, size_t count)
@@ -191,6 +267,10 @@ static weft_err parse_all(struct parse *parse, const struct options_request *req
         struct args_item item;
         weft_err err = args_next(&parse->reader, &item);
         if (!err && item.kind == ARGS_END)
+            err = return_arguments(parse);
+        if (!err && item.kind == ARGS_END && asks_for_help(parse))
+            options->wants_help = true;
+        else if (!err && item.kind == ARGS_END)
             err = check_complete(options);
         else if (!err)
             err = take_item(parse, request, &item);
@@ -209,7 +289,7 @@ weft_err options_parse(struct run_options *options, const struct options_request
         options->job = &command_job;
     struct parse parse = {.options = options};
     args_start(&parse.reader, words, count, options_table);
-    parse.reader.job_letters = request->job ? request->job->options : NULL;
+    know_letters(&parse.reader, request->job);
     weft_err err = parse_all(&parse, request);
     options->inputs = parse.inputs.items;
     options->input_count = parse.inputs.count;

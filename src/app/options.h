@@ -5,7 +5,8 @@
 //   ./program [options and job options mixed] [job arguments] INPUT...
 //
 // After JOB (in a program: everywhere) a short letter that the job defines is the job's; ours is then
-// written long or before JOB. Thread: one owner.
+// written long or before JOB. Where the word behind such a letter could be the value of ours or an input,
+// the run is refused (docs/decisions/0025). Thread: one owner.
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 

@@ -116,6 +116,49 @@ static void behind_the_job_its_letters_are_its_own(void **state)
     options_fini(&options);
 }
 
+static void a_word_that_could_be_an_output_or_an_input_is_asked_about(void **state)
+{
+    (void)state;
+    struct run_options options;
+    REFUSED("-o out can be read in two ways\n"
+            "  behind a job that has a -o it is the job's, and out an input\n"
+            "  try: --output out; or for the -o of grep: -o -- out",
+            "grep", "a", "f", "-o", "out");
+    REFUSED("-n 4 can be read in two ways\n"
+            "  behind a job that has a -n it is the job's, and 4 an input\n"
+            "  try: --slots 4; or for the -n of sort: -n -- 4",
+            "sort", "-rn", "4", "f");
+    char *const plain[][6] = {
+        {"grep", "-o", "a", "f"},  {"grep", "a", "f", "-o"}, {"grep", "a", "-o", "--", "f"},
+        {"grep", "a", "-oi", "f"}, {"sort", "-n", "f", "g"}, {"sort", "-k", "4", "f"},
+    };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        assert_int_equal(parse(&options, NULL, plain[i]), WEFT_OK);
+        assert_null(options.output);
+        assert_int_equal(options.slots, 0);
+        options_fini(&options);
+    }
+}
+
+static void an_option_may_stand_for_the_arguments(void **state)
+{
+    (void)state;
+    struct run_options options;
+    const weft_job job = {.name = "find", .options = "e:", .arguments = 1, .argument_options = "e"};
+    assert_int_equal(parse(&options, &job, (char *const[]){"f", "g", "-e", "a", "h", NULL}),
+                     WEFT_OK);
+    assert_int_equal(options.args.argument_count, 0);
+    assert_int_equal(options.input_count, 3);
+    assert_string_equal(options.inputs[0], "f");
+    assert_string_equal(options.inputs[2], "h");
+    struct weft_args args = {0};
+    assert_int_equal(args_parse_job(&job, options.job_words, options.job_word_count, &args),
+                     WEFT_OK);
+    assert_string_equal(weft_option(&args, 'e', 0), "a");
+    args_fini(&args);
+    options_fini(&options);
+}
+
 static void the_jobs_arguments_come_before_the_inputs(void **state)
 {
     (void)state;
@@ -356,6 +399,8 @@ int main(void)
         cmocka_unit_test(every_option_is_taken),
         cmocka_unit_test(what_is_left_open_is_zero),
         cmocka_unit_test(behind_the_job_its_letters_are_its_own),
+        cmocka_unit_test(a_word_that_could_be_an_output_or_an_input_is_asked_about),
+        cmocka_unit_test(an_option_may_stand_for_the_arguments),
         cmocka_unit_test(the_jobs_arguments_come_before_the_inputs),
         cmocka_unit_test(arguments_are_called_by_their_names),
         cmocka_unit_test(the_worker_reads_the_same_from_the_jobs_words),

@@ -8,6 +8,7 @@
 #include "app/progress.h"
 #include "app/replay.h"
 #include "app/worker.h"
+#include "lang/builtin.h"
 #include "sys/file.h"
 #include "sys/standard.h"
 #include "sys/thread.h"
@@ -44,6 +45,14 @@ static weft_err read_what_is_piped(struct run_options *options)
                : WEFT_OK;
 }
 
+static int64_t find_counter(const struct summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->counter_count; i++)
+        if (strcmp(summary->counters[i].name, name) == 0)
+            return summary->counters[i].value;
+    return 0;
+}
+
 int program_run(struct run_options *options, const char *program)
 {
     struct driver *driver = NULL;
@@ -62,7 +71,10 @@ int program_run(struct run_options *options, const char *program)
         return progress_report_error(STDERR, program, options->json, code);
     // What it has to say it says itself.
     code = driver_run(driver);
-    const int exit_code = driver_summary(driver)->exit_code;
+    const struct summary *summary = driver_summary(driver);
+    int exit_code = summary->exit_code;
+    if (exit_code == 0 && builtin_is_question(options->job, &options->args))
+        exit_code = find_counter(summary, BUILTIN_GREP_FOUND) > 0 ? 0 : 1;
     driver_free(driver);
     (void)code;
     return exit_code;
@@ -207,10 +219,7 @@ int64_t weft_run_counter(const weft_run *run, const char *name)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(ours[i].name, name) == 0)
             return (int64_t)ours[i].value;
-    for (size_t i = 0; i < summary->counter_count; i++)
-        if (strcmp(summary->counters[i].name, name) == 0)
-            return summary->counters[i].value;
-    return 0;
+    return find_counter(summary, name);
 }
 
 void weft_run_free(weft_run *run)

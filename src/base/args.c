@@ -43,12 +43,29 @@ const char *args_guess(const char *word, const char *const *names)
     return best;
 }
 
-static weft_err unknown_name(const struct args_option *options, const char *name, size_t length)
+// What is to be written instead of this letter (0: none) or name; NULL when nobody knows.
+static const char *find_hint(const struct args_hint *hints, char letter, weft_bytes name)
+{
+    for (; hints && (hints->letter || hints->name); hints++) {
+        const bool is_name = hints->name && name.size == strlen(hints->name) &&
+                             memcmp(hints->name, name.data, name.size) == 0;
+        if ((letter && hints->letter == letter) || (name.size && is_name))
+            return hints->instead;
+    }
+    return NULL;
+}
+
+static weft_err unknown_name(const struct args_reader *reader, const char *name, size_t length)
 {
     enum { NAMES_MAX = 64 };
     const char *names[NAMES_MAX + 1];
     size_t count = 0;
-    for (; options && options->id && count < NAMES_MAX; options++)
+    const char *hint = find_hint(reader->hints, 0, (weft_bytes){name, length});
+    if (hint)
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no option --%.*s here\n  try: %s",
+                       (int)length, name, hint);
+    for (const struct args_option *options = reader->options;
+         options && options->id && count < NAMES_MAX; options++)
         if (options->name)
             names[count++] = options->name;
     names[count] = NULL;
@@ -86,7 +103,7 @@ static weft_err next_long(struct args_reader *reader, const char *name, struct a
              memcmp(option->name, name, length) == 0))
         option++;
     if (!option || !option->id)
-        return unknown_name(reader->options, name, length);
+        return unknown_name(reader, name, length);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     if (option->value)
         return take_value(reader, equals ? equals + 1 : NULL, "--", option->name, option->value,
@@ -95,6 +112,21 @@ static weft_err next_long(struct args_reader *reader, const char *name, struct a
         return err_set(WEFT_INVALID_ARGUMENT, "option --%s takes no value\n  write: --%s",
                        option->name, option->name);
     return WEFT_OK;
+}
+
+const struct args_option *args_find_letter(const struct args_option *options, char letter)
+{
+    while (options && options->id && options->letter != letter)
+        options++;
+    return options && options->id ? options : NULL;
+}
+
+static weft_err unknown_letter(const struct args_reader *reader, const char *name)
+{
+    const char *hint = find_hint(reader->hints, name[0], weft_none());
+    if (hint)
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no option -%s here\n  try: %s", name, hint);
+    return err_set(WEFT_INVALID_ARGUMENT, "unknown option -%s\n  try: -h shows all options", name);
 }
 
 static weft_err next_letter(struct args_reader *reader, struct args_item *item)
@@ -107,12 +139,9 @@ static weft_err next_letter(struct args_reader *reader, struct args_item *item)
         reader->cluster = takes_value ? NULL : rest;
         return takes_value ? take_value(reader, rest, "-", name, NULL, item) : WEFT_OK;
     }
-    const struct args_option *option = reader->options;
-    while (option && option->id && option->letter != name[0])
-        option++;
-    if (!option || !option->id)
-        return err_set(WEFT_INVALID_ARGUMENT, "unknown option -%s\n  try: -h shows all options",
-                       name);
+    const struct args_option *option = args_find_letter(reader->options, name[0]);
+    if (!option)
+        return unknown_letter(reader, name);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     reader->cluster = option->value ? NULL : rest;
     return option->value ? take_value(reader, rest, "-", name, option->value, item) : WEFT_OK;
@@ -242,13 +271,22 @@ weft_err args_add_argument(struct weft_args *args, const char *text)
     return WEFT_OK;
 }
 
+size_t args_expected(const weft_job *job, const struct weft_args *args)
+{
+    for (const char *letter = job->argument_options; letter && *letter; letter++)
+        if (weft_option(args, *letter, 0))
+            return 0;
+    return job->arguments;
+}
+
 static weft_err check_argument_count(const weft_job *job, const struct weft_args *args)
 {
-    if (args->argument_count == job->arguments)
+    const size_t expected = args_expected(job, args);
+    if (args->argument_count == expected)
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "%s takes %u argument%s, %zu given",
-                   job->name ? job->name : "the job", job->arguments,
-                   job->arguments == 1 ? "" : "s", args->argument_count);
+    return err_set(WEFT_INVALID_ARGUMENT, "%s takes %zu argument%s, %zu given",
+                   job->name ? job->name : "the job", expected, expected == 1 ? "" : "s",
+                   args->argument_count);
 }
 
 weft_err args_parse_job(const weft_job *job, char *const *words, size_t count,

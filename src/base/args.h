@@ -22,12 +22,21 @@ struct args_option {
     const char *help;   // NULL: works, but is not shown
 };
 
+// What a letter or name that is not understood is answered with: what to write instead. The end of a list
+// has neither.
+struct args_hint {
+    char letter;          // 0: only the name
+    const char *name;     // without dashes; NULL: only the letter
+    const char *instead;  // the last line of the message
+};
+
 // A table ends with an option whose id is 0.
 struct args_reader {
     char *const *words;
     size_t count, at;
     const struct args_option *options;  // ours
     const char *job_letters;            // the job's, as getopt's "ik:"; they win. NULL: none
+    const struct args_hint *hints;      // for what is neither; NULL: none
     const char *cluster;                // the rest of "-abc"; NULL: at the next word
     bool has_ended;                     // "--" was seen: all that follows is words
     bool takes_negatives;               // -5 is a word; set by the caller after args_start
@@ -50,6 +59,9 @@ MUST_CHECK weft_err args_next(struct args_reader *reader, struct args_item *item
 
 // The candidate nearest to a mistyped word, NULL when none is near. `names` ends with NULL.
 const char *args_guess(const char *word, const char *const *names);
+
+// The option of a table with this letter; NULL when there is none.
+const struct args_option *args_find_letter(const struct args_option *options, char letter);
 
 // Appends the help of a table: "  -n, --slots N      text", long texts broken at 90 columns, headings as
 // they are. The heading `but` is left out with what stands under it; NULL: nothing is.
@@ -76,8 +88,11 @@ MUST_CHECK weft_err args_add_argument(struct weft_args *args, const char *text);
 // Whether the job's getopt string has the letter, and whether that takes a value.
 bool args_has_letter(const char *letters, char letter, bool *takes_value);
 
+// How many arguments the job expects with these options: none when one of argument_options was given.
+size_t args_expected(const weft_job *job, const struct weft_args *args);
+
 // Reads the job's own words (options and arguments, no inputs) as the driver wrote them or a program
-// gave them to weft_submit. More or fewer arguments than job->arguments are INVALID_ARGUMENT.
+// gave them to weft_submit. More or fewer arguments than expected are INVALID_ARGUMENT.
 // Starts from an empty struct; args_fini in every case.
 MUST_CHECK weft_err args_parse_job(const weft_job *job, char *const *words, size_t count,
                                    struct weft_args *args);

@@ -1,6 +1,7 @@
 // The list of built-in jobs.
 
 #include "lang/builtin.h"
+#include "lang/builtin_hints.h"
 #include "lang/command.h"
 
 const weft_job *const builtin_jobs[] = {
@@ -18,6 +19,18 @@ const weft_job *builtin_find(const char *name)
         if (strcmp((*job)->name, name) == 0)
             return *job;
     return NULL;
+}
+
+const struct args_hint *builtin_hints(const weft_job *job)
+{
+    return job == &builtin_grep   ? builtin_grep_hints
+           : job == &builtin_sort ? builtin_sort_hints
+                                  : NULL;
+}
+
+bool builtin_is_question(const weft_job *job, const weft_args *args)
+{
+    return job == &builtin_grep && weft_option(args, 'q', 0);
 }
 
 bool builtin_has(const weft_job *job)

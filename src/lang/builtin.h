@@ -6,6 +6,8 @@
 
 #include <weft/weft.h>
 
+#include "base/args.h"
+
 extern const weft_job builtin_wordcount;  // words and how often
 extern const weft_job builtin_count;      // lines and how often
 extern const weft_job builtin_sort;       // lines in order
@@ -20,6 +22,14 @@ extern const weft_job *const builtin_all_jobs[];
 
 // The job of that name; NULL when there is none.
 const weft_job *builtin_find(const char *name);
+
+// What users of the tool that the job is named after may try, and what to write here; NULL: nothing is known.
+const struct args_hint *builtin_hints(const weft_job *job);
+
+// The counter by which `grep -q` says that it has found a line, and whether the job is run for just that:
+// then none found is exit code 1.
+#define BUILTIN_GREP_FOUND "grep.found"
+bool builtin_is_question(const weft_job *job, const weft_args *args);
 
 // Whether it is one of builtin_jobs, and not just called like one.
 bool builtin_has(const weft_job *job);

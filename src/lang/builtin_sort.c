@@ -194,13 +194,17 @@ const weft_job builtin_sort = {
     .reduce = weft_identity,
     .setup = setup,
     .teardown = teardown,
-    .options = "k:t:nrubfs",
+    .options = "bdfghik:mMnrst:uV",
     .usage =
         "Sorts lines by their bytes, as LC_ALL=C sort does.\n"
         "  -k F[.C][OPTS][,F[.C][OPTS]]\n"
-        "        a key from a field (and character) to a field; OPTS are of b f n r; repeatable\n"
+        "        a key from a field (and character) to a field; OPTS are of bdfghiMnrV; repeatable\n"
         "  -t C  fields are separated by C (\\t, \\0), else by the change to blanks\n"
-        "  -n    by number    -r  largest first    -f  ignore case    -b  ignore leading blanks\n"
-        "  -u    of equal lines only the first    -s  equal lines stay in input order\n",
+        "  -n    by number    -g  by number as 1e-3, 0x1f    -h  by number with a unit: 2K, 1G\n"
+        "  -V    by version: a9 before a10    -M  by month: JAN, FEB\n"
+        "  -r    largest first    -f  ignore case    -b  ignore leading blanks\n"
+        "  -d    only blanks, letters and digits count    -i  only what can be printed counts\n"
+        "  -u    of equal lines only the first    -s  equal lines stay in input order\n"
+        "  -m    inputs are sorted already: the answer is the same\n",
     .configure = configure,
 };

@@ -2,8 +2,7 @@
 // so that it ends by itself, and then the line as the last resort:
 //
 //   text       its bytes, 00 as 00 FF; then 00 00
-//   number     81 + n, n digits before the point, the digits behind it, 00; trailing and leading zeros
-//              are dropped; n from 126 on is FF and 8 bytes. Zero is 80. Negative: all bits inverted
+//   value      a number, month or version: builtin_sort_value.c
 //   reversed   the same with all bits inverted
 //   the line   as it is, since nothing follows; or reversed text
 //
@@ -12,20 +11,19 @@
 
 #include "lang/builtin_sort_key.h"
 
-enum {
-    NUMBER_ZERO = 0x80,
-    NUMBER_POSITIVE = 0x81,
-    DIGITS_ESCAPE = 126,  // NUMBER_POSITIVE + this is FF: the count follows in 8 bytes
-};
+#include "lang/builtin_sort_value.h"
 
 static bool is_blank(char byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\n';
 }
 
-static bool is_digit(char byte)
+static bool is_ignored(enum sort_ignored ignored, char byte)
 {
-    return byte >= '0' && byte <= '9';
+    const bool is_letter =
+        (unsigned char)((byte | 0x20) - 'a') < 26 || (byte >= '0' && byte <= '9');
+    return ignored == SORT_IGNORES_PUNCTUATION ? !is_letter && !is_blank(byte)
+                                               : byte < ' ' || byte > '~';
 }
 
 // ---- Fields ---------------------------------------------------------------------------------------
@@ -97,6 +95,16 @@ static const char *field_end(const struct sort_order *order, const struct sort_k
 
 // ---- Encoding -------------------------------------------------------------------------------------
 
+// The bytes of the text that count, kept in `kept`.
+static weft_bytes filter(struct buf *kept, weft_bytes text, enum sort_ignored ignored)
+{
+    char *to = buf_reserve(kept, text.size + 1);
+    for (size_t i = 0; to && i < text.size; i++)
+        if (!is_ignored(ignored, text.data[i]))
+            to[kept->size++] = text.data[i];
+    return buf_bytes(kept);
+}
+
 static void invert(char *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -124,78 +132,26 @@ static void encode_text(struct buf *key, weft_bytes text)
     buf_append(key, "\0\0", 2);
 }
 
-// What GNU sort -n reads: blanks, a minus, digits, a point, digits; anything else ends it.
-struct number {
-    bool is_negative;
-    weft_bytes whole, fraction;  // without leading and trailing zeros
-};
-
-static struct number read_number(weft_bytes text)
-{
-    const char *end = text.data + text.size;
-    const char *at = skip_blanks(text.data, end);
-    struct number number = {.is_negative = at < end && *at == '-'};
-    at += number.is_negative;
-    while (at < end && *at == '0')
-        at++;
-    number.whole.data = at;
-    while (at < end && is_digit(*at))
-        at++;
-    number.whole.size = (size_t)(at - number.whole.data);
-    if (at < end && *at == '.') {
-        number.fraction.data = ++at;
-        while (at < end && is_digit(*at))
-            at++;
-        while (at > number.fraction.data && at[-1] == '0')
-            at--;
-        number.fraction.size = (size_t)(at - number.fraction.data);
-    }
-    return number;
-}
-
-static void append_byte(struct buf *key, unsigned byte)
-{
-    const char copy = (char)byte;
-    buf_append(key, &copy, 1);
-}
-
-static void encode_number(struct buf *key, weft_bytes text)
-{
-    const struct number number = read_number(text);
-    if (number.whole.size == 0 && number.fraction.size == 0) {
-        append_byte(key, NUMBER_ZERO);
-        return;
-    }
-    const size_t start = key->size;
-    if (number.whole.size < DIGITS_ESCAPE) {
-        append_byte(key, NUMBER_POSITIVE + (unsigned)number.whole.size);
-    } else {
-        append_byte(key, NUMBER_POSITIVE + DIGITS_ESCAPE);
-        const uint64_t count = __builtin_bswap64(number.whole.size);
-        buf_append(key, &count, sizeof count);
-    }
-    buf_append(key, number.whole.data, number.whole.size);
-    buf_append(key, number.fraction.data, number.fraction.size);
-    append_byte(key, 0);
-    if (number.is_negative && !key->has_failed)
-        invert(key->data + start, key->size - start);
-}
-
 static void encode_key(const struct sort_order *order, const struct sort_key *spec, weft_bytes line,
                        struct buf *key)
 {
     const char *line_end = line.data + line.size;
     const char *from = field_start(order, spec, line.data, line_end);
     const char *until = field_end(order, spec, line.data, line_end);
-    const weft_bytes text = {from, until > from ? (size_t)(until - from) : 0};
+    weft_bytes text = {from, until > from ? (size_t)(until - from) : 0};
+    struct buf kept = {0};
     const size_t start = key->size;
-    if (spec->is_numeric)
-        encode_number(key, text);
+    if (spec->ignored)
+        text = filter(&kept, text, spec->ignored);
+    if (spec->kind)
+        sort_encode_value(key, text, spec->kind, spec->folds_case);
     else
         encode_text(key, text);
+    key->has_failed |= kept.has_failed;
+    buf_fini(&kept);
     if (key->has_failed)
         return;
-    if (spec->folds_case && !spec->is_numeric)
+    if (spec->folds_case && !spec->kind)
         fold(key->data + start, key->size - start);
     if (spec->is_reversed)
         invert(key->data + start, key->size - start);

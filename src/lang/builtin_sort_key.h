@@ -6,11 +6,27 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+// What a key is compared by.
+enum sort_kind {
+    SORT_TEXT,
+    SORT_NUMBER,   // -n
+    SORT_GENERAL,  // -g: what strtold reads, as 1e-3, 0x1f, inf
+    SORT_HUMAN,    // -h: numbers with units, as 2K and 1G
+    SORT_MONTH,    // -M
+    SORT_VERSION,  // -V
+};
+
+// Bytes of a text that do not count.
+enum sort_ignored { SORT_IGNORES_NONE, SORT_IGNORES_UNPRINTED, SORT_IGNORES_PUNCTUATION };
+
 // One -k, as GNU sort reads it. Fields and characters count from 0 here.
 struct sort_key {
     size_t start_field, start_char;
     size_t end_field, end_char;  // end_field SORT_TO_END: until the end of the line
-    bool skips_start_blanks, skips_end_blanks, is_numeric, folds_case, is_reversed;
+    enum sort_kind kind;
+    enum sort_ignored ignored;
+    bool skips_start_blanks, skips_end_blanks, folds_case, is_reversed;
+    bool has_conflict;  // letters asked for two kinds
 };
 
 #define SORT_TO_END SIZE_MAX
@@ -24,7 +40,7 @@ struct sort_order {
     bool is_unique, is_stable;
 };
 
-// Reads -k, -t, -n, -r, -u, -b, -f and -s; INVALID_ARGUMENT with what is wrong and what is possible.
+// Reads -k, -t, -u, -s and the letters that say how to compare; INVALID_ARGUMENT with what is wrong and what is possible.
 MUST_CHECK weft_err sort_order_init(struct sort_order *order, const weft_args *args);
 void sort_order_fini(struct sort_order *order);
 

@@ -9,9 +9,11 @@ enum blanks_of { BLANKS_OF_START = 1, BLANKS_OF_END = 2 };
 
 static weft_err refuse_key(const char *text, const char *why)
 {
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "sort -k %s: %s; a key is FIELD[.CHARACTER][bfnr][,FIELD[.CHARACTER][bfnr]]",
-                   text, why);
+    return err_set(
+        WEFT_INVALID_ARGUMENT,
+        "sort -k %s: %s; a key is FIELD[.CHARACTER][LETTERS][,FIELD[.CHARACTER][LETTERS]], "
+        "letters are of bdfghiMnrV",
+        text, why);
 }
 
 // A count of at least one digit; one too large is as good as the largest. NULL: there is none.
@@ -26,6 +28,19 @@ static const char *read_count(const char *at, size_t *count)
     return at;
 }
 
+// Which kind of comparison a letter asks for; SORT_TEXT: none.
+static enum sort_kind kind_of(char letter)
+{
+    static const char letters[] = {
+        [SORT_NUMBER] = 'n', [SORT_GENERAL] = 'g', [SORT_HUMAN] = 'h',
+        [SORT_MONTH] = 'M',  [SORT_VERSION] = 'V',
+    };
+    for (int kind = SORT_TEXT + 1; letter && kind < (int)sizeof letters; kind++)
+        if (letters[kind] == letter)
+            return (enum sort_kind)kind;
+    return SORT_TEXT;
+}
+
 static bool read_letter(char letter, enum blanks_of blanks, struct sort_key *key)
 {
     switch (letter) {
@@ -33,15 +48,24 @@ static bool read_letter(char letter, enum blanks_of blanks, struct sort_key *key
         key->skips_start_blanks |= (blanks & BLANKS_OF_START) != 0;
         key->skips_end_blanks |= (blanks & BLANKS_OF_END) != 0;
         return true;
+    case 'd':
+        key->ignored = SORT_IGNORES_PUNCTUATION;
+        return true;
+    case 'i':
+        if (!key->ignored)
+            key->ignored = SORT_IGNORES_UNPRINTED;
+        return true;
     case 'f':
         return key->folds_case = true;
-    case 'n':
-        return key->is_numeric = true;
     case 'r':
         return key->is_reversed = true;
     default:
-        return false;
+        break;
     }
+    const enum sort_kind kind = kind_of(letter);
+    key->has_conflict |= kind && key->kind && key->kind != kind;
+    key->kind = kind ? kind : key->kind;
+    return kind != SORT_TEXT;
 }
 
 static const char *read_letters(const char *at, enum blanks_of blanks, struct sort_key *key)
@@ -86,9 +110,7 @@ static weft_err read_key(const char *text, struct sort_key *key)
         return err;
     char why[64];
     snprintf(why, sizeof why,
-             strchr("dghiMRVz", *at) ? "the letter %c is not supported"
-                                     : "'%c' has no meaning here",
-             *at);
+             *at == 'R' ? "the letter %c is not supported" : "'%c' has no meaning here", *at);
     return refuse_key(text, why);
 }
 
@@ -117,14 +139,15 @@ static weft_err read_separators(struct sort_order *order, const weft_args *args)
 
 static bool has_order(const struct sort_key *key)
 {
-    return key->skips_start_blanks || key->skips_end_blanks || key->is_numeric || key->folds_case;
+    return key->skips_start_blanks || key->skips_end_blanks || key->kind || key->ignored ||
+           key->folds_case;
 }
 
 // The options outside of -k: a key without letters of its own takes all of them.
 static struct sort_key read_common(const weft_args *args)
 {
     struct sort_key common = {.end_field = SORT_TO_END};
-    for (const char *letter = "bfnr"; *letter; letter++)
+    for (const char *letter = "bdfghiMnrV"; *letter; letter++)
         if (weft_option(args, *letter, 0))
             read_letter(*letter, BLANKS_OF_START | BLANKS_OF_END, &common);
     return common;
@@ -136,9 +159,22 @@ static void inherit(struct sort_key *key, const struct sort_key *common)
         return;
     key->skips_start_blanks = common->skips_start_blanks;
     key->skips_end_blanks = common->skips_end_blanks;
-    key->is_numeric = common->is_numeric;
+    key->kind = common->kind;
+    key->ignored = common->ignored;
+    key->has_conflict = common->has_conflict;
     key->folds_case = common->folds_case;
     key->is_reversed = common->is_reversed;
+}
+
+// A key is compared in one way; bytes can be left out of texts and versions.
+static weft_err check_key(const struct sort_key *key)
+{
+    const bool leaves_out = key->ignored && key->kind != SORT_TEXT && key->kind != SORT_VERSION;
+    if (!key->has_conflict && !leaves_out)
+        return WEFT_OK;
+    return err_set(
+        WEFT_INVALID_ARGUMENT,
+        "sort: of -n -g -h -M -V a key can have only one, and -d or -i go with -V alone");
 }
 
 weft_err sort_order_init(struct sort_order *order, const weft_args *args)
@@ -164,6 +200,8 @@ weft_err sort_order_init(struct sort_order *order, const weft_args *args)
     // Without -k, letters that say how to compare make the whole line a key.
     if (count == 0 && has_order(&common))
         order->keys[order->key_count++] = common;
+    for (size_t i = 0; i < order->key_count && !err; i++)
+        err = check_key(&order->keys[i]);
     if (err)
         sort_order_fini(order);
     return err;

@@ -16,6 +16,7 @@ enum {
 struct backref {
     struct re_pattern_buffer *patterns;  // one per line
     size_t count;
+    enum syntax_flags flags;
     struct re_registers registers;  // allocated by the matcher, used again
 };
 
@@ -83,7 +84,7 @@ static size_t count_lines(weft_bytes text)
     return count;
 }
 
-weft_err backref_new(struct backref **backref, weft_bytes text, bool folds_case)
+weft_err backref_new(struct backref **backref, weft_bytes text, enum syntax_flags flags)
 {
     *backref = NULL;
     struct backref *made = calloc(1, sizeof *made);
@@ -95,7 +96,8 @@ weft_err backref_new(struct backref **backref, weft_bytes text, bool folds_case)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
     }
     made->patterns = patterns;
-    re_set_syntax(RE_SYNTAX_EGREP | (folds_case ? RE_ICASE : 0));
+    made->flags = flags;
+    re_set_syntax(RE_SYNTAX_EGREP | (flags & SYNTAX_FOLDS_CASE ? RE_ICASE : 0));
     const char *why = NULL;
     for (size_t i = 0; i < count && !why; i++) {
         const char *end = text.size ? memchr(text.data, '\n', text.size) : NULL;
@@ -125,8 +127,8 @@ void backref_free(struct backref *backref)
     free(backref);
 }
 
-// One pattern: the length of the match at *start, which is moved; -1: none, -2: failed.
-static long match_one(struct backref *backref, size_t index, weft_bytes line, size_t *start)
+// The first match of one pattern from *start on, which is moved: its length; -1: none, -2: failed.
+static long search_one(struct backref *backref, size_t index, weft_bytes line, size_t *start)
 {
     struct re_pattern_buffer *pattern = &backref->patterns[index];
     re_set_registers(pattern, &backref->registers, backref->registers.num_regs,
@@ -139,6 +141,52 @@ static long match_one(struct backref *backref, size_t index, weft_bytes line, si
         return found;
     *start = (size_t)found;
     return backref->registers.end[0] - found;
+}
+
+static bool is_whole_word(weft_bytes line, size_t start, size_t end)
+{
+    return !(start > 0 && syntax_is_word((unsigned char)line.data[start - 1])) &&
+           !(end < line.size && syntax_is_word((unsigned char)line.data[end]));
+}
+
+// As grep -w: of the matches at a place the longest that is a word, else from the next place on.
+static long search_word(struct backref *backref, size_t index, weft_bytes line, size_t *start)
+{
+    struct re_pattern_buffer *pattern = &backref->patterns[index];
+    for (; *start <= line.size; ++*start) {
+        long length = search_one(backref, index, line, start);
+        while (length >= 0 && !is_whole_word(line, *start, *start + (size_t)length)) {
+            if (length == 0) {
+                length = -1;
+                break;
+            }
+            pattern->not_eol = 1;
+            const regoff_t until = (regoff_t)*start + (regoff_t)length - 1;
+            length = re_match(pattern, line.data, until, (regoff_t)*start, NULL);
+            pattern->not_eol = 0;
+            if (length == 0)
+                length = -1;
+            if (length < 0)
+                break;
+        }
+        if (length >= 0 || length < -1)
+            return length;
+        size_t next = *start;
+        if (search_one(backref, index, line, &next) < 0)
+            return -1;
+    }
+    return -1;
+}
+
+static long match_one(struct backref *backref, size_t index, weft_bytes line, size_t *start)
+{
+    if (backref->flags & SYNTAX_WHOLE_WORD)
+        return search_word(backref, index, line, start);
+    const long length = search_one(backref, index, line, start);
+    if (length >= 0 && backref->flags & SYNTAX_WHOLE_LINE &&
+        (*start > 0 || (size_t)length < line.size))
+        return -1;
+    return length;
 }
 
 bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size_t *end,

@@ -13,8 +13,9 @@ struct backref;
 bool backref_is_cheap(const struct syntax *syntax);
 
 // Compiles each line of the text by glibc, with the syntax of `grep -E`. INVALID_ARGUMENT with glibc's
-// own words. *backref is NULL on failure.
-MUST_CHECK weft_err backref_new(struct backref **backref, weft_bytes text, bool folds_case);
+// own words. *backref is NULL on failure. Of the flags, those count that fold case and ask for whole words
+// or lines.
+MUST_CHECK weft_err backref_new(struct backref **backref, weft_bytes text, enum syntax_flags flags);
 void backref_free(struct backref *backref);
 
 // The leftmost, longest match in the line from *start on, which may be empty; sets *start and *end.

@@ -167,6 +167,10 @@ static bool assert_holds(enum assert_kind kind, enum neighbour before, enum neig
         return word_before != word_after;
     case ASSERT_NO_WORD_EDGE:
         return word_before == word_after;
+    case ASSERT_NO_WORD_BEFORE:
+        return !word_before;
+    case ASSERT_NO_WORD_BEHIND:
+        return !word_after;
     }
     return false;
 }

@@ -70,10 +70,10 @@ static weft_err compile_match(struct pattern *pattern, weft_bytes text)
 
 // After our own limits: glibc has none. A pattern that would take it too long is judged by our parser alone;
 // one with back-references cannot do without it.
-static weft_err ask_glibc(struct pattern *pattern, weft_bytes text, bool folds_case)
+static weft_err ask_glibc(struct pattern *pattern, weft_bytes text, enum syntax_flags flags)
 {
     if (backref_is_cheap(&pattern->syntax))
-        return backref_new(&pattern->backref, text, folds_case);
+        return backref_new(&pattern->backref, text, flags);
     if (!pattern->syntax.has_backref)
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT,
@@ -84,13 +84,16 @@ static weft_err ask_glibc(struct pattern *pattern, weft_bytes text, bool folds_c
 
 static weft_err compile(struct pattern *pattern, weft_bytes text, struct pattern_options options)
 {
-    const enum syntax_flags flags =
-        (options.is_fixed ? SYNTAX_FIXED : 0) | (options.folds_case ? SYNTAX_FOLDS_CASE : 0);
+    const enum syntax_flags flags = (options.is_fixed ? SYNTAX_FIXED : 0) |
+                                    (options.folds_case ? SYNTAX_FOLDS_CASE : 0) |
+                                    (options.is_line   ? SYNTAX_WHOLE_LINE
+                                     : options.is_word ? SYNTAX_WHOLE_WORD
+                                                       : 0);
     weft_err err = syntax_parse(&pattern->syntax, text, flags);
     if (!err)
         err = program_build(&pattern->program, &pattern->syntax);
     if (!err && !options.is_fixed)
-        err = ask_glibc(pattern, text, options.folds_case);
+        err = ask_glibc(pattern, text, flags);
     if (!err)
         err = compile_literals(pattern);
     if (!err)

@@ -8,6 +8,8 @@
 struct pattern_options {
     bool is_fixed;    // the pattern is a literal, not an expression
     bool folds_case;  // ASCII letters match in both cases
+    bool is_word;     // no letter, digit or _ stands before and behind a match
+    bool is_line;     // a match is a whole line; is_word says nothing then
 };
 
 struct pattern;

@@ -293,6 +293,17 @@ static uint32_t parse_literal(struct syntax_parser *parser)
     return node;
 }
 
+// What must stand around every match.
+static uint32_t enclose(struct syntax_parser *parser, uint32_t node, enum assert_kind before,
+                        enum assert_kind behind)
+{
+    const uint32_t whole = add_node(parser, (struct node){.kind = NODE_SEQUENCE});
+    uint32_t last = add_child(parser, whole, 0, add_assert(parser, before));
+    last = add_child(parser, whole, last, node);
+    add_child(parser, whole, last, add_assert(parser, behind));
+    return whole;
+}
+
 weft_err syntax_parse(struct syntax *syntax, weft_bytes text, enum syntax_flags flags)
 {
     *syntax = (struct syntax){.flags = flags};
@@ -311,6 +322,10 @@ weft_err syntax_parse(struct syntax *syntax, weft_bytes text, enum syntax_flags 
         text.data = has_more ? end + 1 : NULL;
     }
     syntax->root = root;
+    if (flags & SYNTAX_WHOLE_LINE)
+        syntax->root = enclose(&parser, root, ASSERT_LINE_START, ASSERT_LINE_END);
+    else if (flags & SYNTAX_WHOLE_WORD)
+        syntax->root = enclose(&parser, root, ASSERT_NO_WORD_BEFORE, ASSERT_NO_WORD_BEHIND);
     return parser.failure;
 }
 

@@ -15,6 +15,8 @@ enum syntax_flags {
     // An operator that has nothing to repeat (at the start, behind an anchor) is dropped, not applied
     // to the empty text: so grep finds lines by the one rule and, with -o, matches by the other.
     SYNTAX_DROPS_REPEATS = 4,
+    SYNTAX_WHOLE_WORD = 8,   // between bytes that are not of a word
+    SYNTAX_WHOLE_LINE = 16,  // from the start of a line to its end
 };
 
 struct byte_set {
@@ -55,6 +57,8 @@ enum assert_kind {
     ASSERT_WORD_END,
     ASSERT_WORD_EDGE,
     ASSERT_NO_WORD_EDGE,
+    ASSERT_NO_WORD_BEFORE,
+    ASSERT_NO_WORD_BEHIND,
 };
 
 // Nodes are numbers in the syntax's array; 0 is none.

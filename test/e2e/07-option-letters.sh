@@ -43,6 +43,35 @@ gives "-q after the job" counts weft run wordcount -q words
 gives "letters may share a dash" descending answer sort -nr numbers
 gives "an option's value may stick to its letter" by-bytes answer -n1 sort numbers
 
+# A letter of both, where weft's takes a value and the job's does not: the word behind it could be that value.
+# Then nothing is guessed, as an output that is read as an input, or the reverse, loses data.
+printf 'precious\n' >out5
+cp out5 kept
+ambiguous() { fails_with "$1" 2 'two ways' weft run -q "${@:2}"; }
+ambiguous "grep PATTERN FILE -o OUT is asked, not guessed" grep b words -o out5
+says "and told how to write there" '--output out5'
+says "and how to mean grep's" '-o -- out5'
+ambiguous "grep PATTERN -o OUT from a pipe" grep b -o out5
+ambiguous "grep FILE... in one cluster" grep b words -io out5
+ambiguous "grep -e PATTERN -o OUT" grep -e b -o out5
+ambiguous "grep PATTERN FILE -n 4" grep b words -n 4
+ambiguous "sort FILE -n 4" sort numbers -n 4
+ambiguous "sort -n 4 FILE" sort -n 4 numbers
+same "the file that was named is as it was" kept out5
+gives "what -- says is grep's" only-o answer grep b -o -- words
+gives "-o in front of the pattern is grep's" only-o answer grep -o b words
+gives "-o at the end is grep's" only-o answer grep b words -o
+gives "-o before another option is grep's" only-o answer grep b -o -i words
+gives "sort -n FILE is sort's" ascending answer sort -n numbers
+check "sort FILE -o OUT is the output, as sort's would be" answer sort -n numbers -o out6
+same "and the answer is in that one" ascending out6
+cp numbers 7
+gives "./7 is a file, and -n sort's" ascending answer sort -n ./7
+compile letters
+ambiguous_program() { ./letters -q "$@"; }
+fails_with "a program's own letter is asked about, too" 2 'two ways' ambiguous_program words -o out5
+gives "and a program's own letter is its own" words ambiguous_program -o -- words
+
 printf 'x\n' >./-x
 printf 'x\t1\n' >expected
 gives "behind -- all are inputs" expected answer wordcount -- -x

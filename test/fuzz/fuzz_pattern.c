@@ -19,7 +19,8 @@ static bool has_two_readings(const char *text, struct pattern_options options)
 {
     struct syntax syntax;
     const enum syntax_flags flags =
-        (options.is_fixed ? SYNTAX_FIXED : 0) | (options.folds_case ? SYNTAX_FOLDS_CASE : 0);
+        (options.is_fixed ? SYNTAX_FIXED : 0) | (options.folds_case ? SYNTAX_FOLDS_CASE : 0) |
+        (options.is_word ? SYNTAX_WHOLE_WORD : 0) | (options.is_line ? SYNTAX_WHOLE_LINE : 0);
     const weft_err err = syntax_parse(&syntax, weft_text(text), flags);
     const bool has = err || syntax.has_odd_repeats || syntax.has_backref;
     syntax_fini(&syntax);
@@ -63,7 +64,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char text[PATTERN_BYTES_MAX + 1] = {0};
     if (size < 2)
         return 0;
-    const struct pattern_options options = {.is_fixed = data[0] & 1, .folds_case = data[0] & 2};
+    const struct pattern_options options = {.is_fixed = data[0] & 1,
+                                            .folds_case = data[0] & 2,
+                                            .is_word = data[0] & 4,
+                                            .is_line = data[0] & 8};
     const uint8_t *end = memchr(data + 1, '\n', size - 1);
     const size_t pattern_size = end ? (size_t)(end - data - 1) : size - 1;
     if (pattern_size > PATTERN_BYTES_MAX)
