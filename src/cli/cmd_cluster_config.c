@@ -46,7 +46,7 @@ void help_format_cluster_config(struct buf *buf)
         "  . ./config_map_0.sh && ./count                  be that member, in a shell of its own\n"
         "  weft cluster config cluster.json -d config/     in a directory\n"
         "  weft cluster config --format env cluster.json   for docker run --env-file\n"
-        "  weft cluster config --role ps=1 --role worker=2 no file: three members, all here\n"
+        "  weft cluster config --role ps=1 --role worker=2   no file: three members, all here\n"
         "\n"
         "Usage: weft cluster config [options] CLUSTER.json\n"
         "       weft cluster config [options] --role ROLE=N...\n"

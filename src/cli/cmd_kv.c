@@ -202,7 +202,7 @@ static const struct tool_verb verbs[] = {
     {"watch", "print every change", .act = kv_watch_keys, .arguments = "PATH [PREFIX]", .fewest = 1,
      .most = 2, .options = watch_options,
      .what = "Prints what is there and every change: put KEY VALUE, or rm KEY.",
-     .examples = "weft kv watch conf | while read -r what key value; do ...; done"},
+     .examples = "weft kv watch conf | while read -r what key value; do echo \"$key\"; done"},
     {0},
 };
 

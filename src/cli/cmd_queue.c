@@ -215,10 +215,9 @@ static const struct tool_verb verbs[] = {
      .examples = "weft queue rm jobs.dead"},
     {"ls", "what the host holds", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
      .options = ls_options,
-     .what = "Lists what a host holds: kind, path, and of queues how many items.",
-     .examples = "weft queue ls\n"
-                 "  weft queue ls /files/0         one member of the cluster of TF_CONFIG",
-     .exits = "0 done, 3 the host is out of reach."},
+     .what = "Lists what a host holds, or the members of the cluster of TF_CONFIG, or the one that "
+             "MEMBER\nnames, such as /files/0: kind, path, and of queues how many items.",
+     .examples = "weft queue ls", .exits = "0 done, 3 the host is out of reach."},
     {0},
 };
 

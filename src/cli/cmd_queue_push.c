@@ -44,6 +44,7 @@ void help_format_queue_push(struct buf *buf)
              "Usage: weft queue push [options] PATH [ITEM...]\n"
              "\n"
              "Without ITEM the lines of standard input. When it returns the host has everything.\n"
+             "An item has up to 62,913,536 bytes.\n"
              "\n"
              "Options:\n");
     args_format_help(buf, push_options, NULL);
@@ -132,6 +133,7 @@ static weft_err push_keyed(struct pusher *pusher, weft_bytes item, weft_bytes ke
 
 static weft_err push_item(struct pusher *pusher, weft_bytes item)
 {
+    _Static_assert(CALL_BYTES_MAX - CALL_NAME_BYTES_MAX == 62913536, "as the help and docs say");
     if (pusher->key)
         return push_keyed(pusher, item, weft_text(pusher->key));
     if (pusher->keys_lines && item.size)

@@ -53,7 +53,7 @@ void help_format_queue_take(struct buf *buf)
         "Takes items out of a queue and prints them, or runs a command for each.\n"
         "\n"
         "  item=$(weft queue take jobs)                     one, waiting until there is one\n"
-        "  while item=$(weft queue take jobs); do ...; done ends when it is closed and empty\n"
+        "  while item=$(weft queue take jobs); do wc \"$item\"; done  until it is closed and empty\n"
         "  weft queue take --all jobs | sort                all of them\n"
         "  weft queue take -n 4 jobs -- gzip -k             gzip -k ITEM, four at a time\n"
         "  weft queue take jobs --results sums -- sh -c 'md5sum < \"$WEFT_ITEM\"'\n"

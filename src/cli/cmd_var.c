@@ -243,6 +243,8 @@ static weft_err swap(struct tool_request *asked, struct buf *out)
     struct peer_call call = {0};
     weft_err err = open_var(request, &dtype);
     if (!err)
+        err = ask(request, CALL_VAR_CREATE, dtype == TUPLE_STRING ? "" : "0", false, out);
+    if (!err)
         err = read_value(dtype, request->all.words.words.items[1], &expected);
     if (!err)
         err = read_value(dtype, request->all.words.words.items[2], &value);
@@ -360,14 +362,15 @@ static const struct tool_verb verbs[] = {
     {"min", "lower it to a value", .act = min, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
      .options = change_options,
      .what = "Lowers the value to NUMBER if it is larger, and prints what it is now.",
-     .examples = "weft var min fastest 12.7"},
+     .examples = "weft var min fastest 12.7 --type double"},
     {"max", "raise it to a value", .act = max, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
      .options = change_options,
      .what = "Raises the value to NUMBER if it is smaller, and prints what it is now.",
      .examples = "weft var max largest 4711"},
     {"swap", "set it if it is what was expected", .act = swap, .arguments = "PATH EXPECTED VALUE",
-     .fewest = 3, .most = 3, .must_exist = true, .options = plain_options,
-     .what = "Sets the value if it is EXPECTED, and prints it. Otherwise it stays: exit 1.",
+     .fewest = 3, .most = 3, .options = change_options,
+     .what = "Sets the value, which begins at 0, if it is EXPECTED, and prints it. Otherwise it "
+             "stays:\nexit 1.",
      .examples = "weft var swap lock 0 $$"},
     {"watch", "print each value it takes", .act = watch, .arguments = "PATH", .fewest = 1,
      .most = 1, .options = watch_options,
