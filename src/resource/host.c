@@ -448,8 +448,8 @@ static void do_cancel(struct session *session, const struct call *call)
 
 static void do_leave(struct host *host, struct session *session, const struct call *call)
 {
-    give_up_all(session, WEFT_CANCELLED, "its member has left");
     session->has_left = true;
+    give_up_all(session, WEFT_CANCELLED, "its member has left");
     if (host_add_left(host, session->member))
         err_clear();  // then it is waited for in vain, for a while
     session_answer(session, call->sequence, 0, weft_none());

@@ -224,6 +224,7 @@ static void apply_to_queue(struct resource *resource, struct session *session,
         break;
     case CALL_QUEUE_POP:
     case CALL_QUEUE_POP_MANY:
+    case CALL_QUEUE_TAKE_MANY:
     case CALL_QUEUE_TAKE:
         queue_pop(queue, session, call);
         break;

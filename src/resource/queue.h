@@ -48,11 +48,11 @@ struct attempt {
     struct wait wait;  // first
     struct link in_line;
     uint8_t op, flags;
-    uint32_t wanted;                 // QUEUE_POP_MANY
+    uint32_t wanted;                 // QUEUE_POP_MANY, QUEUE_TAKE_MANY
     uint32_t lease_ms;               // QUEUE_TAKE
     weft_bytes payload;              // QUEUE_PUSH*: what is left to put in; inside memory
     uint32_t left;                   // QUEUE_PUSH_MANY: elements of it
-    VEC(struct element *) gathered;  // QUEUE_POP_MANY
+    VEC(struct element *) gathered;  // of the same
     size_t gathered_bytes;           // in an answer
     char memory[];
 };
@@ -86,6 +86,10 @@ void queue_forget_last(struct queue *queue);                          // what wa
 // Leases the element to the session and answers; false: memory was refused and nothing happened.
 MUST_CHECK bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence,
                             uint32_t lease_ms, struct element *element);
+
+// The same for several, without the answer: all, with their names in `items`, or none.
+MUST_CHECK bool queue_lease_many(struct queue *queue, struct session *session,
+                                 struct element **elements, size_t count, struct call_item *items);
 void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call);
 void queue_release(struct holding *holding);
 uint64_t queue_next_deadline(const struct resource *resource);

@@ -8,7 +8,12 @@
 
 #include "resource/queue.h"
 
-enum { TUPLE_BIT = 1u << 31, LIST_ENTRY_BYTES = 4 };
+enum { LIST_ENTRY_BYTES = 4 };
+
+static bool is_for_many(uint8_t op)
+{
+    return op == CALL_QUEUE_POP_MANY || op == CALL_QUEUE_TAKE_MANY;
+}
 
 static bool is_giver(uint8_t op)
 {
@@ -32,7 +37,7 @@ static void fail_at_end(const struct queue *queue, const struct attempt *attempt
                  "queue '%.*s' is closed and has insufficient elements (requested %u, current size "
                  "%zu)",
                  name_size(queue), queue->resource.name.data,
-                 attempt->op == CALL_QUEUE_POP_MANY ? attempt->wanted : 1, queue->elements.count);
+                 is_for_many(attempt->op) ? attempt->wanted : 1, queue->elements.count);
 }
 
 // Nothing will ever be added, and nothing can come back.
@@ -102,8 +107,8 @@ static weft_bytes next_entry(weft_bytes *list, bool *is_tuple)
 {
     uint32_t size;
     memcpy(&size, list->data, LIST_ENTRY_BYTES);
-    *is_tuple = size & TUPLE_BIT;
-    size &= ~TUPLE_BIT;
+    *is_tuple = size & CALL_TUPLE_BIT;
+    size &= ~CALL_TUPLE_BIT;
     const weft_bytes bytes = {list->data + LIST_ENTRY_BYTES, size};
     list->data += LIST_ENTRY_BYTES + size;
     list->size -= LIST_ENTRY_BYTES + size;
@@ -157,6 +162,13 @@ static bool serve_giver(struct queue *queue, struct attempt *attempt)
 
 // ---- Taking out --------------------------------------------------------------------------------------------
 
+// Whether an element may lie at a consumer who has not asked for it yet. Not where a delivery is one of few: the
+// consumer's death would use it up. And not a large one: they would be many there, and sent for nothing.
+static bool may_go_ahead(const struct queue *queue, const struct element *element)
+{
+    return queue->attributes.deliveries_max == 0 && element->size <= CALL_AHEAD_BYTES_MAX;
+}
+
 static bool serve_pop(struct queue *queue, struct attempt *attempt)
 {
     struct element *element = elements_take(&queue->elements);
@@ -167,6 +179,11 @@ static bool serve_pop(struct queue *queue, struct attempt *attempt)
         return true;
     }
     struct session *session = attempt->wait.session;
+    if (attempt->flags & CALL_FLAG_AHEAD && !may_go_ahead(queue, element)) {
+        elements_return(&queue->elements, element);
+        session_fail(session, attempt->wait.sequence, WEFT_CANCELLED, "not ahead of its time");
+        return true;
+    }
     if (attempt->op == CALL_QUEUE_TAKE) {
         if (queue_lease(queue, session, attempt->wait.sequence, attempt->lease_ms, element))
             return true;
@@ -196,21 +213,40 @@ void queue_gather(struct attempt *attempt, struct element *element)
 {
     attempt->gathered.items[attempt->gathered.count++] = element;
     attempt->gathered_bytes += LIST_ENTRY_BYTES + element->size;
+    if (attempt->op == CALL_QUEUE_TAKE_MANY)
+        attempt->gathered_bytes += CALL_ITEM_BYTES;
+}
+
+static bool lease_gathered(struct queue *queue, const struct attempt *attempt,
+                           struct call_item **items)
+{
+    *items = calloc(attempt->gathered.count, sizeof **items);
+    if (*items && queue_lease_many(queue, attempt->wait.session, attempt->gathered.items,
+                                   attempt->gathered.count, *items))
+        return true;
+    free(*items);
+    *items = NULL;
+    return false;
 }
 
 static void answer_gathered(struct queue *queue, struct attempt *attempt)
 {
     const size_t size = sizeof(uint32_t) + attempt->gathered_bytes;
     struct session *session = attempt->wait.session;
+    struct call_item *items = NULL;
     char *to = NULL;
     if (size > CALL_BYTES_MAX)
         session_fail(session, attempt->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
                      "%zu elements together have %zu bytes, an answer at most %u: ask for fewer",
                      attempt->gathered.count, size, CALL_BYTES_MAX);
+    else if (attempt->op == CALL_QUEUE_TAKE_MANY && !lease_gathered(queue, attempt, &items))
+        fail_memory(attempt);
     else
         to = session_begin_answer(session, attempt->wait.sequence, 0, size);
     if (!to) {
-        put_back(queue, attempt);
+        if (!items)  // else they come back with the session, which is broken
+            put_back(queue, attempt);
+        free(items);
         return;
     }
     const uint32_t count = (uint32_t)attempt->gathered.count;
@@ -218,12 +254,18 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
     to += sizeof count;
     for (uint32_t i = 0; i < count; i++) {
         struct element *element = attempt->gathered.items[i];
-        const uint32_t head = element->size | (element->is_tuple ? TUPLE_BIT : 0);
+        const uint32_t head = element->size | (element->is_tuple ? CALL_TUPLE_BIT : 0);
+        if (items) {
+            call_put_item(to, &items[i]);
+            to += CALL_ITEM_BYTES;
+        }
         memcpy(to, &head, LIST_ENTRY_BYTES);
         memcpy(to + LIST_ENTRY_BYTES, element->bytes, element->size);
         to += LIST_ENTRY_BYTES + element->size;
-        elements_drop(&queue->elements, element);
+        if (!items)
+            elements_drop(&queue->elements, element);
     }
+    free(items);
     VEC_FINI(&attempt->gathered);
 }
 
@@ -258,8 +300,7 @@ static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
 
 static bool serve_taker(struct queue *queue, struct attempt *attempt)
 {
-    return attempt->op == CALL_QUEUE_POP_MANY ? serve_pop_many(queue, attempt)
-                                              : serve_pop(queue, attempt);
+    return is_for_many(attempt->op) ? serve_pop_many(queue, attempt) : serve_pop(queue, attempt);
 }
 
 // ---- The lines ---------------------------------------------------------------------------------------------
@@ -393,7 +434,7 @@ bool queue_has_entries(weft_bytes list, uint32_t count)
 {
     struct call_reader reader = {list, false};
     for (; count > 0 && !reader.has_failed; count--)
-        call_read_bytes(&reader, call_read_u32(&reader) & ~TUPLE_BIT);
+        call_read_bytes(&reader, call_read_u32(&reader) & ~CALL_TUPLE_BIT);
     return !reader.has_failed && reader.rest.size == 0;
 }
 
@@ -406,10 +447,10 @@ static bool check_push_many(const struct queue *queue, struct session *session,
     *list = reader.rest;
     for (uint32_t i = 0; i < *count; i++) {
         const uint32_t size = call_read_u32(&reader);
-        const weft_bytes element = call_read_bytes(&reader, size & ~TUPLE_BIT);
+        const weft_bytes element = call_read_bytes(&reader, size & ~CALL_TUPLE_BIT);
         if (reader.has_failed)
             return refuse(session, call, "its elements are cut");
-        if (!check_element(queue, session, call, element, size & TUPLE_BIT))
+        if (!check_element(queue, session, call, element, size & CALL_TUPLE_BIT))
             return false;
     }
     if (reader.has_failed)
@@ -471,7 +512,7 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
     };
     if (call->op == CALL_QUEUE_TAKE) {
         now.lease_ms = call_read_u32(&reader);
-    } else if (call->op == CALL_QUEUE_POP_MANY) {
+    } else if (is_for_many(call->op)) {
         now.wanted = call_read_u32(&reader);
         if (now.wanted > INT32_MAX) {
             refuse(session, call, "a negative number of elements");

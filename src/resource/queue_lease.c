@@ -13,27 +13,57 @@ static uint8_t flags_of(const struct queue *queue, const struct element *element
            (queue->attributes.deliveries_max ? ANSWER_FLAG_LIMITED : 0);
 }
 
+// A lease of the element for a session; NULL: memory was refused and nothing happened.
+static struct lease *begin_lease(struct queue *queue, struct element *element, uint32_t lease_ms)
+{
+    struct lease *lease = leases_add(&queue->leases, element);
+    if (!lease || leases_set_end(&queue->leases, lease, lease_ms, host_time(queue->resource.host)))
+        return lease;
+    leases_drop(&queue->leases, lease);
+    return NULL;
+}
+
+static struct call_item hand_over(struct queue *queue, struct session *session, struct lease *lease)
+{
+    struct element *element = lease->element;
+    element->deliveries++;
+    lease->holding.order = element->id;
+    session_add_holding(session, &queue->resource, &lease->holding);
+    return (struct call_item){queue->resource.uid, element->id, lease->slot, element->deliveries};
+}
+
 bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence, uint32_t lease_ms,
                  struct element *element)
 {
-    struct lease *lease = leases_add(&queue->leases, element);
+    struct lease *lease = begin_lease(queue, element, lease_ms);
     if (!lease)
         return false;
-    char *to = NULL;
-    if (leases_set_end(&queue->leases, lease, lease_ms, host_time(queue->resource.host)))
-        to = session_begin_answer(session, sequence, flags_of(queue, element),
-                                  CALL_ITEM_BYTES + element->size);
+    char *to = session_begin_answer(session, sequence, flags_of(queue, element),
+                                    CALL_ITEM_BYTES + element->size);
     if (!to) {
         leases_drop(&queue->leases, lease);
         return false;
     }
-    element->deliveries++;
-    lease->holding.order = element->id;
-    session_add_holding(session, &queue->resource, &lease->holding);
-    const struct call_item item = {queue->resource.uid, element->id, lease->slot,
-                                   element->deliveries};
+    const struct call_item item = hand_over(queue, session, lease);
     call_put_item(to, &item);
     memcpy(to + CALL_ITEM_BYTES, element->bytes, element->size);
+    return true;
+}
+
+bool queue_lease_many(struct queue *queue, struct session *session, struct element **elements,
+                      size_t count, struct call_item *items)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct lease *lease = begin_lease(queue, elements[i], 0);
+        if (!lease) {
+            while (i-- > 0)
+                leases_drop(&queue->leases, leases_find(&queue->leases, items[i].slot));
+            return false;
+        }
+        items[i].slot = lease->slot;
+    }
+    for (size_t i = 0; i < count; i++)
+        items[i] = hand_over(queue, session, leases_find(&queue->leases, items[i].slot));
     return true;
 }
 
@@ -104,10 +134,14 @@ static bool return_element(struct queue *queue, struct element *element, bool is
     return false;
 }
 
+// Who has said goodbye was not lost with it: that was no try.
 void queue_release(struct holding *holding)
 {
     struct queue *queue = (struct queue *)holding->resource;
-    return_element(queue, drop_lease(queue, (struct lease *)holding), false);
+    const bool has_left = holding->session->has_left;
+    struct element *element = drop_lease(queue, (struct lease *)holding);
+    element->deliveries -= has_left;
+    return_element(queue, element, false);
     queue_settle(queue);
 }
 
@@ -201,6 +235,9 @@ void queue_settle_lease(struct queue *queue, struct session *session, const stru
         leases_set_end(&queue->leases, lease, ms, host_time(queue->resource.host));
     } else if (call->op == CALL_QUEUE_DONE) {
         elements_drop(&queue->elements, drop_lease(queue, lease));
+    } else if (call->flags & CALL_FLAG_UNBEGUN) {
+        lease->element->deliveries--;
+        elements_return(&queue->elements, drop_lease(queue, lease));
     } else if (call->flags & CALL_FLAG_BURY || !delay(queue, lease, ms)) {
         is_buried = return_element(queue, drop_lease(queue, lease), call->flags & CALL_FLAG_BURY);
     }

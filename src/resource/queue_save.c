@@ -220,6 +220,7 @@ static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
     case CALL_QUEUE_PUSH_MANY:
         return left > 0 && queue_has_entries(call->payload, left);
     case CALL_QUEUE_POP_MANY:
+    case CALL_QUEUE_TAKE_MANY:
         return wanted > 0 && wanted <= INT32_MAX;
     default:
         return wanted == 0 && (call->op == CALL_QUEUE_POP || call->op == CALL_QUEUE_TAKE ||

@@ -33,11 +33,13 @@ enum call_op {
 enum {
     CALL_HEAD_BYTES = 16,
     CALL_FRAME_HEAD_BYTES = 8,
-    CALL_NAME_BYTES_MAX = 1024,  // of a resource, a key of kv
-    CALL_BYTES_MAX = 60 << 20,   // of one call: it fits into a frame
+    CALL_NAME_BYTES_MAX = 1024,       // of a resource, a key of kv
+    CALL_BYTES_MAX = 60 << 20,        // of one call: it fits into a frame
+    CALL_AHEAD_BYTES_MAX = 16 << 10,  // of an element that is handed out before it is asked for
 };
 
-#define CALL_ASKS_BIT (UINT64_C(1) << 63)  // in the sequence of calls that change nothing
+#define CALL_TUPLE_BIT (UINT32_C(1) << 31)  // in the size of an entry of a list of elements
+#define CALL_ASKS_BIT (UINT64_C(1) << 63)   // in the sequence of calls that change nothing
 
 // Flags of calls.
 enum {
@@ -46,9 +48,11 @@ enum {
     CALL_FLAG_UP_TO = 4,           // QUEUE_POP_MANY: what is left of a closed queue will do
     CALL_FLAG_CANCEL_PENDING = 8,  // QUEUE_CLOSE
     CALL_FLAG_BURY = 16,           // QUEUE_GIVE_BACK: to the dead letters, at once
-    CALL_FLAG_ONCE = 32,           // VAR_*: the payload begins with a struct call_item; counts once
-    CALL_FLAG_OWNED = 64,          // KV_PUT: the key goes when the session does
-    CALL_FLAG_IF = 128,            // KV_PUT, KV_REMOVE: only if the key's version is as said
+    CALL_FLAG_UNBEGUN = 32,        // QUEUE_GIVE_BACK: no one has worked on it; it was not delivered
+    CALL_FLAG_AHEAD = 64,  // QUEUE_TAKE: no caller waits for it yet; refused where that shows
+    CALL_FLAG_ONCE = 32,   // VAR_*: the payload begins with a struct call_item; counts once
+    CALL_FLAG_OWNED = 64,  // KV_PUT: the key goes when the session does
+    CALL_FLAG_IF = 128,    // KV_PUT, KV_REMOVE: only if the key's version is as said
 };
 
 // Flags of answers.

@@ -358,7 +358,9 @@ static void leave(struct client *client)
 {
     if (--client->fibers_left)
         return;
-    peer_free(client->peer, !is_dead(client) && world_chance(700));
+    const bool says_goodbye = !is_dead(client) && world_chance(700);
+    history.goodbyes |= says_goodbye ? 1u << client->number : 0;
+    peer_free(client->peer, says_goodbye);
     client->peer = NULL;
     if (client->is_local && !is_dead(client))
         local_end();
@@ -507,7 +509,7 @@ void client_init(void)
     phase = PHASE_WORK;
     client_count = 0;
     last_element = 0;
-    history.all_gone = 0;
+    history.all_gone = history.goodbyes = 0;
     memset(clients, 0, sizeof clients);
     memset(lives, 0, sizeof lives);
     for (size_t i = 0; i < 8; i++) {

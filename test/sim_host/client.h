@@ -71,6 +71,7 @@ struct op {
 
 struct history {
     VEC(struct op) ops;
+    uint32_t goodbyes;  // clients who ended with one: what they held was not tried
     uint64_t all_gone;  // the moment since which nobody but the verifier has a session
 };
 extern struct history history;
