@@ -131,6 +131,14 @@ struct call_item item_name(const weft_item *item)
     return (struct call_item){item->queue_, item->id_, item->slot_, item->delivery};
 }
 
+void item_take_name(weft_item *item, const struct call_item *name)
+{
+    item->queue_ = name->queue;
+    item->id_ = name->id;
+    item->slot_ = name->slot;
+    item->delivery = name->delivery;
+}
+
 // ---- Tensors as they travel --------------------------------------------------------------------------------
 
 // What the wire has no room for; the rest is checked where it is written.

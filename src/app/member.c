@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "app/connect.h"
+#include "app/keeper.h"
 #include "app/tool.h"
 #include "base/text.h"
 #include "sys/clock.h"
@@ -263,6 +264,7 @@ weft_cluster *member_new(void)
         return NULL;
     }
     secret_random(&cluster->incarnation, sizeof cluster->incarnation);
+    keeper_init(&cluster->keeper);
     mutex_init(&cluster->lock);
     condition_init(&cluster->stopped);
     return cluster;
@@ -277,6 +279,7 @@ void member_free(weft_cluster *cluster)
     VEC_FINI(&cluster->remotes);
     cluster_spec_fini(&cluster->spec);
     secret_clear(&cluster->token);
+    keeper_fini(&cluster->keeper);
     condition_fini(&cluster->stopped);
     mutex_fini(&cluster->lock);
     free(cluster);
@@ -346,6 +349,11 @@ uint32_t weft_member_count(const weft_cluster *cluster, const char *name)
 
 // ---- Others -----------------------------------------------------------------------------------------------
 
+static bool tend_peer(void *owner)
+{
+    return keeper_arm(owner);
+}
+
 static struct peer *make_peer(weft_cluster *cluster, const char *name,
                               const struct cluster_member *member, uint32_t patience_ms)
 {
@@ -358,6 +366,7 @@ static struct peer *make_peer(weft_cluster *cluster, const char *name,
         .patience_ms = patience_ms,
         .patience_again_ms = cluster->patience_again_ms,
         .waits = patience_ms ? say : NULL,
+        .asks_to_be_tended = tend_peer,
         .owner = cluster,
     };
     snprintf(options.address.host, sizeof options.address.host, "%s", member->host);
@@ -493,6 +502,7 @@ static void stay(weft_cluster *cluster, bool have_all_been_told)
 static void leave(weft_cluster *cluster)
 {
     remote_free_all(cluster);
+    keeper_stop(cluster);
     bool have_all_been_told = say_goodbye_to_strangers(cluster);
     // In the first moments of a cluster, who is not there has not come yet.
     const uint64_t started_ns = cluster->joined_ns + STARTING_MS * ns_per_ms;

@@ -11,6 +11,19 @@
 
 enum { MEMBER_PATIENCE_MS = 60000 };
 
+// Who looks after what the program has left for a moment: app/keeper.h.
+struct keeper {
+    struct mutex lock;
+    struct condition woken;
+    struct thread thread;
+    _Atomic(bool) has_started;
+    _Atomic(bool) is_armed;  // there is something to look after
+    _Atomic(bool) is_brisk;  // it looks within a millisecond anyway
+    bool is_stopping;
+    struct mutex queues_lock;  // held through a round
+    struct link queues;        // whose elements lie here ahead of time
+};
+
 struct weft_cluster {
     struct cluster_spec spec;
     char me[SESSION_MEMBER_BYTES];  // "/map/0"; "": a tool, who is nobody's member
@@ -24,6 +37,7 @@ struct weft_cluster {
     uint32_t patience_ms;
     uint32_t patience_again_ms;  // with a host that was met; 0: no other
 
+    struct keeper keeper;
     struct mutex lock;  // guards what follows
     VEC(struct member_link *) links;
     VEC(struct remote *) remotes;  // that are open; each begins its handle
@@ -101,8 +115,12 @@ MUST_CHECK weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flag
 MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
                                   uint32_t timeout_ms);
 // Without waiting for an answer, and nobody hears of a failure; the handle must be open.
-void remote_tell(struct remote *remote, uint8_t op, const weft_bytes *parts, size_t part_count);
+void remote_tell(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
+                 size_t part_count);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
+
+// When a call by this handle that begins now is late.
+uint64_t remote_deadline_ns(const struct remote *remote);
 
 // Removes the resource, for everyone.
 MUST_CHECK weft_err remote_remove(struct remote *remote);

@@ -1,24 +1,40 @@
-// How many takes are under way, and what becomes of those that are not wanted.
+// How many takes are under way, who gets their elements, and what becomes of those that are not wanted.
 
 #include "app/prefetch.h"
 
 #include <stdlib.h>
 
+#include "app/keeper.h"
 #include "sys/clock.h"
 
-static const uint64_t ahead_ns = 2000000;    // work that may lie here
-static const uint64_t fresh_ns = 250000000;  // a lease that is no older need not be asked about
+enum {
+    WITHDRAW_MS = 1000,  // how long the host may take to answer when a handle is freed,
+    GIVE_UP_MS = 100     // or a call was too late
+};
 
-void prefetch_init(struct prefetch *prefetch)
+static const uint64_t ns_per_ms = 1000000;
+static const uint64_t ahead_ns = 2000000;    // of work may lie here
+static const uint64_t slow_ns = 500000;      // who takes longer for one asks for one at a time
+static const uint64_t stale_ns = 4000000;    // no element lies here longer
+static const uint64_t sure_ns = 1000000000;  // our session is not given up sooner
+
+void prefetch_init(struct prefetch *prefetch, struct remote *remote)
 {
-    *prefetch = (struct prefetch){.credit = 1};
+    *prefetch = (struct prefetch){.credit = 1, .remote = remote};
     mutex_init(&prefetch->lock);
 }
+
+// ---- The ring ------------------------------------------------------------------------------------------------
 
 static void free_call(struct peer_call *call)
 {
     peer_call_fini(call);
     free(call);
+}
+
+static struct peer_call *call_at(const struct prefetch *prefetch, uint32_t i)
+{
+    return prefetch->calls[(prefetch->first + i) % PREFETCH_MAX];
 }
 
 static struct peer_call *take_first(struct prefetch *prefetch)
@@ -29,14 +45,49 @@ static struct peer_call *take_first(struct prefetch *prefetch)
     return call;
 }
 
-static weft_err start_one(struct prefetch *prefetch, struct remote *remote)
+static bool has_element(const struct peer_call *call)
 {
-    const uint32_t lease_ms = PREFETCH_LEASE_MS;
-    const weft_bytes part = {(const char *)&lease_ms, sizeof lease_ms};
+    return call->is_done && !call->code && call->answer.size >= CALL_ITEM_BYTES;
+}
+
+static void give_back(struct remote *remote, struct peer_call *call)
+{
+    const uint32_t at_once = 0;
+    const weft_bytes parts[] = {{call->answer.data, CALL_ITEM_BYTES},
+                                {(const char *)&at_once, sizeof at_once}};
+    if (has_element(call))
+        remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2);
+}
+
+// The element was not handed out after all: it is the next caller's.
+static void put_first(struct prefetch *prefetch, struct peer_call *call)
+{
+    if (prefetch->count == PREFETCH_MAX) {  // others came meanwhile
+        if (call->is_done)
+            give_back(prefetch->remote, call);
+        else
+            peer_abandon(prefetch->remote->peer, call);
+        free_call(call);
+        return;
+    }
+    prefetch->first = (prefetch->first + PREFETCH_MAX - 1) % PREFETCH_MAX;
+    prefetch->calls[prefetch->first] = call;
+    prefetch->count++;
+    keeper_arm(prefetch->remote->cluster);
+}
+
+// ---- Asking --------------------------------------------------------------------------------------------------
+
+static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ahead)
+{
+    const uint32_t no_end = 0;
+    const weft_bytes part = {(const char *)&no_end, sizeof no_end};
     struct peer_call *call = calloc(1, sizeof *call);
     if (!call)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
-    const weft_err err = remote_start(remote, CALL_QUEUE_TAKE, 0, &part, 1, call);
+    call->since_ns = now_ns;
+    const weft_err err = remote_start(prefetch->remote, CALL_QUEUE_TAKE,
+                                      is_ahead ? CALL_FLAG_AHEAD : 0, &part, 1, call);
     if (err) {
         free_call(call);
         return err;
@@ -45,133 +96,232 @@ static weft_err start_one(struct prefetch *prefetch, struct remote *remote)
     return WEFT_OK;
 }
 
-// Asks for more when half of what may be under way is used up, so that questions go in batches.
-static weft_err refill(struct prefetch *prefetch, struct remote *remote)
+// One for the caller, and more when half of what may be under way is used up, so that they go in batches. None is asked
+// for ahead where no keeper would give it back.
+static weft_err refill(struct prefetch *prefetch, uint64_t now_ns)
 {
     weft_err err = WEFT_OK;
+    if (prefetch->is_withdrawing && prefetch->count > 0)
+        return WEFT_OK;
+    prefetch->is_withdrawing = false;
     if (prefetch->count > prefetch->credit / 2)
         return WEFT_OK;
+    if (prefetch->count == 0)
+        err = start_one(prefetch, now_ns, false);
+    if (err || prefetch->count >= prefetch->credit || !keeper_arm(prefetch->remote->cluster))
+        return err;
     while (!err && prefetch->count < prefetch->credit)
-        err = start_one(prefetch, remote);
+        err = start_one(prefetch, now_ns, true);
     return err;
 }
 
-// How long its consumer needed for the last one says how many to ask for. Where deliveries are counted none
-// is asked for ahead: one that went back unseen would have had a chance of few, or its last.
-static void adapt(struct prefetch *prefetch)
+// How long its consumer needed for the last one says how many to ask for.
+static void adapt(struct prefetch *prefetch, uint64_t now_ns)
 {
-    if (prefetch->is_limited) {
-        prefetch->credit = 1;
-        return;
+    if (prefetch->handed_ns) {
+        const uint64_t took_ns = now_ns - prefetch->handed_ns;
+        prefetch->mean_ns = (prefetch->mean_ns * 3 + took_ns) / 4;
+        const uint64_t credit = 1 + ahead_ns / (prefetch->mean_ns + 1);
+        prefetch->credit = credit < PREFETCH_MAX ? (uint32_t)credit : PREFETCH_MAX;
     }
-    if (!prefetch->handed_ns)
-        return;
-    const uint64_t took_ns = clock_now_ns() - prefetch->handed_ns;
-    prefetch->mean_ns = (prefetch->mean_ns * 3 + took_ns) / 4;
-    const uint64_t credit = 1 + ahead_ns / (prefetch->mean_ns + 1);
-    prefetch->credit = credit < PREFETCH_MAX ? (uint32_t)credit : PREFETCH_MAX;
+    if (prefetch->is_plain || prefetch->mean_ns > slow_ns)
+        prefetch->credit = 1;
 }
 
-// ---- Handing out -----------------------------------------------------------------------------------------
+// ---- Giving back ---------------------------------------------------------------------------------------------
 
-static weft_err ask_about_lease(struct remote *remote, uint8_t op, const weft_bytes *parts,
-                                size_t count)
+// What is under way is asked back; true: all has been answered.
+static bool withdraw(struct prefetch *prefetch)
 {
-    struct peer_call call = {0};
-    const weft_err err = remote_ask_within(remote, remote->timeout_ms, op, 0, parts, count, &call);
-    peer_call_fini(&call);
-    return err;
+    bool is_all_here = true;
+    for (uint32_t i = 0; i < prefetch->count; i++) {
+        struct peer_call *call = call_at(prefetch, i);
+        if (call->is_done)
+            continue;
+        is_all_here = false;
+        if (!prefetch->is_withdrawing)
+            peer_cancel(prefetch->remote->peer, call);
+    }
+    prefetch->is_withdrawing = true;
+    return is_all_here;
 }
 
-// The lease that was for waiting here becomes the one the consumer wants, or ends. Whether it still
-// stands need not be waited for while it must: we looked for it a moment ago.
-static weft_err secure(struct prefetch *prefetch, struct remote *remote, uint32_t lease_ms,
-                       bool is_popped, const struct peer_call *call)
-{
-    const weft_bytes parts[] = {{call->answer.data, CALL_ITEM_BYTES},
-                                {(const char *)&lease_ms, sizeof lease_ms}};
-    const uint8_t op = is_popped ? CALL_QUEUE_DONE : CALL_QUEUE_EXTEND;
-    const size_t part_count = is_popped ? 1 : 2;
-    const uint64_t now_ns = clock_now_ns();
-    if (now_ns - prefetch->looked_ns > fresh_ns)
-        return ask_about_lease(remote, op, parts, part_count);
-    remote_tell(remote, op, parts, part_count);
-    return WEFT_OK;
-}
-
-// After a failure all others that are under way have failed too, or are about to.
-static void drop_all(struct prefetch *prefetch, struct remote *remote)
+// All at once, before anything is asked for again: so elements stay in their order.
+static void give_back_all(struct prefetch *prefetch)
 {
     while (prefetch->count) {
         struct peer_call *call = take_first(prefetch);
-        const weft_err err = peer_finish(remote->peer, call, clock_now_ns());
-        if (!err && call->answer.size >= CALL_ITEM_BYTES) {
-            const uint32_t at_once = 0;
-            const weft_bytes parts[] = {{call->answer.data, CALL_ITEM_BYTES},
-                                        {(const char *)&at_once, sizeof at_once}};
-            remote_tell(remote, CALL_QUEUE_GIVE_BACK, parts, 2);
-        }
+        if (call->is_done)
+            give_back(prefetch->remote, call);
+        else
+            peer_abandon(prefetch->remote->peer, call);
         free_call(call);
     }
-    err_clear();
+    prefetch->is_withdrawing = false;
+    prefetch->credit = 1;
 }
 
-static weft_err finish_first(struct prefetch *prefetch, struct remote *remote,
-                             struct peer_call **taken)
+static bool is_left_alone(struct prefetch *prefetch)
 {
-    struct peer_call *call = take_first(prefetch);
-    const bool was_here = peer_has_answer(remote->peer, call);
+    const struct peer_call *first = call_at(prefetch, 0);
+    const bool was_left = prefetch->tended_count == prefetch->handed_count;
+    prefetch->tended_count = prefetch->handed_count;
+    return was_left || (first->is_done && clock_now_ns() - first->since_ns > stale_ns);
+}
+
+bool prefetch_tend(struct prefetch *prefetch)
+{
+    mutex_lock(&prefetch->lock);
+    if (prefetch->count > 0 && prefetch->waiting_count == 0 && is_left_alone(prefetch) &&
+        withdraw(prefetch))
+        give_back_all(prefetch);
+    const bool has_more = prefetch->count > 0 && prefetch->waiting_count == 0;
     mutex_unlock(&prefetch->lock);
-    weft_err err = remote_finish(remote, call, remote->timeout_ms);
-    if (!err && call->answer.size < CALL_ITEM_BYTES)
-        err = err_set(WEFT_DATA_LOSS, "%s: the answer is cut", remote->path);
+    return has_more;
+}
+
+void prefetch_fini(struct prefetch *prefetch)
+{
+    struct remote *remote = prefetch->remote;
+    const uint64_t deadline_ns = clock_now_ns() + WITHDRAW_MS * ns_per_ms;
+    keeper_forget(remote->cluster, prefetch);
+    withdraw(prefetch);
+    for (uint32_t i = 0; i < prefetch->count; i++)
+        if (peer_wait(remote->peer, call_at(prefetch, i), deadline_ns))
+            err_clear();
+    give_back_all(prefetch);
+    mutex_fini(&prefetch->lock);
+}
+
+// ---- Handing out ---------------------------------------------------------------------------------------------
+
+// The session may have been given up while we were stopped, or cut off: then the element is another's.
+static weft_err make_sure(struct remote *remote, const struct peer_call *call, uint64_t deadline_ns)
+{
+    const uint32_t no_end = 0;
+    if (clock_now_ns() - call->since_ns < sure_ns && peer_is_here(remote->peer))
+        return WEFT_OK;
+    const struct peer_ask ask = {
+        .op = CALL_QUEUE_EXTEND,
+        .handle = remote->handle,
+        .life = remote->life,
+        .parts = {{call->answer.data, CALL_ITEM_BYTES}, {(const char *)&no_end, sizeof no_end}},
+    };
+    struct peer_call confirm = {0};
+    const weft_err err = peer_ask(remote->peer, &ask, &confirm, deadline_ns);
+    peer_call_fini(&confirm);
+    return err;
+}
+
+// What the host must know before the element is worked on, so that it knows it if that is our end.
+static weft_err announce(struct remote *remote, const struct peer_call *call, uint32_t lease_ms,
+                         bool is_popped, uint64_t deadline_ns)
+{
+    if (!is_popped && lease_ms == 0)
+        return WEFT_OK;
+    const struct peer_ask ask = {
+        .op = is_popped ? CALL_QUEUE_DONE : CALL_QUEUE_EXTEND,
+        .handle = remote->handle,
+        .life = remote->life,
+        .parts = {{call->answer.data, CALL_ITEM_BYTES},
+                  {(const char *)&lease_ms, is_popped ? 0 : sizeof lease_ms}},
+    };
+    return peer_say(remote->peer, &ask, 1, deadline_ns);
+}
+
+// Time is over: what is under way is asked back, so that nothing is taken for a caller who has gone. The host says
+// which came first, if it says so soon; else the keeper sees to it.
+static weft_err give_up(struct prefetch *prefetch, struct peer_call *call)
+{
+    struct peer *peer = prefetch->remote->peer;
+    peer_cancel(peer, call);
     mutex_lock(&prefetch->lock);
-    if (!was_here)
-        prefetch->looked_ns = clock_now_ns();
-    if (err) {
-        free_call(call);
-        return err;
+    if (prefetch->waiting_count == 1)
+        withdraw(prefetch);
+    mutex_unlock(&prefetch->lock);
+    return peer_wait(peer, call, clock_now_ns() + GIVE_UP_MS * ns_per_ms);
+}
+
+static weft_err begin_wait(struct prefetch *prefetch, struct peer_call **call)
+{
+    const uint64_t now_ns = clock_now_ns();
+    mutex_lock(&prefetch->lock);
+    adapt(prefetch, now_ns);
+    const weft_err err = refill(prefetch, now_ns);
+    if (!err) {
+        *call = take_first(prefetch);
+        prefetch->waiting_count++;
     }
-    prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;
-    *taken = call;
-    return WEFT_OK;
-}
-
-static void keep_sentence_and_drop(struct prefetch *prefetch, struct remote *remote, weft_err err)
-{
-    char sentence[ERR_TEXT_BYTES_MAX];
-    memcpy(sentence, err_text(), strlen(err_text()) + 1);
-    drop_all(prefetch, remote);
-    err_set(err, "%s", sentence);
-}
-
-weft_err prefetch_next(struct prefetch *prefetch, struct remote *remote, uint32_t lease_ms,
-                       bool is_popped, struct peer_call **taken)
-{
-    weft_err err;
-    mutex_lock(&prefetch->lock);
-    adapt(prefetch);
-    do {
-        err = refill(prefetch, remote);
-        if (!err && prefetch->count == 0)
-            err = start_one(prefetch, remote);
-        if (!err)
-            err = finish_first(prefetch, remote, taken);
-        if (err) {
-            keep_sentence_and_drop(prefetch, remote, err);
-            break;
-        }
-        err = secure(prefetch, remote, lease_ms, is_popped, *taken);
-        if (err)
-            free_call(*taken);
-    } while (err == WEFT_ABORTED);  // it went to another meanwhile
-    prefetch->handed_ns = clock_now_ns();
     mutex_unlock(&prefetch->lock);
     return err;
 }
 
-void prefetch_fini(struct prefetch *prefetch, struct remote *remote)
+// After a failure all others that are under way have failed too, or are about to.
+static weft_err drop_all(struct prefetch *prefetch, weft_err err)
 {
-    drop_all(prefetch, remote);
-    mutex_fini(&prefetch->lock);
+    char sentence[ERR_TEXT_BYTES_MAX];
+    memcpy(sentence, err_text(), strlen(err_text()) + 1);
+    mutex_lock(&prefetch->lock);
+    give_back_all(prefetch);
+    mutex_unlock(&prefetch->lock);
+    return err_set(err, "%s", sentence);
+}
+
+static void hand_out(struct prefetch *prefetch, const struct peer_call *call)
+{
+    prefetch->is_plain = call->flags & ANSWER_FLAG_LIMITED ||
+                         call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
+    prefetch->handed_count++;
+    prefetch->handed_ns = clock_now_ns();
+    if (prefetch->count > 0)
+        keeper_arm(prefetch->remote->cluster);
+}
+
+// The call ended, or time is over; what was not handed out goes to its place. False: the next one is to be waited for.
+static bool end_wait(struct prefetch *prefetch, struct peer_call *call, weft_err *err)
+{
+    bool is_over = true;
+    mutex_lock(&prefetch->lock);
+    prefetch->waiting_count--;
+    if (!*err) {
+        hand_out(prefetch, call);
+    } else if (*err == WEFT_DEADLINE_EXCEEDED) {
+        put_first(prefetch, call);
+    } else {
+        // CANCELLED: withdrawn, or not to be had ahead. ABORTED with an element: it is another's by now.
+        is_over = !(*err == WEFT_CANCELLED || (*err == WEFT_ABORTED && has_element(call)));
+        free_call(call);
+    }
+    mutex_unlock(&prefetch->lock);
+    if (!is_over)
+        err_clear();
+    return is_over;
+}
+
+weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
+                       uint64_t deadline_ns, struct peer_call **taken)
+{
+    struct remote *remote = prefetch->remote;
+    weft_err err = remote_make(remote);
+    if (err)
+        return err;
+    do {
+        err = begin_wait(prefetch, taken);
+        if (err)
+            return drop_all(prefetch, err);
+        err = peer_wait(remote->peer, *taken, deadline_ns);
+        if (err == WEFT_DEADLINE_EXCEEDED)
+            err = give_up(prefetch, *taken);
+        if (!err && (*taken)->answer.size < CALL_ITEM_BYTES)
+            err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+        if (!err)
+            err = make_sure(remote, *taken, deadline_ns);
+        if (!err)
+            err = announce(remote, *taken, lease_ms, is_popped, deadline_ns);
+    } while (!end_wait(prefetch, *taken, &err) && clock_now_ns() < deadline_ns);
+    if (err == WEFT_CANCELLED)
+        err = err_set(WEFT_DEADLINE_EXCEEDED, "no element came in time");
+    if (err)
+        err = err_wrap(err, "%s", remote->path);
+    return err && err != WEFT_DEADLINE_EXCEEDED ? drop_all(prefetch, err) : err;
 }

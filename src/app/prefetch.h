@@ -1,35 +1,48 @@
-// prefetch: elements that are asked for before they are wanted.
+// prefetch: elements that are asked for before the caller wants them. A caller notices nothing of it but speed.
 //
-// A consumer that is done with an element in microseconds would spend its time waiting for the next. So
-// several takes are under way, as many as it can deal with in a couple of milliseconds: one whose
-// elements take long asks for one at a time, and leaves the others to the others.
+// A consumer that deals with an element in microseconds would spend its time waiting for the next one. So
+// several takes are under way, as many as it deals with in a couple of milliseconds. What lies here:
 //
-// What was asked for ahead is leased for a second only: an element that lies here while its consumer is
-// busy with the one before goes to another. Whoever hands it out makes sure of the lease first.
+//   - is leased to our session, with no end by the clock: an element that was handed out stays with its
+//     holder, however long the work takes. An element that comes up late is asked about first.
+//   - has not been begun: when the consumer stays away for more than a moment, the keeper takes back what is
+//     under way and gives back what is here, in one go, so that others have it, in its old order. That is no
+//     delivery.
+//   - is small, and not of a queue that counts deliveries (CALL_FLAG_AHEAD).
 #ifndef APP_PREFETCH_H
 #define APP_PREFETCH_H
 
 #include "app/member.h"
 
-enum { PREFETCH_MAX = 128, PREFETCH_LEASE_MS = 1000 };
+enum { PREFETCH_MAX = 128 };
 
 struct prefetch {
-    struct mutex lock;
-    struct peer_call *calls[PREFETCH_MAX];  // under way, a ring
+    struct remote *remote;
+    struct mutex lock;  // never held while waiting
+    struct peer_call
+        *calls[PREFETCH_MAX];  // under way or answered, a ring in the order of their start
     uint32_t first, count;
-    uint32_t credit;     // how many may be
-    bool is_limited;     // deliveries are counted: none is asked for ahead
-    uint64_t handed_ns;  // when the last element was handed out
-    uint64_t looked_ns;  // when the connection was last looked at
-    uint64_t mean_ns;    // that an element takes its consumer
+    uint32_t credit;         // how many may be
+    bool is_plain;           // the last element was large, or of a queue that counts deliveries
+    bool is_withdrawing;     // those under way were asked back
+    uint32_t waiting_count;  // threads that want one
+    uint64_t handed_count;   // elements handed out, and
+    uint64_t tended_count;   // what that was when the keeper last looked
+    uint64_t handed_ns;      // when the last element was handed out
+    uint64_t mean_ns;        // that an element takes its consumer
+    struct link in_keeper;
 };
 
-void prefetch_init(struct prefetch *prefetch);
-void prefetch_fini(struct prefetch *prefetch, struct remote *remote);  // gives back what is here
+void prefetch_init(struct prefetch *prefetch, struct remote *remote);
+void prefetch_fini(struct prefetch *prefetch);  // gives back what is here
 
-// The next element, with its lease made sure of: for lease_ms (0: with the session), or, when it
-// is popped, ended. The answer is the caller's: CALL_ITEM_BYTES and then the element.
-MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, struct remote *remote,
-                                  uint32_t lease_ms, bool is_popped, struct peer_call **taken);
+// The next element, ours for lease_ms (0: as long as the session lives) or, when it is popped, for good. The
+// answer is the caller's: CALL_ITEM_BYTES and then the element. DEADLINE_EXCEEDED: what comes later is the
+// next caller's, or goes back.
+MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
+                                  uint64_t deadline_ns, struct peer_call **taken);
+
+// For the keeper: gives back what the consumer does not come for. True: something is still here.
+bool prefetch_tend(struct prefetch *prefetch);
 
 #endif

@@ -13,6 +13,11 @@ static uint64_t deadline_after(uint32_t timeout_ms)
     return timeout_ms ? clock_now_ns() + timeout_ms * ns_per_ms : UINT64_MAX;
 }
 
+uint64_t remote_deadline_ns(const struct remote *remote)
+{
+    return deadline_after(remote->timeout_ms);
+}
+
 // Whoever is first gives a variable its value.
 static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 {
@@ -237,9 +242,11 @@ weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t t
     return err;
 }
 
-void remote_tell(struct remote *remote, uint8_t op, const weft_bytes *parts, size_t part_count)
+void remote_tell(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
+                 size_t part_count)
 {
-    struct peer_ask ask = {.op = op, .handle = remote->handle, .life = remote->life};
+    struct peer_ask ask = {
+        .op = op, .flags = flags, .handle = remote->handle, .life = remote->life};
     for (size_t i = 0; i < part_count; i++)
         ask.parts[i] = parts[i];
     if (peer_tell(remote->peer, &ask))

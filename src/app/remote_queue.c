@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/item.h"
+#include "app/keeper.h"
 #include "app/prefetch.h"
 #include "app/remote_call.h"
 
@@ -11,8 +12,6 @@ struct weft_queue {
     uint32_t lease_ms;
     struct prefetch prefetch;
 };
-
-enum { TUPLE_BIT = 1u << 31 };  // in the size of an entry of a list
 
 // ---- Opening ---------------------------------------------------------------------------------------------
 
@@ -38,7 +37,7 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
         err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
         return NULL;
     }
-    prefetch_init(&queue->prefetch);
+    prefetch_init(&queue->prefetch, &queue->remote);
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
     queue->lease_ms = all.lease_ms;
@@ -48,8 +47,10 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
     if (!err)
         err = remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
     buf_fini(&attributes);
-    if (!err)
+    if (!err) {
+        keeper_add(cluster, &queue->prefetch);
         return queue;
+    }
     weft_queue_free(queue);
     return NULL;
 }
@@ -60,7 +61,7 @@ void weft_queue_free(weft_queue *queue)
     if (!queue)
         return;
     err_keep(&kept);
-    prefetch_fini(&queue->prefetch, &queue->remote);
+    prefetch_fini(&queue->prefetch);
     remote_fini(&queue->remote);
     err_put_back(&kept);
     free(queue);
@@ -145,6 +146,25 @@ weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
     return err;
 }
 
+// What a call says that settles a lease.
+struct settlement {
+    uint8_t op;
+    char named[CALL_ITEM_BYTES];
+    uint32_t ms;
+    weft_bytes parts[2];
+};
+
+static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *item, uint32_t ms)
+{
+    const struct call_item name = item_name(item);
+    settlement->op = op;
+    settlement->ms = ms;
+    call_put_item(settlement->named, &name);
+    settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
+    settlement->parts[1] =
+        (weft_bytes){(const char *)&settlement->ms, op == CALL_QUEUE_DONE ? 0 : sizeof ms};
+}
+
 // ---- Taking ----------------------------------------------------------------------------------------------
 
 // The answer's memory becomes the item's, which needs a zero behind its data.
@@ -171,25 +191,20 @@ weft_err remote_take_item(struct peer_call *call, weft_item *item)
     call_read_item(&reader, &name);
     if (reader.has_failed)
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
-    item->queue_ = name.queue;
-    item->id_ = name.id;
-    item->slot_ = name.slot;
-    item->delivery = name.delivery;
+    item_take_name(item, &name);
     return fill_item(call, CALL_ITEM_BYTES, item);
 }
 
 static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
 {
     struct peer_call *call;
-    weft_err err =
-        prefetch_next(&queue->prefetch, &queue->remote, queue->lease_ms, is_popped, &call);
+    weft_err err = prefetch_next(&queue->prefetch, queue->lease_ms, is_popped,
+                                 remote_deadline_ns(&queue->remote), &call);
     if (err)
         return remote_keep_error(&queue->remote, err);
     err = remote_take_item(call, item);
     peer_call_fini(call);
     free(call);
-    if (is_popped)
-        item->queue_ = item->id_ = item->slot_ = 0;
     return err;
 }
 
@@ -224,13 +239,17 @@ weft_err weft_pop(weft_queue *queue, weft_item *item)
     return queue && item ? take(queue, true, item) : member_no_handle();
 }
 
+// An entry of the answer to QUEUE_TAKE_MANY.
 static weft_err copy_entry(struct call_reader *list, weft_item *item)
 {
+    struct call_item name;
+    call_read_item(list, &name);
     const uint32_t size = call_read_u32(list);
-    const weft_bytes bytes = call_read_bytes(list, size & ~TUPLE_BIT);
+    const weft_bytes bytes = call_read_bytes(list, size & ~CALL_TUPLE_BIT);
     *item = (weft_item){0};
+    item_take_name(item, &name);
     return list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
-                            : item_copy(bytes, size & TUPLE_BIT, item);
+                            : item_copy(bytes, size & CALL_TUPLE_BIT, item);
 }
 
 // Those that were read before a failure are freed.
@@ -243,6 +262,35 @@ static weft_err end_items(weft_err err, weft_item *items, uint32_t *count)
     return err;
 }
 
+// They are ours by their leases. That they are done with is the last thing before they are returned.
+static weft_err keep_many(struct remote *remote, const weft_item *items, uint32_t count)
+{
+    struct settlement *done = calloc(count, sizeof *done);
+    struct peer_ask *asks = calloc(count, sizeof *asks);
+    weft_err err = done && asks ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    for (uint32_t i = 0; i < count && !err; i++) {
+        draw_up(&done[i], CALL_QUEUE_DONE, &items[i], 0);
+        asks[i] = (struct peer_ask){.op = CALL_QUEUE_DONE,
+                                    .handle = remote->handle,
+                                    .life = remote->life,
+                                    .parts = {done[i].parts[0]}};
+    }
+    if (!err)
+        err = peer_say(remote->peer, asks, count, remote_deadline_ns(remote));
+    free(asks);
+    free(done);
+    return err;
+}
+
+static void give_back_many(struct remote *remote, const weft_item *items, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct settlement back;
+        draw_up(&back, CALL_QUEUE_GIVE_BACK, &items[i], 0);
+        remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, back.parts, 2);
+    }
+}
+
 weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
                        uint32_t *taken)
 {
@@ -252,12 +300,17 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
         return member_no_handle();
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&count, sizeof count};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_POP_MANY, up_to ? CALL_FLAG_UP_TO : 0,
+    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE_MANY, up_to ? CALL_FLAG_UP_TO : 0,
                               &part, 1, &call);
     struct call_reader list = {buf_bytes(&call.answer), false};
     const uint32_t here = err ? 0 : call_read_u32(&list);
     for (; *taken < here && *taken < count && !err; ++*taken)
         err = copy_entry(&list, &items[*taken]);
+    if (!err && *taken) {
+        err = remote_keep_error(&queue->remote, keep_many(&queue->remote, items, *taken));
+        if (err)
+            give_back_many(&queue->remote, items, *taken);
+    }
     peer_call_fini(&call);
     return end_items(err, items, taken);
 }
@@ -308,25 +361,6 @@ weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err e
     if (!err && item->has_failed_)
         return tell_failed(remote, item, flags & ANSWER_FLAG_BURIED);
     return remote_keep_error(remote, err);
-}
-
-// What a call says that settles a lease.
-struct settlement {
-    uint8_t op;
-    char named[CALL_ITEM_BYTES];
-    uint32_t ms;
-    weft_bytes parts[2];
-};
-
-static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *item, uint32_t ms)
-{
-    const struct call_item name = item_name(item);
-    settlement->op = op;
-    settlement->ms = ms;
-    call_put_item(settlement->named, &name);
-    settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
-    settlement->parts[1] =
-        (weft_bytes){(const char *)&settlement->ms, op == CALL_QUEUE_DONE ? 0 : sizeof ms};
 }
 
 static weft_err settle(weft_queue *queue, const struct settlement *settlement,

@@ -2,6 +2,8 @@
 
 #include "app/tool.h"
 
+#include "app/keeper.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -113,6 +115,7 @@ void tool_close(weft_cluster *cluster)
 {
     if (!cluster)
         return;
+    keeper_stop(cluster);
     for (size_t i = 0; i < cluster->links.count; i++) {
         peer_free(cluster->links.items[i]->peer, true);
         free(cluster->links.items[i]);

@@ -188,8 +188,10 @@ bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct pee
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-static void end_call(struct peer_call *call, const struct answer *answer)
+static void end_call(const struct peer *peer, struct peer_call *call, const struct answer *answer)
 {
+    if (call->since_ns < peer->empty_ns)
+        call->since_ns = peer->empty_ns;
     call->code = answer->code;
     call->flags = answer->flags;
     call->answer.size = 0;
@@ -203,21 +205,37 @@ static bool is_done(struct peer_call *call)
     return atomic_load_explicit(&call->is_done, memory_order_acquire);
 }
 
-// Nobody waits for it any more; what came with it must not be lost.
-static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
-                               const struct answer *answer)
+static void give_back(struct peer *peer, uint16_t handle, weft_bytes item)
 {
-    if (slot->op != CALL_QUEUE_TAKE || answer->code || answer->payload.size < CALL_ITEM_BYTES)
-        return;
     const uint32_t at_once = 0;
     const struct peer_ask ask = {
         .op = CALL_QUEUE_GIVE_BACK,
-        .handle = slot->handle,
-        .parts = {{answer->payload.data, CALL_ITEM_BYTES},
-                  {(const char *)&at_once, sizeof at_once}},
+        .flags = CALL_FLAG_UNBEGUN,
+        .handle = handle,
+        .parts = {item, {(const char *)&at_once, sizeof at_once}},
     };
     // Without memory for it the lease ends with the session.
-    peer_start_change(peer, &ask, NULL, CALL_ITEM_BYTES + sizeof at_once);
+    peer_start_change(peer, &ask, NULL, item.size + sizeof at_once);
+}
+
+// No caller waits for it any more; what came with it must not be lost.
+static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
+                               const struct answer *answer)
+{
+    struct call_reader reader = {answer->payload, false};
+    if (answer->code)
+        return;
+    uint32_t count = slot->op == CALL_QUEUE_TAKE ? 1 : 0;
+    if (slot->op == CALL_QUEUE_TAKE_MANY)
+        count = call_read_u32(&reader);
+    for (; count > 0; count--) {
+        const weft_bytes item = call_read_bytes(&reader, CALL_ITEM_BYTES);
+        if (slot->op == CALL_QUEUE_TAKE_MANY)
+            call_read_bytes(&reader, call_read_u32(&reader) & ~CALL_TUPLE_BIT);
+        if (reader.has_failed)
+            return;
+        give_back(peer, slot->handle, item);
+    }
 }
 
 static void take_ask_answer(struct peer *peer, const struct answer *answer)
@@ -227,7 +245,7 @@ static void take_ask_answer(struct peer *peer, const struct answer *answer)
         if (call->sequence != answer->sequence)
             continue;
         list_take_out(&call->in_asks);
-        end_call(call, answer);
+        end_call(peer, call, answer);
         return;
     }
 }
@@ -251,7 +269,7 @@ void peer_take_answer(struct peer *peer, const struct answer *answer)
     *slot = (struct peer_slot){0};
     peer->unanswered--;
     if (ended.call)
-        end_call(ended.call, answer);
+        end_call(peer, ended.call, answer);
     else
         give_back_unwanted(peer, &ended, answer);
     if (ended.holds_handle)
@@ -264,13 +282,13 @@ void peer_fail_all(struct peer *peer, weft_err code)
     snprintf(peer->last_words, sizeof peer->last_words, "%s", err_text());
     for (size_t i = 0; i < peer->ring_size; i++) {
         if (peer->ring[i].call)
-            end_call(peer->ring[i].call, &answer);
+            end_call(peer, peer->ring[i].call, &answer);
         peer->ring[i] = (struct peer_slot){0};
     }
     while (!list_is_empty(&peer->asks)) {
         struct peer_call *call = LIST_ITEM(peer->asks.next, struct peer_call, in_asks);
         list_take_out(&call->in_asks);
-        end_call(call, &answer);
+        end_call(peer, call, &answer);
     }
     peer->unanswered = 0;
     peer_disconnect(peer);
@@ -280,7 +298,7 @@ void peer_fail_all(struct peer *peer, weft_err code)
 
 // ---- Starting --------------------------------------------------------------------------------------------------
 
-static size_t size_of_parts(const struct peer_ask *ask)
+size_t peer_size_of_ask(const struct peer_ask *ask)
 {
     size_t size = 0;
     for (size_t i = 0; i < PEER_PARTS_MAX; i++)
@@ -315,7 +333,7 @@ static void flush_locked(struct peer *peer)
         peer_send(peer);
 }
 
-static weft_err check_ask(const struct peer *peer, const struct peer_ask *ask, size_t size)
+weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask, size_t size)
 {
     if (size > CALL_BYTES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
@@ -342,14 +360,25 @@ void peer_flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_i
     peer->is_held = is_due && ask->is_followed;
     if ((is_due && !ask->is_followed) || peer->kept.size - peer->kept_sent >= GATHER_BYTES_MAX)
         flush_locked(peer);
+    else if (!ask->is_awaited)
+        peer_leave_to_tending(peer);
+}
+
+void peer_leave_to_tending(struct peer *peer)
+{
+    if (peer->is_to_be_tended || !peer->options.asks_to_be_tended)
+        return;
+    peer->is_to_be_tended = peer->options.asks_to_be_tended(peer->options.owner);
+    if (!peer->is_to_be_tended)
+        flush_locked(peer);
 }
 
 weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_call *call)
 {
-    const size_t size = size_of_parts(ask);
+    const size_t size = peer_size_of_ask(ask);
     mutex_lock(&peer->lock);
     const bool was_idle = peer->unanswered == 0;
-    weft_err err = check_ask(peer, ask, size);
+    weft_err err = peer_check_ask(peer, ask, size);
     if (!err) {
         call->is_done = false;
         call->is_under_way = call_op_changes(ask->op) ? peer_start_change(peer, ask, call, size)
@@ -365,10 +394,10 @@ weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_c
 
 weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
 {
-    const size_t size = size_of_parts(ask);
+    const size_t size = peer_size_of_ask(ask);
     mutex_lock(&peer->lock);
     const bool was_idle = peer->unanswered == 0;
-    weft_err err = check_ask(peer, ask, size);
+    weft_err err = peer_check_ask(peer, ask, size);
     if (!err && !peer_start_change(peer, ask, NULL, size))
         err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     if (!err)
@@ -423,6 +452,24 @@ static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadl
     }
 }
 
+bool peer_start_cancel(struct peer *peer, uint64_t sequence, struct peer_call *cancel)
+{
+    const struct peer_ask ask = {
+        .op = CALL_CANCEL,
+        .parts = {{(const char *)&sequence, sizeof sequence}},
+    };
+    return peer_start_change(peer, &ask, cancel, sizeof sequence);
+}
+
+void peer_forget_call(struct peer *peer, struct peer_call *call)
+{
+    struct peer_slot *slot = slot_of(peer, call->sequence);
+    if (slot->call == call)
+        slot->call = NULL;
+    call->is_under_way = false;
+    peer_leave_to_tending(peer);  // what comes with the answer is to be given back
+}
+
 // Asks the host to take the call back, so that the answer says whether it was done.
 static void take_back(struct peer *peer, struct peer_call *call)
 {
@@ -432,21 +479,21 @@ static void take_back(struct peer *peer, struct peer_call *call)
         return;
     }
     struct peer_call cancel = {0};
-    const struct peer_ask ask = {
-        .op = CALL_CANCEL,
-        .parts = {{(const char *)&call->sequence, sizeof call->sequence}},
-    };
     const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
-    if (peer_start_change(peer, &ask, &cancel, sizeof call->sequence)) {
+    if (peer_start_cancel(peer, call->sequence, &cancel)) {
         wait_until(peer, &cancel, deadline_ns);
         if (!is_done(&cancel))
-            slot_of(peer, cancel.sequence)->call = NULL;
+            peer_forget_call(peer, &cancel);
     }
     peer_call_fini(&cancel);
-    if (is_done(call))
-        return;
-    slot_of(peer, call->sequence)->call = NULL;
-    call->is_under_way = false;
+    if (!is_done(call))
+        peer_forget_call(peer, call);
+}
+
+weft_err peer_late(const struct peer *peer)
+{
+    return err_set(WEFT_DEADLINE_EXCEEDED, "%s did not answer in time",
+                   peer->host[0] ? peer->host : "the host");
 }
 
 // Waits and, when it is too late, takes the call back.
@@ -465,8 +512,17 @@ static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uin
     }
     mutex_unlock(&peer->lock);
     if (!is_done(call) || (is_late && call->code == WEFT_CANCELLED))
-        return err_set(WEFT_DEADLINE_EXCEEDED, "%s did not answer in time",
-                       peer->host[0] ? peer->host : "the host");
+        return peer_late(peer);
+    return WEFT_OK;
+}
+
+static weft_err end_of(const struct peer_call *call)
+{
+    if (call->answer.has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an answer");
+    if (call->code)
+        return err_set(call->code, "%.*s", (int)call->answer.size,
+                       call->answer.size ? call->answer.data : "");
     return WEFT_OK;
 }
 
@@ -474,14 +530,17 @@ weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadlin
 {
     // The answer of one in flight with many others came with theirs: no lock for it.
     const weft_err err = is_done(call) ? WEFT_OK : wait_or_take_back(peer, call, deadline_ns);
-    if (err)
-        return err;
-    if (call->answer.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an answer");
-    if (call->code)
-        return err_set(call->code, "%.*s", (int)call->answer.size,
-                       call->answer.size ? call->answer.data : "");
-    return WEFT_OK;
+    return err ? err : end_of(call);
+}
+
+weft_err peer_wait(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
+{
+    if (!is_done(call)) {
+        mutex_lock(&peer->lock);
+        wait_until(peer, call, deadline_ns);
+        mutex_unlock(&peer->lock);
+    }
+    return is_done(call) ? end_of(call) : peer_late(peer);
 }
 
 bool peer_has_answer(struct peer *peer, struct peer_call *call)

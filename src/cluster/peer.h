@@ -53,6 +53,11 @@ struct peer_options {
     uint32_t patience_ms;                              // how long it may be out of reach
     uint32_t patience_again_ms;                        // the same once it was met; 0: no other
     void (*waits)(void *owner, const char *sentence);  // it is out of reach, told now and then
+
+    // Something is left that no calling thread may come back for soon: peer_tend is to be called within a
+    // moment. False: no thread will do that, and it is sent at once. Must not call the peer. NULL: what is left
+    // goes with the next call.
+    bool (*asks_to_be_tended)(void *owner);
     void *owner;
 };
 
@@ -71,6 +76,7 @@ struct peer_ask {
 // A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.
 struct peer_call {
     uint64_t sequence;
+    uint64_t since_ns;  // the answer was given after this; the caller may begin with when it asked
     bool is_under_way;
     _Atomic bool is_done;  // set last: then the answer is there and nobody else touches this
     weft_err code;
@@ -96,6 +102,31 @@ MUST_CHECK weft_err peer_tell(struct peer *peer, const struct peer_ask *ask);
 // Waits for the answer and returns its code, with its sentence. At the deadline (clock_now_ns;
 // UINT64_MAX: none) the call is taken back and DEADLINE_EXCEEDED returned, unless it was done in time.
 MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint64_t deadline_ns);
+
+// The same, but at the deadline the call stays under way.
+MUST_CHECK weft_err peer_wait(struct peer *peer, struct peer_call *call, uint64_t deadline_ns);
+
+// Asks the host to take back a call that waits there; does not wait. The call ends all the same: CANCELLED, or
+// with what it was answered before.
+void peer_cancel(struct peer *peer, struct peer_call *call);
+
+// The caller does not want the answer any more; the host is asked to take the call back. An element that
+// comes with the answer is given back. The call may be freed.
+void peer_abandon(struct peer *peer, struct peer_call *call);
+
+// Changing calls whose answers are not needed, but which must outlive this process: when this returns they were
+// written to the connection, which is made again if need be. Not OK: none of them was, or will be.
+MUST_CHECK weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
+                             uint64_t deadline_ns);
+
+// Sends what waits for company and takes what has arrived, without waiting. True: do it again in a moment.
+bool peer_tend(struct peer *peer);
+
+// Notices a connection that broke while no thread was calling, and tries to make it again: the host would
+// take us for lost, and give others what we work on. May take a few seconds.
+void peer_keep_connected(struct peer *peer);
+
+bool peer_is_here(struct peer *peer);  // connected, as far as we know
 
 // Whether the answer is there; looks at what has arrived, does not wait.
 bool peer_is_done(struct peer *peer, struct peer_call *call);

@@ -266,6 +266,7 @@ void peer_gather(struct peer *peer)
     peer->kept_sent = peer->kept.size;
     peer->new_asks.size = 0;
     peer->is_held = false;
+    peer->is_to_be_tended = false;
 }
 
 weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
@@ -349,6 +350,8 @@ void peer_pump(struct peer *peer, bool *has_moved)
     // Also after a failed send: what was answered before the end counts.
     const weft_err end = channel_receive(peer->channel, &peer->in, &received);
     weft_err broken = WEFT_OK;
+    if (!received && !end)
+        peer->empty_ns = clock_now_ns();
     if (received) {
         *has_moved = true;
         broken = take_frames(peer);

@@ -35,7 +35,9 @@ struct peer {
     struct buf in;
     struct buf out;  // frames on their way
     size_t out_sent;
-    uint64_t sent_ns;  // when something was last sent
+    uint64_t sent_ns;      // when something was last sent
+    uint64_t empty_ns;     // when nothing was there to be received: what comes is from after that
+    bool is_to_be_tended;  // that was asked for, and has not been done
 
     uint8_t session[HELLO_SESSION_BYTES];
     bool has_session;  // the host knows it
@@ -122,6 +124,22 @@ void peer_forget_kept(struct peer *peer, uint64_t sequence);
 // the answer. False: no memory.
 bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
                        size_t size);
+
+// Whether a call of `size` bytes may be started.
+MUST_CHECK weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask,
+                                   size_t size);
+size_t peer_size_of_ask(const struct peer_ask *ask);
+
+// A call is started that asks the host to take another one back. False: no memory.
+bool peer_start_cancel(struct peer *peer, uint64_t sequence, struct peer_call *cancel);
+
+// No thread will see to it that what is left goes or arrives: somebody else is asked to, or it goes now.
+void peer_leave_to_tending(struct peer *peer);
+
+weft_err peer_late(const struct peer *peer);  // sets the sentence: DEADLINE_EXCEEDED
+
+// The slot of a call forgets it: the answer is nobody's.
+void peer_forget_call(struct peer *peer, struct peer_call *call);
 
 // Sends what was started, if enough has gathered, or nothing was under way before.
 void peer_flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle);

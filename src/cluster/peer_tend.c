@@ -1,0 +1,181 @@
+// A peer between calls: what was left unsent goes, what has arrived is taken, a broken connection is made again.
+
+#include "cluster/peer_state.h"
+#include "sys/clock.h"
+
+enum { KEEP_MS = 100, RETRY_MS = 1 };
+
+static const uint64_t ns_per_ms = 1000000;
+
+static bool has_unsent(const struct peer *peer)
+{
+    return peer_unsent_calls(peer).size + peer->new_asks.size > 0 ||
+           peer->out_sent < peer->out.size;
+}
+
+bool peer_is_here(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    const bool is_here = peer_is_connected(peer);
+    mutex_unlock(&peer->lock);
+    return is_here;
+}
+
+void peer_cancel(struct peer *peer, struct peer_call *call)
+{
+    mutex_lock(&peer->lock);
+    // Without memory for it the call waits on, and is cancelled another time.
+    if (call->is_under_way && peer_start_cancel(peer, call->sequence, NULL))
+        peer_leave_to_tending(peer);
+    mutex_unlock(&peer->lock);
+}
+
+void peer_abandon(struct peer *peer, struct peer_call *call)
+{
+    mutex_lock(&peer->lock);
+    if (call->is_under_way) {
+        peer_start_cancel(peer, call->sequence, NULL);
+        peer_forget_call(peer, call);
+    }
+    mutex_unlock(&peer->lock);
+}
+
+// ---- Saying ------------------------------------------------------------------------------------------------
+
+// Connects, as the one thread that reads; the lock is held.
+static weft_err connect_as_reader(struct peer *peer, uint64_t deadline_ns)
+{
+    peer->has_reader = true;
+    const weft_err err = peer_connect(peer, deadline_ns);
+    peer->has_reader = false;
+    if (peer->waiter_count)
+        condition_broadcast(&peer->changed);
+    return err;
+}
+
+static weft_err await_connection(struct peer *peer, uint64_t deadline_ns)
+{
+    while (!peer_is_connected(peer)) {
+        if (clock_now_ns() >= deadline_ns)
+            return peer_late(peer);
+        if (peer->has_reader) {  // who connects; or finds out that the connection broke
+            peer->waiter_count++;
+            condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
+            peer->waiter_count--;
+            continue;
+        }
+        const weft_err err = connect_as_reader(peer, deadline_ns);
+        if (err && err != WEFT_DEADLINE_EXCEEDED)
+            peer_fail_all(peer, err);
+        if (err)
+            return err;
+    }
+    return WEFT_OK;
+}
+
+// Until the connection has taken all there is, or time is over: from here on it is the tender's.
+static void send_all(struct peer *peer, uint64_t deadline_ns)
+{
+    peer_gather(peer);
+    peer_send(peer);
+    while (has_unsent(peer) && peer_is_connected(peer) && clock_now_ns() < deadline_ns) {
+        mutex_unlock(&peer->lock);
+        clock_sleep_ms(RETRY_MS);
+        mutex_lock(&peer->lock);
+        peer_gather(peer);
+        peer_send(peer);
+    }
+    if (has_unsent(peer))
+        peer_leave_to_tending(peer);
+}
+
+// A host in this process has applied them when it was told; what its journal has outlives both.
+static weft_err tell_own_host(struct peer *peer, const struct peer_ask *asks, size_t count,
+                              uint64_t deadline_ns)
+{
+    weft_err err = WEFT_OK;
+    struct peer_call last = {0};
+    for (size_t i = 0; i + 1 < count && !err; i++)
+        err = peer_tell(peer, &asks[i]);
+    if (!err)
+        err = peer_ask(peer, &asks[count - 1], &last, deadline_ns);
+    peer_call_fini(&last);
+    if (err == WEFT_DEADLINE_EXCEEDED) {
+        err_clear();
+        err = WEFT_OK;
+    }
+    return err;
+}
+
+static weft_err start_all(struct peer *peer, const struct peer_ask *asks, size_t count)
+{
+    weft_err err = WEFT_OK;
+    size_t sizes = 0;
+    for (size_t i = 0; i < count && !err; i++) {
+        const size_t size = peer_size_of_ask(&asks[i]);
+        sizes += CALL_HEAD_BYTES + size;
+        err = peer_check_ask(peer, &asks[i], size);
+    }
+    if (!err && !buf_reserve(&peer->kept, sizes))
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+    for (size_t i = 0; i < count && !err; i++)
+        if (!peer_start_change(peer, &asks[i], NULL, peer_size_of_ask(&asks[i])))
+            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+    return err;
+}
+
+weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
+                  uint64_t deadline_ns)
+{
+    if (peer->options.port)
+        return tell_own_host(peer, asks, count, deadline_ns);
+    mutex_lock(&peer->lock);
+    weft_err err = await_connection(peer, deadline_ns);
+    if (!err)
+        err = start_all(peer, asks, count);
+    if (!err)
+        send_all(peer, deadline_ns);
+    mutex_unlock(&peer->lock);
+    return err;
+}
+
+// ---- Tending -----------------------------------------------------------------------------------------------
+
+bool peer_tend(struct peer *peer)
+{
+    bool has_moved = false;
+    mutex_lock(&peer->lock);
+    peer->is_to_be_tended = false;
+    if (peer_is_connected(peer)) {
+        peer_gather(peer);
+        if (!peer->has_reader || peer->is_at_port)
+            peer_pump(peer, &has_moved);
+        else
+            peer_send(peer);
+        // What was taken may have to be answered: an element that no caller wanted goes back.
+        if (has_moved) {
+            peer_gather(peer);
+            peer_send(peer);
+        }
+        if (has_moved && peer->waiter_count)
+            condition_broadcast(&peer->changed);
+    }
+    const bool has_more = has_unsent(peer) || (peer->unanswered > 0 && !peer->has_reader);
+    mutex_unlock(&peer->lock);
+    return has_more;
+}
+
+void peer_keep_connected(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    if (peer->has_session && !peer->has_reader && !peer_is_connected(peer)) {
+        const bool was_given_up = peer->was_given_up;
+        const weft_err err = connect_as_reader(peer, clock_now_ns() + KEEP_MS * ns_per_ms);
+        if (err == WEFT_ABORTED || err == WEFT_DATA_LOSS)
+            peer_fail_all(peer, err);  // the host has forgotten us
+        if (err)
+            peer->was_given_up = was_given_up;
+        err_clear();
+    }
+    mutex_unlock(&peer->lock);
+}
