@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "sys/file.h"
 
@@ -81,6 +82,29 @@ bool manifest_is_same(const struct manifest *manifest, const struct manifest *ot
     return false;
 }
 
+static bool is_utf8(const char *name)
+{
+    for (const char *at = name, *end = name + strlen(name); at < end;) {
+        const size_t length = text_utf8_length(at, end);
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+// JSON has no way to write a name that is not UTF-8: such a one is there twice, for people and in its bytes.
+static void format_name(struct buf *buf, const char *name)
+{
+    json_append_string(buf, weft_text(name));
+    if (is_utf8(name))
+        return;
+    buf_append_text(buf, ", \"name_hex\": \"");
+    for (; *name; name++)
+        buf_format(buf, "%02x", (unsigned char)*name);
+    buf_append_text(buf, "\"");
+}
+
 // What the answer was made by and from.
 static void format_origin(struct buf *buf, const struct manifest *manifest)
 {
@@ -88,7 +112,7 @@ static void format_origin(struct buf *buf, const struct manifest *manifest)
     for (size_t i = 0; i < manifest->input_count; i++) {
         const struct manifest_input *input = &manifest->inputs[i];
         buf_format(buf, "%s\n    {\"name\": ", i ? "," : "");
-        json_append_string(buf, weft_text(input->name));
+        format_name(buf, input->name);
         buf_format(buf, ", \"bytes\": %" PRIu64 ", \"mtime_ns\": %" PRId64 "}", input->bytes,
                    input->mtime_ns);
     }
@@ -184,17 +208,40 @@ static weft_err read_parts(struct manifest *manifest, const json_t *parts)
     return WEFT_OK;
 }
 
+static int read_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+// The bytes of a name in hex; false: it is none. `hex` is "" where there is no such field.
+static bool read_hex(const char *hex, struct buf *name)
+{
+    for (; hex[0]; hex += 2) {
+        const int high = read_digit(hex[0]), low = high < 0 ? -1 : read_digit(hex[1]);
+        if (low < 0 || high + low == 0)
+            return false;
+        buf_append(name, &(char){(char)(16 * high + low)}, 1);
+    }
+    return name->size > 0;
+}
+
 static weft_err read_input(struct manifest *manifest, const json_t *object)
 {
     uint64_t bytes = 0;
     const weft_err err = read_number(object, "bytes", &bytes);
     const char *name = json_string_value(json_object_get(object, "name"));
+    const char *hex = json_string_value(json_object_get(object, "name_hex"));
     const json_t *mtime = json_object_get(object, "mtime_ns");
     if (err)
         return err;
-    if (!name || !json_is_integer(mtime))
-        return is_wrong("an input has no name or no time");
-    return manifest_add_input(manifest, name, bytes, json_integer_value(mtime));
+    struct buf raw = {0};
+    const bool is_right = name && json_is_integer(mtime) &&
+                          (!hex || (read_hex(hex, &raw) && !is_utf8(buf_text(&raw))));
+    const weft_err added = is_right ? manifest_add_input(manifest, hex ? buf_text(&raw) : name,
+                                                         bytes, json_integer_value(mtime))
+                                    : is_wrong("an input has no name or no time");
+    buf_fini(&raw);
+    return added;
 }
 
 // Left out by those who could not tell.

@@ -70,6 +70,20 @@ fi
 gives "also on standard input" expected.proc eval 'weft run sort - </proc/cpuinfo | grep -v MHz'
 gives "an empty file is empty" nothing weft run sort nothing
 
+# A name that is not UTF-8 is the same name the next time.
+name=$(printf 'caf\xe9') && cp text "$name"
+check "an input may have a name that is not UTF-8" answer sort "$name" -o named/
+gives "the same command finds it complete" nothing weft run sort "$name" -o named/
+says "and says so" 'complete, made by the same job'
+mv "$name" "$(printf 'caf\xe8')"
+fails_with "another one is another one" 5 'made from' weft run sort "$(printf 'caf\xe8')" -o named/
+fails=(--shell --map '[ $mapreduce_task_partition != 1 ] || [ -e ready ] && cat' --lines-per-task 5000 --max-attempts 1 -n 1 caf*)
+try weft run -q "${fails[@]}" -o half/
+check "a run of it that fails is unfinished" [ "$code" != 0 -a -d .half.weft-unfinished ]
+touch ready
+try weft run --json "${fails[@]}" -o half/
+check "and is gone on with" eval '[ "$code" = 0 ] && grep -q "\"resumed_tasks\":[1-9]" "$err"'
+
 nothing_left "nothing is left by all of these"
 
 finish
