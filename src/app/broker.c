@@ -15,7 +15,7 @@
 #include "sys/file.h"
 #include "sys/signals.h"
 
-enum { SIGNALS_MAX = 4 };
+enum { SIGNALS_MAX = 5 };
 
 struct broker {
     const struct broker_options *options;

@@ -149,7 +149,7 @@ struct driver {
 
     struct loop *loop;
     struct loop_timer *timeout, *tick, *hello;
-    struct loop_signal *signals[4];
+    struct loop_signal *signals[5];  // as many as signals_to_end
     _Atomic bool is_cancelled;
 
     struct sched *sched;
@@ -271,6 +271,8 @@ MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
 MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
 // Writes the list of those so far; failing that is no news.
 void driver_list_bad(struct driver *driver);
+// Whether the list may be written: what stands there and is none is ALREADY_EXISTS without --force.
+MUST_CHECK weft_err driver_check_list(const struct driver *driver);
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);

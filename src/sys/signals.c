@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const int signals_to_end[] = {SIGINT, SIGTERM, SIGHUP, 0};
+const int signals_to_end[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0};
 
 void signal_describe(int number, char *text, unsigned long text_size)
 {

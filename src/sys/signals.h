@@ -14,7 +14,8 @@ int signal_exit_code(int number);
 // Whether whoever started us wants it ignored (nohup; a background job of a script): then it stays so.
 bool signal_is_ignored(int number);
 
-// The signals by which people and systems ask a program to end, ended by 0: SIGINT, SIGTERM, SIGHUP.
+// The signals by which people and systems ask a program to end, ended by 0: SIGINT, SIGTERM,
+// SIGHUP, SIGQUIT (Ctrl-\\, which would leave a core file and what is half done).
 extern const int signals_to_end[];
 
 #endif

@@ -66,6 +66,7 @@ static _Noreturn void keep(const char *path, int alive)
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
     if (chdir("/") != 0)
         _exit(1);
     forget_descriptors(alive);

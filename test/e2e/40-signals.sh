@@ -44,6 +44,7 @@ done
 for ms in 2 15 40 90 150; do
     interrupt "SIGINT to the driver alone after $ms ms" 130 -s 2 -a $ms -- sort distinct -o output
     interrupt "SIGTERM to the whole group after $ms ms" 143 -s 15 -g -a $ms -- sort distinct -o output
+    interrupt "Ctrl-\\ after $ms ms" 131 -s 3 -g -a $ms -- --memory 16M sort distinct -o output
     interrupt "SIGTERM into a directory after $ms ms" 143 -s 15 -a $ms -- --reducers 5 sort distinct -o output.d/
 done
 
