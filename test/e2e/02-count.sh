@@ -12,9 +12,9 @@ gives "blanks and empty lines are kept as they are" expected answer count blanks
 printf 'x\tx\nx\tx\nx\n' >with-tabs
 oracle lines with-tabs >expected
 gives "a TAB in a line is part of the line" expected answer count with-tabs
-printf 'a\r\na\n' >returns
-oracle lines returns >expected
-gives "a carriage return is part of the line" expected answer count returns
+printf 'a\r\na\nb\rb\n\r\nlast\r' >returns
+printf '\t1\na\t2\nb\rb\t1\nlast\r\t1\n' >expected
+gives "a carriage return before a line end is part of the end, any other of the line" expected answer count returns
 printf 'a\na' >no-end
 printf 'a\t2\n' >expected
 gives "a last line without an end is the same line" expected answer count no-end

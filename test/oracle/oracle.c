@@ -127,8 +127,9 @@ static void split_lines(char *data, size_t size, bool is_counted)
     for (size_t i = 0; i < size;) {
         char *end = memchr(data + i, '\n', size - i);
         size_t length = end ? (size_t)(end - (data + i)) : size - i;
+        bool has_return = end && length > 0 && end[-1] == '\r';
         if (is_counted)
-            count_up(data + i, length);
+            count_up(data + i, length - has_return);
         else
             add(data + i, length, NULL, 0);
         i += length + 1;
