@@ -185,7 +185,9 @@ static weft_err prepare(struct driver *driver)
     // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
     // A plan goes to standard output itself.
     const bool has_output = driver->options->output || !driver->options->dry_run;
-    weft_err code = has_output ? open_output(driver) : WEFT_OK;
+    weft_err code = driver_check_list(driver);
+    if (code == WEFT_OK && has_output)
+        code = open_output(driver);
     if (code == WEFT_OK)
         code = find_inputs(driver);
     if (code == WEFT_OK)

@@ -158,13 +158,66 @@ static int compare_bad(const void *a, const void *b)
                           &((const struct bad_record *)b)->place);
 }
 
-static weft_err write_bad(struct driver *driver)
+// Whether the file is a list that a run has written, or empty: that is replaced. Anything else is somebody's.
+static weft_err look_at_list(const char *path, bool *is_there, bool *is_list)
 {
-    const uint64_t count = count_bad(driver);
-    driver->summary.bad_count = count;
-    if (count == 0)
+    static const char begin[] = "{\"file\":";
+    char found[sizeof begin - 1];
+    struct file_stat status;
+    size_t got = 0;
+    int fd = -1;
+    weft_err code = file_stat(path, &status);
+    *is_there = code == WEFT_OK && status.kind == FILE_REGULAR;
+    *is_list = false;
+    if (!*is_there)
+        return code;
+    code = file_open(path, &fd);
+    if (code == WEFT_OK)
+        code = file_read_at(fd, path, found, sizeof found, 0, &got);
+    file_close(fd);
+    *is_list = got == 0 || (got == sizeof found && memcmp(found, begin, got) == 0);
+    return code;
+}
+
+weft_err driver_check_list(const struct driver *driver)
+{
+    bool is_there, is_list;
+    const char *path = driver->options->bad_records;
+    if (!driver->options->skip_bad.is_set || driver->options->force)
         return WEFT_OK;
-    output_set_left_out(driver->output);
+    const weft_err code = look_at_list(path, &is_there, &is_list);
+    if (code != WEFT_OK)
+        return err_wrap(code, "the list of bad records");
+    return is_there && !is_list
+               ? err_set(WEFT_ALREADY_EXISTS,
+                         "%s exists already and is not a list of bad records\n  try: --force to "
+                         "replace it, or --bad-records with another name",
+                         path)
+               : WEFT_OK;
+}
+
+// There are none: a list of an earlier run would be taken for this one's.
+static weft_err remove_list(const struct driver *driver)
+{
+    bool is_there, is_list;
+    const char *path = driver->options->bad_records;
+    const weft_err code = look_at_list(path, &is_there, &is_list);
+    return code == WEFT_OK && is_there && is_list ? file_remove(path) : code;
+}
+
+static weft_err write_list(const char *path, const struct buf *text)
+{
+    int fd = -1;
+    weft_err code =
+        text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory") : file_create(path, &fd);
+    if (code == WEFT_OK)
+        code = file_write(fd, path, text->data, text->size);
+    const weft_err closed = file_close_checked(fd, path);
+    return code != WEFT_OK ? code : closed;
+}
+
+static weft_err list_bad(struct driver *driver, uint64_t count)
+{
     struct bad_record *all = malloc((size_t)count * sizeof *all);
     struct buf text = {0};
     if (!all)
@@ -179,22 +232,30 @@ static weft_err write_bad(struct driver *driver)
     for (size_t i = 0; i < at; i++)
         append_line(&text, driver, &all[i]);
     free(all);
-    int fd = -1;
-    const char *path = driver->options->bad_records;
-    weft_err code = text.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory") : WEFT_OK;
-    if (code == WEFT_OK)
-        code = file_create(path, &fd);
-    if (code == WEFT_OK)
-        code = file_write(fd, path, text.data, text.size);
-    file_close(fd);
+    const weft_err code = write_list(driver->options->bad_records, &text);
     buf_fini(&text);
+    return code;
+}
+
+static weft_err write_bad(struct driver *driver)
+{
+    const uint64_t count = count_bad(driver);
+    driver->summary.bad_count = count;
+    if (count > 0)
+        output_set_left_out(driver->output);
+    const weft_err code = count > 0 ? list_bad(driver, count) : remove_list(driver);
     return err_wrap(code, "the list of bad records");
 }
 
+// The run has failed, and that is what it says in the end; that the list is missing is said before.
 void driver_list_bad(struct driver *driver)
 {
-    if (write_bad(driver) != WEFT_OK)
-        err_clear();
+    char text[ERR_TEXT_BYTES_MAX];
+    if (count_bad(driver) == 0 || write_bad(driver) == WEFT_OK)
+        return;
+    snprintf(text, sizeof text, "%s", err_text());
+    driver_warn(driver, text);
+    err_clear();
 }
 
 weft_err driver_judge_bad(struct driver *driver)

@@ -360,9 +360,9 @@ static weft_err write_file(const char *directory, const char *name, weft_bytes t
     weft_err err = file_create(buf_text(&path), &fd);
     if (!err)
         err = file_write(fd, buf_text(&path), text.data, text.size);
-    file_close(fd);
+    const weft_err closed = file_close_checked(fd, buf_text(&path));
     buf_fini(&path);
-    return err;
+    return err ? err : closed;
 }
 
 static weft_err check_parts(const struct output *output, const struct manifest *manifest)

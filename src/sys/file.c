@@ -96,6 +96,13 @@ void file_close(int fd)
         close(fd);
 }
 
+weft_err file_close_checked(int fd, const char *path)
+{
+    // After EINTR the descriptor is closed, and what was written is kept, on Linux.
+    return fd < 0 || close(fd) == 0 || errno == EINTR ? WEFT_OK
+                                                      : err_errno("cannot write %s", path);
+}
+
 weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
                       size_t *got)
 {

@@ -27,6 +27,9 @@ MUST_CHECK weft_err file_open_direct(const char *path, bool is_synced, int *fd);
 MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
 void file_close(int fd);
 
+// The same after writing: some file systems tell only now that they could not keep it. -1 is fine.
+MUST_CHECK weft_err file_close_checked(int fd, const char *path);
+
 // Reads up to size bytes at offset, fewer only at the end of the file; *got says how many.
 MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
                                  size_t *got);

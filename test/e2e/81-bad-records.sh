@@ -116,6 +116,17 @@ try weft run -q --skip-bad 1 --bad-records elsewhere.jsonl ./mines in.segv
 check "--bad-records names another file" eval '[ "$(grep -c . elsewhere.jsonl)" = 1 ] && [ ! -e weft-bad-records.jsonl ]'
 check "a line of it is JSON" jsonlines <elsewhere.jsonl
 seq 100 >good
+echo precious >letter
+fails_with "a file that is no list is not replaced" 5 'letter exists' weft run -q --skip-bad 1 --bad-records letter ./mines in.segv
+check "and stays as it was" [ "$(cat letter)" = precious ]
+try weft run -q --skip-bad 1 --bad-records letter --force ./mines in.segv
+check "with --force it is" [ "$(grep -c . letter)" = 1 ]
+try weft run -q --skip-bad 1 --bad-records elsewhere.jsonl ./mines in.segv
+check "a list of an earlier run is replaced" [ "$code:$(grep -c . elsewhere.jsonl)" = 0:1 ]
+try weft run -q --skip-bad 1 --bad-records elsewhere.jsonl ./mines good
+check "and is gone when there are no bad records" eval '[ $code = 0 ] && [ ! -e elsewhere.jsonl ]'
+try weft run -q --skip-bad 1 --bad-records nowhere/list ./mines in.segv
+check "a list that cannot be written is an error" eval '[ $code != 0 ] && grep -q "list of bad records" "$err"'
 try weft run -q --skip-bad 1 --bad-records good.jsonl ./mines good
 check "no bad record, no list" eval '[ "$code" = 0 ] && [ ! -e good.jsonl ]'
 for word in 0 -1 x 101% 0% 5%x; do

@@ -219,8 +219,8 @@ static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, 
     err = held_write(&sink->held, &draft->held, fd, path, &at);
     if (!err)
         err = file_write_at(fd, path, text.data, text.size, at);
-    if (sink->kind == SINK_PARTS)
-        file_close(fd);
+    const weft_err closed = sink->kind == SINK_PARTS ? file_close_checked(fd, path) : WEFT_OK;
+    err = err ? err : closed;
     draft->early = at + text.size - offset;
     return err ? remember_failure(sink, err, path) : WEFT_OK;
 }
@@ -333,8 +333,8 @@ static weft_err write_stretch(struct sink *sink, const struct stretch *stretch, 
     weft_err err = sink->kind == SINK_PARTS ? file_open_kept(path, &fd) : WEFT_OK;
     if (!err) {
         err = write_pieces(sink, fd, path, stretch, own, tail);
-        if (sink->kind == SINK_PARTS)
-            file_close(fd);
+        const weft_err closed = sink->kind == SINK_PARTS ? file_close_checked(fd, path) : WEFT_OK;
+        err = err ? err : closed;
     }
     return err ? remember_failure(sink, err, path) : WEFT_OK;
 }
