@@ -43,6 +43,9 @@ static struct plan_options options_of_plan(const struct driver *driver)
         // A sample of these means starting a process, or reading a whole file.
         .samples_max = is_dear ? DEAR_SAMPLES_MAX : 0,
         .is_dear = driver->options->job == &command_job,
+        .has_dear_pieces = driver->options->job == &command_job &&
+                           (weft_option(&driver->options->args, COMMAND_PER_FILE, 0) ||
+                            driver->options->is_hadoop || driver->format.kind == RECORD_FILES),
         .has_cuts = driver->options->lines_per_task > 0,
     };
 }

@@ -260,6 +260,17 @@ static bool has_json(char *const *words, size_t count)
     return false;
 }
 
+// Without a mapper records are what a reducer reduces. One that asks for the name of its file gets one file.
+static weft_err complete_commands(struct weft_args *args)
+{
+    const char *mapper = weft_option(args, COMMAND_MAP, 0);
+    if (!mapper)
+        return args_add_option(args, COMMAND_MAP, "");
+    if (weft_option(args, COMMAND_PER_FILE, 0) || !command_asks_for_file(mapper))
+        return WEFT_OK;
+    return args_add_option(args, COMMAND_PER_FILE, "");
+}
+
 static weft_err parse_all(struct parse *parse, const struct options_request *request)
 {
     struct run_options *options = parse->options;
@@ -294,9 +305,8 @@ weft_err options_parse(struct run_options *options, const struct options_request
     options->inputs = parse.inputs.items;
     options->input_count = parse.inputs.count;
     drop_words(&parse.program_words);
-    // Without a mapper records are what a reducer reduces.
-    if (!err && names_commands && !weft_option(&options->args, COMMAND_MAP, 0))
-        err = args_add_option(&options->args, COMMAND_MAP, "");
+    if (!err && names_commands)
+        err = complete_commands(&options->args);
     if (!err && options->job && !options->wants_help)
         err = spell_job_words(options);
     return err;

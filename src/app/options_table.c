@@ -25,6 +25,7 @@ enum option_id {
     OPTION_REDUCE,
     OPTION_SHELL,
     OPTION_KEEP,
+    OPTION_PER_FILE,
     OPTION_KEY_FIELDS,
     OPTION_SEPARATOR,
     OPTION_PARTITION_FIELDS,
@@ -65,6 +66,8 @@ const struct args_option options_table[] = {
      "reduce with a command: lines sorted by key on its stdin; or aggregate"},
     {OPTION_SHELL, 0, "shell", NULL, "run these commands by sh -c, with pipes and all"},
     {OPTION_KEEP, 0, "keep", NULL, "keep a mapper alive from task to task (it must answer \\x1e)"},
+    {OPTION_PER_FILE, 0, "per-file", NULL,
+     "a mapper for each file (default: small files share one unless it asks for their names)"},
     {OPTION_SEPARATOR, 0, "separator", "C", "between the fields of a line (default: TAB)"},
     {OPTION_KEY_FIELDS, 0, "key-fields", "N",
      "the key is the first N fields of a line (default: 1)"},
@@ -197,6 +200,8 @@ static char command_letter(enum option_id id)
         return COMMAND_SHELL;
     case OPTION_KEEP:
         return COMMAND_KEEP;
+    case OPTION_PER_FILE:
+        return COMMAND_PER_FILE;
     case OPTION_KEY_FIELDS:
         return COMMAND_KEY_FIELDS;
     case OPTION_SEPARATOR:

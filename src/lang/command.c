@@ -356,7 +356,7 @@ const weft_job command_job = {
     .teardown = teardown,
     .begin = begin,
     .end = end,
-    .options = "m:c:r:SKk:s:p:o:e:d:i:t:I:xHn:R:O:",
+    .options = "m:c:r:SKFk:s:p:o:e:d:i:t:I:xHn:R:O:",
     .usage = "Runs commands as mapper, combiner and reducer; see --map.\n",
     .configure = configure,
 };

@@ -4,7 +4,9 @@
 //   combine  the lines of one map task, sorted by key, in stretches of at most 16 MiB
 //   reduce   the lines of its part, sorted by key; its output is the output
 //
-// One process per task and input file, started by the nursery. Its standard error is passed on, except
+// One process per task, started by the nursery: of small files it gets many, one behind the other, each with
+// a line end at its end. Commands that ask for the name of their file have a process per file
+// (COMMAND_PER_FILE). Its standard error is passed on, except
 // lines that begin with "reporter:counter:GROUP,NAME,N" (a counter "GROUP.NAME") and "reporter:status:TEXT";
 // the tail of it is kept for the sentence of a failure. An exit code other than 0 fails the attempt; a
 // command that stops reading early does not. The pipes of a command are pumped by the slot's own thread.
@@ -20,11 +22,12 @@
 // The job behind `weft run --map`. Its own options, which are how the command line reaches the worker:
 extern const weft_job command_job;
 enum {
-    COMMAND_MAP = 'm',      // the command; "": records are split into pairs as they are (identity)
-    COMMAND_COMBINE = 'c',  // "aggregate": the built-in one
-    COMMAND_REDUCE = 'r',   // "": pairs are passed on; "aggregate"; without it: map-only
-    COMMAND_SHELL = 'S',    // flag: by sh -c, else split into words as a shell would, no shell
-    COMMAND_KEEP = 'K',     // flag: one mapper for all tasks of a slot
+    COMMAND_MAP = 'm',       // the command; "": records are split into pairs as they are (identity)
+    COMMAND_COMBINE = 'c',   // "aggregate": the built-in one
+    COMMAND_REDUCE = 'r',    // "": pairs are passed on; "aggregate"; without it: map-only
+    COMMAND_SHELL = 'S',     // flag: by sh -c, else split into words as a shell would, no shell
+    COMMAND_KEEP = 'K',      // flag: one mapper for all tasks of a slot
+    COMMAND_PER_FILE = 'F',  // flag: a mapper for each file, whose environment tells which
     COMMAND_KEY_FIELDS = 'k',  // how many fields of a map line are the key; default 1
     COMMAND_SEPARATOR = 's',   // between them, up to 15 bytes; default TAB
     COMMAND_PARTITION = 'p',  // "hash" (as Hadoop), "fields:-k1,2", "fields:" (hash of a Java text)
@@ -50,6 +53,10 @@ enum {
     COMMAND_REDUCE_OUT_SEPARATOR = 'R',  // default TAB
     COMMAND_OUTPUT_SEPARATOR = 'O',      // default TAB
 };
+
+// Whether the command, or a script or program that it names, mentions the variables that tell of its input
+// file. It is looked for by their name, map_input_: a command that gets it from elsewhere is not found.
+bool command_asks_for_file(const char *line);
 
 struct nursery;
 

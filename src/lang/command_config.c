@@ -156,6 +156,7 @@ static weft_err read_flags(struct command_config *config, const weft_args *args)
     config->is_shell = weft_option(args, COMMAND_SHELL, 0) != NULL;
     config->is_kept = weft_option(args, COMMAND_KEEP, 0) != NULL;
     config->is_hadoop = weft_option(args, COMMAND_HADOOP, 0) != NULL;
+    config->is_per_file = config->is_hadoop || weft_option(args, COMMAND_PER_FILE, 0) != NULL;
     config->allows_any_exit = weft_option(args, COMMAND_ANY_EXIT, 0) != NULL;
     config->directory = weft_option(args, COMMAND_DIRECTORY, 0);
     weft_err code = read_input(config, args);

@@ -34,6 +34,7 @@ enum command_input { COMMAND_INPUT_PLAIN, COMMAND_INPUT_OFFSET, COMMAND_INPUT_PA
 struct command_config {
     struct command_step steps[COMMAND_ROLE_COUNT];
     bool is_shell, is_kept, is_hadoop, allows_any_exit;
+    bool is_per_file;  // a mapper has one input file
     enum command_input input;
     uint32_t key_fields, reduce_key_fields;
     struct command_separator separator, reduce_separator, field_separator, reduce_out_separator,

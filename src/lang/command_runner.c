@@ -169,6 +169,9 @@ static weft_err refuse_exit(const struct command_runner *runner, enum command_ro
     buf_format(&text, " %s%s%s", exit->was_signalled ? "was " : "", how, more);
     if (role != COMMAND_ROLE_REDUCE && runner->input_name)
         buf_format(&text, " on %.200s", runner->input_name);
+    if (role != COMMAND_ROLE_REDUCE && runner->more_inputs > 0)
+        buf_format(&text, " and %u more input%s", runner->more_inputs,
+                   runner->more_inputs == 1 ? "" : "s");
     append_hints(runner, role, &text);
     const weft_err code = err_set(WEFT_ABORTED, "%s", buf_text(&text));
     buf_fini(&text);
@@ -193,7 +196,14 @@ static void move_place(const struct task_facts *facts, struct command_place *pla
     place->input_bytes -= facts->end < facts->input_size;
 }
 
-// A task may have several input files; facts are about the first.
+// A whole file is a record: there a mapper is for one, too.
+static bool is_per_file(const struct command_runner *runner)
+{
+    return runner->config.is_per_file || task_record_format(runner->task)->kind == RECORD_FILES;
+}
+
+// A task may have several input files; facts are about the first. A process for all of them is told of none:
+// a name that is right for the first file only would be worse.
 static void describe_place(struct command_runner *runner, struct command_place *place)
 {
     const struct task_facts *facts = &runner->facts;
@@ -206,7 +216,7 @@ static void describe_place(struct command_runner *runner, struct command_place *
                                     .is_map = !facts->is_reducing,
                                     .is_map_only = facts->is_map_only,
                                     .names_input_as_hadoop = runner->config.is_hadoop};
-    if (facts->is_reducing)
+    if (facts->is_reducing || (facts->piece_count > 1 && !is_per_file(runner)))
         return;
     const char *at_hand = runner->has_started ? weft_input_name(runner->task) : NULL;
     place->input_file = runner->config.is_hadoop ? facts->input_path : facts->input_name;
@@ -289,6 +299,7 @@ void command_runner_begin(struct command_runner *runner, weft_task *task)
     runner->err.fd = is_silent ? -1 : STDERR_FILENO;
     runner->lines.size = 0;
     runner->has_started = runner->drops_output = false;
+    runner->more_inputs = 0;
     runner->failure = WEFT_OK;
     if (is_started_early(runner, role))
         start_for(runner, role, runner->facts.input);
@@ -302,12 +313,17 @@ bool command_runner_start(struct command_runner *runner, enum command_role role)
     const bool is_other_input = is_map && input != runner->input_index;
     if (runner->failure)
         return false;
+    if (runner->has_started && is_other_input && !is_per_file(runner)) {
+        runner->input_index = input;
+        runner->more_inputs++;
+        return true;
+    }
     if (runner->has_started && (!is_other_input || is_kept_role(runner, role)))
         return true;
     if (is_other_input && runner->has_started) {
         finish_process(runner, role, &runner->pump);
         task_describe(runner->task, &runner->facts);
-    } else if (is_other_input && !runner->is_idle) {
+    } else if (is_other_input && !runner->is_idle && is_per_file(runner)) {
         command_pump_abort(&runner->pump);
     }
     runner->has_started = true;

@@ -30,6 +30,7 @@ struct command_runner {
     bool drops_output;       // of a reducer without input
     uint32_t input_index;    // of the file that the process was started for
     const char *input_name;  // likewise; NULL: for none
+    uint32_t more_inputs;    // that it got behind that one
     weft_err failure;        // to be told at the end of the attempt, with its sentence
     struct buf failure_text;
 

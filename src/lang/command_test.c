@@ -170,12 +170,33 @@ static void counters_are_counted_once(void **state)
     assert_int_equal(counter, 5);
 }
 
+static void a_mapper_that_asks_for_its_file_is_noticed(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/weft-asks-XXXXXX", line[64];
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "print(1)\n", 9), 9);
+    snprintf(line, sizeof line, "python3 -u %s x", path);
+    assert_false(command_asks_for_file(line));
+    assert_int_equal(write(fd, "os.environ['map_input_file']\n", 29), 29);
+    close(fd);
+    assert_true(command_asks_for_file(line));
+    unlink(path);
+    assert_false(command_asks_for_file(line));
+    assert_true(command_asks_for_file("sed \"s|^|$mapreduce_map_input_file|\""));
+    assert_false(command_asks_for_file(""));
+    assert_false(command_asks_for_file("cat | sort 'x"));
+}
+
 static void each_input_file_is_known_to_its_mapper(void **state)
 {
     (void)state;
     write_file("a", "1\n");
     write_file("b", "2\n");
-    expect_output(OPTIONS("-m", "sed \"s|^|${map_input_file##*/} |\"", "-S"), "a 1\nb 2\n");
+    expect_output(OPTIONS("-m", "sed \"s|^|${map_input_file##*/} |\"", "-S", "-F"), "a 1\nb 2\n");
+    // One process for both is told of neither.
+    expect_output(OPTIONS("-m", "echo \"<$map_input_file>\"; cat", "-S"), "<>\n1\n2\n");
     expect_output(OPTIONS("-m", "echo $mapreduce_task_ismap $COLOR", "-S", "-e", "COLOR=red"),
                   "true red\ntrue red\n");
     unlink(path_of("b"));
@@ -259,6 +280,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_combiner_sees_sorted_pairs_and_replaces_them),
         cmocka_unit_test(aggregates_are_made),
         cmocka_unit_test(counters_are_counted_once),
+        cmocka_unit_test(a_mapper_that_asks_for_its_file_is_noticed),
         cmocka_unit_test(each_input_file_is_known_to_its_mapper),
         cmocka_unit_test(a_mapper_may_stop_reading),
         cmocka_unit_test(a_command_that_fails_is_quoted),

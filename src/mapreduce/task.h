@@ -16,7 +16,8 @@ struct task_facts {
     uint32_t input;  // its number
     const char *input_name, *input_path;
     uint64_t begin, end;
-    uint64_t input_size;  // of the whole input
+    uint64_t input_size;   // of the whole input
+    uint32_t piece_count;  // of a map task: as many inputs, or pieces of them, one behind the other
 };
 
 // Room in the output of the task, at least *size bytes, for text that need not be copied there; *size is set

@@ -154,4 +154,43 @@ for number in 2 15; do
     try corral -a 200 -s $number -l "$left" -- "$WEFT" run -q --shell --map 'sleep 300 & cat; sleep 300' text
     nothing_left "nor does signal $number"
 done
+# --- many small files: a process for a batch of them
+
+mkdir small
+for n in $(seq 300); do printf 'line %s\n' "$n" >"small/$(printf '%04d' "$n")"; done
+printf 'without an end' >small/0017
+: >small/0100
+awk 1 small/* >in-order
+printf '#!/bin/sh\necho a process\nexec cat\n' >tells && chmod +x tells
+processes() { weft run -q --map "$@" small | grep -c 'a process'; }
+gives "small files reach a mapper in order, whole lines each" in-order answer --map cat small
+sort in-order | uniq -c >expected
+gives "cat FILES | MAP | sort | REDUCE" expected answer --map cat --reduce 'uniq -c' small
+check "300 files do not need 300 processes" [ "$(processes ./tells)" -lt 20 ]
+check "a process for each with --per-file" [ "$(processes ./tells --per-file)" = 300 ]
+check "and with --format files" [ "$(processes ./tells --format files)" = 300 ]
+for slots in 1 3; do
+    answer -n $slots --map ./tells small >"by-$slots"
+done
+same "the batches do not depend on slots" by-1 by-3
+awk '{ print FILENAME ": " $0 }' small/* >expected
+gives "a command that asks for its file has one" expected \
+    answer --shell --map 'sed "s|^|$mapreduce_map_input_file: |"' small
+printf '#!/bin/sh\nsed "s|^|$map_input_file: |"\n' >asks && chmod +x asks
+gives "so has a script that does" expected answer --map ./asks small
+gives "and one that an interpreter runs" expected answer --map 'sh asks' small
+printf '#!/bin/sh\n. ./asks-inside\n' >asks && printf 'sed "s|^|${map_input_file?}: |"\n' >asks-inside
+fails_with "one that hides it is told of no file rather than of a wrong one" 1 'map_input_file' answer --map ./asks small
+gives "until it says so" expected answer --per-file --map ./asks small
+
+printf '#!/bin/sh\nwhile read -r line; do\n    [ "$line" = "line 250" ] && exit 3\n    echo "$line"\ndone\n' >picky && chmod +x picky
+grep -v '^line 250$' in-order >expected
+gives "the bad record of a batch is found and left out" expected answer --skip-bad 1 --map ./picky small
+check "and listed with its file" grep -q 'small/0250' weft-bad-records.jsonl
+try answer --max-attempts 1 --map ./picky small
+id=$(grep -o 'weft replay [0-9a-f]*' "$err" | head -1 | cut -d' ' -f3)
+try weft replay "$id"
+check "and the record can be run again" [ "$code" != 0 ]
+says "which tells the file it is in" 'small/0250'
+
 finish

@@ -65,8 +65,9 @@ weft_err plan_init(struct plan *plan, const struct plan_input *inputs, uint32_t 
         return code;
     count_parts(plan, options->reducers);
 
-    struct packing packing = {.piece_bytes_min = options->is_dear ? PLAN_PIECE_BYTES_MIN_DEAR
-                                                                  : PLAN_PIECE_BYTES_MIN};
+    struct packing packing = {.piece_bytes_min = options->has_dear_pieces
+                                                     ? PLAN_PIECE_BYTES_MIN_DEAR
+                                                     : PLAN_PIECE_BYTES_MIN};
     uint64_t offset = 0;
     for (uint32_t input = 0; input < input_count && !code; input++) {
         code = (options->has_cuts ? cut_as_told : cut_input)(&packing, plan, input, &inputs[input],

@@ -20,7 +20,7 @@ enum {
     // Opening a file costs about as much as reading this much; a piece never counts for less. So a
     // task has at most 64 MiB / 16 KiB = 4,096 pieces, and its frame is under 128 KiB.
     PLAN_PIECE_BYTES_MIN = 16 << 10,
-    PLAN_PIECE_BYTES_MIN_DEAR = 256 << 10,  // each is a process of its own: four are a task
+    PLAN_PIECE_BYTES_MIN_DEAR = 256 << 10,  // where each is a process of its own: four are a task
 
     PLAN_PART_BYTES = 32 << 20,
     PLAN_PARTS_DEFAULT_MAX = 256,
@@ -55,6 +55,7 @@ struct plan_options {
     uint32_t reducers;     // --reducers; 0: the default
     uint32_t samples_max;  // 0: PLAN_SAMPLES_MAX
     bool is_dear;          // starting a task means starting a process: fewer and larger ones
+    bool has_dear_pieces;  // and so does every input file
     bool has_cuts;         // somebody looked into the inputs: they are cut there and nowhere else
 };
 
