@@ -274,7 +274,7 @@ static weft_err set_up(struct run *run, struct cluster_spec *spec)
     run->nursery = nursery_new();
     run->loop = run->nursery ? loop_new(NULL, NULL) : NULL;
     if (!run->loop)
-        return WEFT_UNAVAILABLE;  // with the sentence of who failed
+        return WEFT_RESOURCE_EXHAUSTED;  // with the sentence of who failed
     process_allow_descriptors();
     err = take_signals(run);
     if (!err)

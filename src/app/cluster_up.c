@@ -37,8 +37,10 @@ weft_err cluster_place(struct buf *path, const char *name)
     else if (home && home[0])
         buf_format(path, "%s/.local/state/weft/clusters/%s", home, name);
     else
-        return err_set(WEFT_FAILED_PRECONDITION,
-                       "there is no home directory to remember clusters in; set XDG_STATE_HOME");
+        return err_set(
+            WEFT_FAILED_PRECONDITION,
+            "there is no home directory to remember clusters in: HOME is not set\n  try: "
+            "export XDG_STATE_HOME=DIR");
     return path->has_failed ? no_memory() : WEFT_OK;
 }
 
@@ -103,10 +105,13 @@ static int look_after(struct inside *inside, const char *name, struct cluster_sp
         err = cluster_run(spec, options, &exit_code);
         // Nothing was started: nothing is to be remembered.
         if (err) {
-            daemon_report(&inside->daemon, err);
-            err_clear();
+            struct err_kept kept;
+            err_keep(&kept);
             if (file_remove_tree(buf_text(&inside->directory)))
                 err_clear();
+            err_put_back(&kept);
+            daemon_report(&inside->daemon, err);
+            err_clear();
         }
     } else {
         daemon_report(&inside->daemon, err);
@@ -123,8 +128,10 @@ weft_err cluster_up(const char *name, struct cluster_spec *spec,
     pid_t pid;
     *is_inside = false;
     weft_err err = cluster_place(&inside.directory, name);
-    if (!err)
-        err = file_make_directory(buf_text(&inside.directory));
+    if (!err && (err = file_make_directory(buf_text(&inside.directory))))
+        err =
+            err_set(err, "%s\n  try: export XDG_STATE_HOME=DIR, a directory that you may write to",
+                    err_text());
     buf_format(&inside.lock, "%s/lock", buf_text(&inside.directory));
     if (!err && daemon_is_alive(buf_text(&inside.lock), &pid))
         err = err_set(WEFT_ALREADY_EXISTS,

@@ -386,13 +386,21 @@ weft_err options_from_api(struct run_options *options, const weft_job *job, cons
 
 // ---- Defaults ------------------------------------------------------------------------------------------
 
+static weft_err refuse_tmp(weft_err err)
+{
+    return err_set(err,
+                   "--tmp: %s\n  try: --tmp /var/tmp, or another directory on a disk that you may "
+                   "write to",
+                   err_text());
+}
+
 // Spilling into memory would break the promise of --memory.
 static weft_err check_tmp(const char *tmp)
 {
     bool is_in_memory;
     weft_err err = file_is_in_memory(tmp, &is_in_memory);
     if (err)
-        return err_wrap(err, "--tmp");
+        return refuse_tmp(err);
     if (is_in_memory)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--tmp %s lies in memory (tmpfs)\n  what does not fit in memory is put "
@@ -402,7 +410,7 @@ static weft_err check_tmp(const char *tmp)
     int fd;
     err = file_create_nameless(tmp, &fd);
     if (err)
-        return err_wrap(err, "--tmp");
+        return refuse_tmp(err);
     file_close(fd);
     return WEFT_OK;
 }

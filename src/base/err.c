@@ -40,11 +40,21 @@ int err_exit_code(weft_err code)
     return code == WEFT_OK ? 0 : 1;
 }
 
+// The words may have the sentence itself among them, so they are put together beside it.
+static size_t put(const char *format, va_list args)
+{
+    char words[sizeof sentence];
+    const int written = vsnprintf(words, sizeof words, format, args);
+    const size_t size = written < 0 ? 0 : (size_t)written;
+    memcpy(sentence, words, size < sizeof words ? size + 1 : sizeof words);
+    return size;
+}
+
 weft_err err_set(weft_err code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(sentence, sizeof sentence, format, args);
+    put(format, args);
     va_end(args);
     return code;
 }
@@ -91,7 +101,9 @@ static void append_reason(size_t at, int number)
     const char *reason = strerror_r(number, text, sizeof text);
     const char first = reason[0] >= 'A' && reason[0] <= 'Z' ? (char)(reason[0] + 32) : reason[0];
     if (at < sizeof sentence)
-        snprintf(sentence + at, sizeof sentence - at, ": %c%s", first, reason[0] ? reason + 1 : "");
+        snprintf(sentence + at, sizeof sentence - at, ": %c%s%s", first,
+                 reason[0] ? reason + 1 : "",
+                 number == EMFILE ? "\n  try: ulimit -n 1024, before this" : "");
 }
 
 weft_err err_errno(const char *format, ...)
@@ -99,9 +111,9 @@ weft_err err_errno(const char *format, ...)
     const int number = errno;
     va_list args;
     va_start(args, format);
-    const int written = vsnprintf(sentence, sizeof sentence, format, args);
+    const size_t written = put(format, args);
     va_end(args);
-    append_reason(written < 0 ? 0 : (size_t)written, number);
+    append_reason(written, number);
     return code_of_errno(number);
 }
 

@@ -37,7 +37,8 @@ static void errno_gives_the_reason_and_the_code(void **state)
         {EROFS, WEFT_PERMISSION_DENIED, "open f: read-only file system"},
         {EEXIST, WEFT_ALREADY_EXISTS, "open f: file exists"},
         {ENOSPC, WEFT_RESOURCE_EXHAUSTED, "open f: no space left on device"},
-        {EMFILE, WEFT_RESOURCE_EXHAUSTED, "open f: too many open files"},
+        {EMFILE, WEFT_RESOURCE_EXHAUSTED,
+         "open f: too many open files\n  try: ulimit -n 1024, before this"},
         {ENOMEM, WEFT_RESOURCE_EXHAUSTED, "open f: cannot allocate memory"},
         {EISDIR, WEFT_INVALID_ARGUMENT, "open f: is a directory"},
         {ETIMEDOUT, WEFT_DEADLINE_EXCEEDED, "open f: connection timed out"},
@@ -154,6 +155,17 @@ static void a_claim_that_does_not_hold_ends_the_process_with_a_line(void **state
     assert_non_null(strstr(text, "err_test.c:"));
 }
 
+static void a_sentence_may_be_made_of_the_last_one(void **state)
+{
+    (void)state;
+    err_set(WEFT_NOT_FOUND, "the reason");
+    err_set(WEFT_NOT_FOUND, "a longer beginning than that: %s\n  try: another", err_text());
+    assert_string_equal(err_text(), "a longer beginning than that: the reason\n  try: another");
+    errno = EMFILE;
+    assert_int_equal(err_errno("%s", "cannot open it"), WEFT_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(err_text(), "too many open files\n  try: ulimit -n"));
+}
+
 static void a_sentence_is_kept_while_others_come_and_go(void **state)
 {
     (void)state;
@@ -173,6 +185,7 @@ int main(void)
         cmocka_unit_test(errno_gives_the_reason_and_the_code),
         cmocka_unit_test(wrapping_puts_words_in_front_of_a_failure_only),
         cmocka_unit_test(long_sentences_are_cut_and_end),
+        cmocka_unit_test(a_sentence_may_be_made_of_the_last_one),
         cmocka_unit_test(a_sentence_is_kept_while_others_come_and_go),
         cmocka_unit_test(each_thread_has_its_own_sentence),
         cmocka_unit_test(every_code_has_its_name_and_exit_code),

@@ -90,7 +90,7 @@ static weft_err run_program(const struct run_options *options)
     else
         err = compile_source(&(struct compile_spec){.source = options->job_word, .messages = -1},
                              &program);
-    if (err == WEFT_NOT_FOUND)
+    if (err == WEFT_NOT_FOUND && !compile_is_source(options->job_word))
         err = err_set(WEFT_INVALID_ARGUMENT,
                       "%s is not a program that can be run\n  try: chmod +x %s", options->job_word,
                       options->job_word);

@@ -271,10 +271,12 @@ static weft_err not_json(weft_bytes text, const json_error_t *error)
     const bool has_single = memchr(text.data, '\'', text.size);
     const bool has_double = memchr(text.data, '"', text.size);
     const bool has_colon = memchr(text.data, ':', text.size);
-    const char *hint = has_double || !has_colon ? "python3 -m json.tool shows where it goes wrong"
-                       : has_single
-                           ? "JSON has its texts in double quotes"
-                           : "its texts stand in double quotes: did a shell take them away?";
+    const char *hint =
+        has_double || !has_colon ? "try: python3 -m json.tool, which shows where it goes wrong"
+        : has_single
+            ? "try: double quotes, in which JSON has its texts"
+            : "try: its texts in double quotes, and single ones around it all: a shell takes "
+              "others away";
     struct buf words = {0};
     for (const char *c = error->text; *c; c++)
         buf_append(&words, (unsigned char)*c < ' ' || *c == 127 ? "?" : c, 1);

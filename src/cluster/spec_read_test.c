@@ -119,7 +119,7 @@ static const struct case_of bad_tf_configs[] = {
     {"null", "no JSON"},
     {"{} x", "no JSON"},
     {"{'cluster': {'ps': ['a']}}", "double quotes"},
-    {"{cluster: {ps: [a:2222]}}", "did a shell take them away"},
+    {"{cluster: {ps: [a:2222]}}", "a shell takes others away"},
     {"{\"cluster\": {\"ps\": [\"a\"], \"ps\": [\"b\"]}}", "duplicate object key"},
     {"{\"cluster\": {}, \"cluster\": {}}", "duplicate object key"},
     {"{\"cluster\": {\"ps\": [\"a\\u0000b\"]}}", "no JSON"},

@@ -353,8 +353,10 @@ static weft_err build(struct compile *compile)
     char *made = NULL, *made_deps = NULL;
     weft_err err = file_make_directory(compile->cache);
     if (err)
-        return err_wrap(err, "cannot keep built jobs in %s (XDG_CACHE_HOME chooses another place)",
-                        compile->cache);
+        return err_set(err,
+                       "cannot keep built jobs in %s: %s\n  try: export XDG_CACHE_HOME=DIR, a "
+                       "directory that you may write to",
+                       compile->cache, err_text());
     err = place_make_name(compile->deps_path, &made);
     if (!err)
         err = format_text(&made_deps, "%s.d", made);

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "sys/loop_inside.h"
 #include "sys/net.h"
@@ -13,6 +14,8 @@
 // A crowd that arrives at once must not keep others waiting, and who has no descriptors left must not
 // ask for them all the time.
 enum { ACCEPTS_PER_TURN_MAX = 64, ACCEPT_REST_MS = 100 };
+
+enum { DESCRIPTORS_MIN = 32, DESCRIPTORS_USUAL = 1024 };
 
 // Every handle starts with libuv's, so that one callback frees them all.
 struct loop_timer {
@@ -82,9 +85,26 @@ static void abandon(struct loop *loop)
     uv_loop_close(&loop->uv);
 }
 
+// libuv ends the process when it cannot open a pipe for its signals, and what runs in a loop needs some
+// more. A limit that we may raise is raised to what is usual.
+static weft_err check_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= DESCRIPTORS_MIN)
+        return WEFT_OK;
+    const unsigned long had = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS_USUAL ? limit.rlim_max : DESCRIPTORS_USUAL;
+    if (limit.rlim_cur >= DESCRIPTORS_MIN && setrlimit(RLIMIT_NOFILE, &limit) == 0)
+        return WEFT_OK;
+    return err_set(WEFT_RESOURCE_EXHAUSTED,
+                   "this process may only have %lu files open at a time, and needs at least %d\n  "
+                   "try: ulimit -n 1024, before this",
+                   had, DESCRIPTORS_MIN);
+}
+
 struct loop *loop_new(loop_fn *woken, void *owner)
 {
-    struct loop *loop = loop_allocate(sizeof *loop);
+    struct loop *loop = check_descriptors() ? NULL : loop_allocate(sizeof *loop);
     if (!loop)
         return NULL;
     loop->woken = woken;

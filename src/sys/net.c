@@ -99,12 +99,13 @@ weft_err net_read_address(const char *text, uint16_t default_port, struct net_ad
                        "\"%.100s\" is no address\n  try: name:2222, 10.0.0.5:2222, [::1]:2222, or "
                        ":2222 for all interfaces",
                        text);
-    if (port && !read_port(port, &read.port))
-        return err_set(
-            WEFT_INVALID_ARGUMENT,
-            "\"%.100s\" has no port behind its colon; ports are 1 to 65535 (0, to listen: "
-            "any that is free)",
-            text);
+    if (port && !read_port(port, &read.port)) {
+        const char *why = *port ? " is no port" : "it has no port behind its colon";
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "\"%.100s\": %.20s%s\n  try: a port from 1 to 65535 (0, to listen: any that "
+                       "is free)",
+                       text, port, why);
+    }
     memcpy(read.host, host, strlen(host) + 1);
     *address = read;
     return WEFT_OK;

@@ -155,7 +155,7 @@ fails_with "a member that is not there" 2 'there is no member b/0' run --role a=
 
 limited() { (ulimit -n 100 && exec "$WEFT" cluster run --role a=60 sleep 100); }
 fails_with "a member that cannot be started stops the others" 5 'too many open files' limited
-check "which is told once" [ "$(wc -l <"$err")" = 2 ]
+check "which is told once, with what to do" [ "$(wc -l <"$err")" = 3 ]
 try run --role a=3 sh -c 'test $WEFT_INDEX = 1 && exit 7; sleep 100'
 check "the exit code of who fails" [ "$code" = 7 ]
 says "is told" 'a/1 exited with code 7'
