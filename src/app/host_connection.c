@@ -1,5 +1,6 @@
 // One connection of a host: the hello, then calls in and answers out.
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/host_server_state.h"
@@ -99,9 +100,25 @@ static weft_err end_earlier_lives(struct host_server *server, const struct hello
     return err;
 }
 
+static struct host_memory memory_of(const struct hello *hello)
+{
+    return (struct host_memory){
+        .epoch = hello->epoch,
+        .life = hello->life,
+        .mark = hello->life_mark,
+        .session_number = hello->session_number,
+        .changes = hello->changes,
+        .answers = hello->answers_received,
+    };
+}
+
 static weft_err refuse_to_resume(const struct host_server *server, const struct hello *hello)
 {
     const char *member = server->options.member[0] ? server->options.member : "the host";
+    const struct host_memory memory = memory_of(hello);
+    const weft_err lost = host_check_stranger(server->host, &memory);
+    if (lost)
+        return lost;
     if (hello->epoch != host_epoch(server->host))
         return err_set(WEFT_ABORTED, "%s was started again without a journal: what it held is gone",
                        member);
@@ -114,10 +131,11 @@ weft_err host_connection_find_session(struct host_server *server, const struct h
 {
     *session = host_find_session(server->host, hello->session);
     if (*session) {
+        const struct host_memory memory = memory_of(hello);
         struct host_connection *old = (*session)->connection;
         if (old)
             host_connection_drop(old);
-        return WEFT_OK;
+        return host_check_memory(server->host, *session, &memory);
     }
     if (hello->resumes)
         return refuse_to_resume(server, hello);
@@ -131,8 +149,13 @@ weft_err host_connection_find_session(struct host_server *server, const struct h
 
 static void refuse(struct host_connection *connection, weft_err code)
 {
-    if (hello_server_refuse(connection->hello, code, err_text(),
-                            loop_stream_out(connection->stream)))
+    char sentence[ERR_TEXT_BYTES_MAX];
+    const char *member = connection->hello->hello.member;
+    snprintf(sentence, sizeof sentence, "%s", err_text());
+    if (code == WEFT_DATA_LOSS)
+        host_server_say(connection->server, "refused %s: %s", member[0] ? member : connection->peer,
+                        sentence);
+    if (hello_server_refuse(connection->hello, code, sentence, loop_stream_out(connection->stream)))
         err_clear();
     connection->is_closing = true;
     loop_stream_flush(connection->stream);
@@ -150,10 +173,13 @@ struct hello_welcome host_connection_join(struct host_connection *connection,
     connection->session = session;
     if (hello->member[0])
         host_server_met(server, hello->member);
-    return (struct hello_welcome){
+    struct hello_welcome welcome = {
         .epoch = host_epoch(server->host),
         .applied = session->applied,
+        .session_number = session->number,
     };
+    welcome.life = host_life(server->host, &welcome.life_mark);
+    return welcome;
 }
 
 static void adopt(struct host_connection *connection)

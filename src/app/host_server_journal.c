@@ -44,6 +44,10 @@ weft_err host_server_open_journal(struct host_server *server)
         journal_open(&server->journal, directory, "host", &options, visit, server, &found);
     if (!err && found.record_count == 0)
         err = host_log_epoch(server->host);
+    uint64_t mark;
+    secret_random(&mark, sizeof mark);
+    if (!err)
+        err = host_begin_life(server->host, mark);
     if (!err)
         err = journal_sync(server->journal);
     if (err)

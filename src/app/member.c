@@ -511,7 +511,8 @@ static void leave(weft_cluster *cluster)
         have_all_been_told = say_goodbye_to_strangers(cluster);
     }
     for (size_t i = 0; i < cluster->links.count; i++) {
-        peer_free(cluster->links.items[i]->peer, true);
+        member_keep_error(cluster, peer_leave(cluster->links.items[i]->peer));
+        peer_free(cluster->links.items[i]->peer, false);
         free(cluster->links.items[i]);
     }
     cluster->links.count = 0;

@@ -26,6 +26,8 @@ static void draw_session(struct peer *peer)
     peer->has_session = false;
     peer->life++;
     peer->last_sequence = peer->answered = peer->answers_received = 0;
+    peer->host_life = peer->host_life_mark = peer->changes = 0;
+    peer->session_number = 0;
     peer->kept.size = peer->kept_from = peer->kept_sent = 0;
     peer->is_held = false;
     peer->new_asks.size = 0;
@@ -56,23 +58,26 @@ struct peer *peer_new(const struct peer_options *options)
     return peer;
 }
 
-static void say_goodbye(struct peer *peer)
+// Also who only leaves is to hear that what he was told is gone.
+weft_err peer_leave(struct peer *peer)
 {
     if (!peer->has_session)
-        return;
+        return WEFT_OK;
     struct peer_call call = {0};
     const struct peer_ask ask = {.op = CALL_LEAVE};
-    if (peer_ask(peer, &ask, &call, clock_now_ns() + TAKE_BACK_MS * ns_per_ms))
-        err_clear();
+    const weft_err err = peer_ask(peer, &ask, &call, clock_now_ns() + TAKE_BACK_MS * ns_per_ms);
     peer_call_fini(&call);
+    if (err && err != WEFT_DATA_LOSS)
+        err_clear();
+    return err == WEFT_DATA_LOSS ? err : WEFT_OK;
 }
 
 void peer_free(struct peer *peer, bool says_goodbye)
 {
     if (!peer)
         return;
-    if (says_goodbye)
-        say_goodbye(peer);
+    if (says_goodbye && peer_leave(peer))
+        err_clear();
     mutex_lock(&peer->lock);
     err_set(WEFT_CANCELLED, "the connection was closed");
     peer_fail_all(peer, WEFT_CANCELLED);
@@ -141,6 +146,7 @@ static bool make_slot(struct peer *peer, uint64_t sequence)
 
 void peer_forget_kept(struct peer *peer, uint64_t sequence)
 {
+    peer->changes = sequence > peer->changes ? sequence : peer->changes;
     while (peer->kept_from < peer->kept.size) {
         uint32_t size;
         uint64_t kept;

@@ -89,6 +89,10 @@ struct peer_call {
 // NULL with a sentence: no memory. Nothing is connected yet.
 struct peer *peer_new(const struct peer_options *options);
 
+// Tells the host that we are gone, if it can be reached: it does not wait for us. DATA_LOSS: it has lost what
+// it had acknowledged to us. All else is for nobody to know.
+MUST_CHECK weft_err peer_leave(struct peer *peer);
+
 // Calls under way fail. With `says_goodbye` the host is told, if it can be reached: it does not wait for us.
 void peer_free(struct peer *peer, bool says_goodbye);
 

@@ -80,6 +80,10 @@ static void fill_hello(const struct peer *peer, struct hello *hello)
         .epoch = peer->epoch,
         .resumes = peer->has_session,
         .answers_received = peer->answers_received,
+        .life = peer->host_life,
+        .life_mark = peer->host_life_mark,
+        .session_number = peer->session_number,
+        .changes = peer->changes,
     };
     memcpy(hello->session, peer->session, sizeof hello->session);
     secret_random(hello->nonce, sizeof hello->nonce);
@@ -215,6 +219,9 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
 void peer_resume(struct peer *peer, const struct hello_welcome *welcome)
 {
     peer->epoch = welcome->epoch;
+    peer->host_life = welcome->life;
+    peer->host_life_mark = welcome->life_mark;
+    peer->session_number = welcome->session_number;
     peer->has_session = true;
     peer->out.size = peer->out_sent = 0;
     peer_forget_kept(peer, welcome->applied);
@@ -417,6 +424,11 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
         return err;
     peer->channel = channel;
     peer->parser = parser;
+    if (welcome.applied < peer->changes)
+        return err_set(WEFT_DATA_LOSS,
+                       "%s has lost %" PRIu64 " calls that it had answered\n  try: look at what is "
+                       "there, and do again what is missing",
+                       peer->host[0] ? peer->host : "the host", peer->changes - welcome.applied);
     peer_resume(peer, &welcome);
     // Answers may have come together with the welcome.
     peer->in.size = 0;

@@ -40,8 +40,11 @@ struct peer {
     bool is_to_be_tended;  // that was asked for, and has not been done
 
     uint8_t session[HELLO_SESSION_BYTES];
-    bool has_session;  // the host knows it
-    uint64_t epoch;    // of the host
+    bool has_session;                    // the host knows it
+    uint64_t epoch;                      // of the host
+    uint64_t host_life, host_life_mark;  // when we last met, of one that has a journal
+    uint32_t session_number;             // by which it knows the session
+    uint64_t changes;                    // the last changing call that the host is known to have
     uint32_t life;
     char last_words[ERR_TEXT_BYTES_MAX];  // why the life before this one ended
     uint16_t last_handle;                 // all above it are free

@@ -541,6 +541,10 @@ weft_err host_call(struct host *host, struct session *session, const struct call
     }
     if (call->sequence <= session->applied)
         return WEFT_OK;
+    if (call->sequence != session->applied + 1 && !host->is_replaying)
+        return err_set(WEFT_DATA_LOSS, "calls are missing between %llu and %llu of %s",
+                       (unsigned long long)session->applied, (unsigned long long)call->sequence,
+                       session->member[0] ? session->member : "a tool");
     const weft_err err = host_log_call(host, session, call, answered);
     if (err)
         return err;

@@ -126,6 +126,26 @@ MUST_CHECK weft_err host_replay(struct host *host, uint32_t type, weft_bytes pay
 MUST_CHECK weft_err host_write_calls(struct host *host);
 bool host_has_unwritten_calls(const struct host *host);
 
+// A life of the host begins, after a journal was replayed; the mark is drawn. Without a journal there is none.
+MUST_CHECK weft_err host_begin_life(struct host *host, uint64_t mark);
+
+// The number and mark of this life; 0: none, there is no journal.
+uint64_t host_life(const struct host *host, uint64_t *mark);
+
+// What somebody who comes again knows of an earlier time.
+struct host_memory {
+    uint64_t epoch;
+    uint64_t life, mark;      // of the host, when they last met; 0: it had no journal
+    uint32_t session_number;  // of their session
+    uint64_t changes;         // calls of the session that were in the journal
+    uint64_t answers;         // counted answers that were received
+};
+
+// DATA_LOSS: the journal lacks what it knows; the second for one whose session is not there.
+MUST_CHECK weft_err host_check_memory(const struct host *host, const struct session *session,
+                                      const struct host_memory *memory);
+MUST_CHECK weft_err host_check_stranger(const struct host *host, const struct host_memory *memory);
+
 // Writes all of the state as records, through `log`; a replay of these gives the same host.
 MUST_CHECK weft_err host_save(const struct host *host, host_log_fn *log, void *owner);
 

@@ -280,11 +280,12 @@ static weft_err replay_end(struct host *host, struct call_reader *reader)
 weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
 {
     static weft_err (*const replays[])(struct host *, struct call_reader *) = {
-        [HOST_RECORD_EPOCH] = replay_epoch, [HOST_RECORD_SESSION] = replay_session,
-        [HOST_RECORD_CALL] = replay_call,   [HOST_RECORD_END] = replay_end,
-        [HOST_RECORD_NOTE] = replay_note,   [HOST_RECORD_RESOURCE] = replay_resource,
-        [HOST_RECORD_PART] = replay_part,   [HOST_RECORD_STATE] = replay_state,
-        [HOST_RECORD_LEFT] = replay_left,
+        [HOST_RECORD_EPOCH] = replay_epoch,      [HOST_RECORD_SESSION] = replay_session,
+        [HOST_RECORD_CALL] = replay_call,        [HOST_RECORD_END] = replay_end,
+        [HOST_RECORD_NOTE] = replay_note,        [HOST_RECORD_RESOURCE] = replay_resource,
+        [HOST_RECORD_PART] = replay_part,        [HOST_RECORD_STATE] = replay_state,
+        [HOST_RECORD_LEFT] = replay_left,        [HOST_RECORD_LIFE] = host_replay_life,
+        [HOST_RECORD_LIVES] = host_replay_lives, [HOST_RECORD_STARTS] = host_replay_starts,
     };
     if (type == 0 || type >= sizeof replays / sizeof *replays)
         return refuse("a record of an unknown type");
@@ -320,6 +321,21 @@ static weft_err save_sessions(const struct host *host, struct host_saver *saver)
         call_write_u64(&saver->record, session->incarnation);
         call_write_text(&saver->record, weft_text(session->member));
         err = saver->log(saver->owner, HOST_RECORD_SESSION, buf_bytes(&saver->record));
+    }
+    return err;
+}
+
+static weft_err save_lives(const struct host *host, struct host_saver *saver)
+{
+    if (!host->life)
+        return WEFT_OK;
+    host_write_lives(host, &saver->record);
+    weft_err err = saver->log(saver->owner, HOST_RECORD_LIVES, buf_bytes(&saver->record));
+    for (size_t i = 0; i < host->sessions.count && !err; i++) {
+        if (!host->sessions.items[i]->start_count)
+            continue;
+        host_write_starts(host->sessions.items[i], &saver->record);
+        err = saver->log(saver->owner, HOST_RECORD_STARTS, buf_bytes(&saver->record));
     }
     return err;
 }
@@ -394,6 +410,8 @@ weft_err host_save(const struct host *host, host_log_fn *log, void *owner)
     weft_err err = log(owner, HOST_RECORD_EPOCH, buf_bytes(&saver.record));
     if (!err)
         err = save_sessions(host, &saver);
+    if (!err)
+        err = save_lives(host, &saver);
     if (!err)
         err = save_left(host, &saver);
     for (size_t i = 0; i < host->registry.all.count && !err; i++)

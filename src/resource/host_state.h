@@ -5,6 +5,13 @@
 #include "resource/host.h"
 #include "resource/registry.h"
 
+enum { HOST_LIVES_MAX = 64 };  // that are remembered
+
+struct host_life {
+    uint64_t mark;
+    uint32_t session_count;  // ever, when it began
+};
+
 struct host {
     struct host_options options;
     char member[SESSION_MEMBER_BYTES];
@@ -23,6 +30,8 @@ struct host {
     struct buf calls;         // a record that is not in the journal yet, of calls that were done
     uint32_t calls_session;   // whose
     uint64_t calls_answered;  // what it had said to have, with each of them
+    uint64_t life;            // 1, 2, 3, ...; 0: none
+    struct host_life lives[HOST_LIVES_MAX];  // at their number modulo it
 };
 
 // The types of records in a host's journal. Numbers are never reused.
@@ -36,6 +45,9 @@ enum {
     HOST_RECORD_PART = 7,      // of a snapshot: u64 uid, a part of its state
     HOST_RECORD_STATE = 8,     // of a snapshot: u32 session, its counts, handles and answers
     HOST_RECORD_LEFT = 9,      // of a snapshot: text member
+    HOST_RECORD_LIFE = 10,     // u64 mark: the host was started
+    HOST_RECORD_LIVES = 11,   // of a snapshot: u64 life, then u64 mark and u32 sessions of the last
+    HOST_RECORD_STARTS = 12,  // of a snapshot: u32 session, then u64 life, applied, answers
 };
 
 // Nothing happens while a journal is replayed or there is none.
@@ -44,6 +56,13 @@ MUST_CHECK weft_err host_log(struct host *host, uint32_t type, weft_bytes payloa
 // The same for a call that is about to be done.
 MUST_CHECK weft_err host_log_call(struct host *host, const struct session *session,
                                   const struct call *call, uint64_t answered);
+
+// host_lives.c: for the journal.
+MUST_CHECK weft_err host_replay_life(struct host *host, struct call_reader *reader);
+MUST_CHECK weft_err host_replay_lives(struct host *host, struct call_reader *reader);
+MUST_CHECK weft_err host_replay_starts(struct host *host, struct call_reader *reader);
+void host_write_lives(const struct host *host, struct buf *record);
+void host_write_starts(const struct session *session, struct buf *record);
 
 // Adds a session that is known to be new.
 MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,

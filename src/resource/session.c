@@ -160,6 +160,14 @@ static void drop_front(struct session *session, uint64_t count)
     close_gap(session);
 }
 
+uint64_t session_answer_count(const struct session *session)
+{
+    uint64_t count = session->acknowledged;
+    for (size_t at = session->kept_from; at < session->answers.size; at += record_size(session, at))
+        count += record_is_counted(session, at);
+    return count;
+}
+
 void session_acknowledge(struct session *session, uint64_t count)
 {
     drop_front(session, count > session->acknowledged ? count - session->acknowledged : 0);

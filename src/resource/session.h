@@ -13,6 +13,12 @@ enum {
     SESSION_ID_BYTES = 16,
     SESSION_MEMBER_BYTES = 128,   // "/role/index" and its end
     SESSION_WAITS_MAX = 1 << 16,  // calls of one session that wait, and as many that ask
+    SESSION_STARTS_MAX = 4,
+};
+
+// What a session had when a life of the host began.
+struct session_start {
+    uint64_t life, applied, answers;
 };
 
 struct session {
@@ -29,6 +35,9 @@ struct session {
     size_t kept_from;       // the first answer that is kept
     size_t sent_to;         // what follows is still to be sent; the connection's business
     uint64_t acknowledged;  // counted answers that are gone
+
+    struct session_start starts[SESSION_STARTS_MAX];  // of the last lives, see host_lives.c
+    uint32_t start_count;
 
     VEC(struct resource *) handles;  // by number; NULL: none
     struct link waits;               // by sequence, ascending
@@ -61,6 +70,9 @@ void session_drop_wait(struct wait *wait);
 void session_add_holding(struct session *session, struct resource *resource,
                          struct holding *holding);
 void session_drop_holding(struct holding *holding);
+
+// Counted answers that were ever given.
+uint64_t session_answer_count(const struct session *session);
 
 // The other side has so many counted answers.
 void session_acknowledge(struct session *session, uint64_t count);

@@ -101,6 +101,10 @@ weft_err hello_client_start(struct hello_client *client, const struct hello *hel
     message.epoch = hello->epoch;
     message.resumes = hello->resumes;
     message.answers_received = hello->answers_received;
+    message.life = hello->life;
+    message.life_mark = hello->life_mark;
+    message.session_number = hello->session_number;
+    message.changes = hello->changes;
     message.nonce = field_of(hello->nonce, sizeof hello->nonce);
     message.expected_host = (char *)hello->expected_host;
     const weft_err code = message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_HELLO, &message.base);
@@ -191,6 +195,9 @@ static weft_err client_welcomed(struct hello_client *client, const struct frame 
     *welcome = (struct hello_welcome){
         .epoch = message->epoch,
         .applied = message->applied,
+        .life = message->life,
+        .life_mark = message->life_mark,
+        .session_number = message->session_number,
     };
     if (!take_text(message->host, welcome->host, sizeof welcome->host))
         code = err_set(WEFT_DATA_LOSS, "the host's name is too long");
@@ -274,6 +281,10 @@ static weft_err read_hello(struct hello *hello, const Weft__HostHello *message)
     hello->epoch = message->epoch;
     hello->resumes = message->resumes;
     hello->answers_received = message->answers_received;
+    hello->life = message->life;
+    hello->life_mark = message->life_mark;
+    hello->session_number = message->session_number;
+    hello->changes = message->changes;
     const bool is_whole =
         take_bytes(message->session, hello->session, sizeof hello->session) &&
         take_bytes(message->nonce, hello->nonce, sizeof hello->nonce) &&
@@ -370,6 +381,9 @@ weft_err hello_server_welcome(struct hello_server *server, const struct hello_we
     Weft__HostWelcome message = WEFT__HOST_WELCOME__INIT;
     message.epoch = welcome->epoch;
     message.applied = welcome->applied;
+    message.life = welcome->life;
+    message.life_mark = welcome->life_mark;
+    message.session_number = welcome->session_number;
     message.host = server->member;
     const weft_err code = message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_WELCOME, &message.base);
     if (code == WEFT_OK)

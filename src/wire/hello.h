@@ -36,6 +36,9 @@ struct hello {
     uint64_t epoch;  // of the host that the session was with; 0: none yet
     bool resumes;    // an earlier connection of this session broke
     uint64_t answers_received;
+    uint64_t life, life_mark;  // of the host when they last met; 0: it had no journal
+    uint32_t session_number;   // that it had been told
+    uint64_t changes;          // calls of the session that are known to be in the host's journal
     uint8_t nonce[HELLO_NONCE_BYTES];        // random, made for this connection alone
     char expected_host[HELLO_MEMBER_BYTES];  // the member that should be there; "": any
 };
@@ -43,6 +46,8 @@ struct hello {
 struct hello_welcome {
     uint64_t epoch;                 // of the host: grows when it starts anew without what it had
     uint64_t applied;               // the last changing call of this session that arrived; 0: none
+    uint64_t life, life_mark;       // of the host, by its journal; 0: it has none
+    uint32_t session_number;        // by which its journal knows the session
     char host[HELLO_MEMBER_BYTES];  // "": it has no name
 };
 

@@ -2919,7 +2919,7 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   (ProtobufCMessageInit) weft__worker_failed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[10] =
+static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[14] =
 {
   {
     "wire_version",
@@ -3041,23 +3041,75 @@ static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[10] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "life",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, life),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "life_mark",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, life_mark),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_number",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, session_number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "changes",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, changes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__host_hello__field_indices_by_name[] = {
   7,   /* field[7] = answers_received */
+  13,   /* field[13] = changes */
   5,   /* field[5] = epoch */
   9,   /* field[9] = expected_host */
   3,   /* field[3] = incarnation */
+  10,   /* field[10] = life */
+  11,   /* field[11] = life_mark */
   2,   /* field[2] = member */
   8,   /* field[8] = nonce */
   6,   /* field[6] = resumes */
   4,   /* field[4] = session */
+  12,   /* field[12] = session_number */
   1,   /* field[1] = version */
   0,   /* field[0] = wire_version */
 };
 static const ProtobufCIntRange weft__host_hello__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor weft__host_hello__descriptor =
 {
@@ -3067,7 +3119,7 @@ const ProtobufCMessageDescriptor weft__host_hello__descriptor =
   "Weft__HostHello",
   "weft",
   sizeof(Weft__HostHello),
-  10,
+  14,
   weft__host_hello__field_descriptors,
   weft__host_hello__field_indices_by_name,
   1,  weft__host_hello__number_ranges,
@@ -3163,7 +3215,7 @@ const ProtobufCMessageDescriptor weft__host_proof__descriptor =
   (ProtobufCMessageInit) weft__host_proof__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[6] =
 {
   {
     "epoch",
@@ -3201,17 +3253,57 @@ static const ProtobufCFieldDescriptor weft__host_welcome__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "life",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, life),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "life_mark",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, life_mark),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "session_number",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostWelcome, session_number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__host_welcome__field_indices_by_name[] = {
   1,   /* field[1] = applied */
   0,   /* field[0] = epoch */
   2,   /* field[2] = host */
+  3,   /* field[3] = life */
+  4,   /* field[4] = life_mark */
+  5,   /* field[5] = session_number */
 };
-static const ProtobufCIntRange weft__host_welcome__number_ranges[2 + 1] =
+static const ProtobufCIntRange weft__host_welcome__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 4, 2 },
-  { 0, 3 }
+  { 6, 3 },
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
 {
@@ -3221,10 +3313,10 @@ const ProtobufCMessageDescriptor weft__host_welcome__descriptor =
   "Weft__HostWelcome",
   "weft",
   sizeof(Weft__HostWelcome),
-  3,
+  6,
   weft__host_welcome__field_descriptors,
   weft__host_welcome__field_indices_by_name,
-  2,  weft__host_welcome__number_ranges,
+  3,  weft__host_welcome__number_ranges,
   (ProtobufCMessageInit) weft__host_welcome__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

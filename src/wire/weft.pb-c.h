@@ -621,10 +621,23 @@ struct  Weft__HostHello
    * empty: any
    */
   char *expected_host;
+  /*
+   * Of one that resumes, what it knows; from the welcomes that it had:
+   */
+  /*
+   * the last life of the host that it met; 0: it had no journal
+   */
+  uint64_t life;
+  uint64_t life_mark;
+  uint32_t session_number;
+  /*
+   * calls of the session that are known to be kept
+   */
+  uint64_t changes;
 };
 #define WEFT__HOST_HELLO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_hello__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string }
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, 0, 0 }
 
 
 struct  Weft__HostChallenge
@@ -666,10 +679,19 @@ struct  Weft__HostWelcome
    */
   uint64_t applied;
   char *host;
+  /*
+   * of the host: grows with every start by the same journal; 0: it has none
+   */
+  uint64_t life;
+  /*
+   * drawn for it
+   */
+  uint64_t life_mark;
+  uint32_t session_number;
 };
 #define WEFT__HOST_WELCOME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_welcome__descriptor) \
-    , 0, 0, (char *)protobuf_c_empty_string }
+    , 0, 0, (char *)protobuf_c_empty_string, 0, 0, 0 }
 
 
 struct  Weft__HostRefused

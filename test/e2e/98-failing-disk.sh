@@ -55,4 +55,106 @@ else
     same "calls to what it hosts fail, and what was acknowledged is there" expected own.out
     check "it says why" grep -q 'journal can no longer be written: cannot write .*own.w-0' own.err
 fi
+
+# --- an older journal --------------------------------------------------------------------------------------
+
+compile host
+compile adder
+read -r -a ports < <(cd "$e2e/tools" && python3 -c 'import members; print(*members.free_ports(2))')
+task() { # ROLE PROGRAM...: becomes a member of two
+    exec env TF_CONFIG="{\"cluster\": {\"host\": [\"localhost:${ports[0]}\"], \"adder\": [\"localhost:${ports[1]}\"]},
+        \"task\": {\"type\": \"$1\", \"index\": 0}}" WEFT_EXPECT=1s "${@:2}"
+}
+host_starts() {
+    rm -f host.in host.out
+    mkfifo host.in
+    WEFT_SESSION_TTL=2s WEFT_JOURNAL=$PWD/old task host ./host <host.in >host.out 2>>old.err 9>&- &
+    pid=$!
+    exec 8>host.in
+    until grep -qs ready host.out || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+}
+host_dies() {
+    { kill -9 $pid && wait $pid; } 2>/dev/null
+    exec 8>&-
+}
+# scene NAME: a host and one who adds.
+scene() {
+    rm -rf old older ./*.err
+    host_starts
+    rm -f adder.in adder.out
+    mkfifo adder.in
+    task adder ./adder <adder.in >adder.out 2>adder.err 8>&- &
+    adder=$!
+    exec 9>adder.in
+    until [ -e adder.out ]; do sleep 0.02; done
+}
+adds() { # LINES so far, once it is added
+    echo add >&9
+    until [ "$(wc -l <adder.out)" = "$1" ] || ! kill -0 $adder 2>/dev/null; do sleep 0.02; done
+}
+copy() { # of a host that stands still
+    kill -STOP $pid
+    rm -rf older && cp -r old older
+    kill -CONT $pid
+}
+put_back() {
+    host_dies
+    rm -rf old
+    mv older old
+    host_starts
+}
+ends() { # the codes of both
+    exec 9>&-
+    wait $adder
+    added=$?
+    echo >&8
+    exec 8>&-
+    wait $pid
+    hosted=$?
+}
+
+scene
+adds 1
+adds 2
+copy
+put_back
+adds 3
+ends
+check "a journal that was put back and lacks nothing is as good as any" is "$(tr '\n' ' ' <adder.out)$added$hosted" 'OK OK OK 00'
+
+scene
+adds 1
+copy
+adds 2
+put_back
+adds 3
+ends
+check "an older journal: what was acknowledged and is gone is DATA_LOSS" is "$(tr '\n' ' ' <adder.out)$added" 'OK OK DATA_LOSS 1'
+check "the client says what has happened" grep -q 'its journal is an older one' adder.err
+check "so does the host" grep -q 'refused /adder/0: .*its journal is an older one' old.err
+
+scene
+copy
+adds 1
+put_back
+adds 2
+ends
+check "an older journal that does not know the client at all" is "$(tr '\n' ' ' <adder.out)$added" 'OK DATA_LOSS 1'
+
+scene
+adds 1
+copy
+adds 2
+put_back
+ends
+check "who only leaves hears of it, too" is "$(tr '\n' ' ' <adder.out)$added" 'OK OK 1'
+
+scene
+adds 1
+host_dies
+rm -rf old
+host_starts
+adds 2
+ends
+check "another journal in place of ours" is "$(tr '\n' ' ' <adder.out)$added" 'OK DATA_LOSS 1'
 finish

@@ -39,7 +39,9 @@ static bool is_dead(const struct client *client)
 static weft_err ask(struct caller *caller, const struct peer_ask *what, uint64_t deadline_ns,
                     struct peer_call *call)
 {
+    const struct older_call begun = older_begin(caller->client, what->op);
     const weft_err err = peer_ask(caller->client->peer, what, call, deadline_ns);
+    older_end(caller->client, &begun, err);
     if (err)
         world_note("client %d: %s", caller->client->number, err_text());
     return err;
@@ -477,6 +479,13 @@ void client_end_local(void)
         return;
     kill_client(0);
     local_end();
+}
+
+void client_put_back(uint64_t appended)
+{
+    for (int i = 0; i < client_count; i++)
+        if (clients[i].peer)
+            older_put_back_for(&clients[i], appended);
 }
 
 bool client_manage(void)

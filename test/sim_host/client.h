@@ -81,6 +81,7 @@ bool client_manage(void);
 void client_init(void);
 void client_end_local(void);  // the host's process has died
 void client_fini(void);
+void client_put_back(uint64_t appended);  // the journal has only so many of its records
 
 // ---- local.c ---------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ void disk_lose_tail(void)
     drop_records(disk->records.items, kept, disk->records.count);
     world_note("disk: %zu of %zu records that were not synced are lost", disk->records.count - kept,
                unsynced);
+    disk->appended -= disk->records.count - kept;
     disk->records.count = disk->synced = kept;
     disk->is_full = disk->has_failed = false;
 }
@@ -68,6 +69,7 @@ weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes
     struct disk_record record = {.type = type};
     buf_append(&record.payload, payload.data, payload.size);
     world.disk.bytes += payload.size + 20;
+    world.disk.appended += !journal->is_rewriting;
     ASSERT(journal->is_rewriting ? VEC_PUSH(&journal->snapshot, record)
                                  : VEC_PUSH(&world.disk.records, record));
     return WEFT_OK;

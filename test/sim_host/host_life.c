@@ -97,6 +97,8 @@ void host_life_crash(void)
     host_server_free(world.host);
     world.host = NULL;
     disk_lose_tail();
+    if (world.has_older)
+        older_put_back_some();
     world.is_dying = false;
     const uint32_t pause_ms = world_chance(800) ? world_below(2000) : world_below(20000);
     world.start_ns = world.now_ns + (uint64_t)pause_ms * NS_PER_MS;

@@ -2,8 +2,8 @@
 //
 // A seed draws what clients do, which faults there are and how often: connections that break with part
 // of what was on its way, a host that is killed at any moment (before the disk has it, between that and
-// the answers, while it rewrites its journal), clients that are killed, a full disk, a host that stands
-// still for a while. At the end a verifier takes all that is left, and the history of all calls must be
+// the answers, while it rewrites its journal), clients that are killed, a disk that is full or fails, an
+// older journal that is put back (older.c), a host that stands still for a while. At the end a verifier takes all that is left, and the history of all calls must be
 // one that a host without faults could have had (check.c). Without --seed it runs the seeds that once
 // failed (test/sim_host/seeds.txt, from the root of the source) and COUNT others.
 #include "sim_host/client.h"
@@ -48,6 +48,7 @@ static void draw_plan(void)
         .key_count = world_between(1, 3),
         .barrier_count = world_between(1, 3),
     };
+    world.has_older = world_chance(200);
 }
 
 static void run_seed(uint64_t seed)
@@ -55,6 +56,7 @@ static void run_seed(uint64_t seed)
     world_init(seed);
     draw_plan();
     client_init();
+    older_init();
     world.has_faults = true;
     world.start_ns = world.now_ns;
     const uint64_t quiet_at = world_between(200, 6000);
@@ -66,7 +68,8 @@ static void run_seed(uint64_t seed)
         if (world.steps > STEPS_MAX)
             world_wrong("it does not end");
     }
-    check_history();
+    if (!world.was_put_back)
+        check_history();
     world_fini();
     client_fini();
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
@@ -121,8 +124,9 @@ int main(int argc, char **argv)
            total_seeds, total_steps, totals[COUNT_OPS], totals[COUNT_UNKNOWN],
            totals[COUNT_UNDECIDED]);
     printf("%" PRIu64 " crashes of the host, %" PRIu64 " of clients, %" PRIu64
-           " cut connections, %" PRIu64 " journals rewritten, %" PRIu64 " failed\n",
+           " cut connections, %" PRIu64 " journals rewritten, %" PRIu64 " failed, %" PRIu64
+           " put back\n",
            totals[COUNT_CRASHES], totals[COUNT_CLIENT_CRASHES], totals[COUNT_CUTS],
-           totals[COUNT_REWRITES], totals[COUNT_IO_ERRORS]);
+           totals[COUNT_REWRITES], totals[COUNT_IO_ERRORS], totals[COUNT_PUT_BACK]);
     return 0;
 }

@@ -261,6 +261,8 @@ static void strike(void)
     const struct world_rates *rates = &world.rates;
     if (world_chance(rates->cut))
         net_cut_some();
+    if (world.has_older)
+        older_copy_some();
     if (world.host && world_chance(rates->host_crash))
         world.is_dying = true;
     if (world_chance(rates->disk_full)) {

@@ -94,7 +94,8 @@ struct disk {
     VEC(struct disk_record) records;
     size_t synced;  // of the records
     bool is_full;
-    bool has_failed;  // for good, until it is opened anew
+    bool has_failed;    // for good, until it is opened anew
+    uint64_t appended;  // records ever, those in front of a snapshot included
     uint64_t bytes;
     uint64_t rewrites;
 };
@@ -111,6 +112,7 @@ enum world_count {
     COUNT_UNDECIDED,
     COUNT_ABORTED,
     COUNT_IO_ERRORS,
+    COUNT_PUT_BACK,
     WORLD_COUNTS
 };
 
@@ -129,6 +131,8 @@ struct world {
     struct link wires;
     int last_wire;
     struct disk disk;
+    bool has_older;     // a copy of the journal may be put back in this run
+    bool was_put_back;  // which has happened
 
     // The host; `host` is NULL while it is down.
     struct host_server *host;
@@ -166,6 +170,12 @@ void world_cut(struct wire *wire);
 
 void host_life_start(void);
 void host_life_crash(void);
+
+// ---- older.c ---------------------------------------------------------------------------------------
+
+void older_init(void);
+void older_copy_some(void);
+void older_put_back_some(void);
 
 // ---- disk.c ----------------------------------------------------------------------------------------
 
