@@ -476,12 +476,28 @@ void peer_forget_call(struct peer *peer, struct peer_call *call)
     peer_leave_to_tending(peer);  // what comes with the answer is to be given back
 }
 
+// A question was not done, whatever its answer: the host only has to let go of it, and is not waited for.
+// A host that cannot be reached has done so with the connection.
+static void withdraw(struct peer *peer, struct peer_call *call)
+{
+    const struct peer_ask ask = {
+        .op = CALL_WITHDRAW,
+        .parts = {{(const char *)&call->sequence, sizeof call->sequence}},
+    };
+    list_take_out(&call->in_asks);
+    call->is_under_way = false;
+    if (!peer_is_connected(peer) ||
+        !buf_reserve(&peer->new_asks, CALL_HEAD_BYTES + sizeof call->sequence))
+        return;
+    append_call(&peer->new_asks, &ask, ++peer->last_ask | CALL_ASKS_BIT, sizeof call->sequence);
+    flush_locked(peer);
+}
+
 // Asks the host to take the call back, so that the answer says whether it was done.
 static void take_back(struct peer *peer, struct peer_call *call)
 {
     if (call->sequence & CALL_ASKS_BIT) {
-        list_take_out(&call->in_asks);
-        call->is_under_way = false;
+        withdraw(peer, call);
         return;
     }
     struct peer_call cancel = {0};

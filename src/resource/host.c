@@ -499,6 +499,7 @@ static void dispatch(struct host *host, struct session *session, const struct ca
         do_open(host, session, call);
         return;
     case CALL_CANCEL:
+    case CALL_WITHDRAW:
         do_cancel(session, call);
         return;
     case CALL_LEAVE:

@@ -46,6 +46,22 @@ static void change_under_the_prefix_is_told(void **state)
     testing_expect(b, again, 0, PAYLOAD(U64(4), REMOVED("a/x", 4)));
 }
 
+static void watch_that_is_withdrawn_makes_room_for_another(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t kv = open_kv(a);
+    for (uint32_t i = 0; i < SESSION_WAITS_MAX + 10; i++) {
+        const uint64_t watched = watch(a, kv, "", 0);
+        testing_expect_waiting(a, watched);
+        testing_call(a, CALL_WITHDRAW, 0, 0, PAYLOAD(U64(watched)));
+        testing_expect_failure(a, watched, WEFT_CANCELLED, "kv 'names'");
+    }
+    const uint64_t last = watch(a, kv, "", 0);
+    put(a, kv, "a", "1");
+    testing_expect(a, last, 0, PAYLOAD(U64(1), PUT("a", 1, "1")));
+}
+
 static void what_was_missed_is_told_as_it_is_now(void **state)
 {
     (void)state;
@@ -174,6 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(change_under_the_prefix_is_told),
+        TEST(watch_that_is_withdrawn_makes_room_for_another),
         TEST(what_was_missed_is_told_as_it_is_now),
         TEST(who_missed_too_much_is_told_all),
         TEST(keys_of_the_history_are_limited_in_bytes),

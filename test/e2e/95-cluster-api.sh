@@ -89,6 +89,18 @@ is_sanitized && handles=70000 # more than there are numbers
 check "cluster_handles.c compiles" compile cluster_handles
 check "a member may open and free any number of handles, and remove what it opened" as one one ./cluster_handles $handles
 
+# Watches whose time is over: the host lets go of them. More than a member may have waiting.
+waits=100000
+is_sanitized && waits=3000
+check "short_waits.c compiles" compile short_waits
+for pair in "one two" "two one"; do
+    TF_CONFIG=$(config "${pair#* }" "one two")
+    ./short_waits stay &
+    check "$waits waits of ${pair% *} at one end at their deadlines" as "${pair% *}" "one two" ./short_waits $waits
+    wait $!
+    check "and the other member ends well" test $? = 0
+done
+
 # A host that is killed and comes again without a journal.
 mkfifo go
 TF_CONFIG=$(config two "one two")
