@@ -438,10 +438,13 @@ static weft_err choose_memory(struct run_options *options)
     if (options->memory_bytes == 0) {
         const uint64_t free_bytes = machine_memory_free();
         options->memory_bytes = free_bytes ? free_bytes / 2 : UINT64_C(512) << 20;
+        if (options->memory_bytes < OPTIONS_MEMORY_MIN && free_bytes >= OPTIONS_MEMORY_MIN)
+            options->memory_bytes = OPTIONS_MEMORY_MIN;
         if (options->memory_bytes < OPTIONS_MEMORY_MIN)
             return err_set(WEFT_RESOURCE_EXHAUSTED,
-                           "only %" PRIu64 " MB of memory are free, and half of it is too little"
-                           "\n  try: --memory 16M, or free some memory",
+                           "only %" PRIu64 " MB of memory are free for this process, and it needs "
+                           "at least 16\n  try: free some memory, a larger ulimit -v, or --memory "
+                           "16M all the same",
                            free_bytes >> 20);
     }
     if (options->memory_bytes < OPTIONS_MEMORY_MIN)

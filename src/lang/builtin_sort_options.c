@@ -130,7 +130,8 @@ static weft_err read_separators(struct sort_order *order, const weft_args *args)
                 "TAB and NUL",
                 text);
         if (order->has_separator && order->separator != separator)
-            return err_set(WEFT_INVALID_ARGUMENT, "sort -t: only one separator can be given");
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "sort -t: only one separator can be given\n  try: one -t");
         order->has_separator = true;
         order->separator = separator;
     }

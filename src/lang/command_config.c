@@ -112,9 +112,10 @@ static weft_err read_fields(const weft_args *args, char letter, uint32_t *fields
     const char *text = weft_option(args, letter, 0);
     uint64_t count = 1;
     if (text && !text_read_count(text, KEY_FIELDS_MAX, &count))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "the number of key fields '%s': it is a number from 1 to %d", text,
-                       KEY_FIELDS_MAX);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "the number of key fields '%s' is not a number from 1 to %d\n  try: --key-fields 2",
+            text, KEY_FIELDS_MAX);
     *fields = (uint32_t)count;
     return WEFT_OK;
 }

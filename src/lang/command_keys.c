@@ -67,8 +67,9 @@ static weft_err read_order(struct sort_order *order, const char *text,
     bool has_key = false;
     weft_err code = WEFT_OK;
     if (separator->size != 1)
-        code = err_set(WEFT_INVALID_ARGUMENT,
-                       "keys can only be ordered by fields that one byte separates");
+        code = err_set(
+            WEFT_INVALID_ARGUMENT,
+            "keys can only be ordered by fields that one byte separates\n  try: --separator with one character");
     if (!code)
         code = command_words_init(&words, text);
     if (!code && words.words[0][0] != '-')

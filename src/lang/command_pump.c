@@ -178,7 +178,8 @@ static weft_err wait_ready(struct command_pump *pump, unsigned wanted, unsigned 
             continue;
         pump->watched_ns = now;
         if (!pump->watch(pump->owner, pump->child.pid))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "a command takes too much memory");
+            return err_set(WEFT_RESOURCE_EXHAUSTED,
+                           "a command takes too much memory; give more --memory or fewer --slots");
     }
     return WEFT_OK;
 }
@@ -214,7 +215,8 @@ static weft_err wait_answer(struct command_pump *pump, uint64_t since_ns, unsign
     const unsigned wanted = CHILD_OUT | CHILD_ERR | CHILD_END;
     while (!(*ready = child_wait_ready(&pump->child, wanted, WATCH_EVERY_MS))) {
         if (pump->watch && !pump->watch(pump->owner, pump->child.pid))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "a command takes too much memory");
+            return err_set(WEFT_RESOURCE_EXHAUSTED,
+                           "a command takes too much memory; give more --memory or fewer --slots");
         if (clock_now_ns() - since_ns > COMMAND_KEEP_PATIENCE_NS)
             return err_set(
                 WEFT_DEADLINE_EXCEEDED,

@@ -143,7 +143,8 @@ static void append_hints(const struct command_runner *runner, enum command_role 
     if (!runner->config.is_shell) {
         command_words_find_expansion(runner->config.steps[role].line, expansion, sizeof expansion);
         if (expansion[0])
-            buf_format(to, " (%s in it means something only to a shell: --shell)", expansion);
+            buf_format(to, " (%s in it means something only to a shell: %s)", expansion,
+                       runner->config.is_hadoop ? "sh -c 'COMMAND'" : "--shell");
     }
     struct buf tail = {0};
     if (command_stderr_append_tail(&runner->err, TAIL_BYTES_MAX, &tail)) {
@@ -153,8 +154,9 @@ static void append_hints(const struct command_runner *runner, enum command_role 
     } else {
         buf_append_text(to, "; it said nothing on standard error");
         if (strstr(runner->config.steps[role].line, "grep"))
-            buf_append_text(to,
-                            " (a grep that finds nothing ends so: --shell and 'grep ... || true')");
+            buf_format(to, " (a grep that finds nothing ends so: %s)",
+                       runner->config.is_hadoop ? "sh -c 'grep ... || true'"
+                                                : "--shell and 'grep ... || true'");
     }
     buf_fini(&tail);
 }

@@ -126,7 +126,10 @@ weft_err command_words_init(struct command_words *words, const char *line)
     const bool is_closed = !words->room || split(&splitting, line);
     const weft_err code = finish(&splitting, words);
     if (!code && !is_closed)
-        return err_set(WEFT_INVALID_ARGUMENT, "the command %s has a quote that does not end", line);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "the command %s has a quote that does not end\n  try: close it, or \\ in front of it",
+            line);
     if (!code && splitting.operator)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the command %s has %s, which only a shell understands\n  try: --shell, or "

@@ -60,7 +60,8 @@ static void expect_refusal(const char *line, const char *sentence)
 static void an_open_quote_and_an_empty_line_are_refused(void **unused)
 {
     (void)unused;
-    expect_refusal("awk '{print", "the command awk '{print has a quote that does not end");
+    expect_refusal("awk '{print", "the command awk '{print has a quote that does not end\n"
+                                  "  try: close it, or \\ in front of it");
     expect_refusal(" \t", "the command is empty");
 }
 

@@ -409,7 +409,8 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
     *program = NULL;
     weft_err err = find_look(spec->source, &found);
     if (!err && found.kind != FILE_REGULAR)
-        err = err_set(WEFT_NOT_FOUND, "cannot find the source %s", spec->source);
+        err = err_set(WEFT_NOT_FOUND, "cannot find the source %s\n  try: ls -l %s", spec->source,
+                      spec->source);
     if (!err)
         err = prepare(&compile);
     if (!err && !is_cached(&compile))

@@ -2,7 +2,9 @@
 
 #include "lang/streaming_inputs.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "sys/find.h"
 #include "sys/workdir.h"
@@ -43,12 +45,15 @@ weft_err streaming_expand_braces(const char *pattern, struct streaming_list *pat
     const char *open = strchr(pattern, '{');
     const char *close = open ? find_close(open) : NULL;
     if (patterns->count >= PATTERNS_MAX)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "more than %d alternatives in a pattern",
-                       PATTERNS_MAX);
+        return err_set(
+            WEFT_RESOURCE_EXHAUSTED,
+            "-input: more than %d alternatives in a pattern\n  try: several -input, or a directory",
+            PATTERNS_MAX);
     if (!open)
         return streaming_push(patterns, pattern);
     if (!close)
-        return err_set(WEFT_INVALID_ARGUMENT, "-input %s: a brace is not closed", pattern);
+        return err_set(WEFT_INVALID_ARGUMENT, "-input %s: a brace is not closed\n  try: {a,b}",
+                       pattern);
     weft_err err = WEFT_OK;
     const char *begin = open + 1;
     int depth = 0;
@@ -84,6 +89,20 @@ static bool is_hidden(const char *path)
 
 static weft_err add_found(struct search *search, const char *path, int depth);
 
+static weft_err refuse_missing(const char *path)
+{
+    char target[PATH_MAX];
+    const ssize_t size = readlink(path, target, sizeof target - 1);
+    if (size < 0)
+        return err_set(WEFT_NOT_FOUND, "there is no input %s\n  try: ls -l %s", path, path);
+    target[size] = 0;
+    return err_set(
+        WEFT_NOT_FOUND,
+        "the input %s cannot be read\n  it is a link to %s, which is not there\n  try: rm "
+        "%s, or -input without it",
+        path, target, path);
+}
+
 // A pattern for everything in the directory, whatever its own name holds.
 static void append_children_pattern(struct buf *pattern, const char *path)
 {
@@ -100,7 +119,9 @@ static weft_err add_directory(struct search *search, const char *path, int depth
     struct buf pattern = {0};
     struct find_matches children;
     if (depth > DEPTH_MAX)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "%s lies too deep", path);
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "%s lies too deep: below %d directories\n  try: another -input below it",
+                       path, DEPTH_MAX);
     append_children_pattern(&pattern, path);
     weft_err err = find_match(buf_text(&pattern), &children);
     for (size_t i = 0; i < children.count && !err; i++)
@@ -129,7 +150,7 @@ static weft_err add_found(struct search *search, const char *path, int depth)
     if (err)
         return err;
     if (found.kind == FILE_MISSING)
-        return err_set(WEFT_NOT_FOUND, "there is no input %s\n  a link that leads nowhere?", path);
+        return refuse_missing(path);
     if (found.kind != FILE_DIRECTORY)
         return add_file(search, path);
     if (depth == 0 || search->options->is_recursive)
@@ -151,7 +172,7 @@ static weft_err add_named(struct search *search, const char *path)
     const char *name = buf_text(&clean);
     weft_err err = find_look(name, &found);
     if (!err && found.kind == FILE_MISSING)
-        err = err_set(WEFT_NOT_FOUND, "there is no input %s", path);
+        err = refuse_missing(path);
     else if (!err && is_hidden(name) && strcmp(base_name(name), ".") != 0)
         err = err_set(WEFT_NOT_FOUND,
                       "the input %s is left out: its name begins with %c\n  that is how Hadoop "
@@ -193,7 +214,10 @@ static weft_err add_pattern(struct search *search, const char *pattern)
         find_free_matches(&found);
     }
     if (!err && matches.count == 0)
-        err = err_set(WEFT_NOT_FOUND, "no input matches %s", pattern);
+        err = err_set(
+            WEFT_NOT_FOUND,
+            "no input matches %s\n  names that begin with _ or . are left out\n  try: ls -d %s",
+            pattern, pattern);
     if (!err)
         err = add_matches(search, &matches);
     streaming_drop(&patterns);

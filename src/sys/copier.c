@@ -119,7 +119,7 @@ static void note_failure(struct copier *copier, int number)
         return;
     }
     errno = number;
-    copier->code = err_errno("cannot write %s", copier->spec.to_name);
+    copier->code = file_cannot_write(copier->spec.to_name);
     snprintf(copier->text, sizeof copier->text, "%s", err_text());
 }
 

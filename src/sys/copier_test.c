@@ -221,7 +221,9 @@ static void a_full_device_is_an_error_that_names_it(void **state)
     struct copier *copier = start(full);
     copier_extend(copier, SIZE);
     assert_int_equal(copier_wait(copier), WEFT_RESOURCE_EXHAUSTED);
-    assert_string_equal(err_text(), "cannot write the reader: no space left on device");
+    assert_string_equal(err_text(),
+                        "cannot write the reader: no space left on device\n"
+                        "  try: make room there (df -h shows the disks), or write elsewhere");
     assert_int_equal(copier_error(copier), WEFT_RESOURCE_EXHAUSTED);
     assert_false(copier_reader_left(copier));
     copier_free(copier);

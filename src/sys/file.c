@@ -181,12 +181,24 @@ weft_err file_write_at(int fd, const char *path, const void *data, size_t size, 
     return WEFT_OK;
 }
 
+weft_err file_cannot_write(const char *path)
+{
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    const weft_err err = err_errno("cannot write %s", path);
+    if (!is_full)
+        return err;
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%s", err_text());
+    return err_set(err, "%s\n  try: make room there (df -h shows the disks), or write elsewhere",
+                   text);
+}
+
 weft_err file_write(int fd, const char *path, const void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
         const ssize_t n = write(fd, (const char *)data + done, size - done);
         if (n < 0 && !can_write_again(fd))
-            return err_errno("cannot write %s", path);
+            return file_cannot_write(path);
         done += n > 0 ? (size_t)n : 0;
     }
     return WEFT_OK;

@@ -45,6 +45,9 @@ MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, si
                                   uint64_t offset);
 MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
 
+// The error of a write that has just failed, by errno; of a full disk with what to do about it.
+weft_err file_cannot_write(const char *path);
+
 // Cuts the file there.
 MUST_CHECK weft_err file_truncate(int fd, const char *path, uint64_t size);
 

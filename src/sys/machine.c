@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define UNLIMITED UINT64_MAX
@@ -240,9 +241,24 @@ uint64_t machine_memory_free_in(const char *proc, const char *cgroup)
     return lesser(available, left);
 }
 
+// What `ulimit -v` leaves this process; UNLIMITED when it has no such limit.
+static uint64_t address_space_left(void)
+{
+    struct rlimit limit;
+    uint64_t pages = 0, resident;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UNLIMITED;
+    read_numbers("/proc/self", "statm", &pages, &resident);
+    const uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return limit.rlim_cur > used ? limit.rlim_cur - used : 1;
+}
+
 uint64_t machine_memory_free(void)
 {
-    return machine_memory_free_in("/proc", "/sys/fs/cgroup");
+    const uint64_t free_bytes = machine_memory_free_in("/proc", "/sys/fs/cgroup");
+    const uint64_t left = address_space_left();
+    return free_bytes == 0 || left < free_bytes ? (left == UNLIMITED ? free_bytes : left)
+                                                : free_bytes;
 }
 
 // ---- Names ---------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 uint32_t machine_core_count(void);
 
 // Bytes this process could still take: what the kernel calls available, and no more than the cgroup
-// has left (its page cache counts as free). 0 when nothing can be found out.
+// has left (its page cache counts as free), nor than `ulimit -v` leaves. 0 when nothing can be found out.
 uint64_t machine_memory_free(void);
 
 // The name of the user this process acts for, and of this machine; numbers where they have no name.

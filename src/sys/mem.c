@@ -71,8 +71,10 @@ static void *map_huge(size_t size)
 void *mem_get(struct mem_budget *budget, size_t size)
 {
     const size_t rounded = mem_round(size);
-    if (rounded < size || !budget_take(budget, rounded))
+    if (rounded < size || !budget_take(budget, rounded)) {
+        atomic_store_explicit(&budget->was_refused, false, memory_order_relaxed);
         return NULL;
+    }
     void *memory;
     if (rounded >= MEM_HUGE_PAGE) {
         memory = map_huge(rounded);
@@ -80,9 +82,19 @@ void *mem_get(struct mem_budget *budget, size_t size)
         memory = mmap(NULL, rounded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         memory = memory == MAP_FAILED ? NULL : memory;
     }
-    if (!memory)
+    if (!memory) {
         atomic_fetch_sub_explicit(&budget->used, rounded, memory_order_relaxed);
+        atomic_store_explicit(&budget->was_refused, true, memory_order_relaxed);
+    }
     return memory;
+}
+
+const char *mem_advice(const struct mem_budget *budget)
+{
+    return atomic_load_explicit(&budget->was_refused, memory_order_relaxed)
+               ? "the system gives this process no more (see ulimit -v); give less --memory or "
+                 "fewer --slots"
+               : "give more --memory or fewer --slots";
 }
 
 void mem_put(struct mem_budget *budget, void *memory, size_t size)

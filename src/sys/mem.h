@@ -21,7 +21,8 @@ enum { MEM_HUGE_PAGE = 2 << 20 };
 struct mem_budget {
     _Atomic uint64_t used;
     _Atomic uint64_t peak;
-    uint64_t limit;  // 0: none
+    uint64_t limit;           // 0: none
+    atomic_bool was_refused;  // the last time there was none, it was the machine that had no more
 };
 
 // Rounds a size to what mem_get really takes: whole huge pages above 16 MiB, whole pages below. From
@@ -30,6 +31,10 @@ size_t mem_round(size_t size);
 
 // Zeroed memory of mem_round(size) bytes, or NULL when the budget or the machine has no more.
 void *mem_get(struct mem_budget *budget, size_t size);
+
+// What to try when mem_get gave NULL, for the end of a sentence: more of --memory, or less when it is the
+// machine that has no more.
+const char *mem_advice(const struct mem_budget *budget);
 
 // Gives it back; `size` as it was asked for. NULL is fine.
 void mem_put(struct mem_budget *budget, void *memory, size_t size);

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/file.h"
+
 weft_err outlet_open(struct outlet *outlet, int fd)
 {
     *outlet = (struct outlet){.fd = fd, .ready = epoll_create1(EPOLL_CLOEXEC)};
@@ -77,7 +79,7 @@ weft_err outlet_flush(struct outlet *outlet, const char *name)
         else if (errno == EPIPE)
             err = err_set(WEFT_CANCELLED, "nobody reads %s any more", name);
         else if (errno != EINTR)
-            err = err_errno("cannot write %s", name);
+            err = file_cannot_write(name);
     }
     if (err)
         outlet->sent = unsent->size;

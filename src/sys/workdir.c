@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,9 +106,11 @@ weft_err workdir_open(struct workdir *workdir, const char *tmp)
     if (!path)
         return no_memory();
     if (!mkdtemp(path)) {
-        const weft_err err = err_errno("cannot make a directory in %s", tmp);
+        const weft_err err = err_errno("cannot make a directory for the commands in %s", tmp);
+        char text[ERR_TEXT_BYTES_MAX];
+        snprintf(text, sizeof text, "%s", err_text());
         free(path);
-        return err;
+        return err_set(err, "%s\n  try: --tmp DIR with a directory that you may write to", text);
     }
     workdir->path = path;
     return start_keeper(workdir);

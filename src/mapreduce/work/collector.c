@@ -85,8 +85,8 @@ static weft_err make_room_again(struct slot *slot, int *tries)
 {
     if (++*tries <= MAKE_ROOM_TRIES)
         return collector_make_room(slot);
-    return err_set(WEFT_RESOURCE_EXHAUSTED,
-                   "no memory for one more pair; give more --memory or fewer --slots");
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for one more pair; %s",
+                   mem_advice(slot->stage->budget));
 }
 
 static weft_err put_entry(struct slot *slot, uint32_t range, struct entry entry)
@@ -130,19 +130,18 @@ struct record *collector_new_record(struct pages *pages, const struct pair *pair
     return record;
 }
 
-static weft_err refuse_pair(const struct pair *pair)
+static weft_err refuse_pair(const struct slot *slot, const struct pair *pair)
 {
     return err_set(WEFT_RESOURCE_EXHAUSTED,
-                   "a pair of %zu key and %zu value bytes does not fit the memory budget; "
-                   "give more --memory or fewer --slots",
-                   pair->key.size, pair->bytes.size);
+                   "a pair of %zu key and %zu value bytes does not fit the memory budget; %s",
+                   pair->key.size, pair->bytes.size, mem_advice(slot->stage->budget));
 }
 
 static weft_err put_record(struct slot *slot, uint32_t range, const struct pair *pair)
 {
     struct pages *pages = &slot->collector.pages;
     if (pair->key.size > UINT32_MAX || pair->bytes.size > UINT32_MAX)
-        return refuse_pair(pair);
+        return refuse_pair(slot, pair);
     if (pages_live_bytes(pages) > slot->collector.combine_above) {
         const weft_err code = collector_combine(slot);
         if (code)
@@ -155,7 +154,7 @@ static weft_err put_record(struct slot *slot, uint32_t range, const struct pair 
             return code;
         record = collector_new_record(pages, pair);
         if (!record)
-            return refuse_pair(pair);
+            return refuse_pair(slot, pair);
     }
     // Making room for the entry may spill, and the record's page with it: then it is written anew.
     const struct entry entry = {pair->prefix, ENTRY_RECORD | (uintptr_t)record};
@@ -168,7 +167,7 @@ static weft_err put_record(struct slot *slot, uint32_t range, const struct pair 
     if (record && buckets_add(&slot->collector.buckets, range,
                               (struct entry){pair->prefix, ENTRY_RECORD | (uintptr_t)record}))
         return WEFT_OK;
-    return refuse_pair(pair);
+    return refuse_pair(slot, pair);
 }
 
 static weft_err find_range(const struct slot *slot, uint64_t prefix, weft_bytes key,

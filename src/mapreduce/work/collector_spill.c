@@ -74,8 +74,8 @@ static weft_err drain_longs(struct slot *slot)
                            slot->stage->part_count);
         const struct entry entry = {prefix, ENTRY_RECORD | (uintptr_t)record};
         if (!buckets_add(&slot->collector.buckets, range, entry))
-            return err_set(WEFT_RESOURCE_EXHAUSTED,
-                           "no memory to empty a table; give more --memory or fewer --slots");
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to empty a table; %s",
+                           mem_advice(slot->stage->budget));
     }
     long_table_clear(table);
     return WEFT_OK;
@@ -115,8 +115,8 @@ static weft_err readd_total(void *owner, uint64_t prefix, weft_bytes key, int64_
     for (int64_t i = 0; i < total; i++)
         if (!buckets_add_wide(&slot->collector.buckets, ((struct readd *)owner)->range,
                               (struct wide_entry){prefix, low}))
-            return err_set(WEFT_RESOURCE_EXHAUSTED,
-                           "no memory to compact; give more --memory or fewer --slots");
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to compact pairs; %s",
+                           mem_advice(slot->stage->budget));
     return WEFT_OK;
 }
 
@@ -285,8 +285,8 @@ weft_err collector_make_room(struct slot *slot)
     struct collector *c = &slot->collector;
     const enum phase phase = slot->phase;
     if (c->is_draining)
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "no memory to empty the tables; give more --memory or fewer --slots");
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to empty the tables; %s",
+                       mem_advice(slot->stage->budget));
     weft_err code = collector_drain_tables(slot);
     if (code)
         return code;

@@ -48,9 +48,8 @@ weft_err gather_sorted(struct area *area, const struct buckets *const *slots, si
     if (entry_count + wide_count == 0)
         return WEFT_OK;
     if (!area_reserve(area, gather_bytes(entry_count, wide_count)))
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "no memory to sort %llu pairs; give more --memory or fewer --slots",
-                       (unsigned long long)(entry_count + wide_count));
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to sort %llu pairs; %s",
+                       (unsigned long long)(entry_count + wide_count), mem_advice(area->budget));
     struct entry *entries = area->memory, *wides = entries + entry_count;
     struct entry *scratch = wides + wide_count;
     size_t entries_done = 0, wides_done = 0;

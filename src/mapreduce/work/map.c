@@ -173,7 +173,10 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
     }
     slot->mapped_begin = slot->mapped_end = NULL;
     if (mem_map_is_cut(&input->map))
-        return err_set(WEFT_DATA_LOSS, "%s became shorter while it was read", input->name);
+        return err_set(WEFT_DATA_LOSS,
+                       "%s became shorter while it was read"
+                       "\n  try: run it again when nothing writes to the file",
+                       input->name);
     return WEFT_OK;
 }
 
@@ -210,8 +213,8 @@ weft_err map_grow_buffer(struct slot *slot, const char *name, uint64_t base, siz
         return err_set(
             WEFT_RESOURCE_EXHAUSTED,
             "%s: the record at offset %llu is longer than %zu bytes, which is all the memory "
-            "budget allows; give more --memory or fewer --slots",
-            name, (unsigned long long)base, slot->read_capacity);
+            "budget allows; %s",
+            name, (unsigned long long)base, slot->read_capacity, mem_advice(slot->stage->budget));
     memcpy(grown + place(base), slot->read_buffer + place(base), filled);
     mem_put(slot->stage->budget, slot->read_buffer, slot->read_capacity + SLOT_READ_SLACK);
     slot->read_buffer = grown;

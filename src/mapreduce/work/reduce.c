@@ -192,9 +192,10 @@ static weft_err fold_merge(struct slot *slot, struct merge *merge)
             key->size = 0;
             buf_append(key, pair.key.data, pair.key.size);
             if (key->has_failed)
-                return err_set(WEFT_RESOURCE_EXHAUSTED,
-                               "no memory for a key of %zu bytes; give more --memory",
-                               pair.key.size);
+                return err_set(
+                    WEFT_RESOURCE_EXHAUSTED,
+                    "out of memory for a key of %zu bytes; give less --memory or fewer --slots",
+                    pair.key.size);
         }
         fold_one(stage, &total, pair.number, !is_same);
         is_first = false;
@@ -244,7 +245,9 @@ static weft_err check_mapped_inputs(const struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->input_count; i++)
         if (mem_map_is_cut(&stage->inputs[i].map))
-            return err_set(WEFT_DATA_LOSS, "%s became shorter while it was read",
+            return err_set(WEFT_DATA_LOSS,
+                           "%s became shorter while it was read"
+                           "\n  try: run it again when nothing writes to the file",
                            stage->inputs[i].name);
     return WEFT_OK;
 }

@@ -101,7 +101,9 @@ weft_err source_read(struct source *source, void *data, size_t size, size_t *got
         }
     }
     if (*got < wanted)
-        return err_set(WEFT_DATA_LOSS, "%s became shorter while it was read: %llu bytes, not %llu",
+        return err_set(WEFT_DATA_LOSS,
+                       "%s became shorter while it was read: %llu bytes, not %llu"
+                       "\n  try: run it again when nothing writes to the file",
                        input->name, (unsigned long long)(source->at + *got),
                        (unsigned long long)source->size);
     source->at += *got;

@@ -72,7 +72,10 @@ static weft_err read_entries(int fd, const char *name, const struct table *table
             if (err)
                 return err;
             if (got < count * table->entry_size)
-                return err_set(WEFT_DATA_LOSS, "%s has become shorter while it was read", name);
+                return err_set(WEFT_DATA_LOSS,
+                               "%s became shorter while it was read"
+                               "\n  try: run it again when nothing writes to the file",
+                               name);
         }
         if (!codec_index_add(index, point, false))
             return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);

@@ -29,7 +29,8 @@ weft_err csv_cut(struct record_scan *scan, struct cut *cut)
     else if (cut->is_end)
         return err_set(WEFT_DATA_LOSS,
                        "open quote: the file ends before a quote of the row that begins here is "
-                       "closed; a quote inside a field is written twice");
+                       "closed\n  try: write a quote inside a field twice; --format lines if these "
+                       "are no quotes");
     return WEFT_OK;
 }
 

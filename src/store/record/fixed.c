@@ -14,7 +14,8 @@ weft_err fixed_cut(uint32_t fixed_bytes, struct cut *cut)
         return err_set(
             WEFT_DATA_LOSS,
             "%zu bytes are left at the end of the file, but a record has %u: the file was "
-            "cut off, or has records of another size",
+            "cut off, or has records of another size\n  try: --format fixed:SIZE, or fetch the "
+            "file again",
             cut->text.size, (unsigned)fixed_bytes);
     return WEFT_OK;
 }

@@ -78,8 +78,8 @@ static weft_err parse_fixed(const char *text, struct record_format *format)
     const unsigned long long bytes = strtoull(text, &end, 10);
     if (!has_digit || *end || bytes == 0 || bytes > UINT32_MAX)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "fixed:%s: a record has 1 to %u bytes, written as in fixed:16", text,
-                       UINT32_MAX);
+                       "--format fixed:%s: a record has 1 to %u bytes\n  try: --format fixed:16",
+                       text, UINT32_MAX);
     format->fixed_bytes = (uint32_t)bytes;
     return WEFT_OK;
 }

@@ -7,6 +7,9 @@
 
 #include "base/crc32c.h"
 
+// Behind a length that is wrong no other record can be found: nothing can be skipped.
+#define ADVICE "\n  try: fetch or write the file again; --format says what its records are"
+
 enum { LENGTH_BYTES = 8, SUM_BYTES = 4, FRAME_BYTES = LENGTH_BYTES + 2 * SUM_BYTES };
 
 static uint64_t load_u64(const char *from)
@@ -46,10 +49,12 @@ static bool take_length(weft_bytes text, size_t *length, weft_err *code)
         return false;
     const uint64_t found = load_u64(text.data);
     if (load_u32(text.data + LENGTH_BYTES) != masked_sum(text.data, LENGTH_BYTES))
-        *code = err_set(WEFT_DATA_LOSS, "the checksum of a record's length is wrong: the file is "
-                                        "damaged here, or is no tfrecord file");
+        *code = err_set(WEFT_DATA_LOSS,
+                        "the checksum of a record's length is wrong: the file is damaged here, or "
+                        "is not a tfrecord file" ADVICE);
     else if (found > SIZE_MAX / 2)
-        *code = err_set(WEFT_DATA_LOSS, "a record cannot have %llu bytes: the file is damaged here",
+        *code = err_set(WEFT_DATA_LOSS,
+                        "a record cannot have %llu bytes: the file is damaged here" ADVICE,
                         (unsigned long long)found);
     *length = (size_t)found;
     return !*code;
@@ -70,9 +75,10 @@ weft_err tfrecord_cut(struct cut *cut)
     cut_here(cut, at, is_all);
     // What is wrong behind whole records is told when it is at the begin.
     if (at == 0 && !code && cut->is_end)
-        return err_set(WEFT_DATA_LOSS,
-                       "the file ends inside a record, %zu bytes behind its begin: it was cut off",
-                       cut->text.size);
+        return err_set(
+            WEFT_DATA_LOSS,
+            "the file ends inside a record, %zu bytes behind its begin: it was cut off" ADVICE,
+            cut->text.size);
     return at ? WEFT_OK : code;
 }
 
@@ -89,7 +95,7 @@ bool tfrecord_next(weft_bytes *block, weft_bytes *record, weft_err *code)
     if (stored != found)
         *code = err_set(WEFT_DATA_LOSS,
                         "the checksum of a record of %zu bytes is wrong (%08x, not %08x): the file "
-                        "is damaged here",
+                        "is damaged here" ADVICE,
                         length, found, stored);
     return !*code;
 }
