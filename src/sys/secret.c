@@ -104,6 +104,11 @@ static weft_err check_mode(int fd, const char *path)
         return err_errno("cannot look at the token file %s", path);
     if (S_ISDIR(stat.st_mode))
         return err_set(WEFT_INVALID_ARGUMENT, "the token file %s is a directory", path);
+    if (stat.st_uid != geteuid() && stat.st_uid != 0)
+        return err_set(WEFT_PERMISSION_DENIED,
+                       "the token file %s belongs to another user (number %u), who knows the token "
+                       "and can change it\n  try: a file of your own",
+                       path, (unsigned)stat.st_uid);
     if ((stat.st_mode & 077) == 0)
         return WEFT_OK;
     return err_set(WEFT_PERMISSION_DENIED,
