@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "resource/census.h"
 #include "sys/file.h"
+#include "sys/own.h"
 #include "sys/signals.h"
 
 enum { SIGNALS_MAX = 5 };
@@ -227,7 +228,7 @@ int broker_run(const struct broker_options *options)
     if (!err)
         err = net_listen(&broker.address, &broker.listener);
     if (!err && options->journal)
-        err = file_make_directory(options->journal);
+        err = own_make_named_directory(options->journal);
     if (!err)
         err = start(&broker);
     if (!err)

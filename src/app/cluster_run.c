@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/own.h"
 #include "sys/signals.h"
 
 enum {
@@ -245,7 +246,7 @@ static weft_err open_journal(struct run *run)
     const struct cluster_run_options *options = run->options;
     run->journal.alive = -1;
     if (options->journal) {
-        const weft_err err = file_make_directory(options->journal);
+        const weft_err err = own_make_named_directory(options->journal);
         if (err)
             return err_wrap(err, "--journal");
         run->kept_journal = workdir_absolute(options->journal);

@@ -51,7 +51,7 @@ void run_save(struct run *run)
     append_run(&text, run);
     buf_format(&path, "%s/state.json", directory);
     buf_format(&fresh, "%s/state.new", directory);
-    weft_err err = file_create(buf_text(&fresh), &fd);
+    weft_err err = file_create_private(buf_text(&fresh), &fd);
     if (!err) {
         err = file_write(fd, buf_text(&fresh), text.data, text.size);
         file_close(fd);

@@ -9,6 +9,7 @@
 
 #include "sys/daemon.h"
 #include "sys/file.h"
+#include "sys/own.h"
 
 static weft_err no_memory(void)
 {
@@ -128,7 +129,7 @@ weft_err cluster_up(const char *name, struct cluster_spec *spec,
     pid_t pid;
     *is_inside = false;
     weft_err err = cluster_place(&inside.directory, name);
-    if (!err && (err = file_make_directory(buf_text(&inside.directory))))
+    if (!err && (err = own_make_directory(buf_text(&inside.directory))))
         err =
             err_set(err, "%s\n  try: export XDG_STATE_HOME=DIR, a directory that you may write to",
                     err_text());

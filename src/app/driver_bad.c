@@ -208,8 +208,8 @@ static weft_err remove_list(const struct driver *driver)
 static weft_err write_list(const char *path, const struct buf *text)
 {
     int fd = -1;
-    weft_err code =
-        text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory") : file_create(path, &fd);
+    weft_err code = text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory")
+                                     : file_create_named(path, &fd);
     if (code == WEFT_OK)
         code = file_write(fd, path, text->data, text->size);
     const weft_err closed = file_close_checked(fd, path);

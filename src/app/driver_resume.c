@@ -11,7 +11,7 @@
 #include "app/identity.h"
 #include "mapreduce/work/run_index.h"
 #include "store/journal.h"
-#include "sys/file.h"
+#include "sys/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +141,8 @@ static weft_err open_journal(struct driver *driver)
     for (int tries = 0; code == WEFT_OK && !resume->journal; tries++) {
         code = output_make_unfinished(driver->output);
         if (code == WEFT_OK)
+            code = own_make_directory(buf_text(&path));
+        if (code == WEFT_OK)
             code = journal_open(&resume->journal, buf_text(&path), "run", &options, take_record,
                                 driver, NULL);
         if (code == WEFT_NOT_FOUND && tries < TRIES_MAX)
@@ -214,7 +216,7 @@ static weft_err begin_journal(struct driver *driver)
     if (code == WEFT_OK)
         code = name_in_place(driver, OUTPUT_RUNS, &path);
     if (code == WEFT_OK)
-        code = file_make_directory(buf_text(&path));
+        code = own_make_directory(buf_text(&path));
     buf_fini(&text);
     buf_fini(&path);
     return code;

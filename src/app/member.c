@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/own.h"
 
 enum {
     GOODBYES_MS = 3000,  // for all of them
@@ -219,7 +220,7 @@ static weft_err start_hosting(weft_cluster *cluster, const char *directory)
     if (!err && directory && *directory)
         err = name_journal(cluster, directory, &journal);
     if (!err && journal.size)
-        err = file_make_directory(directory);
+        err = own_make_named_directory(directory);
     if (!err)
         err = make_server(cluster, journal.size ? buf_text(&journal) : NULL);
     buf_fini(&journal);

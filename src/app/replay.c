@@ -23,6 +23,7 @@
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/nursery.h"
+#include "sys/own.h"
 
 enum {
     NOTE_VERSION = 1,
@@ -46,7 +47,7 @@ static weft_err name_note(struct buf *path, const char *id)
         buf_format(path, "%s/.cache/weft/replay", home);
     else
         return err_set(WEFT_FAILED_PRECONDITION, "there is no home directory for replays");
-    weft_err code = file_make_directory(buf_text(path));
+    weft_err code = own_make_directory(buf_text(path));
     buf_format(path, "/%s" REPLAY_NOTE_SUFFIX, id);
     return path->has_failed ? no_memory() : code;
 }
@@ -157,7 +158,7 @@ weft_err replay_save(const char *input_name, const char *input_path, uint64_t of
         code = name_note(&path, id);
     }
     if (code == WEFT_OK)
-        code = file_create(buf_text(&path), &fd);
+        code = file_create_private(buf_text(&path), &fd);
     if (code == WEFT_OK)
         code = file_write(fd, buf_text(&path), note.data, note.size);
     if (code == WEFT_OK)

@@ -177,7 +177,7 @@ static weft_err refuse_shell(const struct replay_capture *capture, const char *r
     int fd = -1;
     weft_err code = read_all(capture->record_fd, &record);
     if (!code)
-        code = file_create(record_path, &fd);
+        code = file_create_private(record_path, &fd);
     if (!code)
         code = file_write(fd, record_path, record.data, record.size);
     file_close(fd);

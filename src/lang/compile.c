@@ -23,6 +23,7 @@
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/find.h"
+#include "sys/own.h"
 #include "sys/place.h"
 
 enum { READ_BYTES = 256 << 10, SOURCE_BYTES_MAX = 256 << 20 };
@@ -351,13 +352,7 @@ static weft_err keep_program(struct compile *compile, const char *made, const ch
 static weft_err build(struct compile *compile)
 {
     char *made = NULL, *made_deps = NULL;
-    weft_err err = file_make_directory(compile->cache);
-    if (err)
-        return err_set(err,
-                       "cannot keep built jobs in %s: %s\n  try: export XDG_CACHE_HOME=DIR, a "
-                       "directory that you may write to",
-                       compile->cache, err_text());
-    err = place_make_name(compile->deps_path, &made);
+    weft_err err = place_make_name(compile->deps_path, &made);
     if (!err)
         err = format_text(&made_deps, "%s.d", made);
     if (!err)
@@ -413,6 +408,12 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
                       spec->source);
     if (!err)
         err = prepare(&compile);
+    // Also before a look at what is there: whoever could write in it could have us run anything.
+    if (!err && (err = own_make_directory(compile.cache)))
+        err = err_set(err,
+                      "cannot keep built jobs in %s: %s\n  try: export XDG_CACHE_HOME=DIR, a "
+                      "directory that you may write to",
+                      compile.cache, err_text());
     if (!err && !is_cached(&compile))
         err = build(&compile);
     if (!err) {

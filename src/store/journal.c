@@ -15,6 +15,7 @@
 
 #include "store/journal_state.h"
 #include "sys/file.h"
+#include "sys/own.h"
 
 enum { BUFFER_BYTES_DEFAULT = 1 << 16, BUFFER_BYTES_OFTEN = 1 << 20 };
 
@@ -66,7 +67,7 @@ static weft_err begin_growing(struct journal *journal, struct tail *tail, const 
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s",
                        journal->directory);
     }
-    const weft_err err = file_create(tail->path, &tail->fd);
+    const weft_err err = file_create_private(tail->path, &tail->fd);
     if (!err)
         buf_append(&journal->waiting, header, SEGMENT_HEADER_BYTES);
     return err;
@@ -161,7 +162,7 @@ static weft_err open_tail(struct journal *journal, const struct replay *replay)
     tail->path = replay_path(journal->directory, tail->number, REPLAY_SEGMENT);
     tail->written = replay->end;
     const bool is_of_our_version = replay->last_version == version_of(journal);
-    weft_err err = tail->path ? file_open_kept(tail->path, &tail->fd) : WEFT_RESOURCE_EXHAUSTED;
+    weft_err err = tail->path ? file_open_private(tail->path, &tail->fd) : WEFT_RESOURCE_EXHAUSTED;
     if (!err && is_of_our_version && journal->syncs_often)
         return open_ahead(journal, replay);
     if (!err && replay->end < replay->last_size)
@@ -224,7 +225,7 @@ static weft_err lock_directory(struct journal *journal)
 {
     struct buf path = {0};
     buf_format(&path, "%s/journal-lock", journal->directory);
-    weft_err err = file_make_directory(journal->directory);
+    weft_err err = own_make_named_directory(journal->directory);
     if (!err)
         err = file_lock(buf_text(&path), &journal->lock);
     if (err == WEFT_UNAVAILABLE)

@@ -86,7 +86,7 @@ static weft_err fill_file(const char *path, uint64_t to, const char *first)
     if (err == WEFT_UNIMPLEMENTED || err == WEFT_INVALID_ARGUMENT) {
         file_close(fd);
         err_clear();
-        err = file_open_kept(path, &fd);
+        err = file_open_private(path, &fd);
         if (!err)
             err = fill(fd, path, to, first);
     }

@@ -28,7 +28,7 @@ static weft_err open_file(struct tail *tail, bool tries_direct)
     tail->way = TAIL_DIRECT;
     if (err == WEFT_UNIMPLEMENTED) {
         err_clear();
-        err = file_open_kept(tail->path, &fd);
+        err = file_open_private(tail->path, &fd);
         tail->way = TAIL_OVERWRITES;
     }
     if (err)

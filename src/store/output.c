@@ -14,6 +14,7 @@
 #include "sys/copier.h"
 #include "sys/file.h"
 #include "sys/find.h"
+#include "sys/own.h"
 #include "sys/place.h"
 #include "sys/standard.h"
 
@@ -108,8 +109,10 @@ static weft_err open_file(struct output *output, enum place_kind found)
     if (found != PLACE_FREE && !output->force)
         return refuse_existing(output);
     // A link that leads nowhere is replaced itself.
-    if (place_follow(output->shown, &output->target) != WEFT_OK &&
-        !(output->target = strdup(output->shown)))
+    const weft_err err = place_follow(output->shown, &output->target);
+    if (err == WEFT_PERMISSION_DENIED)
+        return err;
+    if (err && !(output->target = strdup(output->shown)))
         return no_memory();
     return name_temporary(output);
 }
@@ -228,11 +231,11 @@ static weft_err make_temporary(struct output *output)
     int fd = -1;
     weft_err err = WEFT_OK;
     if (output->kind == TARGET_DIRECTORY && output->may_resume)
-        err = file_make_directory(output->temporary);
+        err = own_make_directory(output->temporary);
     else if (output->kind == TARGET_DIRECTORY)
         err = place_make_directory(output->temporary);
     else if (output->kind == TARGET_FILE)
-        err = file_create(output->temporary, &fd);
+        err = file_create_new(output->temporary, &fd);
     file_close(fd);
     output->has_temporary = output->temporary && !err;
     return err;
@@ -415,6 +418,8 @@ static weft_err commit_directory(struct output *output)
         err = write_file(output->temporary, "_SUCCESS", weft_none());
     buf_fini(&text);
     manifest_fini(&manifest);
+    if (!err)
+        err = own_open_directory(output->temporary);
     if (!err)
         err = move_into_place(output);
     if (!err && output->may_resume)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sys/file.h"
+#include "sys/own.h"
 #include "sys/place.h"
 
 static weft_err no_memory(void)
@@ -35,7 +36,10 @@ weft_err output_make_unfinished(struct output *output)
     enum place_kind found;
     weft_err err = place_look(output->temporary, &found);
     if (!err)
-        err = file_make_directory(output->temporary);
+        err = own_make_directory(output->temporary);
+    if (err == WEFT_PERMISSION_DENIED)
+        err =
+            err_set(err, "%s\n  try: another name for the output, or remove that one", err_text());
     output->has_temporary = !err && found == PLACE_FREE;
     return err;
 }
@@ -43,7 +47,10 @@ weft_err output_make_unfinished(struct output *output)
 weft_err output_discard_unfinished(const struct output *output)
 {
     char *aside = NULL;
-    weft_err err = place_make_name(output->target, &aside);
+    // Of a directory that is another's, names could change under our hands while it is removed.
+    weft_err err = own_check_directory(output->temporary);
+    if (!err)
+        err = place_make_name(output->target, &aside);
     if (!err)
         err = file_rename(output->temporary, aside);
     if (!err)

@@ -53,7 +53,7 @@ weft_err daemon_fork(struct daemon *daemon)
 weft_err daemon_write_to(const char *path)
 {
     int fd;
-    const weft_err err = file_create(path, &fd);
+    const weft_err err = file_create_private(path, &fd);
     if (err)
         return err;
     const bool is_set = dup2(fd, STDOUT_FILENO) >= 0 && dup2(fd, STDERR_FILENO) >= 0;

@@ -16,6 +16,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sys/own.h"
+
 enum { TREE_DESCRIPTORS_MAX = 16 };  // directories kept open while a tree is taken away
 
 weft_err file_open(const char *path, int *fd)
@@ -26,12 +28,9 @@ weft_err file_open(const char *path, int *fd)
 
 // Truncating a file that is empty is not for nothing: ext4 then takes it for one that is being replaced,
 // and writes all of it to the disk when it is closed.
-weft_err file_create(const char *path, int *fd)
+static weft_err empty(const char *path, int *fd)
 {
     struct stat status;
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    if (*fd < 0)
-        return err_errno("cannot create %s", path);
     bool is_done = fstat(*fd, &status) == 0;
     if (is_done && S_ISREG(status.st_mode) && status.st_size > 0)
         is_done = ftruncate(*fd, 0) == 0;
@@ -43,27 +42,50 @@ weft_err file_create(const char *path, int *fd)
     return err;
 }
 
+static weft_err create(const char *path, mode_t mode, int *fd)
+{
+    const weft_err err = own_open_file(path, O_RDWR | O_CREAT, mode, "cannot create", fd);
+    return err ? err : empty(path, fd);
+}
+
+weft_err file_create(const char *path, int *fd)
+{
+    return create(path, 0666, fd);
+}
+
+weft_err file_create_private(const char *path, int *fd)
+{
+    return create(path, 0600, fd);
+}
+
+weft_err file_create_named(const char *path, int *fd)
+{
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    return *fd < 0 ? err_errno("cannot create %s", path) : empty(path, fd);
+}
+
 weft_err file_create_new(const char *path, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-    return *fd < 0 ? err_errno("cannot create %s", path) : WEFT_OK;
+    return own_open_file(path, O_RDWR | O_CREAT | O_EXCL, 0666, "cannot create", fd);
 }
 
 weft_err file_open_kept(const char *path, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
-    return *fd < 0 ? err_errno("cannot open %s for writing", path) : WEFT_OK;
+    return own_open_file(path, O_RDWR | O_CREAT, 0666, "cannot write", fd);
+}
+
+weft_err file_open_private(const char *path, int *fd)
+{
+    return own_open_file(path, O_RDWR | O_CREAT, 0600, "cannot write", fd);
 }
 
 weft_err file_open_direct(const char *path, bool is_synced, int *fd)
 {
-    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_DIRECT;
-    *fd = open(path, flags | (is_synced ? O_DSYNC : 0), 0666);
-    if (*fd >= 0)
-        return WEFT_OK;
-    if (errno == EINVAL)
+    const int flags = O_RDWR | O_CREAT | O_DIRECT | (is_synced ? O_DSYNC : 0);
+    const weft_err err = own_open_file(path, flags, 0600, "cannot write", fd);
+    if (err == WEFT_INVALID_ARGUMENT)
         return err_set(WEFT_UNIMPLEMENTED, "%s cannot be written past the cache", path);
-    return err_errno("cannot open %s for writing", path);
+    return err;
 }
 
 // For file systems without O_TMPFILE: the name lives for two system calls.
@@ -249,7 +271,7 @@ static bool is_at(int fd, const char *path)
 
 weft_err file_lock(const char *path, int *fd)
 {
-    weft_err err = file_open_kept(path, fd);
+    weft_err err = file_open_private(path, fd);
     if (err)
         return err;
     // A lock of the open file, not of the process: it holds within one process too, and no other close

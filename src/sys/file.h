@@ -8,17 +8,23 @@
 // Opens for reading, close-on-exec. A directory or a FIFO is told by file_kind before.
 MUST_CHECK weft_err file_open(const char *path, int *fd);
 
-// Creates or truncates for reading and writing, mode 0666 less umask.
+// Creates or truncates for reading and writing, mode 0666 less umask. This and all below that make files
+// follow no link and write into nobody else's file (sys/own.h): PERMISSION_DENIED.
 MUST_CHECK weft_err file_create(const char *path, int *fd);
+MUST_CHECK weft_err file_create_private(const char *path, int *fd);  // for us alone: mode 0600
+
+// The same for a file that the user has named: it may be a link, or no file at all.
+MUST_CHECK weft_err file_create_named(const char *path, int *fd);
 
 // Creates a file that must not be there yet: ALREADY_EXISTS.
 MUST_CHECK weft_err file_create_new(const char *path, int *fd);
 
 // Opens for reading and writing, makes it when it is missing, keeps what it holds.
 MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
+MUST_CHECK weft_err file_open_private(const char *path, int *fd);  // for us alone: mode 0600
 
 // Opens past the kernel's cache, for reading and writing, and makes it when it is missing: offsets, sizes
-// and addresses are multiples of FILE_BLOCK_BYTES. With is_synced a write returns when it is on the disk.
+// and addresses are multiples of FILE_BLOCK_BYTES; for us alone. With is_synced a write returns when it is on the disk.
 // UNIMPLEMENTED: this file system has no such way (a few say it only at the first write, by INVALID_ARGUMENT).
 enum { FILE_BLOCK_BYTES = 4096 };
 MUST_CHECK weft_err file_open_direct(const char *path, bool is_synced, int *fd);

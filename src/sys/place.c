@@ -78,13 +78,29 @@ weft_err place_look(const char *path, enum place_kind *kind)
     return WEFT_OK;
 }
 
+// A link that we have made, or root, or whoever the directory belongs to: as the kernel has it for /tmp.
+static bool is_trusted(const char *path, const struct stat *link)
+{
+    struct stat status;
+    char *parent = NULL;
+    if (link->st_uid == geteuid() || link->st_uid == 0)
+        return true;
+    const bool is_of_its_directory = place_parent(path, &parent) == WEFT_OK &&
+                                     stat(parent, &status) == 0 && status.st_uid == link->st_uid;
+    free(parent);
+    return is_of_its_directory;
+}
+
 weft_err place_follow(const char *path, char **followed)
 {
     struct stat status;
-    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode))
-        *followed = realpath(path, NULL);
-    else
-        *followed = strdup(path);
+    const bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    if (is_link && !is_trusted(path, &status))
+        return err_set(WEFT_PERMISSION_DENIED,
+                       "the link %s belongs to another user (number %u), who chose where it leads\n"
+                       "  try: remove it, or another name",
+                       path, (unsigned)status.st_uid);
+    *followed = is_link ? realpath(path, NULL) : strdup(path);
     return *followed ? WEFT_OK : err_errno("cannot follow %s", path);
 }
 
@@ -102,7 +118,7 @@ weft_err place_check_parent(const char *parent)
 
 weft_err place_make_directory(const char *path)
 {
-    return mkdir(path, 0777) == 0 ? WEFT_OK : err_errno("cannot make the directory %s", path);
+    return mkdir(path, 0700) == 0 ? WEFT_OK : err_errno("cannot make the directory %s", path);
 }
 
 static bool is_directory(const char *path)

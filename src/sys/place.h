@@ -18,12 +18,13 @@ enum place_kind { PLACE_FREE, PLACE_FILE, PLACE_DIRECTORY, PLACE_STREAM };
 MUST_CHECK weft_err place_look(const char *path, enum place_kind *kind);
 
 // Where a link leads in the end, or a copy of the path when it is none; the caller frees it.
+// PERMISSION_DENIED: the link is another user's.
 MUST_CHECK weft_err place_follow(const char *path, char **followed);
 
 // Whether names can be made in the directory: NOT_FOUND, PERMISSION_DENIED or WEFT_OK.
 MUST_CHECK weft_err place_check_parent(const char *parent);
 
-// A new directory, mode 0777 less umask.
+// A new directory for us alone, mode 0700.
 MUST_CHECK weft_err place_make_directory(const char *path);
 
 // Gives `from` the name `to`; ALREADY_EXISTS when that is taken, however late.
