@@ -370,7 +370,7 @@ static weft_err check_success(const char *directory)
 }
 
 // Reads the manifest in the directory, under the name of today or else that of before.
-static weft_err read_manifest(const char *directory, struct manifest *manifest)
+weft_err manifest_read(const char *directory, struct manifest *manifest)
 {
     struct buf path = {0}, text = {0};
     struct file_stat status;
@@ -422,7 +422,7 @@ weft_err manifest_verify(const char *directory, struct manifest *manifest)
 {
     weft_err err = check_success(directory);
     if (!err)
-        err = read_manifest(directory, manifest);
+        err = manifest_read(directory, manifest);
     for (size_t i = 0; !err && i < manifest->part_count; i++)
         err = verify_part(directory, &manifest->parts[i]);
     return err;

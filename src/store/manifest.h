@@ -87,6 +87,9 @@ MUST_CHECK weft_err manifest_parse(struct manifest *manifest, weft_bytes text);
 // Whether the file is a manifest under its name of before, beside the _SUCCESS of a finished output.
 bool manifest_is_one_of_before(const char *path);
 
+// Reads the manifest of a directory; NOT_FOUND: it has none. Call manifest_fini in every case.
+MUST_CHECK weft_err manifest_read(const char *directory, struct manifest *manifest);
+
 // Checks a finished directory: _SUCCESS is there, the manifest is sound, every part has its size and
 // checksum. DATA_LOSS names the first that has not.
 MUST_CHECK weft_err manifest_verify(const char *directory, struct manifest *manifest);

@@ -133,15 +133,36 @@ static bool is_output_name(const char *name)
            strcmp(name, OUTPUT_RUNS) == 0 || is_part_name(name);
 }
 
+// Whether an earlier output has made what is there: the manifest knows its parts. A directory or a link is
+// the user's own, whatever it is called.
+static bool is_of_output(const void *owner, const char *name, enum file_kind kind)
+{
+    const struct manifest *manifest = owner;
+    if (strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0)
+        return kind == FILE_DIRECTORY;
+    if (kind != FILE_REGULAR || !is_output_name(name))
+        return false;
+    if (!is_part_name(name))
+        return true;
+    const unsigned long part = strtoul(name + 5, NULL, 10);
+    return part < manifest->part_count && strcmp(manifest->parts[part].name, name) == 0;
+}
+
 // --force must never cost more than an earlier answer: `-o ~/` is easily typed.
 static weft_err check_replaceable(const struct output *output)
 {
+    struct manifest manifest = {0};
     bool has_only;
-    const weft_err err = find_has_only(output->target, is_output_name, &has_only);
+    // Without one, or with one that is broken, no part is known to be ours.
+    if (manifest_read(output->target, &manifest))
+        err_clear();
+    const weft_err err = find_has_only(output->target, is_of_output, &manifest, &has_only);
+    manifest_fini(&manifest);
     if (err || has_only)
         return err;
     return err_set(WEFT_ALREADY_EXISTS,
-                   "%s holds other files than an earlier output\n  --force would remove them\n"
+                   "%s holds other files than those that the manifest of an earlier output "
+                   "lists\n  --force would remove them\n"
                    "  try: another name, or remove the directory yourself",
                    output->shown);
 }

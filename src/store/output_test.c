@@ -272,21 +272,43 @@ static void a_directory_has_its_parts_a_manifest_and_success(void **state)
 static void an_existing_directory_is_refused_or_replaced(void **state)
 {
     (void)state;
-    mkdir("out", 0777);
-    put("out/part-00000", "old"), put("out/part-00007", "old"), put("out/_SUCCESS", "");
+    struct output *output = open_output("out/", false);
+    write_parts(output);
+    assert_int_equal(output_commit(output), WEFT_OK);
+    output_free(output);
+    put("out/part-00000", "old");
     assert_refused("out/", false, WEFT_ALREADY_EXISTS, "out/ exists already");
-    struct output *output = open_output("out/", true);
+    output = open_output("out/", true);
     write_parts(output);
     output_abort(output);
     output_free(output);
-    assert_holds("out/part-00007", "old");
+    assert_holds("out/part-00000", "old");
     output = open_output("out/", true);
     write_parts(output);
     assert_int_equal(output_commit(output), WEFT_OK);
     output_free(output);
     assert_holds("out/part-00000", "a\nbb\n");
-    assert_int_equal(access("out/part-00007", F_OK), -1);
     assert_int_equal(count_names("."), 1);
+}
+
+// Whatever it is called: only what the manifest lists was made by us, and only files.
+static void what_is_not_in_the_manifest_is_never_replaced(void **state)
+{
+    (void)state;
+    struct output *output = open_output("out/", false);
+    write_parts(output);
+    assert_int_equal(output_commit(output), WEFT_OK);
+    output_free(output);
+    put("out/part-00007", "mine");
+    assert_refused("out/", true, WEFT_ALREADY_EXISTS, "other files");
+    unlink("out/part-00007");
+    mkdir("out/part-1", 0777);
+    assert_refused("out/", true, WEFT_ALREADY_EXISTS, "other files");
+    rmdir("out/part-1");
+    unlink("out/part-00000"), mkdir("out/part-00000", 0777);
+    assert_refused("out/", true, WEFT_ALREADY_EXISTS, "other files");
+    rmdir("out/part-00000"), assert_int_equal(symlink("_SUCCESS", "out/part-00000"), 0);
+    assert_refused("out/", true, WEFT_ALREADY_EXISTS, "other files");
 }
 
 static void a_directory_with_other_files_is_never_replaced(void **state)
@@ -483,6 +505,7 @@ int main(void)
         TEST(a_directory_has_its_parts_a_manifest_and_success),
         TEST(an_existing_directory_is_refused_or_replaced),
         TEST(a_directory_with_other_files_is_never_replaced),
+        TEST(what_is_not_in_the_manifest_is_never_replaced),
         TEST(a_directory_that_appears_meanwhile_stays),
         TEST(a_redirected_file_is_written_where_it_stands),
         TEST(a_redirected_file_has_only_what_was_committed),

@@ -281,7 +281,18 @@ void find_free_matches(struct find_matches *matches)
     *matches = (struct find_matches){0};
 }
 
-weft_err find_has_only(const char *path, bool (*is_known)(const char *name), bool *has_only)
+static enum file_kind kind_of(int folder, const char *name)
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return FILE_MISSING;
+    return S_ISREG(status.st_mode)   ? FILE_REGULAR
+           : S_ISDIR(status.st_mode) ? FILE_DIRECTORY
+                                     : FILE_STREAM;
+}
+
+weft_err find_has_only(const char *path, find_is_known_fn *is_known, const void *owner,
+                       bool *has_only)
 {
     DIR *folder = opendir(path);
     if (!folder)
@@ -289,7 +300,8 @@ weft_err find_has_only(const char *path, bool (*is_known)(const char *name), boo
     *has_only = true;
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         const char *name = entry->d_name;
-        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_known(name))
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+            !is_known(owner, name, kind_of(dirfd(folder), name)))
             *has_only = false;
     }
     closedir(folder);

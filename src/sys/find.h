@@ -55,8 +55,10 @@ struct find_matches {
 MUST_CHECK weft_err find_match(const char *pattern, struct find_matches *matches);
 void find_free_matches(struct find_matches *matches);
 
-// Whether the directory holds nothing but names for which is_known says true (none at all is fine).
-MUST_CHECK weft_err find_has_only(const char *path, bool (*is_known)(const char *name),
+// Whether the directory holds nothing but what is_known says true of (none at all is fine). A link is
+// FILE_STREAM, wherever it leads.
+typedef bool find_is_known_fn(const void *owner, const char *name, enum file_kind kind);
+MUST_CHECK weft_err find_has_only(const char *path, find_is_known_fn *is_known, const void *owner,
                                   bool *has_only);
 
 #endif
