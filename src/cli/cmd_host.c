@@ -49,7 +49,7 @@ void help_format_host(struct buf *buf)
     buf_append_text(
         buf, "\n"
              "Nobody gets in without the secret: on localhost the user's own, in\n"
-             "~/.config/weft/token; on any other address TLS 1.3 with the token of --token-file\n"
+             "~/.config/weft/token; on any other address the token of --token-file\n"
              "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
              "Exit: 0 ended by a signal, 1 the journal failed or is damaged, 2 wrong usage,\n"
              "3 the port is taken, 5 no permission.\n");
