@@ -233,6 +233,10 @@ WEFT_API bool weft_next(weft_values *values, weft_bytes *value);
 WEFT_API bool weft_next_int(weft_values *values, int64_t *value);
 WEFT_API bool weft_next_double(weft_values *values, double *value);
 
+// The key of the value that was given last, which differs from reduce's (the first one) in a job with `group`.
+// Valid until the next value is asked for.
+WEFT_API weft_bytes weft_value_key(const weft_values *values);
+
 // Value `index` of option -letter ("" for a flag), NULL when it was not given that often; and
 // positional argument `index` of the job (those before the inputs).
 WEFT_API const char *weft_option(const weft_args *args, char letter, int index);
@@ -293,6 +297,10 @@ typedef struct weft_job {
     // Options that stand for the arguments: with one of these letters given, none is expected. grep has
     // "e", for -e PATTERN.
     const char *argument_options;
+    // 0: the two keys are of one group, which is one call of reduce, with the values in the order of their
+    // keys (a secondary sort). NULL: a group is one key. Keys of a group must stand together in the order of
+    // keys; with `partition` they must be given the same part. Not asked for a combiner.
+    int (*group)(weft_bytes a, weft_bytes b);
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.

@@ -276,9 +276,7 @@ static void fill_stage(struct worker *worker, struct stage *stage, const Weft__S
         .slot_count = worker->slot_count,
         .top = open->stage + 1 >= worker->chain.stage_count ? worker->start->top : 0,
     };
-    stage->order.compare = stage->job.compare;
-    stage->combine = stage->is_map_only ? NULL : stage_combiner(&stage->job);
-    stage->op = stage_fold_op(stage->combine);
+    stage_set_order(stage);
 }
 
 static void close_stage(struct stage *stage)

@@ -209,7 +209,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const uint8_t bits = data[0];
     const uint32_t pair_count = data[1] | (uint32_t)data[2] << 8;
-    const struct key_order order = {bits & BITS_ORDER ? compare_last_byte : NULL};
+    const struct key_order order = {.compare = bits & BITS_ORDER ? compare_last_byte : NULL};
     data += PREAMBLE_BYTES;
     size -= PREAMBLE_BYTES;
     if (bits & BITS_INDEX) {

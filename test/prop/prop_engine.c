@@ -74,9 +74,7 @@ static void fill_stage(struct stage *now, const weft_job *job, uint32_t part_cou
                           .budget = &budget,
                           .tmp = TMP,
                           .slots = slots};
-    now->order.compare = now->job.compare;
-    now->combine = stage_combiner(&now->job);
-    now->op = stage_fold_op(now->combine);
+    stage_set_order(now);
     draw_memory(&now->memory);
 }
 

@@ -13,10 +13,12 @@ enum { WATCH_EVERY_GROUPS = 256 };  // what a reducer takes for itself is looked
 
 struct weft_values {
     struct slot *slot;
-    struct pair_stream *stream;  // NULL: the one pair is all
-    struct pair pair;            // fetched, not yet handed out
-    bool has_pair;               // pair is valid
-    bool is_in_group;            // and belongs to the group
+    struct pair_stream *stream;                // NULL: the one pair is all
+    struct pair pair;                          // fetched, not yet handed out
+    bool has_pair;                             // pair is valid
+    bool is_in_group;                          // and belongs to the group
+    weft_bytes key;                            // of the pair that was handed out last
+    int (*group)(weft_bytes a, weft_bytes b);  // which keys are one group; NULL: equal ones
     char room[NUMBER_TEXT_MAX];
 };
 
@@ -34,8 +36,11 @@ static void fetch(weft_values *values)
 
 static bool belongs_to_group(const weft_values *values)
 {
-    const struct buf *key = &values->slot->group_key;
-    return values->has_pair && bytes_equal(values->pair.key, buf_bytes(key));
+    const weft_bytes key = buf_bytes(&values->slot->group_key);
+    if (!values->has_pair)
+        return false;
+    return values->group ? values->group(key, values->pair.key) == 0
+                         : bytes_equal(values->pair.key, key);
 }
 
 bool values_next(weft_values *values, struct pair *pair)
@@ -50,6 +55,7 @@ bool values_next(weft_values *values, struct pair *pair)
             return false;
     }
     *pair = values->pair;
+    values->key = values->pair.key;
     values->is_in_group = values->has_pair = false;
     return true;
 }
@@ -66,6 +72,7 @@ static void begin_group(weft_values *values)
                   true);
     slot->combined_task = values->pair.task;
     values->is_in_group = true;
+    values->key = buf_bytes(&slot->group_key);
 }
 
 // Passes over the values the reducer left.
@@ -78,7 +85,12 @@ static void end_group(weft_values *values)
 
 weft_err groups_run(struct slot *slot, struct pair_stream *stream, weft_reduce_fn *function)
 {
-    weft_values values = {.slot = slot, .stream = stream};
+    // A combiner's groups are single keys: what it emits must have the key that it got.
+    weft_values values = {
+        .slot = slot,
+        .stream = stream,
+        .group = slot->mode == SLOT_COMBINE ? NULL : slot->stage->order.group,
+    };
     uint32_t group_count = 0;
     fetch(&values);
     while (values.has_pair && !slot->has_failed) {
@@ -99,6 +111,7 @@ void groups_run_one(struct slot *slot, weft_bytes key, int64_t number, weft_redu
 {
     weft_values values = {.slot = slot,
                           .pair = {.key = key, .number = number, .type = VALUE_INT},
+                          .key = key,
                           .has_pair = true,
                           .is_in_group = true};
     function(&slot->hot, key, &values);
@@ -127,6 +140,11 @@ static double partial_as_double(const struct pair *pair)
     if ((is_mean && count == 0) || !exact_sum_read(&sum, bytes.data, bytes.size))
         return 0;
     return is_mean ? exact_sum_mean(&sum, count) : exact_sum_round(&sum);
+}
+
+weft_bytes weft_value_key(const weft_values *values)
+{
+    return values->key;
 }
 
 bool weft_next(weft_values *values, weft_bytes *value)

@@ -124,6 +124,44 @@ static void a_reducer_is_called_once_per_key_with_its_values_in_order(void **sta
     check_groups(3, all, sizeof all - 1);  // and asks once more at the end, or does not
 }
 
+static int by_first_letter(weft_bytes a, weft_bytes b)
+{
+    return a.size == 0 || b.size == 0 ? a.size != b.size : a.data[0] != b.data[0];
+}
+
+static void see_keys(weft_task *task, weft_bytes key, weft_values *values)
+{
+    (void)task;
+    see("[", 1);
+    see(key.data, key.size);
+    for (weft_bytes value; weft_next(values, &value);) {
+        see(" ", 1);
+        see(weft_value_key(values).data, weft_value_key(values).size);
+        see(value.data, value.size);
+    }
+    see("]", 1);
+}
+
+static void keys_of_a_group_are_one_call_but_not_for_a_combiner(void **state)
+{
+    (void)state;
+    const char joined[] = "[ 0][a a1 a2 a a\0"
+                          "3][b b4][c c5 c6]";
+    const char apart[] = "[ 0][a a1 a2 a][a\0 a\0"
+                         "3][b b4][c c5 c6]";
+    for (int i = 0; i < 2; i++) {
+        struct list list = list_of(letters, LETTERS);
+        begin();
+        rig.stage.order.group = by_first_letter;
+        rig.slots[0].mode = i ? SLOT_COMBINE : SLOT_OUTPUT;
+        assert_int_equal(groups_run(&rig.slots[0], &list.stream, see_keys), WEFT_OK);
+        assert_int_equal(seen_size, i ? sizeof apart - 1 : sizeof joined - 1);
+        assert_memory_equal(seen, i ? apart : joined, seen_size);
+        rig.slots[0].mode = SLOT_OUTPUT;
+        rig_fini(&rig);
+    }
+}
+
 static void values_a_reducer_leaves_are_passed_over(void **state)
 {
     (void)state;
@@ -326,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reducer_is_called_once_per_key_with_its_values_in_order),
+        cmocka_unit_test(keys_of_a_group_are_one_call_but_not_for_a_combiner),
         cmocka_unit_test(values_a_reducer_leaves_are_passed_over),
         cmocka_unit_test(an_empty_stream_has_no_groups),
         cmocka_unit_test(a_stream_that_fails_fails_the_attempt),

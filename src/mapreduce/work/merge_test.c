@@ -195,7 +195,7 @@ static int compare_by_size_backwards(weft_bytes a, weft_bytes b)
 static void a_users_order_is_followed_and_completed_by_the_bytes(void **state)
 {
     (void)state;
-    check_rounds(&(const struct key_order){compare_by_size_backwards}, 60);
+    check_rounds(&(const struct key_order){.compare = compare_by_size_backwards}, 60);
 }
 
 static void keys_of_the_largest_bytes_are_not_taken_for_the_end(void **state)

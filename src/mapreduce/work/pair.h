@@ -27,9 +27,11 @@ struct pair {
     enum value_type type;
 };
 
-// How the job orders keys. compare == NULL: bytewise.
+// How the job orders keys. compare == NULL: bytewise. group == NULL: a group is one key; else compare is
+// never NULL, so that nothing is decided by the prefix of a key alone.
 struct key_order {
     int (*compare)(weft_bytes a, weft_bytes b);
+    int (*group)(weft_bytes a, weft_bytes b);
 };
 
 // The order of two keys whose prefixes are known: a user's order is completed by the bytes, so that

@@ -241,7 +241,7 @@ static int by_size(weft_bytes a, weft_bytes b)
 static void a_jobs_own_order_is_completed_by_the_bytes(void **state)
 {
     (void)state;
-    const struct key_order reversed = {backwards}, sized = {by_size};
+    const struct key_order reversed = {.compare = backwards}, sized = {.compare = by_size};
     for (uint64_t seed = 1; seed <= 10; seed++) {
         sort_random(&reversed, AS_RECORD, seed);
         sort_random(&sized, AS_RECORD, seed);

@@ -113,6 +113,8 @@ static inline bool is_at_or_above(const struct ranges *ranges, uint32_t cut, uin
     const weft_bytes cut_key = ranges->cut_keys[cut];
     if (cut_key.size == SIZE_MAX)
         return false;
+    if (ranges->order.group && ranges->order.group(cut_key, key) == 0)
+        return true;  // a group is not cut: all of it lies right of the key it was cut at
     return key_order_keys(&ranges->order, 0, cut_key, 0, key) <= 0;
 }
 

@@ -101,7 +101,7 @@ static weft_bytes keys_at_the_edges(uint64_t *seed)
     return random_bytes(seed, random_below(seed, 20), &byte, 1);
 }
 
-static const struct key_order bytewise = {NULL};
+static const struct key_order bytewise = {.compare = NULL};
 
 static void check_all(const struct key_order *order)
 {
@@ -133,7 +133,7 @@ static int by_size(weft_bytes a, weft_bytes b)
 static void a_jobs_own_order_makes_the_ranges(void **state)
 {
     (void)state;
-    const struct key_order reversed = {backwards}, sized = {by_size};
+    const struct key_order reversed = {.compare = backwards}, sized = {.compare = by_size};
     check_all(&reversed);
     check_all(&sized);
 }
@@ -142,7 +142,7 @@ static void without_a_sample_all_keys_are_in_the_first_range(void **state)
 {
     (void)state;
     struct ranges ranges;
-    const struct key_order orders[] = {{NULL}, {backwards}};
+    const struct key_order orders[] = {{.compare = NULL}, {.compare = backwards}};
     for (size_t i = 0; i < 2; i++) {
         assert_true(ranges_init(&ranges, 8, 2, &orders[i], NULL, NULL, 0));
         const weft_bytes last = {"\377\377\377\377\377\377\377\377\377\377", 10};

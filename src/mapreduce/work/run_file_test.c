@@ -171,7 +171,7 @@ static int compare_backwards(weft_bytes a, weft_bytes b)
 static void a_users_order_has_no_prefix(void **state)
 {
     (void)state;
-    const struct key_order backwards = {compare_backwards};
+    const struct key_order backwards = {.compare = compare_backwards};
     struct pair item = {.key = {"hello", 5}, .type = VALUE_NONE};
     const struct random_pairs pairs = {&item, 1};
     struct spill spill;

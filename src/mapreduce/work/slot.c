@@ -43,6 +43,21 @@ enum fold_op stage_fold_op(weft_reduce_fn *combine)
     return combine == weft_max ? FOLD_MAX : FOLD_NONE;
 }
 
+static int compare_bytes(weft_bytes a, weft_bytes b)
+{
+    return bytes_compare(a, b);
+}
+
+// Groups of several keys are not folded key by key.
+void stage_set_order(struct stage *stage)
+{
+    stage->order = (struct key_order){.compare = stage->job.compare, .group = stage->job.group};
+    if (stage->order.group && !stage->order.compare)
+        stage->order.compare = compare_bytes;
+    stage->combine = stage->is_map_only ? NULL : stage_combiner(&stage->job);
+    stage->op = stage->order.group ? FOLD_NONE : stage_fold_op(stage->combine);
+}
+
 weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index, struct slot_page *page)
 {
     *slot = (struct slot){.stage = stage, .index = index, .page = page, .phase = PHASE_IDLE};

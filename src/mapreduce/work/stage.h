@@ -96,4 +96,7 @@ enum fold_op stage_fold_op(weft_reduce_fn *combine);
 // The combiner the job means: its own, or its reducer where that may combine.
 weft_reduce_fn *stage_combiner(const weft_job *job);
 
+// Sets order, combine and op from the job.
+void stage_set_order(struct stage *stage);
+
 #endif
