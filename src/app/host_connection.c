@@ -79,6 +79,7 @@ void host_connection_drop(struct host_connection *connection)
     connection->server->stranger_count -= is_stranger;
     loop_stream_free(connection->stream);
     frame_parser_fini(&connection->parser);
+    buf_fini(&connection->held);
     list_take_out(&connection->in_server);
     free(connection->hello);
     free(connection);
@@ -221,22 +222,66 @@ static bool take_hello(struct host_connection *connection, const struct frame *f
 
 // ---- Calls -----------------------------------------------------------------------------------------------------
 
-// Answers that were taken, and of which we do not hear that they have arrived.
-static weft_err check_kept(const struct host_connection *connection)
+// Calls are done as long as there is room for what they are answered: answers are kept until the other side
+// says that it has them. Calls that find no room wait here. What a frame says of answers is heard at once,
+// also of one that waits: it may be that which makes room. An element may be nearly as large as the room is,
+// and a frame may have been sent before its sender knew of the last answers: neither is a reason to drop
+// anybody. Who says nothing for a while is dropped; that is a way to hear it, as a hello says it, too.
+
+static bool has_room(const struct host_connection *connection)
 {
     const struct session *session = connection->session;
-    const size_t sent = session->sent_to - session->kept_from;
-    return sent > HOST_ANSWERS_BYTES_MAX + loop_stream_unsent(connection->stream)
-               ? err_set(WEFT_RESOURCE_EXHAUSTED, "it does not say which answers it has")
-               : WEFT_OK;
+    return session->answers.size - session->kept_from <= HOST_ANSWERS_BYTES_MAX &&
+           loop_stream_unsent(connection->stream) <= HOST_UNSENT_BYTES_MAX;
 }
 
-// Answers that wait to be taken. What is not done for that reason may be sent again.
-static weft_err check_unsent(const struct session *session)
+// Does calls while there is room; what is left stays in *calls.
+static weft_err do_calls(struct host_connection *connection, uint64_t answered, weft_bytes *calls)
 {
-    return session_unsent(session).size > HOST_ANSWERS_BYTES_MAX
-               ? err_set(WEFT_RESOURCE_EXHAUSTED, "it asks for more than it takes")
-               : WEFT_OK;
+    weft_err err = WEFT_OK;
+    while (!err && calls->size && has_room(connection)) {
+        struct call call;
+        err = call_next(calls, &call);
+        if (!err)
+            err = host_call(connection->server->host, connection->session, &call, answered);
+    }
+    return err;
+}
+
+static weft_err hold(struct host_connection *connection, uint64_t answered, weft_bytes calls)
+{
+    struct buf *held = &connection->held;
+    if (held->size + calls.size > HOST_HELD_BYTES_MAX)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "it asks for more than it takes");
+    if (!held->size)
+        connection->held_ms = host_server_now_ms(connection->server);
+    call_write_u64(held, answered);
+    call_write_blob(held, calls);
+    return held->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for its calls") : WEFT_OK;
+}
+
+// Does what was held, as far as it goes.
+static weft_err go_on(struct host_connection *connection)
+{
+    struct buf held = connection->held;
+    struct call_reader reader = {buf_bytes(&held), false};
+    weft_err err = WEFT_OK;
+    bool has_moved = false;
+    connection->held = (struct buf){0};
+    while (!err && reader.rest.size) {
+        const uint64_t answered = call_read_u64(&reader);
+        weft_bytes calls = call_read_blob(&reader);
+        const size_t before = calls.size;
+        if (!connection->held.size)
+            err = do_calls(connection, answered, &calls);
+        has_moved |= calls.size < before;
+        if (!err && calls.size)
+            err = hold(connection, answered, calls);
+    }
+    buf_fini(&held);
+    if (has_moved)
+        connection->held_ms = host_server_now_ms(connection->server);
+    return err;
 }
 
 static weft_err take_calls(struct host_connection *connection, weft_bytes payload)
@@ -245,18 +290,34 @@ static weft_err take_calls(struct host_connection *connection, weft_bytes payloa
     const uint64_t answered = call_read_u64(&reader);
     if (reader.has_failed)
         return err_set(WEFT_DATA_LOSS, "a frame of calls is cut");
-    if (reader.rest.size == 0)
-        session_acknowledge(connection->session, answered);
-    weft_err err = check_kept(connection);
-    while (reader.rest.size && !err) {
-        struct call call;
-        err = call_next(&reader.rest, &call);
-        if (!err)
-            err = check_unsent(connection->session);
-        if (!err)
-            err = host_call(connection->server->host, connection->session, &call, answered);
-    }
+    session_acknowledge(connection->session, answered);
+    const bool may_go_on = connection->held.size && has_room(connection);
+    weft_err err = may_go_on ? go_on(connection) : WEFT_OK;
+    if (!err && !connection->held.size)
+        err = do_calls(connection, answered, &reader.rest);
+    if (!err && reader.rest.size)
+        err = hold(connection, answered, reader.rest);
     return err;
+}
+
+static void say_refused(struct host_connection *connection)
+{
+    const char *member = connection->session->member;
+    host_server_say_refused(connection->server, member[0] ? member : connection->peer);
+}
+
+void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
+{
+    if (!connection->held.size)
+        return;
+    weft_err err = has_room(connection) ? go_on(connection) : WEFT_OK;
+    if (!err && connection->held.size && now_ms - connection->held_ms >= HOST_HELD_MS &&
+        loop_stream_unsent(connection->stream) == 0)
+        err = err_set(WEFT_RESOURCE_EXHAUSTED, "it does not say which answers it has");
+    if (!err)
+        return;
+    say_refused(connection);
+    host_connection_drop(connection);
 }
 
 static bool take_frame(struct host_connection *connection, const struct frame *frame)
@@ -270,9 +331,7 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
         err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
     if (!err)
         return true;
-    host_server_say_refused(connection->server, connection->session->member[0]
-                                                    ? connection->session->member
-                                                    : connection->peer);
+    say_refused(connection);
     return false;
 }
 

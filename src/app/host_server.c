@@ -208,6 +208,14 @@ static void drop_idlers(struct host_server *server, uint64_t now_ms)
     }
 }
 
+static void go_on_with_held(struct host_server *server, uint64_t now_ms)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        host_connection_go_on(LIST_ITEM(at, struct host_connection, in_server), now_ms);
+    }
+}
+
 static bool drop_oldest_stranger(struct host_server *server)
 {
     for (struct link *at = server->connections.next; at != &server->connections; at = at->next) {
@@ -247,6 +255,7 @@ static void tick(void *owner)
     host_set_time(server->host, now_ms);
     host_expire(server->host);
     end_lost_sessions(server, now_ms);
+    go_on_with_held(server, now_ms);
     if (++server->ticks % TICKS_PER_SECOND == 0)
         drop_idlers(server, now_ms);
     if (server->awaited.count)

@@ -55,8 +55,10 @@ struct host_connection {
     struct link in_server;
     uint64_t since_ms;  // it connected; then: it last took something
     size_t unsent_before;
-    pid_t pid;      // of a peer on this machine; 0: not known
-    char peer[64];  // where it came from
+    struct buf held;   // u64 answers received, blob calls: that wait for room for their answers
+    uint64_t held_ms;  // since when none of them was done
+    pid_t pid;         // of a peer on this machine; 0: not known
+    char peer[64];     // where it came from
     bool is_paused, is_closing;
 };
 
@@ -64,6 +66,9 @@ struct host_connection {
 
 void host_connection_accept(void *owner, int fd);
 void host_connection_drop(struct host_connection *connection);
+
+// Does calls that were held, if there is room now; drops who does not make any. To be asked now and then.
+void host_connection_go_on(struct host_connection *connection, uint64_t now_ms);
 
 // Hands what its session has to the stream.
 void host_connection_send(struct host_connection *connection);

@@ -134,13 +134,13 @@ static weft_err push_keyed(struct pusher *pusher, weft_bytes item, weft_bytes ke
 static weft_err push_item(struct pusher *pusher, weft_bytes item)
 {
     _Static_assert(CALL_BYTES_MAX - CALL_NAME_BYTES_MAX == 62913536, "as the help and docs say");
+    if (item.size > CALL_BYTES_MAX - CALL_NAME_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "an item of %zu bytes: at most %u go", item.size,
+                       CALL_BYTES_MAX - CALL_NAME_BYTES_MAX);
     if (pusher->key)
         return push_keyed(pusher, item, weft_text(pusher->key));
     if (pusher->keys_lines && item.size)
         return push_keyed(pusher, item, item);
-    if (item.size > CALL_BYTES_MAX - CALL_NAME_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "an item of %zu bytes: at most %u go", item.size,
-                       CALL_BYTES_MAX - CALL_NAME_BYTES_MAX);
     weft_err err = pusher->batch.size + item.size > BATCH_BYTES ? send_batch(pusher) : WEFT_OK;
     call_write_blob(&pusher->batch, item);
     pusher->batch_count++;

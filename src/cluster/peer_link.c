@@ -13,6 +13,7 @@ enum {
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
     TELL_HINT_MS = 300,    // the same when something is there that is not our host
     TELL_NEXT_MS = 10000,
+    CONFIRM_BYTES = 8 << 20,  // of answers
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -243,6 +244,7 @@ static void append_frame(struct peer *peer, weft_bytes calls, weft_bytes asks)
                         CALL_FRAME_HEAD_BYTES + calls.size + asks.size);
     buf_append(&peer->out, head, sizeof head);
     call_write_u64(&peer->out, peer->answers_received);
+    peer->unconfirmed_bytes = 0;
     buf_append(&peer->out, calls.data, calls.size);
     buf_append(&peer->out, asks.data, asks.size);
 }
@@ -276,8 +278,37 @@ void peer_gather(struct peer *peer)
     peer->is_to_be_tended = false;
 }
 
+static weft_err send_out(struct peer *peer)
+{
+    if (peer->out_sent == peer->out.size)
+        return WEFT_OK;
+    size_t sent = 0;
+    const weft_err err = channel_send(
+        peer->channel,
+        (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent}, &sent);
+    peer->out_sent += sent;
+    if (sent)
+        peer->sent_ns = clock_now_ns();
+    if (peer->out_sent == peer->out.size)
+        peer->out.size = peer->out_sent = 0;
+    return err;
+}
+
+// The host keeps answers until it hears that we have them, and does no more calls when it keeps too much. Who
+// has nothing to ask says so by itself.
+static void confirm_if_much(struct peer *peer, size_t bytes)
+{
+    peer->unconfirmed_bytes += bytes;
+    if (!peer->channel || peer->unconfirmed_bytes < CONFIRM_BYTES)
+        return;
+    append_frame(peer, weft_none(), weft_none());
+    if (send_out(peer))
+        err_clear();  // whoever reads next finds out
+}
+
 weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
 {
+    const size_t bytes = answers.size;
     weft_err err = WEFT_OK;
     while (answers.size && !err) {
         struct answer answer;
@@ -285,6 +316,8 @@ weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
         if (!err)
             peer_take_answer(peer, &answer);
     }
+    if (!err)
+        confirm_if_much(peer, bytes);
     return err;
 }
 
@@ -305,22 +338,6 @@ static weft_err take_frames(struct peer *peer)
         if (!err && has_frame)
             err = take_frame(peer, &frame);
     }
-    return err;
-}
-
-static weft_err send_out(struct peer *peer)
-{
-    if (peer->out_sent == peer->out.size)
-        return WEFT_OK;
-    size_t sent = 0;
-    const weft_err err = channel_send(
-        peer->channel,
-        (weft_bytes){peer->out.data + peer->out_sent, peer->out.size - peer->out_sent}, &sent);
-    peer->out_sent += sent;
-    if (sent)
-        peer->sent_ns = clock_now_ns();
-    if (peer->out_sent == peer->out.size)
-        peer->out.size = peer->out_sent = 0;
     return err;
 }
 

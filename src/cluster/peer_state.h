@@ -53,11 +53,12 @@ struct peer {
 
     uint64_t last_sequence, last_ask;
     uint64_t answers_received;
-    struct buf kept;    // changing calls that the host may not have
-    size_t kept_from;   // the first of them
-    size_t kept_sent;   // what follows is not in `out` yet
-    bool is_held;       // some of it was due, and waits for the calls that follow
-    uint64_t answered;  // the largest sequence that has an answer: all up to it have arrived
+    size_t unconfirmed_bytes;  // of answers that came since we last said how many we have
+    struct buf kept;           // changing calls that the host may not have
+    size_t kept_from;          // the first of them
+    size_t kept_sent;          // what follows is not in `out` yet
+    bool is_held;              // some of it was due, and waits for the calls that follow
+    uint64_t answered;         // the largest sequence that has an answer: all up to it have arrived
     struct peer_slot *ring;
     size_t ring_size;  // a power of two
     size_t unanswered;
