@@ -8,6 +8,7 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2.11)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.5)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4>=1.9)
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma>=5.2)
 find_library(WEFT_BZ2 NAMES bz2 REQUIRED) # Debian's has no file for pkg-config
 pkg_check_modules(XXHASH REQUIRED libxxhash>=0.8) # only its header: XXH_INLINE_ALL
 pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka>=1.1) # only for the tests
@@ -19,7 +20,7 @@ target_compile_definitions(weft_dependencies INTERFACE
 target_include_directories(weft_dependencies SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS} ${OPENSSL_INCLUDE_DIRS})
 if(WEFT_LEAN)
   # In a static program the archives themselves are linked; pkg-config would name shared libraries.
-  foreach(name IN ITEMS uv_a ssl crypto protobuf-c jansson z zstd lz4 bz2)
+  foreach(name IN ITEMS uv_a ssl crypto protobuf-c jansson z zstd lz4 lzma bz2)
     find_library(WEFT_STATIC_${name} NAMES lib${name}.a REQUIRED)
     target_link_libraries(weft_dependencies INTERFACE ${WEFT_STATIC_${name}})
   endforeach()
@@ -28,5 +29,5 @@ if(WEFT_LEAN)
 else()
   target_link_libraries(weft_dependencies INTERFACE
     PkgConfig::UV PkgConfig::PROTOBUF_C PkgConfig::JANSSON
-    PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZ4 ${WEFT_BZ2} dl m)
+    PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA ${WEFT_BZ2} dl m)
 endif()

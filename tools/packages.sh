@@ -5,7 +5,7 @@
 # through a sudo that asks no password; or prints the one line to type, and fails.
 set -eu
 
-run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev libprotobuf-c-dev libssl-dev
+run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev liblzma-dev libprotobuf-c-dev libssl-dev
      libuv1-dev libxxhash-dev libzstd-dev ninja-build pkg-config zlib1g-dev"
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
       bzip2 gzip lz4 python3 python3-venv shellcheck unzip zstd"

@@ -165,6 +165,7 @@ static weft_err find_inputs(struct driver *driver)
         .deadline_ns =
             options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
         .stdout_is_output = !options->output,
+        .wants_text = record_is_text(&driver->format),
         .skips_missing = options->skip_missing,
     };
     if (options->is_hadoop && options->input_count == 0)

@@ -39,17 +39,41 @@ void driver_tell_aside(struct driver *driver)
 
 // ---- Looking at files ---------------------------------------------------------------------------
 
-static weft_err look_at_file(const struct input *input, int fd, struct driver_input *look)
+// A bgzip file that was cut between two blocks looks whole but for that.
+static weft_err check_end(struct driver *driver, const struct input *input, int fd)
+{
+    char text[512];
+    bool lacks_end;
+    const weft_err code = codec_lacks_end(fd, input->name, input->size, &lacks_end);
+    if (code != WEFT_OK || !lacks_end || driver->options->quiet)
+        return code;
+    snprintf(text, sizeof text,
+             "%.300s has no end mark, by which bgzip shows that a file is whole: it may be cut off",
+             input->name);
+    driver_warn(driver, text);
+    return WEFT_OK;
+}
+
+static weft_err look_at_file(struct driver *driver, const struct input *input, int fd,
+                             struct driver_input *look)
 {
     char front[CODEC_SNIFF_BYTES];
     size_t got = 0;
     weft_err code = file_read_at(fd, input->name, front, sizeof front, 0, &got);
     if (code != WEFT_OK)
         return code;
-    const enum codec_kind kind = codec_sniff(front, got);
+    enum codec_kind kind = codec_sniff(front, got);
+    if (kind == CODEC_FOREIGN && !record_is_text(&driver->format))
+        kind = CODEC_NONE;
     look->codec = (int)kind + 1;
     if (kind == CODEC_NONE)
         return WEFT_OK;
+    if (kind == CODEC_FOREIGN) {
+        codec_reader_free(codec_reader_new(fd, input->name, input->size, kind, NULL, 0));
+        return WEFT_UNIMPLEMENTED;
+    }
+    if (kind == CODEC_GZIP && (code = check_end(driver, input, fd)) != WEFT_OK)
+        return code;
     struct codec_index *index = NULL;
     code = codec_index_open(fd, input->name, input->size, kind, &index);
     if (code == WEFT_OK && index) {
@@ -62,19 +86,38 @@ static weft_err look_at_file(const struct input *input, int fd, struct driver_in
     return code;
 }
 
+static bool may_be_bgzip(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".bgz") == 0 || strcmp(dot, ".bam") == 0);
+}
+
+static weft_err check_small_end(struct driver *driver, const struct input *input)
+{
+    int fd;
+    weft_err code = file_open(input->path, &fd);
+    if (code == WEFT_OK) {
+        code = check_end(driver, input, fd);
+        file_close(fd);
+    }
+    return code;
+}
+
 // Smaller inputs are one piece anyway, and are looked at by whoever reads them.
 static weft_err look_at_larger(struct driver *driver, uint64_t split_bytes)
 {
     weft_err code = WEFT_OK;
     for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
         const struct input *input = &driver->inputs.items[i];
-        if (input->size <= split_bytes)
+        if (input->size <= split_bytes) {
+            code = may_be_bgzip(input->name) ? check_small_end(driver, input) : WEFT_OK;
             continue;
+        }
         int fd;
         code = file_open(input->path, &fd);
         if (code != WEFT_OK)
             break;
-        code = look_at_file(input, fd, &driver->looks[i]);
+        code = look_at_file(driver, input, fd, &driver->looks[i]);
         file_close(fd);
     }
     return code;
@@ -130,7 +173,7 @@ static weft_err cut_every_lines(struct driver *driver)
         code = file_open(input->path, &fd);
         if (code != WEFT_OK)
             break;
-        code = look_at_file(input, fd, &driver->looks[i]);
+        code = look_at_file(driver, input, fd, &driver->looks[i]);
         if (code == WEFT_OK && driver->looks[i].codec == CODEC_NONE + 1)
             code = cut_file(driver, input, fd, &driver->looks[i]);
         file_close(fd);

@@ -179,7 +179,7 @@ static weft_err set_output_format(struct run_options *options, const char *text)
 
 static weft_err set_codec(struct run_options *options, const char *text)
 {
-    if (codec_find(text, &options->compress) && options->compress != CODEC_BZIP2)
+    if (codec_find(text, &options->compress) && options->compress < CODEC_BZIP2)
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT, "--compress %s is none\n  it is zstd, gzip or lz4", text);
 }

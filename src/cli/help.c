@@ -79,7 +79,7 @@ static void format_run(struct buf *buf)
         "  'a/*.txt'   a pattern that the shell did not expand\n"
         "  @names.txt  a name per line\n"
         "  -           standard input; a pipe or a redirected file is read also without INPUT\n"
-        "gzip, zstd, lz4 and bzip2 are known by their content.\n"
+        "gzip, zstd, lz4, bzip2 and xz are known by their content.\n"
         "\n"
         "Options (behind JOB a letter that the job defines is the job's):\n");
     args_format_help(buf, options_table, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "store/codec/codec.h"
 #include "store/manifest.h"
 #include "sys/file.h"
 #include "sys/find.h"
@@ -21,7 +22,7 @@ struct inputs_state {
     VEC(char *) strings;
     VEC(struct spool *) spools;
     struct spool_limits limits;
-    bool skips_missing;
+    bool wants_text, skips_missing;
     bool has_stdin;   // it can be read once only
     bool has_output;  // standard output is a plain file, known by these two
     uint64_t output_device, output_inode;
@@ -79,6 +80,9 @@ static weft_err add_file(void *owner, const struct found *found)
     const struct inputs_state *state = inputs->state;
     if (has_more_than_it_says(found))
         return add_stream(inputs, found->path);
+    const weft_err err = state->wants_text ? codec_refuse_by_name(found->path) : WEFT_OK;
+    if (err)
+        return err;
     if (state->has_output && found->device == state->output_device &&
         found->inode == state->output_inode)
         return err_set(WEFT_INVALID_ARGUMENT,
@@ -324,6 +328,7 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     if (request->stdout_is_output)
         note_output(inputs->state);
     inputs->state->skips_missing = request->skips_missing;
+    inputs->state->wants_text = request->wants_text;
     for (size_t i = 0; !err && i < request->word_count; i++)
         err = add_word(inputs, request->words[i]);
     if (!err && inputs->count == 0 && inputs->missing.count > 0)

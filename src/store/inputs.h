@@ -47,7 +47,8 @@ struct inputs_request {
     const char *tmp;        // for what must be copied
     uint64_t deadline_ns;   // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
     bool stdout_is_output;  // then a file that is also standard output is refused
-    bool skips_missing;     // go on without what is missing; nothing left is still NOT_FOUND
+    bool wants_text;  // then what only its name tells to be compressed, and is no text, is refused
+    bool skips_missing;  // go on without what is missing; nothing left is still NOT_FOUND
 };
 
 // Expands all words into an empty struct. No word is INVALID_ARGUMENT; missing is NOT_FOUND,

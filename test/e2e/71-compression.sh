@@ -12,6 +12,8 @@ pack() {
     gzip) gzip -c ;;
     bzip2) if has bzip2; then bzip2 -c; else
         python3 -c 'import bz2, sys; sys.stdout.buffer.write(bz2.compress(sys.stdin.buffer.read()))'; fi ;;
+    xz) if has xz; then xz -c; else
+        python3 -c 'import lzma, sys; sys.stdout.buffer.write(lzma.compress(sys.stdin.buffer.read()))'; fi ;;
     *) "$1" -q -c ;;
     esac
 }
@@ -22,8 +24,8 @@ unpack() { # KIND: the same back
     esac
 }
 kinds=(gzip)
-for kind in zstd lz4 bzip2; do
-    if has $kind || [ $kind = bzip2 ]; then kinds+=("$kind"); else skip "$kind" "no $kind here"; fi
+for kind in zstd lz4 bzip2 xz; do
+    if has $kind || [ $kind = bzip2 ] || [ $kind = xz ]; then kinds+=("$kind"); else skip "$kind" "no $kind here"; fi
 done
 
 generate words 2500000 1 >words
@@ -153,6 +155,39 @@ for kind in gzip zstd lz4; do
     answer --compress $kind --output-format jsonl wordcount words | unpack $kind | jsonlines -s >/dev/null
     check "$kind: of jsonl" test "${PIPESTATUS[*]}" = "0 0 0"
 done
+# What is known and not read is refused by name, not counted as words.
+refuse() { # WORDS NAME
+    fails_with "$2 is refused by name" '1|2' "$1, which is not read" weft run wordcount "$2"
+    says "with what unpacks it" "try: .* $2 \| weft run JOB -"
+}
+python3 -c 'import zipfile; zipfile.ZipFile("a.zip", "w").write("first")' && refuse 'a zip archive' a.zip
+python3 -c 'import lzma; open("a.lzma", "wb").write(lzma.compress(open("first", "rb").read(), lzma.FORMAT_ALONE))'
+refuse 'compressed by lzma' a.lzma
+printf '7z\274\257\047\034\0\4aaaaaaaaaaaa' >a.7z && refuse 'a 7z archive' a.7z
+printf 'Rar!\032\007\001\0aaaaaaaaaaaa' >a.rar && refuse 'a rar archive' a.rar
+printf '\037\235\220aaaaaaaaaaaaaaaaaa' >a.Z && refuse 'compressed by compress .*' a.Z
+printf '\377\006\0\0sNaPpY\0\0\0\0aaaa' >a.sz && refuse 'framed format of snappy' a.sz
+printf '\0\0\0\012\0\0\0\014\012\044aaaaaaaaaa' >a.snappy && refuse 'snappy, as Hadoop does it' a.snappy
+printf '\211LZO\0\r\n\032\n\020\100aaaaaa' >a.lzo && refuse 'compressed by lzop' a.lzo
+printf '\013\002\200hello\n\003' >a.br && refuse 'compressed by brotli' a.br
+cp first text.br
+gives "a name alone is no reason" <(answer wordcount first) answer wordcount text.br
+fails_with "from a pipe too" '1|2' 'zip archive' weft run wordcount - <a.zip
+{ cat a.zip && head -c 70000000 /dev/zero; } >large.zip
+fails_with "a large one is refused before any work" '1|2' 'zip archive' weft run wordcount large.zip
+rm large.zip
+check "a job that wants whole files gets them" answer ./record_places --format files a.zip
+
+# bgzip ends a file with a mark.
+formats bgzip first whole.gz
+try weft run wordcount whole.gz
+check "a bgzip file with its end mark is no reason to warn" eval '[ "$code" = 0 ] && ! grep -q "end mark" "$err"'
+head -c -28 whole.gz >cut.gz
+try weft run wordcount cut.gz
+check "without it it is read" [ "$code" = 0 ]
+says "and told" 'cut.gz has no end mark'
+
 fails_with "bzip2 is only read" 2 'zstd, gzip' weft run --compress bzip2 sort words
+fails_with "so is xz" 2 'zstd, gzip' weft run --compress xz sort words
 fails_with "a codec that is none" 2 'zstd, gzip' weft run --compress rar sort words
 finish

@@ -1,7 +1,8 @@
 // Fuzzes the codecs with a file of any bytes.
 //
 //   0  u8   bits 0-1 the format; 2 the rest is a text, to be compressed and read back; 3 give the file a
-//           table, or block headers, that are right, so that what lies behind them is reached
+//           table, or block headers, that are right, so that what lies behind them is reached; 4 the
+//           format is xz
 //   1  u8   how much to read at a time
 //   2       the file, or the text
 //
@@ -21,6 +22,7 @@ enum {
     BITS_KIND = 3,
     BITS_TEXT = 4,
     BITS_WRAP = 8,
+    BITS_XZ = 16,
     PLAIN_MAX = 16 << 20,
     STEPS_MAX = 16 << 10
 };
@@ -161,9 +163,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const uint8_t bits = data[0];
     // Steps from one byte to some 64 KiB, none of them even.
-    struct input input = {.fd = memfd_create("codec", MFD_CLOEXEC),
-                          .kind = (enum codec_kind)(CODEC_GZIP + (bits & BITS_KIND)),
-                          .step = ((size_t)data[1] * data[1]) | 1};
+    struct input input = {
+        .fd = memfd_create("codec", MFD_CLOEXEC),
+        .kind = bits & BITS_XZ ? CODEC_XZ : (enum codec_kind)(CODEC_GZIP + (bits & BITS_KIND)),
+        .step = ((size_t)data[1] * data[1]) | 1};
     input.limit = input.step * STEPS_MAX < PLAIN_MAX ? input.step * STEPS_MAX : PLAIN_MAX;
     struct buf file = {0};
     if (input.fd < 0)

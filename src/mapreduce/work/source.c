@@ -35,6 +35,13 @@ static weft_err open_codec(struct source *source, uint64_t from)
     return source->codec ? WEFT_OK : WEFT_DATA_LOSS;
 }
 
+// Jobs that want the bytes of a file may know better what to do with an archive.
+static enum codec_kind sniff(const struct source *source, const void *data, size_t size)
+{
+    const enum codec_kind kind = codec_sniff(data, size);
+    return kind == CODEC_FOREIGN && !record_is_text(&source->stage->format) ? CODEC_NONE : kind;
+}
+
 // A piece of a file nobody has looked at yet begins inside it: that is a sample.
 static weft_err look_at_front(struct source *source)
 {
@@ -43,7 +50,7 @@ static weft_err look_at_front(struct source *source)
     const weft_err code =
         file_read_at(source->fd, source->input->name, front, sizeof front, 0, &got);
     if (!code)
-        input_set_codec(source->input, codec_sniff(front, got));
+        input_set_codec(source->input, sniff(source, front, got));
     return code;
 }
 
@@ -94,7 +101,7 @@ weft_err source_read(struct source *source, void *data, size_t size, size_t *got
     if (code)
         return code;
     if (source->at == 0 && !input_is_codec_known(input)) {
-        input_set_codec(input, codec_sniff(data, *got));
+        input_set_codec(input, sniff(source, data, *got));
         if (input_codec_kind(input) != CODEC_NONE) {
             code = open_codec(source, 0);
             return code ? code : read_codec(source, data, size, got);

@@ -18,6 +18,7 @@ enum {
     HEADER_BYTES_MIN = 12,       // before the extra field
     HEADER_BYTES_MAX = 128,      // with it; longer ones are not bgzip's
     TRAILER_BYTES = 8,
+    END_BYTES = 28,         // of the empty block at the end
     RAW_WINDOW_BITS = -15,  // deflated data alone
 };
 
@@ -82,6 +83,21 @@ weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
     }
     return has_memory ? err
                       : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);
+}
+
+weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end)
+{
+    unsigned char data[HEADER_BYTES_MAX];
+    struct block block;
+    size_t got = 0;
+    *lacks_end = false;
+    weft_err err = file_read_at(fd, name, data, sizeof data, 0, &got);
+    if (err || !parse_block(data, got, &block) || file_size < END_BYTES)
+        return err;
+    err = file_read_at(fd, name, data, END_BYTES, file_size - END_BYTES, &got);
+    *lacks_end = !err && !(parse_block(data, got, &block) && block.size == END_BYTES &&
+                           codec_load32(data + END_BYTES - 4) == 0);
+    return err;
 }
 
 // ---- Reading -------------------------------------------------------------------------------------------

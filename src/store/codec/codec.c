@@ -10,9 +10,10 @@ enum { DROP_BYTES = 64 << 10 };  // of plain data before `from`, decoded at a ti
 static const struct codec_format codec_format_none = {.name = "none", .suffix = ""};
 
 static const struct codec_format *const formats[CODEC_KIND_COUNT] = {
-    [CODEC_NONE] = &codec_format_none,   [CODEC_GZIP] = &codec_format_gzip,
-    [CODEC_ZSTD] = &codec_format_zstd,   [CODEC_LZ4] = &codec_format_lz4,
-    [CODEC_BZIP2] = &codec_format_bzip2,
+    [CODEC_NONE] = &codec_format_none,       [CODEC_GZIP] = &codec_format_gzip,
+    [CODEC_ZSTD] = &codec_format_zstd,       [CODEC_LZ4] = &codec_format_lz4,
+    [CODEC_BZIP2] = &codec_format_bzip2,     [CODEC_XZ] = &codec_format_xz,
+    [CODEC_FOREIGN] = &codec_format_foreign,
 };
 
 const struct codec_format *codec_format_of(enum codec_kind kind)
@@ -35,7 +36,7 @@ const char *codec_name(enum codec_kind kind)
 
 bool codec_find(const char *name, enum codec_kind *kind)
 {
-    for (int i = 0; i < CODEC_KIND_COUNT; i++) {
+    for (int i = 0; i < CODEC_FOREIGN; i++) {
         if (strcmp(formats[i]->name, name) == 0) {
             *kind = (enum codec_kind)i;
             return true;

@@ -1,7 +1,7 @@
 // Codecs: compressed input read as if it were plain, and output compressed on its way out.
 //
 // What a file is compressed with is told by its first bytes, never by its name. gzip (any number of
-// members), zstd (any number of frames, skippable ones too), lz4 (frames) and bzip2 (any number of
+// members), zstd (any number of frames, skippable ones too), lz4 (frames), bzip2 and xz (any number of
 // streams) are read from front to back. Two kinds can also be read from anywhere, because they say where
 // their frames lie: bgzip (gzip members of at most 64 KiB with their size in the header) and seekable zstd
 // (a table at the end); those have an index, and with it the file looks like a plain one of that size.
@@ -9,7 +9,7 @@
 // A truncated or corrupt file is DATA_LOSS with its name, the offset in the compressed file, what is wrong
 // and what to try; so is an index that does not match its frames, found when it is read. What we do not read
 // is said: a zstd window over 128 MiB is RESOURCE_EXHAUSTED, a zstd dictionary FAILED_PRECONDITION, lz4's
-// legacy format UNIMPLEMENTED. Every reader's memory is bounded and does not grow with the file. Thread: a
+// legacy format and CODEC_FOREIGN UNIMPLEMENTED. Every reader's memory is bounded and does not grow with the file. Thread: a
 // reader belongs to one thread; an index may be shared once it is open.
 #ifndef STORE_CODEC_CODEC_H
 #define STORE_CODEC_CODEC_H
@@ -17,14 +17,30 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum codec_kind { CODEC_NONE, CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4, CODEC_BZIP2, CODEC_KIND_COUNT };
+enum codec_kind {
+    CODEC_NONE,
+    CODEC_GZIP,
+    CODEC_ZSTD,
+    CODEC_LZ4,
+    CODEC_BZIP2,
+    CODEC_XZ,
+    CODEC_FOREIGN,  // known, and not read: zip, 7z, lzma, snappy and others. A reader of it fails by name
+    CODEC_KIND_COUNT
+};
 
 enum { CODEC_SNIFF_BYTES = 16 };  // enough to tell
 
 // What data that begins so is compressed with; fewer bytes than CODEC_SNIFF_BYTES are all there are.
 enum codec_kind codec_sniff(const void *data, size_t size);
 
-// "gzip", "zstd", "lz4", "bzip2", "none"; and back, for --compress. The end of a file's name: "", ".gz"...
+// Refuses a file that is compressed by something that only its name tells (brotli, Hadoop's snappy), if it is
+// no text: UNIMPLEMENTED with what unpacks it.
+MUST_CHECK weft_err codec_refuse_by_name(const char *path);
+
+// Whether a bgzip file lacks the empty block at its end by which a whole one is known. False of all others.
+MUST_CHECK weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end);
+
+// "gzip", "zstd", "lz4", "bzip2", "xz", "none"; and back, for --compress. The end of a file's name: "", ".gz"...
 const char *codec_name(enum codec_kind kind);
 bool codec_find(const char *name, enum codec_kind *kind);
 const char *codec_suffix(enum codec_kind kind);

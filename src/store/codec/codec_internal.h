@@ -67,7 +67,7 @@ struct codec_format {
 };
 
 extern const struct codec_format codec_format_gzip, codec_format_zstd, codec_format_lz4,
-    codec_format_bzip2;
+    codec_format_bzip2, codec_format_xz, codec_format_foreign;
 const struct codec_format *codec_format_of(enum codec_kind kind);
 
 // ---- the source (codec_source.c)

@@ -2,7 +2,7 @@
 
 #include "store/codec/codec_testing.h"
 
-static const enum codec_kind kinds[] = {CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4, CODEC_BZIP2};
+static const enum codec_kind kinds[] = {CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4, CODEC_BZIP2, CODEC_XZ};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static struct buf pack(enum codec_kind kind, weft_bytes text)
@@ -91,16 +91,18 @@ static void behind_skippable_frames_the_next_one_tells(void **state)
 static void names_lead_back(void **state)
 {
     (void)state;
-    for (int i = 0; i < CODEC_KIND_COUNT; i++) {
+    for (int i = 0; i < CODEC_FOREIGN; i++) {
         enum codec_kind kind = CODEC_KIND_COUNT;
         assert_true(codec_find(codec_name((enum codec_kind)i), &kind));
         assert_int_equal(kind, i);
     }
     enum codec_kind kind = CODEC_LZ4;
     assert_false(codec_find("rar", &kind));
+    assert_false(codec_find("foreign", &kind));
     assert_int_equal(kind, CODEC_LZ4);
     assert_string_equal(codec_suffix(CODEC_NONE), "");
     assert_string_equal(codec_suffix(CODEC_BZIP2), ".bz2");
+    assert_string_equal(codec_suffix(CODEC_XZ), ".xz");
 }
 
 // ---- Sound files
@@ -164,7 +166,7 @@ static void none_only_copies(void **state)
 static void memory_that_is_refused_is_told(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < CODEC_KIND_COUNT; kind++) {
+    for (int kind = 0; kind < CODEC_FOREIGN; kind++) {
         struct buf out = {.has_failed = true};
         assert_int_equal(codec_compress((enum codec_kind)kind, weft_text("weft"), &out),
                          WEFT_RESOURCE_EXHAUSTED);
@@ -413,6 +415,36 @@ static void the_legacy_format_of_lz4_is_refused_by_name(void **state)
     buf_fini(&packed);
 }
 
+static void what_is_known_and_not_read_is_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data, *words;
+    } files[] = {
+        {"PK\3\4...............", "zip archive"},  {"7z\xbc\xaf\x27\x1c............", "7z archive"},
+        {"Rar!\x1a\7............", "rar archive"}, {"\x1f\x9d\x90............", "compress (.Z)"},
+        {"LZIP\1...............", "lzip"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        assert_int_equal(codec_sniff(files[i].data, CODEC_SNIFF_BYTES), CODEC_FOREIGN);
+        const struct testing_file file = testing_file_new(weft_text(files[i].data));
+        assert_null(codec_reader_new(file.fd, "some.file", file.size, CODEC_FOREIGN, NULL, 0));
+        assert_non_null(strstr(err_text(), files[i].words));
+        assert_non_null(strstr(err_text(), " some.file | weft run JOB -"));
+        close(file.fd);
+    }
+    assert_int_equal(codec_sniff("\x89LZO\0\r\n\x1a\n.......", 16), CODEC_FOREIGN);
+    assert_int_equal(codec_sniff("\xff\6\0\0sNaPpY......", 16), CODEC_FOREIGN);
+    assert_int_equal(codec_sniff("\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff...", 16),
+                     CODEC_FOREIGN);
+    assert_int_equal(codec_sniff("\x5d\0\0\x80\0\1\0\0\0\0\0\0\0...", 16), CODEC_FOREIGN);
+    // Texts and numbers that only look a little like it.
+    assert_int_equal(codec_sniff("PKZIP was a tool", 16), CODEC_NONE);
+    assert_int_equal(codec_sniff("]\0\0\1\2\3\4\5\6\7abcdef", 16), CODEC_NONE);
+    assert_int_equal(codec_sniff("LZIP is a tool. ", 16), CODEC_NONE);
+    assert_int_equal(codec_sniff("Rar! is a cry...", 16), CODEC_NONE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +472,7 @@ int main(void)
         cmocka_unit_test(a_zstd_window_that_is_too_large_is_refused),
         cmocka_unit_test(a_zstd_frame_with_a_dictionary_is_refused),
         cmocka_unit_test(the_legacy_format_of_lz4_is_refused_by_name),
+        cmocka_unit_test(what_is_known_and_not_read_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

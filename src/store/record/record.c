@@ -10,6 +10,11 @@ bool record_is_splittable(const struct record_format *format)
     return format->kind != RECORD_FILES && format->kind != RECORD_TFRECORD;
 }
 
+bool record_is_text(const struct record_format *format)
+{
+    return record_is_splittable(format) && format->kind != RECORD_FIXED;
+}
+
 size_t record_bom_size(weft_bytes text)
 {
     return text.size >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;

@@ -46,6 +46,9 @@ MUST_CHECK weft_err record_format_parse(const char *text, struct record_format *
 // Whether a piece may begin anywhere (else a file is one piece: files, tfrecord).
 bool record_is_splittable(const struct record_format *format);
 
+// Whether records are made of text: not whole files, tfrecords and records of a fixed size.
+bool record_is_text(const struct record_format *format);
+
 // How many bytes of a file's begin are a UTF-8 byte order mark, to be passed over: 0 or 3.
 size_t record_bom_size(weft_bytes text);
 

@@ -1,0 +1,113 @@
+// xz by liblzma: streams one behind the other, with zero bytes between them perhaps. A checksum for each block,
+// and an index at the end of each stream, which the library compares with what it has read.
+
+#include <lzma.h>
+
+#include "store/codec/codec_internal.h"
+
+enum {
+    MEMORY_BYTES_MAX = 160 << 20,  // for a dictionary of 128 MiB; xz -9 has 64
+    PRESET = 6,
+};
+
+static bool xz_sniff(const unsigned char *data, size_t size)
+{
+    return size >= 6 && memcmp(data,
+                               "\xfd"
+                               "7zXZ\0",
+                               6) == 0;
+}
+
+static weft_err xz_open(struct codec_reader *reader)
+{
+    lzma_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return codec_has_no_memory(reader);
+    *stream = (lzma_stream)LZMA_STREAM_INIT;
+    reader->state = stream;
+    return WEFT_OK;
+}
+
+static void xz_close(struct codec_reader *reader)
+{
+    if (reader->state)
+        lzma_end(reader->state);
+    free(reader->state);
+}
+
+static weft_err xz_fail(const struct codec_reader *reader, lzma_ret code)
+{
+    switch (code) {
+    case LZMA_MEM_ERROR:
+        return codec_has_no_memory(reader);
+    case LZMA_MEMLIMIT_ERROR:
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "%s needs more than %d MB to be decompressed\n  try: xz -dc %s | weft run "
+                       "JOB -",
+                       reader->in.name, MEMORY_BYTES_MAX >> 20, reader->in.name);
+    case LZMA_OPTIONS_ERROR:
+        return codec_is_damaged(reader, "it uses what this version of liblzma does not know");
+    case LZMA_DATA_ERROR:
+        return codec_is_damaged(reader, "a block is damaged or its checksum is wrong");
+    default:
+        return codec_is_damaged(reader, "what follows is not xz's");
+    }
+}
+
+// Passes over padding to the next stream, if there is one. False: nothing is left of this stretch.
+static bool xz_pass_padding(struct codec_source *in)
+{
+    while (in->begin < in->end && in->data[in->begin] == 0)
+        in->begin++;
+    return in->begin < in->end;
+}
+
+static weft_err xz_decode(struct codec_reader *reader, struct codec_room *room)
+{
+    lzma_stream *stream = reader->state;
+    struct codec_source *in = &reader->in;
+    if (!reader->is_inside) {
+        if (!xz_pass_padding(in))
+            return WEFT_OK;
+        const lzma_ret begun = lzma_stream_decoder(stream, MEMORY_BYTES_MAX, 0);
+        if (begun != LZMA_OK)
+            return xz_fail(reader, begun);
+        reader->is_inside = true;
+    }
+    stream->next_in = in->data + in->begin;
+    stream->avail_in = codec_source_left(in);
+    stream->next_out = room->data;
+    stream->avail_out = room->size;
+    const lzma_ret end = lzma_code(stream, LZMA_RUN);
+    in->begin = in->end - stream->avail_in;
+    codec_room_take(room, (size_t)(stream->next_out - room->data));
+    if (end == LZMA_STREAM_END)
+        reader->is_inside = false;
+    // LZMA_BUF_ERROR: nothing to take or nowhere to put it.
+    return end == LZMA_STREAM_END || end == LZMA_OK || end == LZMA_BUF_ERROR ? WEFT_OK
+                                                                             : xz_fail(reader, end);
+}
+
+// For the tests: --compress does not offer it.
+static weft_err xz_compress(weft_bytes text, struct buf *out)
+{
+    const size_t room = lzma_stream_buffer_bound(text.size);
+    char *to = buf_reserve(out, room);
+    size_t size = 0;
+    if (!to)
+        return WEFT_OK;  // the buf has failed, and the caller says so
+    if (lzma_easy_buffer_encode(PRESET, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text.data,
+                                text.size, (uint8_t *)to, &size, room) != LZMA_OK)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress with xz");
+    out->size += size;
+    return WEFT_OK;
+}
+
+const struct codec_format codec_format_xz = {
+    .name = "xz",
+    .suffix = ".xz",
+    .test_command = "xz -t",
+    .sniff = xz_sniff,
+    .front = {xz_open, xz_close, xz_decode},
+    .compress = xz_compress,
+};
