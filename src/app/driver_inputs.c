@@ -165,7 +165,8 @@ static weft_err cut_file(struct driver *driver, const struct input *input, int f
 static weft_err cut_every_lines(struct driver *driver)
 {
     if (driver->format.kind != RECORD_LINES)
-        return err_set(WEFT_INVALID_ARGUMENT, "--lines-per-task needs lines, not another --format");
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--lines-per-task needs lines, not another --format\n  try: one of the two");
     weft_err code = WEFT_OK;
     for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
         int fd;

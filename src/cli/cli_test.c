@@ -186,9 +186,11 @@ static void verify_wants_a_directory(void **state)
 {
     (void)state;
     SAYS(2, "weft: no directory is named\n  try: weft verify DIR\n", "verify");
-    SAYS(2, "weft: verify takes one directory\n", "verify", "a", "b");
-    SAYS(4, "weft: /tmp/none is not a finished output: it has no _SUCCESS\n", "verify",
-         "/tmp/none");
+    SAYS(2, "weft: verify takes one directory\n  try: weft verify b\n", "verify", "a", "b");
+    SAYS(4,
+         "weft: /tmp/none is not a finished output: it has no _SUCCESS\n"
+         "  try: copy it again, or run the job again with --force\n",
+         "verify", "/tmp/none");
 }
 
 int main(void)

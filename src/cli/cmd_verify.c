@@ -16,7 +16,10 @@ static int verify_directory(const char *directory)
 {
     struct manifest manifest = {0};
     struct buf text = {0};
-    const weft_err err = manifest_verify(directory, &manifest);
+    weft_err err = manifest_verify(directory, &manifest);
+    if (err == WEFT_DATA_LOSS || err == WEFT_NOT_FOUND)
+        err =
+            err_set(err, "%s\n  try: copy it again, or run the job again with --force", err_text());
     if (!err)
         buf_format(&text,
                    "%s: %zu part%s, %" PRIu64 " records, %" PRIu64 " bytes, all as written\n",
@@ -41,7 +44,9 @@ int cmd_verify(char *const *words, size_t count)
         if (item.kind == ARGS_END)
             break;
         if (directory)
-            return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "verify takes one directory"), false);
+            return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
+                                    "verify takes one directory\n  try: weft verify %s", item.text),
+                            false);
         directory = item.text;
     }
     if (!directory)

@@ -109,7 +109,7 @@ weft_err output_check_done(struct output *output, bool may_lack, bool *is_done)
     struct buf why = {0};
     weft_err err = WEFT_OK;
     if (manifest_verify(output->target, &found))
-        buf_format(&why, "it is not a finished output, or was changed since: %s", err_text());
+        buf_append_text(&why, err_text());
     else
         *is_done = is_of_origin(output, &found, may_lack, &why);
     if (!*is_done)
