@@ -15,7 +15,7 @@ import time
 
 import members
 import wire
-from wire import Closed, Connection, call, open_call
+from wire import Closed, Connection, call, nearby, open_call
 
 TOKEN = bytes(range(16))
 WELCOMED = wire.WELCOME
@@ -76,20 +76,20 @@ class Client:
         end = time.monotonic() + seconds
         while True:
             try:
-                self.connection = Connection(("127.0.0.1", self.host.port), TOKEN, 5)
+                self.connection = Connection(nearby(self.host.port), TOKEN, 5)
                 kind, welcome = self.connection.hello(
                     session=self.session, resumes=int(self.has_session), answered=self.answered)
                 assert kind == WELCOMED, welcome
-                break
+                self.has_session = True
+                applied = welcome.get(2, 0)
+                self.kept = [(number, data) for number, data in self.kept if number > applied]
+                self.connection.answered = self.answered
+                if self.kept:
+                    self.connection.calls(*(data for _, data in self.kept))
+                return
             except (Closed, OSError):
                 assert time.monotonic() < end, "the host does not come back"
                 time.sleep(0.01)
-        self.has_session = True
-        applied = welcome.get(2, 0)
-        self.kept = [(number, data) for number, data in self.kept if number > applied]
-        self.connection.answered = self.answered
-        if self.kept:
-            self.connection.calls(*(data for _, data in self.kept))
 
     def start(self, op, handle, payload=b"", flags=0):
         """Sends a call; its number."""
@@ -327,7 +327,7 @@ def stopped(options):
     client.connection.socket.close()
     time.sleep(0.3)  # it knows that the connection is gone
     host.process.send_signal(signal.SIGSTOP)
-    waiting = Connection(("127.0.0.1", host.port), TOKEN, 10)
+    waiting = Connection(nearby(host.port), TOKEN, 10)
     time.sleep(2.5)
     host.process.send_signal(signal.SIGCONT)
     kind, message = waiting.hello(session=client.session, resumes=1, answered=1)

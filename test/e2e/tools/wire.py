@@ -74,6 +74,11 @@ def open_call(sequence, handle, kind=QUEUE, name=b"q", attributes=b""):
                 bytes([kind]) + struct.pack("<HH", 0, len(name)) + name + attributes)
 
 
+def nearby(port):
+    """The name of the Unix socket by which processes of our own user reach the host at this port."""
+    return f"\0weft-{os.geteuid()}-{port}"
+
+
 class Closed(Exception):
     """The host has ended the connection."""
 
