@@ -88,6 +88,8 @@ _weft_run() {
         mapfile -t COMPREPLY < <(
             compgen -W "$jobs" -- "$current"
             compgen -f -X '!*.c' -- "$current"
+            compgen -f -X '!*.cpp' -- "$current"
+            compgen -f -X '!*.cc' -- "$current"
             compgen -d -- "$current"
         )
     elif [[ $current == @* ]]; then

@@ -70,6 +70,7 @@ static void format_run(struct buf *buf)
     buf_append_text(
         buf,
         "  FILE.c      a source that calls weft_main: built with $CC or cc, and kept\n"
+        "  FILE.cpp    the same in C++: with $CXX or c++\n"
         "  ./PROGRAM   a program that calls weft_main\n"
         "weft run JOB -h explains a job and its own options.\n"
         "\n"

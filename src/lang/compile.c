@@ -1,11 +1,15 @@
-// compile: two steps to a program in the cache.
+// compile: a source becomes a program in the cache.
 //
-//   KEY.deps      the headers that a source of this key included last time; KEY is the checksum of the
-//                 source's content, the compiler, the flags and libweft
-//   KEY-SUM       the program; SUM is the checksum of the names and contents of those headers
+// A program is named by the checksum of all that it is made of: what the compiler makes of the source and all
+// its headers before it compiles (cc -E, with the definitions of macros, among which is the compiler's version), the
+// compiler, its flags and libweft. Preprocessing on every run takes some ten milliseconds, and there is nothing
+// to be stale: a header that is new, gone, changed or found elsewhere (CPATH, -I) gives another text.
+//
+// What that text does not show is linked: libraries and objects that $CFLAGS names, places that LIBRARY_PATH and
+// its like name, files that the assembler reads (.incbin). Then the source is built on every run.
 //
 // An entry never changes once it is there, so that runs at the same time cannot disturb each other:
-// a program is built under a name of its own and renamed. A changed header gives another SUM.
+// a program is built under a name of its own and renamed.
 
 #include "lang/compile.h"
 
@@ -19,7 +23,6 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "lang/depends.h"
 #include "sys/command.h"
 #include "sys/file.h"
 #include "sys/find.h"
@@ -36,9 +39,28 @@ struct compile {
     char *cache;     // directory
     VEC(char *) arguments;
     VEC(char *) owned;  // words of $CC and $CFLAGS
+    bool is_cpp;        // C++
+    bool is_reusable;   // nothing but the text and the flags has a say
     XXH128_hash_t key;
-    char *deps_path, *program_path;
+    char *program_path;
 };
+
+// What differs between C and C++.
+struct dialect {
+    const char *variable, *usual;  // of the compiler
+    const char *flags_variable, *flags;
+    const char *language, *install;
+};
+
+static const struct dialect dialects[] = {
+    {"CC", "cc", "CFLAGS", "-std=gnu17 -O2", "C", "gcc libc6-dev, or CC=clang"},
+    {"CXX", "c++", "CXXFLAGS", "-std=gnu++20 -O2", "C++", "g++, or CXX=clang++"},
+};
+
+static const struct dialect *dialect_of(const struct compile *compile)
+{
+    return &dialects[compile->is_cpp];
+}
 
 static weft_err no_memory(void)
 {
@@ -57,6 +79,24 @@ static weft_err format_text(char **text, const char *format, ...)
     if (length < 0)
         *text = NULL;
     return *text ? WEFT_OK : no_memory();
+}
+
+// ---- Sources ---------------------------------------------------------------------------------------------
+
+static bool is_cpp(const char *name)
+{
+    static const char *const ends[] = {".cpp", ".cc", ".cxx", ".c++", ".C"};
+    const char *point = strrchr(name, '.');
+    bool is = false;
+    for (size_t i = 0; point && i < sizeof ends / sizeof *ends; i++)
+        is |= strcmp(point, ends[i]) == 0;
+    return is && point > name;
+}
+
+bool compile_is_source(const char *name)
+{
+    const size_t length = strlen(name);
+    return is_cpp(name) || (length > 2 && strcmp(name + length - 2, ".c") == 0);
 }
 
 // ---- Checksums -----------------------------------------------------------------------------------------
@@ -128,17 +168,19 @@ static weft_err add_words(struct compile *compile, const char *text)
 
 static weft_err find_compiler(struct compile *compile)
 {
-    const char *asked = getenv("CC");
-    const char *words = asked && asked[strspn(asked, " \t")] ? asked : "cc";
+    const struct dialect *dialect = dialect_of(compile);
+    const char *asked = getenv(dialect->variable);
+    const char *words = asked && asked[strspn(asked, " \t")] ? asked : dialect->usual;
     weft_err err = add_words(compile, words);
     if (err)
         return err;
     err = command_find(compile->arguments.items[0], &compile->compiler);
     if (err)
         return err_set(WEFT_UNIMPLEMENTED,
-                       "cannot build %s\n  there is no C compiler %s here\n  try: apt-get install "
-                       "gcc libc6-dev, or CC=clang",
-                       compile->spec->source, compile->arguments.items[0]);
+                       "cannot build %s\n  there is no %s compiler %s here\n  try: apt-get install "
+                       "%s",
+                       compile->spec->source, dialect->language, compile->arguments.items[0],
+                       dialect->install);
     return WEFT_OK;
 }
 
@@ -204,11 +246,105 @@ static weft_err find_cache(struct compile *compile)
 
 // ---- Looking up --------------------------------------------------------------------------------------------
 
+// Whether a flag says nothing about what is linked, and names no file that the preprocessor does not read.
+static bool is_harmless(const char *flag)
+{
+    static const char *const beginnings[] = {"-O", "-g",    "-D",       "-U",       "-I",
+                                             "-m", "-std=", "-pipe",    "-pthread", "-W",
+                                             "-f", "-w",    "-pedantic"};
+    static const char *const others[] = {"-Wl",      "-Wa",       "-fuse-ld",
+                                         "-fplugin", "-fprofile", "-fauto-profile",
+                                         "-flto",    "-specs",    "-fsanitize-"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(flag, others[i], strlen(others[i])) == 0)
+            return false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(flag, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+// Whether the flags from `first` on, and the environment, leave linking as it always is.
+static bool links_as_usual(const struct compile *compile, size_t first)
+{
+    static const char *const names[] = {"LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX",
+                                        "LD_RUN_PATH", "CCC_OVERRIDE_OPTIONS"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) && *getenv(names[i]))
+            return false;
+    for (size_t i = first; i < compile->arguments.count; i++)
+        if (!is_harmless(compile->arguments.items[i]))
+            return false;
+    return true;
+}
+
+// Runs the compiler with its flags and these words behind them.
+static weft_err run_compiler(struct compile *compile, const char *const *rest)
+{
+    const size_t before = compile->arguments.count;
+    int exit_code = 0;
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && (i == 0 || rest[i - 1]); i++)
+        if (!VEC_PUSH(&compile->arguments, (char *)rest[i]))
+            err = no_memory();
+    if (!err)
+        err = command_run(compile->compiler, compile->arguments.items, compile->spec->messages,
+                          &exit_code);
+    compile->arguments.count = before;
+    if (!err && exit_code != 0)
+        err = err_set(WEFT_FAILED_PRECONDITION, "cannot build %s\n  the compiler said why",
+                      compile->spec->source);
+    return err;
+}
+
+// Hashes what the compiler makes of the source and its headers.
+static weft_err hash_preprocessed(struct compile *compile, XXH3_state_t *state)
+{
+    const char *folder = file_make_directory(compile->cache) ? "/tmp" : compile->cache;
+    char *target = NULL, *text = NULL, *include = NULL;
+    struct buf content = {0};
+    err_clear();
+    weft_err err = format_text(&target, "%s/text", folder);
+    if (!err)
+        err = place_make_name(target, &text);
+    if (!err)
+        err = format_text(&include, "-I%s", compile->include);
+    if (!err)
+        err = run_compiler(compile, (const char *const[]){"-E", "-dD", "-o", text, include,
+                                                          compile->spec->source, NULL});
+    if (!err)
+        err = read_whole(text, &content);
+    if (!err) {
+        hash_text(state, buf_bytes(&content));
+        compile->is_reusable &= !memmem(content.data, content.size, ".incbin", 7);
+    }
+    if (text)
+        place_remove_file(text);
+    buf_fini(&content);
+    free(target);
+    free(text);
+    free(include);
+    return err;
+}
+
+static weft_err name_program(struct compile *compile, const XXH128_hash_t *own)
+{
+    free(compile->program_path);
+    compile->program_path = NULL;
+    if (!own)
+        return format_text(&compile->program_path, "%s/%016" PRIx64 "%016" PRIx64, compile->cache,
+                           compile->key.high64, compile->key.low64);
+    return format_text(&compile->program_path,
+                       "%s/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "%016" PRIx64, compile->cache,
+                       compile->key.high64, compile->key.low64, own->high64, own->low64);
+}
+
 static weft_err compute_key(struct compile *compile)
 {
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
-    weft_err err = hash_content(&state, compile->spec->source);
+    weft_err err = compile->is_reusable ? hash_preprocessed(compile, &state)
+                                        : hash_content(&state, compile->spec->source);
     if (!err)
         err = hash_identity(&state, compile->compiler);
     if (!err)
@@ -217,154 +353,72 @@ static weft_err compute_key(struct compile *compile)
     for (size_t i = 0; i < compile->arguments.count; i++)
         hash_text(&state, weft_text(compile->arguments.items[i]));
     compile->key = XXH3_128bits_digest(&state);
-    return err ? err
-               : format_text(&compile->deps_path, "%s/%016" PRIx64 "%016" PRIx64 ".deps",
-                             compile->cache, compile->key.high64, compile->key.low64);
-}
-
-// Sets program_path from the contents of the headers. A header that is gone is NOT_FOUND.
-static weft_err compute_program_path(struct compile *compile, const struct depends *depends)
-{
-    XXH3_state_t state;
-    struct buf path = {0};
-    weft_err err = WEFT_OK;
-    XXH3_128bits_reset(&state);
-    for (size_t i = 0; !err && i < depends->paths.count; i++) {
-        hash_text(&state, weft_text(depends->paths.items[i]));
-        err = depends_locate(depends->paths.items[i], compile->spec->source, &path);
-        if (!err)
-            err = hash_content(&state, path.data);
-    }
-    buf_fini(&path);
-    const XXH128_hash_t sum = XXH3_128bits_digest(&state);
-    if (err)
-        return err;
-    free(compile->program_path);
-    return format_text(&compile->program_path,
-                       "%s/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "%016" PRIx64, compile->cache,
-                       compile->key.high64, compile->key.low64, sum.high64, sum.low64);
+    return err ? err : name_program(compile, NULL);
 }
 
 // Whether the program is in the cache. No trouble with the cache is a failure here: it is built then.
 static bool is_cached(struct compile *compile)
 {
-    struct depends depends = {0};
-    struct buf text = {0};
     struct file_stat status = {.kind = FILE_MISSING};
-    const bool is_found = read_whole(compile->deps_path, &text) == WEFT_OK &&
-                          depends_read(&depends, buf_bytes(&text)) == WEFT_OK &&
-                          compute_program_path(compile, &depends) == WEFT_OK &&
+    const bool is_found = compile->is_reusable &&
                           file_stat(compile->program_path, &status) == WEFT_OK &&
                           status.kind == FILE_REGULAR;
-    buf_fini(&text);
-    depends_fini(&depends);
     err_clear();
     return is_found;
 }
 
 // ---- Building ------------------------------------------------------------------------------------------------
 
-static weft_err run_compiler(struct compile *compile, const char *made, const char *made_deps)
+static weft_err make_program(struct compile *compile, const char *made)
 {
-    char *rpath, *include;
-    int exit_code = 0;
-    char *folder;
+    char *rpath = NULL, *include = NULL, *folder;
     weft_err err = place_parent(compile->library, &folder);
     if (err)
         return err;
     err = format_text(&rpath, "-Wl,-rpath,%s", folder);
     if (!err)
         err = format_text(&include, "-I%s", compile->include);
-    else
-        include = NULL;
-    const char *const rest[] = {"-MMD",
-                                "-MF",
-                                made_deps,
-                                "-MT",
-                                "job",
-                                "-o",
-                                made,
-                                include,
-                                compile->spec->source,
-                                compile->library,
-                                rpath,
-                                "-lm",
-                                NULL};
-    for (size_t i = 0; !err && i < sizeof rest / sizeof *rest; i++)
-        if (!VEC_PUSH(&compile->arguments, (char *)rest[i]))
-            err = no_memory();
     if (!err)
-        err = command_run(compile->compiler, compile->arguments.items, compile->spec->messages,
-                          &exit_code);
+        err =
+            run_compiler(compile, (const char *const[]){"-o", made, include, compile->spec->source,
+                                                        compile->library, rpath, "-lm", NULL});
     free(folder);
     free(rpath);
     free(include);
-    if (!err && exit_code != 0)
-        err = err_set(WEFT_FAILED_PRECONDITION, "cannot build %s\n  the compiler said why",
-                      compile->spec->source);
     return err;
 }
 
-static weft_err write_deps(struct compile *compile, const struct depends *depends)
+// One that is built every time is named by its own bytes as well: it must not take the place of another
+// that runs.
+static weft_err keep_program(struct compile *compile, const char *made)
 {
-    struct buf text = {0};
-    char *temporary;
-    int fd = -1;
-    weft_err err = place_make_name(compile->deps_path, &temporary);
-    if (err)
-        return err;
-    err = depends_format(depends, &text);
-    if (!err)
-        err = file_create(temporary, &fd);
-    if (!err)
-        err = file_write(fd, temporary, text.data, text.size);
-    file_close(fd);
-    if (!err)
-        err = file_rename(temporary, compile->deps_path);
-    if (err)
-        place_remove_file(temporary);
-    buf_fini(&text);
-    free(temporary);
-    return err;
-}
-
-// Gives what was built its name in the cache: first the program, then the list that leads to it.
-static weft_err keep_program(struct compile *compile, const char *made, const char *made_deps)
-{
-    struct depends depends = {0};
-    struct buf text = {0};
-    weft_err err = read_whole(made_deps, &text);
-    if (!err)
-        err = depends_parse(&depends, buf_bytes(&text));
-    if (!err)
-        err = depends_make_relative(&depends, compile->spec->source);
-    if (!err)
-        err = compute_program_path(compile, &depends);
-    if (!err)
-        err = file_rename(made, compile->program_path);
-    if (!err)
-        err = write_deps(compile, &depends);
-    buf_fini(&text);
-    depends_fini(&depends);
-    return err;
+    weft_err err = WEFT_OK;
+    if (!compile->is_reusable) {
+        XXH3_state_t state;
+        XXH3_128bits_reset(&state);
+        err = hash_content(&state, made);
+        const XXH128_hash_t own = XXH3_128bits_digest(&state);
+        if (!err)
+            err = name_program(compile, &own);
+    }
+    return err ? err : file_rename(made, compile->program_path);
 }
 
 static weft_err build(struct compile *compile)
 {
-    char *made = NULL, *made_deps = NULL;
-    weft_err err = place_make_name(compile->deps_path, &made);
+    char *made = NULL;
+    weft_err err = file_make_directory(compile->cache);
+    if (err)
+        return err_wrap(err, "cannot keep built jobs in %s (XDG_CACHE_HOME chooses another place)",
+                        compile->cache);
+    err = place_make_name(compile->program_path, &made);
     if (!err)
-        err = format_text(&made_deps, "%s.d", made);
+        err = make_program(compile, made);
     if (!err)
-        err = run_compiler(compile, made, made_deps);
-    if (!err)
-        err = keep_program(compile, made, made_deps);
+        err = keep_program(compile, made);
     if (made)
         place_remove_file(made);
-    if (made_deps)
-        place_remove_file(made_deps);
     free(made);
-    free(made_deps);
     return err;
 }
 
@@ -378,28 +432,30 @@ static void compile_fini(struct compile *compile)
     free(compile->include);
     free(compile->library);
     free(compile->cache);
-    free(compile->deps_path);
     free(compile->program_path);
 }
 
 static weft_err prepare(struct compile *compile)
 {
-    const char *flags = getenv("CFLAGS");
+    const struct dialect *dialect = dialect_of(compile);
+    const char *flags = getenv(dialect->flags_variable);
     weft_err err = find_compiler(compile);
+    const size_t first_flag = compile->arguments.count;
     if (!err)
         err = find_library(compile);
     if (!err)
         err = find_cache(compile);
     if (!err)
-        err = add_words(compile, "-std=gnu17 -O2");
+        err = add_words(compile, dialect->flags);
     if (!err && flags)
         err = add_words(compile, flags);
+    compile->is_reusable = links_as_usual(compile, first_flag);
     return err ? err : compute_key(compile);
 }
 
 weft_err compile_source(const struct compile_spec *spec, char **program)
 {
-    struct compile compile = {.spec = spec};
+    struct compile compile = {.spec = spec, .is_cpp = is_cpp(spec->source)};
     struct found found;
     *program = NULL;
     weft_err err = find_look(spec->source, &found);
@@ -422,12 +478,6 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
     }
     compile_fini(&compile);
     return err;
-}
-
-bool compile_is_source(const char *name)
-{
-    const size_t length = strlen(name);
-    return length > 2 && strcmp(name + length - 2, ".c") == 0;
 }
 
 // ---- Programs ----------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
-// compile: a C source file becomes a program, built with the system's compiler and kept.
+// compile: a C or C++ source file becomes a program, built with the system's compiler and kept.
 //
 // The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by what it was made of:
-// the source's content and that of every header it includes, the compiler, its flags and libweft.
-// $CC names the compiler (default cc), $CFLAGS adds to -O2. Thread: any.
+// the preprocessed source, so all that it includes, the compiler, its flags and libweft. Where that is not all
+// (libraries among the flags, LIBRARY_PATH) it is built anew. $CC names the compiler (default cc), $CFLAGS adds
+// to -O2; for .cpp, .cc, .cxx, .c++ and .C these are $CXX (c++) and $CXXFLAGS. Thread: any.
 #ifndef LANG_COMPILE_H
 #define LANG_COMPILE_H
 
@@ -18,7 +19,7 @@ struct compile_spec {
 // UNIMPLEMENTED with what to install.
 MUST_CHECK weft_err compile_source(const struct compile_spec *spec, char **program);
 
-// Whether the name is that of a source: it ends with .c.
+// Whether the name is that of a source: it ends with .c or as C++ does.
 bool compile_is_source(const char *name);
 
 // Whether a program calls weft_main: INVALID_ARGUMENT says that `name`, as the user calls it, does not.

@@ -16,21 +16,18 @@
 
 static char root[] = "/tmp/weft-compile-test-XXXXXX";
 
-// Lists every *.h beside the source as included, as cc -MMD would; "error" in the source is one.
+// The text of a source is itself and every *.h beside it; "error" in the source is one.
 static const char compiler[] =
     "#!/bin/sh\n"
-    "echo called >>\"$CALLS\"\n"
     "for word; do\n"
-    "    case $last in -o) out=$word ;; -MF) list=$word ;; esac\n"
-    "    case $word in *.c) source=$word ;; esac\n"
+    "    case $last in -o) out=$word ;; esac\n"
+    "    case $word in -E) is_text=yes ;; *.c | *.cpp) source=$word ;; esac\n"
     "    last=$word\n"
     "done\n"
-    "if grep -q error \"$source\"; then echo \"$source:1: error\"; exit 1; fi\n"
+    "[ \"$is_text\" ] || echo called >>\"$CALLS\"\n"
+    "if ! [ \"$is_text\" ] && grep -q error \"$source\"; then echo \"$source:1: error\"; exit 1; fi\n"
     "dir=$(printf %s \"$source\" | sed 's|[^/]*$||')\n"
-    "printf 'job: %s' \"$source\" >\"$list\"\n"
-    "for header in \"$dir\"*.h; do [ -f \"$header\" ] && printf ' %s' \"$header\" >>\"$list\"; done\n"
-    "echo >>\"$list\"\n"
-    "cat \"$source\" \"$dir\"*.h >\"$out\" 2>/dev/null\n"
+    "cat \"$source\" \"$dir\"*.h $EXTRA >\"$out\" 2>/dev/null\n"
     "chmod +x \"$out\"\n";
 
 static void put(const char *path, const char *text)
@@ -149,6 +146,72 @@ static void other_flags_make_another_program(void **state)
     assert_int_equal(count_calls(), 2);
 }
 
+// The compiler knows of it, by CPATH or as a system header, and so does the text.
+static void a_header_from_anywhere_is_noticed(void **state)
+{
+    (void)state;
+    put("a.c", "one"), put("system", "-old");
+    setenv("EXTRA", "system", 1);
+    if (!compile("a.c", "one-old"))
+        skip();
+    compile("a.c", "one-old");
+    assert_int_equal(count_calls(), 1);
+    put("system", "-new");
+    compile("a.c", "one-new");
+    put("other", "-other");
+    setenv("EXTRA", "other", 1);
+    compile("a.c", "one-other");
+    unsetenv("EXTRA");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 4);
+}
+
+static void what_the_text_does_not_show_is_built_every_time(void **state)
+{
+    (void)state;
+    put("a.c", "one"), put("b.c", "asm(\".incbin x\")");
+    if (!compile("a.c", "one"))
+        skip();
+    setenv("LIBRARY_PATH", "/x", 1);
+    compile("a.c", "one");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 3);
+    unsetenv("LIBRARY_PATH");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 3);
+    setenv("CFLAGS", "-O3 other.o", 1);
+    compile("a.c", "one");
+    compile("a.c", "one");
+    assert_int_equal(count_calls(), 5);
+    unsetenv("CFLAGS");
+    compile("b.c", "asm(\".incbin x\")");
+    compile("b.c", "asm(\".incbin x\")");
+    assert_int_equal(count_calls(), 7);
+}
+
+static void cpp_has_its_own_compiler_and_flags(void **state)
+{
+    (void)state;
+    char *program;
+    put("a.cpp", "one");
+    const struct compile_spec spec = {.source = "a.cpp", .messages = -1};
+    setenv("CXX", "no-such-compiler", 1);
+    assert_int_equal(compile_source(&spec, &program), WEFT_UNIMPLEMENTED);
+    assert_non_null(strstr(err_text(), "there is no C++ compiler no-such-compiler here"));
+    assert_non_null(strstr(err_text(), "apt-get install g++"));
+    set_path("CXX", "cc.sh");
+    if (!compile("a.cpp", "one"))
+        skip();
+    compile("a.cpp", "one");
+    setenv("CXXFLAGS", "-O3", 1);
+    compile("a.cpp", "one");
+    assert_int_equal(count_calls(), 2);
+    unsetenv("CXXFLAGS"), unsetenv("CXX");
+    assert_true(compile_is_source("x.cc") && compile_is_source("d/x.cxx") &&
+                compile_is_source("x.C"));
+    assert_false(compile_is_source("x.h") || compile_is_source("cpp") || compile_is_source(".cpp"));
+}
+
 static void a_source_that_does_not_compile_is_tried_again(void **state)
 {
     (void)state;
@@ -211,6 +274,9 @@ int main(void)
         TEST(the_same_content_is_built_once),
         TEST(a_changed_header_is_noticed),
         TEST(other_flags_make_another_program),
+        TEST(a_header_from_anywhere_is_noticed),
+        TEST(what_the_text_does_not_show_is_built_every_time),
+        TEST(cpp_has_its_own_compiler_and_flags),
         TEST(a_source_that_does_not_compile_is_tried_again),
         TEST(a_missing_source_or_compiler_is_told),
         TEST(only_a_program_that_calls_weft_main_is_a_job),
