@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104). By hand, because a proof on loopback is all that most
+// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104). By hand, because a proof over a Unix socket is all that most
 // processes ever need of a library that takes longer to load than the whole command runs.
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
