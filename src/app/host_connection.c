@@ -188,7 +188,9 @@ static void adopt(struct host_connection *connection)
     struct host_server *server = connection->server;
     const struct hello *hello = &connection->hello->hello;
     struct session *session;
-    const weft_err err = host_connection_find_session(server, hello, &session);
+    const weft_err err = server->is_journal_stuck
+                             ? host_server_refuse_stuck(server)
+                             : host_connection_find_session(server, hello, &session);
     if (err) {
         refuse(connection, err);
         return;

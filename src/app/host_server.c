@@ -139,6 +139,17 @@ static void give_up(struct host_server *server)
     err_clear();
 }
 
+// Who is connected would wait without a word, and does not know for what. He comes again and is told.
+static void close_while_stuck(struct host_server *server)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        if (connection->session)
+            host_connection_drop(connection);
+    }
+}
+
 static void end_turn(void *owner)
 {
     struct host_server *server = owner;
@@ -146,6 +157,8 @@ static void end_turn(void *owner)
         tell_all(server);
     else if (!server->is_broken && journal_has_failed(server->journal))
         give_up(server);
+    else if (!server->is_broken)
+        close_while_stuck(server);
     err_clear();
     mutex_unlock(&server->lock);
 }
@@ -254,7 +267,8 @@ static void tick(void *owner)
     const uint64_t now_ms = host_server_now_ms(server);
     host_set_time(server->host, now_ms);
     host_expire(server->host);
-    end_lost_sessions(server, now_ms);
+    if (!server->is_journal_stuck)  // else nobody can come back
+        end_lost_sessions(server, now_ms);
     go_on_with_held(server, now_ms);
     if (++server->ticks % TICKS_PER_SECOND == 0)
         drop_idlers(server, now_ms);
@@ -375,13 +389,12 @@ static weft_err make_host(struct host_server *server)
     return server->options.journal ? host_server_open_journal(server) : WEFT_OK;
 }
 
-// Sessions that a journal brought have no connection yet; their time begins now.
-static void start_clock(struct host_server *server)
+void host_server_restart_clock(struct host_server *server)
 {
-    server->started_ms = host_server_now_ms(server);
+    const uint64_t now_ms = host_server_now_ms(server);
     struct session *session = NULL;
     while ((session = host_next_session(server->host, session)) != NULL)
-        session->lost_ms = server->started_ms;
+        session->lost_ms = now_ms;
 }
 
 static weft_err start_listening(struct host_server *server)
@@ -431,7 +444,8 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     set_defaults(&server->options);
     weft_err err = make_host(server);
     if (!err) {
-        start_clock(server);
+        server->started_ms = host_server_now_ms(server);
+        host_server_restart_clock(server);  // a journal brought sessions
         err = await_others(server);
     }
     if (!err)

@@ -1,6 +1,8 @@
 // The journal of a host: opened by doing all of it again, written once a turn, rewritten as a snapshot
 // when it has grown to a multiple of what it holds.
 
+#include <stdio.h>
+
 #include "app/host_server_state.h"
 
 static weft_err visit(void *owner, const struct journal_record *record)
@@ -15,8 +17,18 @@ weft_err host_server_refuse_broken(const struct host_server *server)
     return err_set(WEFT_UNAVAILABLE, "%s", server->broken_text);
 }
 
+// He may try again, and says meanwhile for what he waits.
+weft_err host_server_refuse_stuck(const struct host_server *server)
+{
+    return err_set(
+        WEFT_RESOURCE_EXHAUSTED,
+        "it cannot write its journal: %s; nothing is acknowledged until that works again",
+        server->stuck_text);
+}
+
 static void say_stuck(struct host_server *server)
 {
+    snprintf(server->stuck_text, sizeof server->stuck_text, "%s", err_text());
     if (!server->is_journal_stuck && !journal_has_failed(server->journal))
         host_server_say(server,
                         "cannot write the journal: %s\n  nothing is acknowledged until that works "
@@ -162,8 +174,10 @@ bool host_server_commit(struct host_server *server)
         say_stuck(server);
         return false;
     }
-    if (server->is_journal_stuck)
+    if (server->is_journal_stuck) {
         host_server_say(server, "the journal can be written again");
+        host_server_restart_clock(server);
+    }
     server->is_journal_stuck = server->is_journal_dirty = false;
     rewrite_if_long(server);
     return true;

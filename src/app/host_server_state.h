@@ -25,7 +25,8 @@ struct host_server {
     struct journal *journal;  // NULL: none
     uint64_t journal_base;    // its size after the last rewrite
     bool is_journal_dirty, is_journal_stuck;
-    bool is_broken;  // the journal has failed for good
+    char stuck_text[ERR_TEXT_BYTES_MAX];  // why it is stuck
+    bool is_broken;                       // the journal has failed for good
     char broken_text[ERR_TEXT_BYTES_MAX];
     struct process rewriter;            // writes a snapshot of it
     struct loop_watch *rewriter_watch;  // NULL: there is none
@@ -103,6 +104,9 @@ bool host_server_is_committed(const struct host_server *server);
 void host_server_close_journal(struct host_server *server);
 host_log_fn host_server_log;
 
+// Whoever comes while the journal cannot be written.
+weft_err host_server_refuse_stuck(const struct host_server *server);
+
 // Whoever calls a host whose journal has failed for good.
 weft_err host_server_refuse_broken(const struct host_server *server);
 
@@ -119,6 +123,9 @@ void host_server_say_refused(struct host_server *server, const char *peer);
 
 // Makes room for one more connection: the oldest who has not proven himself goes. False: all have.
 MUST_CHECK bool host_server_admit(struct host_server *server);
+
+// The time of sessions that have no connection begins now.
+void host_server_restart_clock(struct host_server *server);
 
 // A member is here: it is not waited for.
 void host_server_met(struct host_server *server, const char *member);

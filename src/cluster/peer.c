@@ -58,20 +58,6 @@ struct peer *peer_new(const struct peer_options *options)
     return peer;
 }
 
-// Also who only leaves is to hear that what he was told is gone.
-weft_err peer_leave(struct peer *peer)
-{
-    if (!peer->has_session)
-        return WEFT_OK;
-    struct peer_call call = {0};
-    const struct peer_ask ask = {.op = CALL_LEAVE};
-    const weft_err err = peer_ask(peer, &ask, &call, clock_now_ns() + TAKE_BACK_MS * ns_per_ms);
-    peer_call_fini(&call);
-    if (err && err != WEFT_DATA_LOSS)
-        err_clear();
-    return err == WEFT_DATA_LOSS ? err : WEFT_OK;
-}
-
 void peer_free(struct peer *peer, bool says_goodbye)
 {
     if (!peer)
@@ -285,6 +271,7 @@ void peer_take_answer(struct peer *peer, const struct answer *answer)
 void peer_fail_all(struct peer *peer, weft_err code)
 {
     struct answer answer = {.code = code, .payload = weft_text(err_text())};
+    peer->last_code = code;
     snprintf(peer->last_words, sizeof peer->last_words, "%s", err_text());
     for (size_t i = 0; i < peer->ring_size; i++) {
         if (peer->ring[i].call)
@@ -345,8 +332,8 @@ weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask, siz
         return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
                        CALL_BYTES_MAX - CALL_HEAD_BYTES);
     if (ask->life && ask->life != peer->life)
-        return err_set(WEFT_ABORTED, "it was opened before this: %s\n  try: open it again",
-                       peer->last_words);
+        return err_set(peer->last_code == WEFT_DATA_LOSS ? WEFT_DATA_LOSS : WEFT_ABORTED,
+                       "it was opened before this: %s\n  try: open it again", peer->last_words);
     return WEFT_OK;
 }
 

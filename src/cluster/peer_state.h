@@ -46,6 +46,7 @@ struct peer {
     uint32_t session_number;             // by which it knows the session
     uint64_t changes;                    // the last changing call that the host is known to have
     uint32_t life;
+    weft_err last_code;
     char last_words[ERR_TEXT_BYTES_MAX];  // why the life before this one ended
     uint16_t last_handle;                 // all above it are free
     VEC(uint16_t) free_handles;           // and these

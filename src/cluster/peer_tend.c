@@ -3,7 +3,7 @@
 #include "cluster/peer_state.h"
 #include "sys/clock.h"
 
-enum { KEEP_MS = 100, RETRY_MS = 1 };
+enum { KEEP_MS = 100, RETRY_MS = 1, LEAVE_MS = 1000 };
 
 static const uint64_t ns_per_ms = 1000000;
 
@@ -178,4 +178,20 @@ void peer_keep_connected(struct peer *peer)
         err_clear();
     }
     mutex_unlock(&peer->lock);
+}
+
+// Also who only leaves is to hear that what he was told is gone.
+weft_err peer_leave(struct peer *peer)
+{
+    struct peer_call call = {0};
+    const struct peer_ask ask = {.op = CALL_LEAVE};
+    if (peer_has_spoken(peer) && peer_ask(peer, &ask, &call, clock_now_ns() + LEAVE_MS * ns_per_ms))
+        err_clear();
+    peer_call_fini(&call);
+    mutex_lock(&peer->lock);
+    const weft_err err = peer->last_code == WEFT_DATA_LOSS
+                             ? err_set(WEFT_DATA_LOSS, "%s", peer->last_words)
+                             : WEFT_OK;
+    mutex_unlock(&peer->lock);
+    return err;
 }

@@ -56,6 +56,32 @@ else
     check "it says why" grep -q 'journal can no longer be written: cannot write .*own.w-0' own.err
 fi
 
+# --- a full disk -------------------------------------------------------------------------------------------
+
+mkdir small
+if is_root && mount -t tmpfs -o size=400k none "$PWD/small" 2>/dev/null; then
+    trap 'kill $pid 2>/dev/null; umount "$dir/work/small"; cleanup' EXIT
+    host small
+    seq 100000 >numbers
+    "$WEFT" queue push q <numbers 2>push.err &
+    push=$!
+    sentence='waiting for the host at .*: it cannot write its journal: .*no space left on device'
+    until grep -q "$sentence" push.err || ! kill -0 $push 2>/dev/null; do sleep 0.05; done
+    check "who pushes while the disk is full is told so" grep -q "$sentence" push.err
+    check_not "and nothing else" grep -q 'does not answer our hello' push.err
+    mount -o remount,size=80m "$PWD/small"
+    wait $push
+    check "it goes on when there is room" is $? 0
+    check "with all of it" is "$(weft queue size q)" 100000
+    kill $pid
+    wait $pid
+    umount small
+    trap 'kill $pid 2>/dev/null; cleanup' EXIT
+    port=
+else
+    skip "a full disk" "only root can make a small one"
+fi
+
 # --- an older journal --------------------------------------------------------------------------------------
 
 compile host

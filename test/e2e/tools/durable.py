@@ -70,15 +70,17 @@ class Client:
     def __init__(self, host):
         self.host, self.session, self.connection = host, os.urandom(16), None
         self.sequence, self.kept, self.answered, self.has_session = 0, [], 0, False
-        self.answers = {}
+        self.answers, self.patience = {}, 20
 
-    def connect(self, seconds=20):
-        end = time.monotonic() + seconds
+    def connect(self, seconds=None):
+        end = time.monotonic() + (seconds or self.patience)
         while True:
             try:
                 self.connection = Connection(nearby(self.host.port), TOKEN, 5)
                 kind, welcome = self.connection.hello(
                     session=self.session, resumes=int(self.has_session), answered=self.answered)
+                if kind == wire.REFUSED and welcome.get(1) == 8:
+                    raise Closed(welcome.get(2))  # its disk is full: another time
                 assert kind == WELCOMED, welcome
                 self.has_session = True
                 applied = welcome.get(2, 0)
@@ -87,8 +89,9 @@ class Client:
                 if self.kept:
                     self.connection.calls(*(data for _, data in self.kept))
                 return
-            except (Closed, OSError):
-                assert time.monotonic() < end, "the host does not come back"
+            except (Closed, OSError) as error:
+                if time.monotonic() >= end:
+                    raise TimeoutError(f"the host does not come back: {error}") from error
                 time.sleep(0.01)
 
     def start(self, op, handle, payload=b"", flags=0):
@@ -291,12 +294,14 @@ def full(options):
     client.finish(client.open(1, wire.QUEUE, b"q"), client.open(2, wire.VAR, b"v"))
     client.finish(client.start(wire.CREATE, 2, struct.pack("<q", 0)))
     client.connection.socket.settimeout(2)
+    client.patience = 2
     try:
         for count in range(1, 10000):
             client.finish(client.start(wire.PUSH, 1, struct.pack("<q", count) + b"." * 1000))
         raise AssertionError("the disk is never full")
-    except TimeoutError:
-        pass
+    except TimeoutError as error:
+        assert "cannot write its journal" in str(error), error
+    client.patience = 20
     assert "cannot write the journal" in host.said(), host.said()
     # More than it may gather in memory: it must not take what it cannot keep, nor forget it.
     more = 300
