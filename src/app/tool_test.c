@@ -64,14 +64,21 @@ static void a_name_alone_and_a_path_both_name_a_resource_at_an_address(void **st
     tool_close(cluster);
 }
 
-static void without_any_host_there_is_advice(void **state)
+static void without_any_host_named_it_is_the_one_of_this_machine(void **state)
 {
     (void)state;
     weft_cluster *cluster = NULL;
     unsetenv("WEFT_AT");
     unsetenv("TF_CONFIG");
-    assert_int_equal(tool_open(&(struct tool_options){0}, &cluster), WEFT_INVALID_ARGUMENT);
+    setenv("WEFT_TOKEN", "0123456789abcdef0123456789abcdef", 1);
+    assert_int_equal(tool_open(&(struct tool_options){0}, &cluster), WEFT_OK);
+    assert_true(cluster->has_at && cluster->is_at_assumed);
+    assert_string_equal(cluster->at.host, "localhost");
+    assert_int_equal(cluster->at.port, TOOL_PORT_DEFAULT);
+    err_set(WEFT_UNAVAILABLE, "the host is out of reach");
+    assert_int_equal(tool_explain(cluster, WEFT_UNAVAILABLE), WEFT_UNAVAILABLE);
     assert_non_null(strstr(err_text(), "try: weft host"));
+    tool_close(cluster);
 }
 
 int main(void)
@@ -80,7 +87,7 @@ int main(void)
         cmocka_unit_test(a_token_leaves_the_argument_list_and_is_used),
         cmocka_unit_test(an_address_without_a_port_means_that_of_hosts),
         cmocka_unit_test(a_name_alone_and_a_path_both_name_a_resource_at_an_address),
-        cmocka_unit_test(without_any_host_there_is_advice),
+        cmocka_unit_test(without_any_host_named_it_is_the_one_of_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
