@@ -211,6 +211,7 @@ _weft_verb_options() {
     case "$1 $2" in
     "queue push") echo "--null --key --key-lines --capacity --deliveries" ;;
     "queue take") echo "--count --all --null --timeout --stdin --results --backoff --deliveries --item-timeout --quiet" ;;
+    "queue retry") echo "--count" ;;
     "queue peek") echo "--count --null --json" ;;
     "queue size" | "queue ls" | "kv get" | "kv ls") echo "--json" ;;
     "queue close") echo "--cancel" ;;
@@ -229,7 +230,7 @@ _weft_group() {
     if ((COMP_CWORD == 2)); then
         local verbs=
         case $group in
-        queue) verbs="push take peek size close rm ls" ;;
+        queue) verbs="push take peek retry size close rm ls" ;;
         var) verbs="get set add min max swap watch rm ls" ;;
         kv) verbs="get put rm ls watch" ;;
         barrier) verbs="wait rm ls" ;;

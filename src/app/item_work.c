@@ -112,8 +112,11 @@ static weft_err start_settling(struct item_worker *worker, uint8_t op, uint8_t f
 {
     struct buf payload = {0};
     call_write_item(&payload, &worker->name);
-    if (op == CALL_QUEUE_GIVE_BACK)
+    if (op == CALL_QUEUE_GIVE_BACK) {
         call_write_u32(&payload, delay_ms);
+        call_write_u64(&payload, (uint64_t)clock_calendar_s());
+        call_write_text(&payload, weft_text(worker->reason));
+    }
     const weft_bytes part = buf_bytes(&payload);
     weft_err err = payload.has_failed
                        ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call")
@@ -383,8 +386,10 @@ static int tell_end(const struct item_work *work)
     struct buf text = {0};
     buf_format(&text, "weft: %s: ", work->queue->path);
     text_append_count(&text, work->buried_count);
-    buf_format(&text, " item%s failed for good\n  look: weft queue peek -n 10 %s.dead\n",
-               work->buried_count == 1 ? "" : "s", work->queue->path);
+    buf_format(&text,
+               " item%s failed for good\n  look: weft queue peek -n 10 %s.dead\n  "
+               "again: weft queue retry %s.dead\n",
+               work->buried_count == 1 ? "" : "s", work->queue->path, work->queue->path);
     if (file_write(STDERR_FILENO, "standard error", text.data, text.size))
         err_clear();
     buf_fini(&text);

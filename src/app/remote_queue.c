@@ -6,6 +6,7 @@
 #include "app/keeper.h"
 #include "app/prefetch.h"
 #include "app/remote_call.h"
+#include "sys/clock.h"
 
 struct weft_queue {
     struct remote remote;  // first
@@ -150,19 +151,23 @@ weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
 struct settlement {
     uint8_t op;
     char named[CALL_ITEM_BYTES];
-    uint32_t ms;
+    char rest[12];  // milliseconds, and of a give back when, in seconds of the calendar
     weft_bytes parts[2];
 };
 
 static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *item, uint32_t ms)
 {
     const struct call_item name = item_name(item);
+    const bool gives_back = op == CALL_QUEUE_GIVE_BACK;
+    const uint64_t when_s = gives_back ? (uint64_t)clock_calendar_s() : 0;
     settlement->op = op;
-    settlement->ms = ms;
+    memcpy(settlement->rest, &ms, sizeof ms);
+    memcpy(settlement->rest + sizeof ms, &when_s, sizeof when_s);
     call_put_item(settlement->named, &name);
     settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
-    settlement->parts[1] =
-        (weft_bytes){(const char *)&settlement->ms, op == CALL_QUEUE_DONE ? 0 : sizeof ms};
+    settlement->parts[1] = (weft_bytes){settlement->rest, gives_back ? sizeof settlement->rest
+                                                          : op == CALL_QUEUE_DONE ? 0
+                                                                                  : sizeof ms};
 }
 
 // ---- Taking ----------------------------------------------------------------------------------------------

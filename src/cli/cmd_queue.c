@@ -3,7 +3,9 @@
 #include <inttypes.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/cmd_queue.h"
+#include "sys/calendar.h"
 
 enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };
 
@@ -33,23 +35,71 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 // ---- peek --------------------------------------------------------------------------------------------------------
 
+// Why a dead letter failed, and when, if that is known.
+struct note {
+    bool is_there;
+    uint64_t when_s;
+    uint32_t deliveries;
+    weft_bytes reason;
+    char when[CALENDAR_TEXT_BYTES];
+};
+
+static void read_note(struct call_reader *reader, struct note *note)
+{
+    *note = (struct note){.is_there = call_read_u8(reader)};
+    if (!note->is_there)
+        return;
+    note->when_s = call_read_u64(reader);
+    note->deliveries = call_read_u32(reader);
+    note->reason = call_read_text(reader);
+    if (note->when_s)
+        calendar_write((int64_t)note->when_s, note->when);
+}
+
+static void append_note_object(const struct note *note, struct buf *out)
+{
+    if (!note->is_there)
+        return;
+    buf_append_text(out, ",\"failed\":{\"reason\":");
+    json_append_string(out, note->reason);
+    json_append_uint(out, "deliveries", note->deliveries);
+    if (note->when[0])
+        json_append_text(out, "at", note->when);
+    buf_append_text(out, "}");
+}
+
+static void append_note(const struct note *note, struct buf *out)
+{
+    if (!note->is_there)
+        return;
+    buf_append_text(out, "\t");
+    text_append_escaped(out, note->reason);
+    buf_format(out, "; delivery %" PRIu32 "%s%s", note->deliveries, note->when[0] ? ", " : "",
+               note->when);
+}
+
 static void append_element(const struct request *request, struct call_reader *reader,
                            struct buf *out)
 {
+    struct note note;
     const uint64_t id = call_read_u64(reader);
     const uint32_t deliveries = call_read_u32(reader);
     call_read_u8(reader);
     const weft_bytes item = call_read_blob(reader);
+    read_note(reader, &note);
     if (request->json) {
         json_open(out, NULL, '{');
         json_append_uint(out, "id", id);
         json_append_uint(out, "deliveries", deliveries);
         buf_append_text(out, ",\"item\":");
         json_append_string(out, item);
+        append_note_object(&note, out);
         json_close(out, '}');
         buf_append_text(out, "\n");
     } else {
         buf_append(out, item.data, item.size);
+        if (!request->ends_with_zero)
+            append_note(&note, out);
         buf_append(out, request->ends_with_zero ? "" : "\n", 1);
     }
 }
@@ -60,12 +110,31 @@ static weft_err peek(struct tool_request *asked, struct buf *out)
     const uint32_t count = request->count ? (uint32_t)request->count : 1;
     const weft_bytes part = {(const char *)&count, sizeof count};
     struct peer_call call = {0};
-    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
+    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_PEEK, CALL_FLAG_NOTES, &part, 1, &call);
     struct call_reader reader = {buf_bytes(&call.answer), false};
     while (!err && reader.rest.size && !reader.has_failed)
         append_element(request, &reader, out);
     if (!err && reader.has_failed)
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    peer_call_fini(&call);
+    return err;
+}
+
+// ---- retry -------------------------------------------------------------------------------------------------------
+
+static weft_err retry(struct tool_request *asked, struct buf *out)
+{
+    const struct request *request = (const struct request *)asked;
+    const uint64_t count = request->count;
+    const weft_bytes part = {(const char *)&count, sizeof count};
+    struct peer_call call = {0};
+    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_RETRY, 0, &part, 1, &call);
+    struct call_reader reader = {buf_bytes(&call.answer), false};
+    const uint64_t moved = err ? 0 : call_read_u64(&reader);
+    if (!err && reader.has_failed)
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    if (!err)
+        buf_format(out, "%" PRIu64 "\n", moved);
     peer_call_fini(&call);
     return err;
 }
@@ -168,7 +237,12 @@ static weft_err ls(struct tool_request *asked, struct buf *out)
 static const struct args_option peek_options[] = {
     {OPTION_COUNT, 'n', "count", "N", "so many (default 1)"},
     {OPTION_ZERO, '0', "null", NULL, "items end with a zero byte, not a newline"},
-    {OPTION_JSON, 0, "json", NULL, "an object per line: id, deliveries, item"},
+    {OPTION_JSON, 0, "json", NULL,
+     "an object per line: id, deliveries, item, and of dead letters failed"},
+    TOOL_OPTIONS,
+};
+static const struct args_option retry_options[] = {
+    {OPTION_COUNT, 'n', "count", "N", "only the first N"},
     TOOL_OPTIONS,
 };
 static const struct args_option size_options[] = {
@@ -194,10 +268,16 @@ static const struct tool_verb verbs[] = {
     {"take", "take items out, or run a command for each", .run = cmd_queue_take,
      .format_help = help_format_queue_take},
     {"peek", "show the first items, which stay", .act = peek, ONE_QUEUE, .options = peek_options,
-     .what = "Shows the first items of a queue. They stay where they are.",
+     .what = "Shows the first items of a queue. They stay where they are. Behind a dead letter "
+             "stands, after\na tab, why it failed, at which delivery and when.",
      .examples = "weft queue peek jobs             the next one\n"
-                 "  weft queue peek -n 10 jobs.dead  what failed",
+                 "  weft queue peek -n 10 jobs.dead  what failed, and why",
      .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
+    {"retry", "give dead letters another chance", .act = retry, ONE_QUEUE, .options = retry_options,
+     .what = "Puts dead letters back at the end of the queue they are of, also of one that is "
+             "closed.\nTheir deliveries are counted anew. Prints how many there were.",
+     .examples = "weft queue retry jobs.dead         all of them\n"
+                 "  weft queue retry -n 1 jobs.dead    the first"},
     {"size", "how many items it holds", .act = size, ONE_QUEUE, .options = size_options,
      .what = "Prints how many items a queue holds; those that are being worked on do not count.",
      .examples =

@@ -463,8 +463,7 @@ void peer_forget_call(struct peer *peer, struct peer_call *call)
     peer_leave_to_tending(peer);  // what comes with the answer is to be given back
 }
 
-// A question was not done, whatever its answer: the host only has to let go of it, and is not waited for.
-// A host that cannot be reached has done so with the connection.
+// A question has nothing to undo: the host has to let go of it. One out of reach has, with the connection.
 static void withdraw(struct peer *peer, struct peer_call *call)
 {
     const struct peer_ask ask = {

@@ -46,6 +46,7 @@ static weft_err set_attributes(struct queue *queue, struct queue_attributes attr
         free(signature);
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
     }
+    queue_notes_fini(&queue->notes);
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
     queue->types = types;
@@ -193,6 +194,13 @@ static void answer_state(const struct queue *queue, struct session *session,
     buf_fini(&answer);
 }
 
+static void append_note(struct buf *answer, const struct queue_note *note)
+{
+    call_write_u8(answer, note != NULL);
+    if (note)
+        queue_note_write(answer, note);
+}
+
 static void answer_peek(const struct queue *queue, struct session *session, const struct call *call)
 {
     struct call_reader reader = {call->payload, false};
@@ -207,6 +215,8 @@ static void answer_peek(const struct queue *queue, struct session *session, cons
         call_write_u32(&answer, element->deliveries);
         call_write_u8(&answer, element->is_tuple);
         call_write_blob(&answer, element_bytes(element));
+        if (call->flags & CALL_FLAG_NOTES)
+            append_note(&answer, queue_note_find(queue, element->id));
     }
     elements_end_walk(&walk);
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
@@ -232,6 +242,9 @@ static void apply_to_queue(struct resource *resource, struct session *session,
     case CALL_QUEUE_GIVE_BACK:
     case CALL_QUEUE_EXTEND:
         queue_settle_lease(queue, session, call);
+        break;
+    case CALL_QUEUE_RETRY:
+        queue_retry(queue, session, call);
         break;
     case CALL_QUEUE_CLOSE:
         queue_close(queue, session, call);

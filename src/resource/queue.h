@@ -15,6 +15,7 @@
 #include "resource/elements.h"
 #include "resource/host.h"
 #include "resource/leases.h"
+#include "resource/queue_notes.h"
 #include "resource/queue_types.h"
 
 struct queue_attributes {
@@ -36,6 +37,7 @@ struct queue {
     bool is_closed;
     struct map seen;  // keys of pushes
     VEC(struct queue_key *) seen_in_order;
+    struct queue_notes notes;  // of dead letters
 };
 
 struct queue_key {
@@ -92,6 +94,7 @@ MUST_CHECK bool queue_lease_many(struct queue *queue, struct session *session,
                                  struct element **elements, size_t count, struct call_item *items);
 void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call);
 void queue_release(struct holding *holding);
+void queue_retry(struct queue *queue, struct session *session, const struct call *call);
 uint64_t queue_next_deadline(const struct resource *resource);
 void queue_expire(struct resource *resource, uint64_t now_ms);
 weft_err queue_replay(struct resource *resource, struct call_reader *note);

@@ -69,6 +69,21 @@ bool queue_lease_many(struct queue *queue, struct session *session, struct eleme
 
 // ---- How a lease ends --------------------------------------------------------------------------------------
 
+// Why an element was not done.
+struct why {
+    uint64_t when_s;  // 0: not known; a host has no calendar, only those who call do
+    weft_bytes reason;
+    char words[SESSION_MEMBER_BYTES + 32];  // where the reason may be
+};
+
+// It was not done for what became of its consumer.
+static void blame_holder(struct why *why, const struct session *session, const char *what)
+{
+    snprintf(why->words, sizeof why->words, "%s %s",
+             session->member[0] ? session->member : "its consumer", what);
+    why->reason = weft_text(why->words);
+}
+
 static struct element *drop_lease(struct queue *queue, struct lease *lease)
 {
     struct element *element = lease->element;
@@ -108,11 +123,17 @@ static struct queue *open_dead_letters(const struct queue *queue)
 }
 
 // Moves the element to the dead letters; false: it stays here, as nothing may get lost.
-static bool bury(struct queue *queue, struct element *element)
+static bool bury(struct queue *queue, struct element *element, const struct why *why)
 {
     struct queue *letters = open_dead_letters(queue);
-    if (!letters || !elements_add(&letters->elements, element_bytes(element), element->is_tuple))
+    const struct element *letter =
+        letters ? elements_add(&letters->elements, element_bytes(element), element->is_tuple)
+                : NULL;
+    if (!letter)
         return false;
+    const struct queue_note note = {letter->id, why->when_s, element->deliveries,
+                                    (uint32_t)why->reason.size, (char *)why->reason.data};
+    queue_note_add(letters, &note);
     elements_drop(&queue->elements, element);
     queue_settle(letters);
     return true;
@@ -125,10 +146,11 @@ static bool has_had_its_chances(const struct queue *queue, const struct element 
 }
 
 // The element of a lease that ended without being done: back to the front, or, true, to the dead letters.
-static bool return_element(struct queue *queue, struct element *element, bool is_unwanted)
+static bool return_element(struct queue *queue, struct element *element, bool is_unwanted,
+                           const struct why *why)
 {
     const bool is_dead = is_unwanted || has_had_its_chances(queue, element);
-    if (is_dead && !queue->resource.is_removed && bury(queue, element))
+    if (is_dead && !queue->resource.is_removed && bury(queue, element, why))
         return true;
     elements_return(&queue->elements, element);
     return false;
@@ -139,9 +161,11 @@ void queue_release(struct holding *holding)
 {
     struct queue *queue = (struct queue *)holding->resource;
     const bool has_left = holding->session->has_left;
+    struct why why = {0};
+    blame_holder(&why, holding->session, "was lost");
     struct element *element = drop_lease(queue, (struct lease *)holding);
     element->deliveries -= has_left;
-    return_element(queue, element, false);
+    return_element(queue, element, false, &why);
     queue_settle(queue);
 }
 
@@ -155,7 +179,8 @@ uint64_t queue_next_deadline(const struct resource *resource)
 
 static void end_lease_by_clock(struct queue *queue, struct lease *lease)
 {
-    return_element(queue, drop_lease(queue, lease), false);
+    const struct why why = {.reason = weft_text("its lease has ended")};
+    return_element(queue, drop_lease(queue, lease), false, &why);
     queue_settle(queue);
 }
 
@@ -216,12 +241,40 @@ static bool delay(struct queue *queue, struct lease *lease, uint32_t delay_ms)
     return true;
 }
 
+// What a QUEUE_GIVE_BACK may say after its delay: when, and why.
+static void read_why(struct call_reader *reader, const struct session *session, struct why *why)
+{
+    if (reader->rest.size)
+        why->when_s = call_read_u64(reader);
+    if (reader->rest.size)
+        why->reason = call_read_text(reader);
+    if (why->reason.size == 0)
+        blame_holder(why, session, "has failed it");
+}
+
+// True: it is with the dead letters now.
+static bool give_back(struct queue *queue, struct lease *lease, const struct call *call,
+                      uint32_t delay_ms, const struct why *why)
+{
+    const bool is_unwanted = call->flags & CALL_FLAG_BURY;
+    if (call->flags & CALL_FLAG_UNBEGUN) {
+        lease->element->deliveries--;
+        elements_return(&queue->elements, drop_lease(queue, lease));
+        return false;
+    }
+    return (is_unwanted || !delay(queue, lease, delay_ms)) &&
+           return_element(queue, drop_lease(queue, lease), is_unwanted, why);
+}
+
 void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call)
 {
     struct call_reader reader = {call->payload, false};
     struct call_item item;
     call_read_item(&reader, &item);
     const uint32_t ms = call->op == CALL_QUEUE_DONE ? 0 : call_read_u32(&reader);
+    struct why why = {0};
+    if (call->op == CALL_QUEUE_GIVE_BACK)
+        read_why(&reader, session, &why);
     if (reader.has_failed) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s: the call is cut",
                      call_op_name(call->op));
@@ -231,16 +284,12 @@ void queue_settle_lease(struct queue *queue, struct session *session, const stru
     bool is_buried = false;
     if (!lease)
         return;
-    if (call->op == CALL_QUEUE_EXTEND) {
+    if (call->op == CALL_QUEUE_EXTEND)
         leases_set_end(&queue->leases, lease, ms, host_time(queue->resource.host));
-    } else if (call->op == CALL_QUEUE_DONE) {
+    else if (call->op == CALL_QUEUE_DONE)
         elements_drop(&queue->elements, drop_lease(queue, lease));
-    } else if (call->flags & CALL_FLAG_UNBEGUN) {
-        lease->element->deliveries--;
-        elements_return(&queue->elements, drop_lease(queue, lease));
-    } else if (call->flags & CALL_FLAG_BURY || !delay(queue, lease, ms)) {
-        is_buried = return_element(queue, drop_lease(queue, lease), call->flags & CALL_FLAG_BURY);
-    }
+    else
+        is_buried = give_back(queue, lease, call, ms, &why);
     session_answer(session, call->sequence, is_buried ? ANSWER_FLAG_BURIED : 0, weft_none());
     if (queue->taker_count)
         queue_settle(queue);

@@ -6,7 +6,7 @@
 
 enum { PART_BYTES = 1 << 20 };
 enum { HEAD_CLOSED = 1, HEAD_UNDECLARED = 2 };  // flags
-enum { PART_HEAD = 1, PART_ELEMENTS, PART_KEYS, PART_LEASES, PART_ATTEMPTS };
+enum { PART_HEAD = 1, PART_ELEMENTS, PART_KEYS, PART_LEASES, PART_ATTEMPTS, PART_NOTES };
 
 // ---- Saving ------------------------------------------------------------------------------------------------
 
@@ -89,6 +89,30 @@ static void save_leases(const struct queue *queue, struct part *part)
     hand_on(part);
 }
 
+static void save_note(const struct queue *queue, uint64_t id, struct part *part)
+{
+    const struct queue_note *note = queue_note_find(queue, id);
+    if (!note)
+        return;
+    call_write_u64(&part->bytes, id);
+    queue_note_write(&part->bytes, note);
+    hand_on_if_large(part);
+}
+
+static void save_notes(const struct queue *queue, struct part *part)
+{
+    struct elements_walk walk = {0};
+    const struct element *element;
+    begin(part, PART_NOTES);
+    while (queue->notes.list.count && (element = elements_next(&queue->elements, &walk)) != NULL)
+        save_note(queue, element->id, part);
+    elements_end_walk(&walk);
+    for (size_t i = 0; queue->notes.list.count && i < queue->leases.slots.count; i++)
+        if (queue->leases.slots.items[i])
+            save_note(queue, queue->leases.slots.items[i]->element->id, part);
+    hand_on(part);
+}
+
 static void save_line(const struct link *line, struct part *part)
 {
     begin(part, PART_ATTEMPTS);
@@ -125,6 +149,7 @@ weft_err queue_save(const struct resource *resource, struct host_saver *saver)
     save_leases(queue, &part);
     save_line(&queue->givers, &part);
     save_line(&queue->takers, &part);
+    save_notes(queue, &part);
     buf_fini(&part.bytes);
     return part.err;
 }
@@ -248,6 +273,15 @@ static weft_err load_attempt(struct queue *queue, struct call_reader *part)
     return load_gathered(queue, part, attempt);
 }
 
+static weft_err load_note(struct queue *queue, struct call_reader *part)
+{
+    struct queue_note note = {.id = call_read_u64(part)};
+    if (!queue_note_read(part, &note) || queue_note_find(queue, note.id))
+        return refuse();
+    queue_note_add(queue, &note);
+    return WEFT_OK;
+}
+
 static weft_err load_head(struct queue *queue, struct call_reader *part)
 {
     const uint8_t flags = call_read_u8(part);
@@ -261,7 +295,7 @@ weft_err queue_load(struct resource *resource, struct call_reader *part)
 {
     static weft_err (*const loads[])(struct queue *, struct call_reader *) = {
         [PART_HEAD] = load_head,    [PART_ELEMENTS] = load_elements, [PART_KEYS] = load_key,
-        [PART_LEASES] = load_lease, [PART_ATTEMPTS] = load_attempt,
+        [PART_LEASES] = load_lease, [PART_ATTEMPTS] = load_attempt,  [PART_NOTES] = load_note,
     };
     const uint8_t kind = call_read_u8(part);
     weft_err err = WEFT_OK;

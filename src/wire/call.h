@@ -49,6 +49,7 @@ enum {
     CALL_FLAG_CANCEL_PENDING = 8,  // QUEUE_CLOSE
     CALL_FLAG_BURY = 16,           // QUEUE_GIVE_BACK: to the dead letters, at once
     CALL_FLAG_UNBEGUN = 32,        // QUEUE_GIVE_BACK: no one has worked on it; it was not delivered
+    CALL_FLAG_NOTES = 8,           // QUEUE_PEEK: why they failed, too
     CALL_FLAG_AHEAD = 64,  // QUEUE_TAKE: no caller waits for it yet; refused where that shows
     CALL_FLAG_ONCE = 32,   // VAR_*: the payload begins with a struct call_item; counts once
     CALL_FLAG_OWNED = 64,  // KV_PUT: the key goes when the session does

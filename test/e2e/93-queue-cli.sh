@@ -93,7 +93,18 @@ try weft queue take flaky --backoff 50ms --deliveries 2 -- sh -c 'test {} != 2'
 check "what fails for good makes exit 1" is $code 1
 says "each failure is told with the item" "'2': exited with code 1; delivery 1 of 2, again in 0.05 s"
 says "and where it is in the end" "delivery 2 of 2, now in flaky.dead"
-check "the dead letters have it" is "$(weft queue take flaky.dead)" 2
+says "and how it is tried again" 'again: weft queue retry flaky.dead'
+today=$(date -u +%Y-%m)
+try weft queue peek flaky.dead
+check "the dead letters say why and when" grep -qE "^2	exited with code 1; delivery 2, $today-..T" "$out"
+try weft queue peek --json flaky.dead
+check "also in JSON" grep -qE '"item":"2","failed":\{"reason":"exited with code 1","deliveries":2,"at":"'"$today" "$out"
+check "-0 has items alone" is "$(weft queue peek -0 flaky.dead | tr '\0' .)" 2.
+check "retry puts it back" is "$(weft queue retry flaky.dead)" 1
+check "it is worked on again, as new, though the queue is closed" \
+    weft queue take flaky --deliveries 1 -- sh -c '[ "$WEFT_DELIVERY" = 1 ] && [ {} = 2 ]'
+check "and is gone" is "$(weft queue size flaky)/$(weft queue size flaky.dead)" 0/0
+fails_with "only dead letters can be tried again" 2 'holds no dead letters' weft queue retry flaky
 weft queue push second a && weft queue close second
 try weft queue take second --backoff 50ms -- sh -c '[ "$WEFT_DELIVERY" = 2 ]'
 check "a second chance is enough" is $code 0

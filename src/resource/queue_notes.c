@@ -1,0 +1,110 @@
+// Notes on dead letters, found by binary search.
+
+#include "resource/queue_notes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "resource/queue.h"
+
+enum { FEW = 64 };  // so many notes are kept without a look at what is gone
+
+void queue_notes_fini(struct queue_notes *notes)
+{
+    for (size_t i = 0; i < notes->list.count; i++)
+        free(notes->list.items[i].reason);
+    VEC_FINI(&notes->list);
+}
+
+// Where the note of an element is, or would be.
+static size_t find(const struct queue_notes *notes, uint64_t id)
+{
+    size_t from = 0, to = notes->list.count;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (notes->list.items[middle].id < id)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static struct queue_note *find_note(const struct queue_notes *notes, uint64_t id)
+{
+    const size_t at = find(notes, id);
+    return at < notes->list.count && notes->list.items[at].id == id ? &notes->list.items[at] : NULL;
+}
+
+const struct queue_note *queue_note_find(const struct queue *queue, uint64_t id)
+{
+    return queue->notes.list.count ? find_note(&queue->notes, id) : NULL;
+}
+
+static bool insert(struct queue_notes *notes, const struct queue_note *note)
+{
+    const size_t at = find(notes, note->id);
+    if (!VEC_PUSH(&notes->list, *note))
+        return false;
+    struct queue_note *items = notes->list.items;
+    memmove(&items[at + 1], &items[at], (notes->list.count - 1 - at) * sizeof *items);
+    items[at] = *note;
+    return true;
+}
+
+static void move_note(struct queue_notes *from, struct queue_notes *to, uint64_t id)
+{
+    struct queue_note *note = find_note(from, id);
+    if (note && insert(to, note))
+        note->reason = NULL;
+}
+
+// Those that are stored or leased stay, so that it never shows when this was done.
+static void drop_those_of_the_gone(struct queue *queue)
+{
+    struct queue_notes kept = {0};
+    struct elements_walk walk = {0};
+    const struct element *element;
+    while ((element = elements_next(&queue->elements, &walk)) != NULL)
+        move_note(&queue->notes, &kept, element->id);
+    elements_end_walk(&walk);
+    for (size_t i = 0; i < queue->leases.slots.count; i++)
+        if (queue->leases.slots.items[i])
+            move_note(&queue->notes, &kept, queue->leases.slots.items[i]->element->id);
+    queue_notes_fini(&queue->notes);
+    queue->notes = kept;
+}
+
+void queue_note_add(struct queue *queue, const struct queue_note *note)
+{
+    struct queue_notes *notes = &queue->notes;
+    const size_t alive = queue->elements.count + queue->elements.taken_count;
+    if (notes->list.count > 2 * alive + FEW)
+        drop_those_of_the_gone(queue);
+    struct queue_note copy = *note;
+    copy.size = note->size < QUEUE_NOTE_BYTES_MAX ? note->size : QUEUE_NOTE_BYTES_MAX;
+    copy.reason = malloc(copy.size + 1);
+    if (!copy.reason)
+        return;
+    memcpy(copy.reason, note->reason, copy.size);
+    copy.reason[copy.size] = 0;
+    if (!insert(notes, &copy))
+        free(copy.reason);
+}
+
+void queue_note_write(struct buf *out, const struct queue_note *note)
+{
+    call_write_u64(out, note->when_s);
+    call_write_u32(out, note->deliveries);
+    call_write_text(out, (weft_bytes){note->reason, note->size});
+}
+
+bool queue_note_read(struct call_reader *reader, struct queue_note *note)
+{
+    note->when_s = call_read_u64(reader);
+    note->deliveries = call_read_u32(reader);
+    const weft_bytes reason = call_read_text(reader);
+    note->reason = (char *)reason.data;
+    note->size = (uint32_t)reason.size;
+    return !reader->has_failed;
+}

@@ -1,0 +1,63 @@
+// Dead letters that get another chance: back to the end of the queue they are of, as new elements. That
+// queue may be closed: they were let in before, as what is leased was.
+
+#include <inttypes.h>
+
+#include "resource/queue.h"
+
+static const char dead_end[] = ".dead";
+
+// The queue whose dead letters these are, made if need be; NULL with a sentence.
+static struct queue *open_origin(const struct queue *letters, weft_err *err)
+{
+    const struct resource *resource = &letters->resource;
+    const size_t end_size = sizeof dead_end - 1, size = resource->name.size;
+    struct resource *origin = NULL;
+    if (size <= end_size ||
+        memcmp(resource->name.data + size - end_size, dead_end, end_size) != 0) {
+        *err = err_set(WEFT_INVALID_ARGUMENT,
+                       "'%.*s' holds no dead letters: its name does not end "
+                       "in %s",
+                       (int)size, resource->name.data, dead_end);
+        return NULL;
+    }
+    const weft_bytes container = {resource->key.data + 1, resource->key.size - size - 2};
+    const weft_bytes name = {resource->name.data, size - end_size};
+    *err =
+        host_open_resource(resource->host, CALL_KIND_QUEUE, container, name, weft_none(), &origin);
+    struct queue *queue = (struct queue *)origin;
+    const weft_bytes has = letters->attributes.signature;
+    if (!*err && (queue->attributes.signature.size != has.size ||
+                  (has.size && memcmp(queue->attributes.signature.data, has.data, has.size) != 0)))
+        *err = err_set(WEFT_INVALID_ARGUMENT, "'%.*s' has other component types than '%.*s'",
+                       (int)name.size, name.data, (int)size, resource->name.data);
+    return *err ? NULL : queue;
+}
+
+void queue_retry(struct queue *letters, struct session *session, const struct call *call)
+{
+    struct call_reader reader = {call->payload, false};
+    const uint64_t wanted = call_read_u64(&reader);  // 0: all
+    weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the call is cut") : WEFT_OK;
+    struct queue *queue = err ? NULL : open_origin(letters, &err);
+    uint64_t moved = 0;
+    while (queue && (wanted == 0 || moved < wanted)) {
+        struct element *letter = elements_take(&letters->elements);
+        if (!letter)
+            break;
+        if (!elements_add(&queue->elements, element_bytes(letter), letter->is_tuple)) {
+            elements_return(&letters->elements, letter);
+            break;
+        }
+        elements_drop(&letters->elements, letter);
+        moved++;
+    }
+    if (err)
+        session_fail_by_err(session, call->sequence, err);
+    else
+        session_answer(session, call->sequence, 0,
+                       (weft_bytes){(const char *)&moved, sizeof moved});
+    if (queue)
+        queue_settle(queue);
+    queue_settle(letters);
+}
