@@ -24,7 +24,7 @@ static struct buckets buckets[SLOTS];
 static struct area area;
 static struct known known[PAIRS_MAX];
 static size_t known_count;
-static const struct key_order bytewise = {NULL};
+static const struct key_order bytewise = {.compare = NULL};
 
 static void init(void)
 {

@@ -184,7 +184,7 @@ static void check_rounds(const struct key_order *order, uint64_t rounds)
 static void merging_any_streams_gives_the_sorted_whole(void **state)
 {
     (void)state;
-    check_rounds(&(const struct key_order){NULL}, 120);
+    check_rounds(&(const struct key_order){.compare = NULL}, 120);
 }
 
 static int compare_by_size_backwards(weft_bytes a, weft_bytes b)
@@ -203,7 +203,7 @@ static void keys_of_the_largest_bytes_are_not_taken_for_the_end(void **state)
     (void)state;
     struct pair largest = {.key = {"\xff\xff\xff\xff\xff\xff\xff\xff\xff", 9}, .type = VALUE_NONE};
     largest.prefix = bytes_prefix(largest.key);
-    struct merge *merge = merge_new(&(const struct key_order){NULL});
+    struct merge *merge = merge_new(&(const struct key_order){.compare = NULL});
     assert_int_equal(merge_add_take(merge, &array_new(&largest, 0)->stream), WEFT_OK);
     for (int i = 0; i < 3; i++)
         assert_int_equal(merge_add_take(merge, &array_new(&largest, 1)->stream), WEFT_OK);
@@ -220,7 +220,7 @@ static void a_failing_stream_fails_the_merge_and_all_are_closed(void **state)
     (void)state;
     int closed_count = 0;
     struct pair item = {.key = {"k", 1}, .type = VALUE_NONE};
-    struct merge *merge = merge_new(&(const struct key_order){NULL});
+    struct merge *merge = merge_new(&(const struct key_order){.compare = NULL});
     for (int i = 0; i < 3; i++) {
         struct array_stream *array = array_new(&item, 1);
         array->closed_count = &closed_count;

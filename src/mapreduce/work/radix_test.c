@@ -126,7 +126,7 @@ static weft_bytes key_with_prefix(uint64_t *seed, const char *prefix, size_t mor
 
 static const size_t counts[] = {0, 1, 2, 3, 8, 9, 10, 27, 28, 29, 30, 100, 257, 3000};
 
-static const struct key_order bytewise = {NULL};
+static const struct key_order bytewise = {.compare = NULL};
 
 static void sort_random(const struct key_order *order, unsigned kinds, uint64_t seed)
 {

@@ -438,7 +438,8 @@ weft_err run_check_blocks(const struct run *run)
     for (uint32_t range = 0; range < run->range_count && !err; range++) {
         if (run->segments[range].size == 0)
             continue;
-        struct run_reader *reader = run_reader_new(run, range, &(struct key_order){NULL});
+        struct run_reader *reader =
+            run_reader_new(run, range, &(struct key_order){.compare = NULL});
         bool has_block = reader != NULL;
         err = reader ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
         while (!err && has_block) {

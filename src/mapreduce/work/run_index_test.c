@@ -45,7 +45,7 @@ static struct run write_run(struct spill *spill, uint64_t *seed, size_t times)
 
 static void read_range(const struct run *run, uint32_t range, struct run_writer *copy)
 {
-    struct run_reader *reader = run_reader_new(run, range, &(struct key_order){NULL});
+    struct run_reader *reader = run_reader_new(run, range, &(struct key_order){.compare = NULL});
     bool has_pair = true;
     assert_non_null(reader);
     expect(run_writer_begin_range(copy, range));
