@@ -12,8 +12,7 @@
 
 static void defer(struct driver *driver, const struct sched_event *event)
 {
-    // The first thing that went wrong is the one to tell.
-    if (!driver->has_deferred)
+    if (!driver->has_deferred)  // the first thing that went wrong is the one to tell
         driver->deferred = *event;
     driver->has_deferred = true;
 }
@@ -368,10 +367,11 @@ static void take_checkpointed(struct driver *driver, const Weft__Checkpointed *d
         give_up_worker(driver, "a checkpoint of tasks that there are not");
 }
 
+// After the last task: with the last of the output.
 static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *failed)
 {
-    const struct sched_event event = {
-        .type = EVENT_WORKER_FAILED, .worker = driver->worker, .code = (weft_err)failed->code};
+    struct sched_event event = {.worker = driver->worker, .code = (weft_err)failed->code};
+    event.type = driver->is_done ? EVENT_CANCEL : EVENT_WORKER_FAILED;
     snprintf(driver->why, sizeof driver->why, "%s", failed->text);
     driver->next[0] = 0;
     driver_step(driver, &event);

@@ -512,10 +512,13 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
     }
     say_hello(&worker);
     struct frame frame = {0};
+    weft_err finished;
     while (frame_receive(fd, &frame) == WEFT_OK) {
         if (frame.type == WEFT__FRAME_TYPE__FRAME_BYE) {
             if (worker.stage)
                 wait_for_slots(&worker);
+            if (worker.stage && worker.stage->sink && (finished = sink_finish(worker.stage->sink)))
+                worker_send_failed(&worker, finished);
             nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
             fflush(NULL);                     // what user code printed; _exit would drop it
             worker_send(&worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);

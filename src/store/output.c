@@ -465,6 +465,11 @@ weft_err output_commit(struct output *output)
         break;
     case TARGET_STREAM:
         err = copier_wait(output->copier);
+        // Network file systems tell some errors only now.
+        if (!err) {
+            err = file_close_checked(output->to, output->shown);
+            output->to = -1;
+        }
         break;
     }
     output->is_finished = !err;

@@ -63,6 +63,22 @@ else
     fails_with "an answer that cannot be copied is an error before any work" 5 'cannot copy to standard output.*thread' to_nobody
 fi
 
+# What a file system tells only when a file is closed.
+if is_sanitized; then
+    skip "an error of a close is an error of the run" "preloading under a sanitizer"
+else
+    "${CC:-cc}" -shared -fPIC -o bad_close.so "$e2e/jobs/bad_close.c" -ldl || exit 1
+    mkdir far
+    closing() { corral -l "$left" -- env LD_PRELOAD="$PWD/bad_close.so" WEFT_BAD_CLOSE="$PWD/far" "$WEFT" run -q sort text "$@"; }
+    fails_with "an error of a close is an error of the run, into a file" 5 'no space|no room' closing -o far/file
+    check "which is not there" [ ! -e far/file ]
+    fails_with "into a directory" 5 'no space|no room' closing -o far/dir/
+    check "which is not there" [ ! -e far/dir ]
+    to_stdout() { closing >far/out; }
+    try to_stdout
+    check "on standard output" [ "$code" = 5 ]
+fi
+
 nothing_left "nothing is left by all of these"
 
 finish

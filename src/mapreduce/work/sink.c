@@ -154,6 +154,15 @@ bool sink_is_first(const struct sink *sink, uint32_t piece)
     return piece == 0 || sink->pieces[piece].part != sink->pieces[piece - 1].part;
 }
 
+weft_err sink_finish(struct sink *sink)
+{
+    const int fd = sink->fd;
+    if (sink->kind != SINK_FILE)
+        return WEFT_OK;  // parts are closed as they are written, another's descriptor is not ours to close
+    sink->fd = -1;
+    return file_close_checked(fd, sink->path);
+}
+
 void sink_free(struct sink *sink)
 {
     if (!sink)

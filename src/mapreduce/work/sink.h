@@ -38,6 +38,9 @@ struct sink;
 struct sink *sink_new(const struct sink_options *options);
 void sink_free(struct sink *sink);
 
+// After the last piece: what a file system tells only when a file is closed. Once, before sink_free.
+MUST_CHECK weft_err sink_finish(struct sink *sink);
+
 // Hands over the text of a piece. The content is copied or written before it returns: the caller may
 // reuse its buffer. A piece that was handed over before is ignored when it is the same (bytes and
 // checksum), and an ABORTED "not deterministic" failure when it is not. A piece adopted as written

@@ -390,6 +390,30 @@ static void an_open_descriptor_is_written_and_left_open(void **state)
     scene_fini(&scene);
 }
 
+static void what_is_told_when_the_file_is_closed_is_a_failure(void **state)
+{
+    (void)state;
+    uint64_t seed = 25;
+    struct scene scene;
+    for (int is_broken = 0; is_broken < 2; is_broken++) {
+        scene_init(&scene, &seed, 2);
+        struct sink_options options = options_for(&scene, SINK_FILE);
+        const int next = dup(0);  // the number that the file will have
+        close(next);
+        struct sink *sink = sink_new(&options);
+        assert_int_equal(sink_submit(sink, 0, scene.texts[0], 0), WEFT_OK);
+        assert_int_equal(sink_submit(sink, 1, scene.texts[1], 3), WEFT_OK);
+        if (is_broken)
+            close(next);
+        const weft_err err = sink_finish(sink);
+        assert_int_equal(err != WEFT_OK, is_broken);
+        if (is_broken)
+            assert_non_null(strstr(err_text(), output_path));
+        sink_free(sink);
+        scene_fini(&scene);
+    }
+}
+
 // ---- Full disks ---------------------------------------------------------------------------------
 
 static void a_full_output_is_told_with_its_path_and_stays_failed(void **state)
@@ -543,6 +567,7 @@ int main(void)
         cmocka_unit_test(only_what_has_to_wait_has_room),
         cmocka_unit_test(adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut),
         cmocka_unit_test(an_open_descriptor_is_written_and_left_open),
+        cmocka_unit_test(what_is_told_when_the_file_is_closed_is_a_failure),
         cmocka_unit_test(a_full_output_is_told_with_its_path_and_stays_failed),
         cmocka_unit_test(a_full_spool_is_told_and_the_piece_can_come_again),
         cmocka_unit_test(a_missing_directory_is_told),
