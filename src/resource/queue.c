@@ -46,7 +46,6 @@ static weft_err set_attributes(struct queue *queue, struct queue_attributes attr
         free(signature);
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
     }
-    queue_notes_fini(&queue->notes);
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
     queue->types = types;
@@ -84,6 +83,7 @@ static void free_queue(struct resource *resource)
     for (size_t i = 0; i < queue->seen_in_order.count; i++)
         free(queue->seen_in_order.items[i]);
     VEC_FINI(&queue->seen_in_order);
+    queue_notes_fini(&queue->notes);
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
     free(queue);
