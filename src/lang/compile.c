@@ -300,7 +300,7 @@ static weft_err run_compiler(struct compile *compile, const char *const *rest)
 // Hashes what the compiler makes of the source and its headers.
 static weft_err hash_preprocessed(struct compile *compile, XXH3_state_t *state)
 {
-    const char *folder = file_make_directory(compile->cache) ? "/tmp" : compile->cache;
+    const char *folder = own_make_directory(compile->cache) ? "/tmp" : compile->cache;
     char *target = NULL, *text = NULL, *include = NULL;
     struct buf content = {0};
     err_clear();
@@ -407,7 +407,7 @@ static weft_err keep_program(struct compile *compile, const char *made)
 static weft_err build(struct compile *compile)
 {
     char *made = NULL;
-    weft_err err = file_make_directory(compile->cache);
+    weft_err err = own_make_directory(compile->cache);
     if (err)
         return err_wrap(err, "cannot keep built jobs in %s (XDG_CACHE_HOME chooses another place)",
                         compile->cache);
