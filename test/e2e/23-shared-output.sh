@@ -74,7 +74,7 @@ else
     check "which is not there" [ ! -e far/file ]
     fails_with "into a directory" 5 'no space|no room' closing -o far/dir/
     check "which is not there" [ ! -e far/dir ]
-    to_stdout() { closing >far/out; }
+    to_stdout() { closing --slots 1 >far/out; }
     try to_stdout
     check "on standard output" [ "$code" = 5 ]
 fi
