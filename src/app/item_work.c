@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/item_work_state.h"
+#include "app/keeper.h"
 #include "app/tool.h"
 #include "base/text.h"
 #include "sys/clock.h"
@@ -363,6 +364,7 @@ static weft_err start_workers(struct item_work *work, struct item_worker *worker
 {
     const uint32_t count = work->options->worker_count;
     weft_err err = WEFT_OK;
+    keeper_arm(work->queue->cluster);  // commands may take long
     for (uint32_t i = 0; i < count && !err; i++) {
         workers[i].work = work;
         workers[i].nursery = work->nurseries[i % work->nursery_count];

@@ -318,8 +318,10 @@ weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_s
     if (options)
         memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
     const weft_err err = no_handle_keep(join(cluster, &all));
-    if (!err)
+    if (!err) {
+        cluster->is_looked_after = true;
         return cluster;
+    }
     member_free(cluster);
     return NULL;
 }

@@ -37,6 +37,7 @@ struct weft_cluster {
     uint32_t patience_ms;
     uint32_t patience_again_ms;  // with a host that was met; 0: no other
 
+    bool is_looked_after;  // a program, not a tool: a keeper keeps its connections
     struct keeper keeper;
     struct mutex lock;  // guards what follows
     VEC(struct member_link *) links;

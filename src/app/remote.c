@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/keeper.h"
 #include "app/member.h"
 #include "sys/clock.h"
 
@@ -185,6 +186,9 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         err = cluster->has_at ? find_at_address(remote) : find_at_member(remote);
     if (!err)
         err = add_to_cluster(remote);
+    // Whatever the program then does: what it holds at a host stays its own.
+    if (!err && cluster->is_looked_after)
+        keeper_arm(cluster);
     err = member_keep_error(cluster, err_wrap(err, "%s", path));
     return err ? no_handle_keep(err) : WEFT_OK;
 }

@@ -447,11 +447,13 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
                        "there, and do again what is missing",
                        peer->host[0] ? peer->host : "the host", peer->changes - welcome.applied);
     peer_resume(peer, &welcome);
-    // Answers may have come together with the welcome.
+    // Answers may have come together with the welcome, also for others than this thread.
     peer->in.size = 0;
     if (take_frames(peer)) {
         err_clear();
         peer_disconnect(peer);
     }
+    if (peer->waiter_count)
+        condition_broadcast(&peer->changed);
     return WEFT_OK;
 }

@@ -71,6 +71,15 @@ void net_end_client(int client)
     }
 }
 
+void net_end_process(int client)
+{
+    for (struct link *at = world.wires.next, *next; at != &world.wires; at = next) {
+        next = at->next;
+        if (wire_of(at)->client == client)
+            wire_of(at)->is_up_lost = wire_of(at)->is_down_lost = true;
+    }
+}
+
 void net_fini(void)
 {
     while (!list_is_empty(&world.wires)) {

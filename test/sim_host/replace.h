@@ -30,6 +30,10 @@ void world_condition_wait_until(struct condition *condition, struct mutex *mutex
                                 uint64_t deadline_ns);
 void world_condition_broadcast(struct condition *condition);
 
+weft_err world_thread_start(struct thread *thread, void (*body)(void *), void *argument,
+                            size_t stack_bytes);
+void world_thread_join(struct thread *thread);
+
 weft_err world_channel_open(const struct net_address *address, const struct secret *token,
                             uint32_t timeout_ms, struct channel **channel);
 void world_channel_close(struct channel *channel);
@@ -79,6 +83,8 @@ bool world_process_is_gone(pid_t pid);
 #define condition_fini world_condition_fini
 #define condition_wait_until world_condition_wait_until
 #define condition_broadcast world_condition_broadcast
+#define thread_start world_thread_start
+#define thread_join world_thread_join
 #define channel_open world_channel_open
 #define channel_close world_channel_close
 #define channel_send world_channel_send

@@ -84,7 +84,8 @@ void world_clock_sleep_ms(uint32_t milliseconds)
     fiber_wait(NULL, world.now_ns + (uint64_t)milliseconds * NS_PER_MS);
 }
 
-// Fibers give way only where the product has let its lock go: a lock that is taken is a mistake there.
+// Fibers give way only where the product waits. A lock that is held meanwhile is one for those who open a
+// resource; with any other they wait for each other, and the simulation does not end.
 void world_mutex_init(struct mutex *mutex)
 {
     memset(mutex, 0, sizeof *mutex);
@@ -97,7 +98,10 @@ void world_mutex_fini(struct mutex *mutex)
 
 void world_mutex_lock(struct mutex *mutex)
 {
-    ASSERT(*(char *)mutex == 0);
+    while (*(char *)mutex) {
+        ASSERT(world.running);
+        world_clock_sleep_ms(1);
+    }
     *(char *)mutex = 1;
 }
 
@@ -177,6 +181,41 @@ void fiber_wait(const void *what, uint64_t wake_ns)
     self->is_woken = false;
     swapcontext(&self->context, &world.scheduler);
     self->waits_for = NULL;
+}
+
+// A thread of the product's is a fiber of the client that starts it.
+struct thread_life {
+    void (*body)(void *);
+    void *argument;
+    bool is_over;
+};
+
+static void live(void *owner)
+{
+    struct thread_life *life = owner;
+    life->body(life->argument);
+    life->is_over = true;
+}
+
+weft_err world_thread_start(struct thread *thread, void (*body)(void *), void *argument,
+                            size_t stack_bytes)
+{
+    (void)stack_bytes;
+    struct thread_life *life = calloc(1, sizeof *life);
+    ASSERT(life);
+    *life = (struct thread_life){body, argument, false};
+    memcpy(thread, &life, sizeof life);
+    fiber_start(live, life)->client = world.running_client;
+    return WEFT_OK;
+}
+
+void world_thread_join(struct thread *thread)
+{
+    struct thread_life *life;
+    memcpy(&life, thread, sizeof life);
+    while (!life->is_over)
+        world_clock_sleep_ms(1);
+    free(life);
 }
 
 static bool can_run(const struct fiber *fiber)

@@ -1,0 +1,4 @@
+// app/keeper.c in the simulated world.
+#include "sim_host/replace.h"
+
+#include "app/keeper.c"

@@ -1,0 +1,4 @@
+// cluster/peer_tend.c in the simulated world.
+#include "sim_host/replace.h"
+
+#include "cluster/peer_tend.c"

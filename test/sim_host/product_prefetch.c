@@ -1,0 +1,4 @@
+// app/prefetch.c in the simulated world.
+#include "sim_host/replace.h"
+
+#include "app/prefetch.c"
