@@ -195,21 +195,32 @@ void prefetch_fini(struct prefetch *prefetch)
 
 // ---- Handing out ---------------------------------------------------------------------------------------------
 
-// The session may have been given up while we were stopped, or cut off: then the element is another's.
-static weft_err make_sure(struct remote *remote, const struct peer_call *call, uint64_t deadline_ns)
+static weft_err confirm(struct remote *remote, const struct peer_call *call, uint64_t deadline_ns)
 {
     const uint32_t no_end = 0;
-    if (clock_now_ns() - call->since_ns < sure_ns && peer_is_here(remote->peer))
-        return WEFT_OK;
     const struct peer_ask ask = {
         .op = CALL_QUEUE_EXTEND,
         .handle = remote->handle,
         .life = remote->life,
         .parts = {{call->answer.data, CALL_ITEM_BYTES}, {(const char *)&no_end, sizeof no_end}},
     };
-    struct peer_call confirm = {0};
-    const weft_err err = peer_ask(remote->peer, &ask, &confirm, deadline_ns);
-    peer_call_fini(&confirm);
+    struct peer_call extend = {0};
+    const weft_err err = peer_ask(remote->peer, &ask, &extend, deadline_ns);
+    peer_call_fini(&extend);
+    return err;
+}
+
+// The session may have been given up while we were stopped, or cut off: then the element is another's. That may
+// happen while we ask, too.
+static weft_err make_sure(struct remote *remote, struct peer_call *call, uint64_t deadline_ns)
+{
+    weft_err err = WEFT_OK;
+    uint64_t now_ns = clock_now_ns();
+    while (!err && (now_ns - call->since_ns >= sure_ns || !peer_is_here(remote->peer))) {
+        err = confirm(remote, call, deadline_ns);
+        call->since_ns = now_ns;
+        now_ns = clock_now_ns();
+    }
     return err;
 }
 

@@ -126,7 +126,7 @@ void world_channel_close(struct channel *channel)
     struct wire *wire = channel->wire;
     wire->channel = NULL;
     free(channel);
-    if (world_chance(300))
+    if (!is_dead() && world_chance(300))  // of a process that was killed, all that it wrote arrives
         lose_some(&wire->up);
     wire->is_up_lost = true;
     wire->down.size = 0;

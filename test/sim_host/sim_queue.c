@@ -46,6 +46,7 @@ struct consumer {
     weft_queue *queue;
     int number;  // of this life
     bool is_used, is_producer, is_last;
+    bool may_be_lost;  // it was stopped for so long that the host may have given it up
     uint32_t fibers_left;
 };
 
@@ -57,7 +58,7 @@ struct fiber_of {
 static struct plan {
     bool pops, has_kills, has_crashes;
     uint32_t element_count, consumer_count, fiber_count;
-    uint32_t timeout_ms, slow_per_mille, slow_ms, quick_us;
+    uint32_t timeout_ms, slow_per_mille, slow_ms, quick_us, stop_per_mille;
 } plan;
 
 static struct element elements[ELEMENTS_MAX];
@@ -119,7 +120,7 @@ static void begin(struct consumer *consumer, uint32_t number, bool is_popped)
         world_wrong("element %u comes from nowhere", number);
     if (element->done_count)
         world_wrong("element %u was settled, and is handed out again", number);
-    if (element->holder >= 0)
+    if (element->holder >= 0 && !consumers[element->holder].may_be_lost)
         world_wrong("element %u is with client %d and goes to %d", number, element->holder,
                     consumer->number);
     element->begun_count++;
@@ -140,7 +141,7 @@ static void end_work(struct consumer *consumer, uint32_t number, weft_err err)
     element->free_ns = world.now_ns;
     if (!err)
         element->done_count++;
-    else if (err == WEFT_DEADLINE_EXCEEDED)
+    else if (err == WEFT_DEADLINE_EXCEEDED || consumer->may_be_lost)
         element->may_be_done = true;
     else
         world_wrong("element %u was with client %d all the time, but done says: %s", number,
@@ -227,6 +228,16 @@ static uint32_t number_of(const weft_item *item)
     return number;
 }
 
+static void start(bool is_producer, bool is_last);
+
+// Its handles are void: a program would open them again, or be started again.
+static void replace_lost(const struct consumer *consumer)
+{
+    world_note("client %d: was given up: %s", consumer->number, err_text());
+    if (consumer->fibers_left == 1 && consumer_total < CLIENTS_MAX)
+        start(false, false);
+}
+
 // False: the queue is at its end, or the process.
 static bool deal_with_one(struct fiber_of *self)
 {
@@ -243,6 +254,10 @@ static bool deal_with_one(struct fiber_of *self)
         return true;
     if (err == WEFT_OUT_OF_RANGE)
         return false;
+    if (err && consumer->may_be_lost) {
+        replace_lost(consumer);
+        return false;
+    }
     if (err)
         world_wrong("client %d cannot take: %s", consumer->number, err_text());
     const uint32_t number = number_of(&item);
@@ -381,6 +396,21 @@ static void kill_one(void)
     start(false, false);
 }
 
+// As SIGSTOP does, or a machine that is suspended: nothing of it runs, its connection stays.
+static void stop_one(void)
+{
+    struct consumer *consumer = &consumers[world_below((uint32_t)consumer_total)];
+    const bool is_long = world_chance(500) && !(plan.pops && plan.has_crashes);
+    if (!consumer->is_used || consumer->is_producer || is_dead(consumer) ||
+        world.now_ns < world.stopped_until_ns || consumer_total >= CLIENTS_MAX - 6)
+        return;
+    const uint32_t stop_ms = is_long ? world_between(8000, 90000) : world_below(3000);
+    world_note("client %d: stopped for %u ms", consumer->number, stop_ms);
+    consumer->may_be_lost |= is_long;
+    world.stopped_client = consumer->number;
+    world.stopped_until_ns = world.now_ns + (uint64_t)stop_ms * ns_per_ms;
+}
+
 static bool is_anybody_here(void)
 {
     for (int i = 0; i < consumer_total; i++)
@@ -392,7 +422,8 @@ static bool is_anybody_here(void)
 static void note_faults(uint64_t crashes, uint64_t cuts, uint64_t before_ns)
 {
     if (world.counts[COUNT_CRASHES] != crashes || world.counts[COUNT_CUTS] != cuts || !world.host ||
-        world.disk.is_full || world.now_ns - before_ns > 900 * ns_per_ms)
+        world.disk.is_full || world.now_ns < world.stopped_until_ns ||
+        world.now_ns - before_ns > 900 * ns_per_ms)
         fault_ns = world.now_ns;
 }
 
@@ -428,6 +459,7 @@ static void draw_plan(void)
         .slow_ms = slow[world_below(5)],
         .quick_us = world_chance(500) ? 0 : world_between(1, 3000),
     };
+    plan.stop_per_mille = draw_rate(3);
     // What a dying process has written and a dying host or a broken connection has not brought is lost: no pop can
     // help that.
     plan.has_crashes = !(plan.pops && plan.has_kills);
@@ -465,6 +497,8 @@ static void run_seed(uint64_t seed)
             world.has_faults = false;
         if (world.has_faults && world_chance(world.rates.client_crash))
             kill_one();
+        if (world.has_faults && world_chance(plan.stop_per_mille))
+            stop_one();
         if (!world_step())
             world_wrong("nothing goes on any more");
         note_faults(crashes, cuts, before_ns);

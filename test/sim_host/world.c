@@ -218,9 +218,14 @@ void world_thread_join(struct thread *thread)
     free(life);
 }
 
+static bool is_stopped(const struct fiber *fiber)
+{
+    return fiber->client == world.stopped_client && world.now_ns < world.stopped_until_ns;
+}
+
 static bool can_run(const struct fiber *fiber)
 {
-    if (!fiber->is_used)
+    if (!fiber->is_used || is_stopped(fiber))
         return false;
     return fiber->is_woken || world.now_ns >= fiber->wake_ns ||
            net_has_news(fiber->waits_for, fiber->wants_to_send);
@@ -272,8 +277,11 @@ static bool move_clock(void)
     bool is_wanted = false;
     for (size_t i = 0; i < WORLD_FIBERS_MAX; i++) {
         is_wanted |= world.fibers[i].is_used;
-        if (world.fibers[i].is_used && world.fibers[i].wake_ns < next)
-            next = world.fibers[i].wake_ns;
+        if (!world.fibers[i].is_used)
+            continue;
+        const bool stands = is_stopped(&world.fibers[i]);
+        const uint64_t wake_ns = stands ? world.stopped_until_ns : world.fibers[i].wake_ns;
+        next = wake_ns < next ? wake_ns : next;
     }
     if (!is_wanted)
         return false;
@@ -340,6 +348,7 @@ void world_init(uint64_t seed)
                            .state = seed,
                            .program = program,
                            .is_verbose = is_verbose,
+                           .stopped_client = -1,
                            .now_ns = (uint64_t)1000000 * NS_PER_MS};
     list_init(&world.wires);
 }

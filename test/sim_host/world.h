@@ -147,6 +147,8 @@ struct world {
 
     // Clients whose process was killed: what they do no longer reaches anybody.
     uint32_t dead_clients;
+    int stopped_client;  // which does nothing until then; -1: none
+    uint64_t stopped_until_ns;
     int running_client;
     uint64_t counts[WORLD_COUNTS];
 };
