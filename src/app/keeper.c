@@ -24,12 +24,12 @@ static struct peer *peer_at(weft_cluster *cluster, size_t i)
     return peer;
 }
 
-static bool tend_peers(weft_cluster *cluster)
+static bool tend_peers(weft_cluster *cluster, bool *has_moved)
 {
     bool has_more = false;
     struct peer *peer;
     for (size_t i = 0; (peer = peer_at(cluster, i)) != NULL; i++)
-        has_more |= peer_tend(peer);
+        has_more |= peer_tend(peer, has_moved);
     return has_more;
 }
 
@@ -51,12 +51,11 @@ static void keep_connections(weft_cluster *cluster)
 }
 
 // What arrived is taken first: the answer to what was asked back. What is given back then goes out at once.
-static bool make_round(weft_cluster *cluster)
+static bool make_round(weft_cluster *cluster, bool *has_moved)
 {
-    bool has_more = tend_peers(cluster);
-    if (tend_queues(&cluster->keeper))
-        has_more = true;
-    tend_peers(cluster);
+    bool has_more = tend_peers(cluster, has_moved);
+    has_more |= tend_queues(&cluster->keeper);
+    has_more |= tend_peers(cluster, has_moved);
     return has_more;
 }
 
@@ -86,10 +85,10 @@ static void keep(void *owner)
     uint64_t pause_ns = pause_min_ns, upkept_ns = clock_now_ns();
     uint32_t vain_rounds = 0;
     while (rest(keeper, pause_ns)) {
-        const bool was_armed = atomic_exchange(&keeper->is_armed, false);
-        const bool has_more = make_round(cluster);
-        vain_rounds = was_armed ? 0 : vain_rounds + 1;
-        if (!was_armed && !has_more)
+        bool has_moved = atomic_exchange(&keeper->is_armed, false);
+        const bool has_more = make_round(cluster, &has_moved);
+        vain_rounds = has_moved ? 0 : vain_rounds + 1;
+        if (!has_moved && !has_more)
             pause_ns = upkeep_ns;
         else if (vain_rounds < VAIN_ROUNDS_MAX)
             pause_ns = pause_min_ns;

@@ -123,8 +123,9 @@ void peer_abandon(struct peer *peer, struct peer_call *call);
 MUST_CHECK weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
                              uint64_t deadline_ns);
 
-// Sends what waits for company and takes what has arrived, without waiting. True: do it again in a moment.
-bool peer_tend(struct peer *peer);
+// Sends what waits for company and takes what has arrived, without waiting; *has_moved is set if there was
+// any. True: do it again in a moment.
+bool peer_tend(struct peer *peer, bool *has_moved);
 
 // Notices a connection that broke while no thread was calling, and tries to make it again: the host would
 // take us for lost, and give others what we work on. May take a few seconds.

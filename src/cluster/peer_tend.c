@@ -141,25 +141,32 @@ weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
 
 // ---- Tending -----------------------------------------------------------------------------------------------
 
-bool peer_tend(struct peer *peer)
+static size_t left_to_send(const struct peer *peer)
 {
-    bool has_moved = false;
+    return peer_unsent_calls(peer).size + peer->new_asks.size + peer->out.size - peer->out_sent;
+}
+
+bool peer_tend(struct peer *peer, bool *has_moved)
+{
+    bool has_arrived = false;
     mutex_lock(&peer->lock);
+    const size_t left = left_to_send(peer);
     peer->is_to_be_tended = false;
     if (peer_is_connected(peer)) {
         peer_gather(peer);
         if (!peer->has_reader || peer->is_at_port)
-            peer_pump(peer, &has_moved);
+            peer_pump(peer, &has_arrived);
         else
             peer_send(peer);
         // What was taken may have to be answered: an element that no caller wanted goes back.
-        if (has_moved) {
+        if (has_arrived) {
             peer_gather(peer);
             peer_send(peer);
         }
-        if (has_moved && peer->waiter_count)
+        if (has_arrived && peer->waiter_count)
             condition_broadcast(&peer->changed);
     }
+    *has_moved |= has_arrived || left_to_send(peer) < left;
     const bool has_more = has_unsent(peer) || (peer->unanswered > 0 && !peer->has_reader);
     mutex_unlock(&peer->lock);
     return has_more;
