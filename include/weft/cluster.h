@@ -114,7 +114,7 @@ typedef struct weft_queue_options {
 typedef struct weft_item {
     const char *data;
     size_t size;
-    uint32_t delivery;  // 1: nobody had it before
+    uint32_t delivery;  // which try this is, from 1: one that ended with a goodbye does not count
     bool has_failed_;   // for the functions below
     bool is_tuple_;
     uint32_t slot_;
@@ -175,7 +175,8 @@ WEFT_API weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t de
 // The lease ends so long from now; 0: only with this member.
 WEFT_API weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms);
 
-// Takes an element for good, without a lease; weft_item_free frees its data.
+// Takes an element for good: when this returns, no one else gets it, though this process dies. weft_item_free
+// frees its data.
 WEFT_API weft_err weft_pop(weft_queue *queue, weft_item *item);
 
 // Takes `count` of them at once, which others cannot come between. With `up_to`, what is left of a closed

@@ -1,0 +1,47 @@
+#!/bin/bash
+# What ends politely, or never began, is no failure of an item: however often that happens, it is not among the dead letters.
+. "$(dirname "$0")/lib.sh"
+unset WEFT_AT WEFT_TOKEN TF_CONFIG
+
+"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
+host=$!
+trap 'kill $host 2>/dev/null; cleanup' EXIT
+until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
+used=$(cat port)
+export WEFT_AT=localhost:$used
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
+# until_state QUEUE PATTERN: waits for it, not for ever.
+until_state() {
+    local i
+    for ((i = 0; i < 200; i++)); do weft queue size --json "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
+    false
+}
+
+weft queue push jobs one
+for _ in 1 2 3 4 5 6; do
+    "$WEFT" queue take jobs -- sh -c 'echo $WEFT_DELIVERY >>deliveries; sleep 4323' 2>term.err &
+    worker=$!
+    until_state jobs '"leased":1'
+    kill -TERM $worker
+    wait $worker
+    until_state jobs '"size":1'
+done
+check "six workers that were ended by SIGTERM leave the item where it was" is "$(weft queue peek jobs)" one
+check "and each was its first delivery" is "$(sort -u deliveries)" 1
+check_not "nothing runs" pgrep -f 'sleep 4323'
+
+weft queue push starts two
+for _ in 1 2 3 4 5 6; do
+    "$WEFT" queue take starts -- ./no-such-command 2>start.err
+    echo $? >>codes
+done
+check_not "a command that cannot be started is a failure of the worker" grep -qx 0 codes
+check "which names it" grep -q no-such-command start.err
+until_state starts '"size":1'
+check "and not of the item" is "$(weft queue peek starts)" two
+weft queue close starts
+"$WEFT" queue take starts -- sh -c 'echo $WEFT_DELIVERY >started'
+check "which is its first delivery still" is "$(cat started)" 1
+check_not "there are no dead letters" sh -c "'$WEFT' queue ls | grep -q dead"
+
+finish
