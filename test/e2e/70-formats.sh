@@ -164,7 +164,7 @@ sort lines >expected
 same "sort of a large tfrecord" expected actual
 fails_with "blocks of tfrecord are not for commands" 2 'frames.*--format files|--format files' \
     weft run --format tfrecord --map cat tfrecord
-fails_with "a text that is no tfrecord" 1 'lines.*no tfrecord' \
+fails_with "a text that is no tfrecord" 1 'lines.*not a tfrecord' \
     weft run --format tfrecord ./record_places lines -o out
 check "leaves no output" test ! -e out
 

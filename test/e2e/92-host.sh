@@ -110,7 +110,7 @@ else
     check "by WEFT_AT too" env WEFT_AT="$joins" "$WEFT" queue size jobs
     check "and by WEFT_TOKEN" env WEFT_TOKEN="${joins#*#}" "$WEFT" queue size --at "$address:$port" jobs
     wrong=$(printf '%032x' 1)
-    fails_with "a wrong token is refused at once" 5 "token" \
+    fails_with "a wrong token is refused" 5 "token" \
         weft queue size --at "$address:$port#$wrong" --wait 10s jobs
     fails_with "so is none" 5 "token" weft queue size --at "$address:$port" --wait 10s jobs
     fails_with "and one that is no token" 2 "token" weft queue size --at "$address:$port#xyz" jobs
