@@ -13,14 +13,16 @@ enum {
 };
 
 static const uint64_t ns_per_ms = 1000000;
-static const uint64_t ahead_ns = 2000000;    // of work may lie here
-static const uint64_t slow_ns = 500000;      // who takes longer for one asks for one at a time
-static const uint64_t stale_ns = 4000000;    // no element lies here longer
-static const uint64_t sure_ns = 1000000000;  // our session is not given up sooner
+static const uint64_t ahead_ns = 2000000;       // of work may lie here
+static const uint64_t ahead_bytes = 512 << 10;  // and so much of elements
+static const uint64_t slow_ns = 500000;         // who takes longer for one asks for one at a time
+static const uint64_t stale_ns = 4000000;       // no element lies here longer
+static const uint64_t sure_ns = 1000000000;     // our session is not given up sooner
 
 void prefetch_init(struct prefetch *prefetch, struct remote *remote)
 {
-    *prefetch = (struct prefetch){.credit = 1, .remote = remote};
+    *prefetch = (struct prefetch){
+        .credit = 1, .credit_max = PREFETCH_MAX, .limited_max = 1, .remote = remote};
     mutex_init(&prefetch->lock);
 }
 
@@ -78,16 +80,23 @@ static void put_first(struct prefetch *prefetch, struct peer_call *call)
 
 // ---- Asking --------------------------------------------------------------------------------------------------
 
-static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ahead)
+static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ahead,
+                          bool is_followed)
 {
     const uint32_t no_end = 0;
-    const weft_bytes part = {(const char *)&no_end, sizeof no_end};
+    const struct peer_ask ask = {
+        .op = CALL_QUEUE_TAKE,
+        .flags = is_ahead ? CALL_FLAG_AHEAD : 0,
+        .handle = prefetch->remote->handle,
+        .life = prefetch->remote->life,
+        .is_followed = is_followed,
+        .parts = {{(const char *)&no_end, sizeof no_end}},
+    };
     struct peer_call *call = calloc(1, sizeof *call);
     if (!call)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
     call->since_ns = now_ns;
-    const weft_err err = remote_start(prefetch->remote, CALL_QUEUE_TAKE,
-                                      is_ahead ? CALL_FLAG_AHEAD : 0, &part, 1, call);
+    const weft_err err = peer_start(prefetch->remote->peer, &ask, call);
     if (err) {
         free_call(call);
         return err;
@@ -106,13 +115,19 @@ static weft_err refill(struct prefetch *prefetch, uint64_t now_ns)
     prefetch->is_withdrawing = false;
     if (prefetch->count > prefetch->credit / 2)
         return WEFT_OK;
+    const bool wants_more = prefetch->credit > 1 && keeper_arm(prefetch->remote->cluster);
     if (prefetch->count == 0)
-        err = start_one(prefetch, now_ns, false);
-    if (err || prefetch->count >= prefetch->credit || !keeper_arm(prefetch->remote->cluster))
-        return err;
-    while (!err && prefetch->count < prefetch->credit)
-        err = start_one(prefetch, now_ns, true);
+        err = start_one(prefetch, now_ns, false, wants_more);
+    while (!err && wants_more && prefetch->count < prefetch->credit)
+        err = start_one(prefetch, now_ns, !prefetch->is_limited,
+                        prefetch->count + 1 < prefetch->credit);
     return err;
+}
+
+static void lower(uint32_t *credit, uint64_t most)
+{
+    if (*credit > most)
+        *credit = (uint32_t)most;
 }
 
 // How long its consumer needed for the last one says how many to ask for.
@@ -121,14 +136,26 @@ static void adapt(struct prefetch *prefetch, uint64_t now_ns)
     if (prefetch->handed_ns) {
         const uint64_t took_ns = now_ns - prefetch->handed_ns;
         prefetch->mean_ns = (prefetch->mean_ns * 3 + took_ns) / 4;
-        const uint64_t credit = 1 + ahead_ns / (prefetch->mean_ns + 1);
-        prefetch->credit = credit < PREFETCH_MAX ? (uint32_t)credit : PREFETCH_MAX;
+        prefetch->credit = PREFETCH_MAX;
+        lower(&prefetch->credit, 1 + ahead_ns / (prefetch->mean_ns + 1));
+        lower(&prefetch->credit, 1 + ahead_bytes / (prefetch->mean_bytes + 1));
     }
-    if (prefetch->is_plain || prefetch->mean_ns > slow_ns)
+    lower(&prefetch->credit, prefetch->credit_max);
+    if (prefetch->is_limited)
+        lower(&prefetch->credit, prefetch->limited_max);
+    if (prefetch->is_large || prefetch->mean_ns > slow_ns)
         prefetch->credit = 1;
 }
 
 // ---- Giving back ---------------------------------------------------------------------------------------------
+
+static struct peer_call *first_under_way(const struct prefetch *prefetch)
+{
+    uint32_t i = 0;
+    while (i + 1 < prefetch->count && call_at(prefetch, i)->is_done)
+        i++;
+    return call_at(prefetch, i);
+}
 
 // What is under way is asked back; true: all has been answered.
 static bool withdraw(struct prefetch *prefetch)
@@ -180,16 +207,28 @@ bool prefetch_tend(struct prefetch *prefetch)
     return has_more;
 }
 
-void prefetch_fini(struct prefetch *prefetch)
+void prefetch_give_back(struct prefetch *prefetch)
 {
     struct remote *remote = prefetch->remote;
     const uint64_t deadline_ns = clock_now_ns() + WITHDRAW_MS * ns_per_ms;
-    keeper_forget(remote->cluster, prefetch);
-    withdraw(prefetch);
-    for (uint32_t i = 0; i < prefetch->count; i++)
-        if (peer_wait(remote->peer, call_at(prefetch, i), deadline_ns))
+    mutex_lock(&prefetch->lock);
+    while (!withdraw(prefetch) && clock_now_ns() < deadline_ns) {
+        struct peer_call *call = first_under_way(prefetch);
+        prefetch->waiting_count++;  // the keeper leaves the calls where they are
+        mutex_unlock(&prefetch->lock);
+        if (peer_wait(remote->peer, call, deadline_ns))
             err_clear();
+        mutex_lock(&prefetch->lock);
+        prefetch->waiting_count--;
+    }
     give_back_all(prefetch);
+    mutex_unlock(&prefetch->lock);
+}
+
+void prefetch_fini(struct prefetch *prefetch)
+{
+    keeper_forget(prefetch->remote->cluster, prefetch);
+    prefetch_give_back(prefetch);
     mutex_fini(&prefetch->lock);
 }
 
@@ -280,8 +319,9 @@ static weft_err drop_all(struct prefetch *prefetch, weft_err err)
 
 static void hand_out(struct prefetch *prefetch, const struct peer_call *call)
 {
-    prefetch->is_plain = call->flags & ANSWER_FLAG_LIMITED ||
-                         call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
+    prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;
+    prefetch->is_large = call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
+    prefetch->mean_bytes = (prefetch->mean_bytes * 3 + call->answer.size) / 4;
     prefetch->handed_count++;
     prefetch->handed_ns = clock_now_ns();
     if (prefetch->count > 0)
@@ -307,6 +347,16 @@ static bool end_wait(struct prefetch *prefetch, struct peer_call *call, weft_err
     if (!is_over)
         err_clear();
     return is_over;
+}
+
+bool prefetch_has_next(struct prefetch *prefetch)
+{
+    mutex_lock(&prefetch->lock);
+    struct peer_call *first = prefetch->count ? call_at(prefetch, 0) : NULL;
+    const bool is_here = first && peer_is_done(prefetch->remote->peer, first) &&
+                         has_element(first) && clock_now_ns() - first->since_ns < sure_ns;
+    mutex_unlock(&prefetch->lock);
+    return is_here;
 }
 
 weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,

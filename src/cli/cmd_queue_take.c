@@ -1,20 +1,15 @@
-// weft queue take PATH [-- CMD]: items to standard output, or a command for each.
-//
-// An item that is printed was leased before and is done once it is written: who ends in between, or
-// whose reader has gone, loses it to another instead of for ever. Many are under way at a time.
+// weft queue take PATH [-- CMD]: items to standard output (app/item_print.h), or a command for each
+// (app/item_work.h).
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "app/item_print.h"
 #include "app/item_work.h"
 #include "base/text.h"
 #include "cli/cmd_queue.h"
-#include "sys/file.h"
 
 enum {
-    TAKES_MAX = 256,  // under way
-    OUT_BYTES = 64 << 10,
     WORKERS_MAX = 1024,
     OPTION_COUNT = 1,
     OPTION_ALL,
@@ -76,12 +71,6 @@ void help_format_queue_take(struct buf *buf)
                     "drained, and no item was there; 130 interrupted.\n");
 }
 
-struct slot {
-    struct peer_call take, done;
-    struct call_item name;
-    bool is_settling;
-};
-
 struct taker {
     struct tool_words words;
     struct remote queue;
@@ -91,10 +80,6 @@ struct taker {
     uint32_t timeout_ms;
     const char *results;
     struct item_work_options work;
-
-    struct slot slots[TAKES_MAX];
-    uint64_t started, printed, settled;  // items, in their order
-    struct buf out;
 };
 
 static weft_err take_number(struct taker *taker, int id, const char *text)
@@ -144,94 +129,26 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 // ---- Printing --------------------------------------------------------------------------------------------------
 
-static struct slot *slot_of(struct taker *taker, uint64_t number)
-{
-    return &taker->slots[number % TAKES_MAX];
-}
-
-static weft_err finish_settling(struct taker *taker, struct slot *slot)
-{
-    if (!slot->is_settling)
-        return WEFT_OK;
-    slot->is_settling = false;
-    return remote_finish(&taker->queue, &slot->done, 0);
-}
-
-static weft_err start_take(struct taker *taker)
-{
-    const uint32_t no_end = 0;
-    const weft_bytes part = {(const char *)&no_end, sizeof no_end};
-    struct slot *slot = slot_of(taker, taker->started);
-    weft_err err = finish_settling(taker, slot);
-    if (!err)
-        err = remote_start(&taker->queue, CALL_QUEUE_TAKE, 0, &part, 1, &slot->take);
-    if (!err)
-        taker->started++;
-    return err;
-}
-
-// Writes what was taken; only then it is done.
-static weft_err flush(struct taker *taker)
-{
-    weft_err err = file_write(STDOUT_FILENO, "standard output", taker->out.data, taker->out.size);
-    taker->out.size = 0;
-    for (; taker->settled < taker->printed && !err; taker->settled++) {
-        struct slot *slot = slot_of(taker, taker->settled);
-        struct buf payload = {0};
-        call_write_item(&payload, &slot->name);
-        const weft_bytes part = buf_bytes(&payload);
-        err = remote_start(&taker->queue, CALL_QUEUE_DONE, 0, &part, 1, &slot->done);
-        slot->is_settling = !err;
-        buf_fini(&payload);
-    }
-    return err;
-}
-
-static weft_err print_next(struct taker *taker)
-{
-    struct slot *slot = slot_of(taker, taker->printed);
-    weft_err err = WEFT_OK;
-    if (taker->out.size &&
-        (taker->out.size >= OUT_BYTES || !peer_is_done(taker->queue.peer, &slot->take)))
-        err = flush(taker);
-    if (!err)
-        err = remote_finish(&taker->queue, &slot->take, taker->has_timeout ? taker->timeout_ms : 0);
-    if (err)
-        return err;
-    struct call_reader reader = {buf_bytes(&slot->take.answer), false};
-    call_read_item(&reader, &slot->name);
-    if (reader.has_failed)
-        return err_set(WEFT_DATA_LOSS, "the answer is cut");
-    buf_append(&taker->out, reader.rest.data, reader.rest.size);
-    buf_append(&taker->out, &taker->separator, 1);
-    taker->printed++;
-    return taker->out.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for items")
-                                 : WEFT_OK;
-}
-
 static weft_err print_items(struct taker *taker)
 {
-    const uint64_t wanted = taker->takes_all ? UINT64_MAX : taker->count ? taker->count : 1;
-    weft_err err = WEFT_OK;
-    while (!err && taker->printed < wanted) {
-        while (!err && taker->started < wanted && taker->started - taker->settled < TAKES_MAX)
-            err = start_take(taker);
-        if (!err)
-            err = print_next(taker);
-        if (!err && taker->printed - taker->settled >= TAKES_MAX / 2)
-            err = flush(taker);
-    }
-    if (err != WEFT_OUT_OF_RANGE && err != WEFT_DEADLINE_EXCEEDED && err)
-        return err;
+    const struct item_print_options options = {
+        .wanted = taker->takes_all ? UINT64_MAX
+                  : taker->count   ? taker->count
+                                   : 1,
+        .separator = taker->separator,
+        .has_timeout = taker->has_timeout,
+        .timeout_ms = taker->timeout_ms,
+    };
+    uint64_t printed;
+    const weft_err end = item_print_run(&options, &taker->queue, &printed);
+    if (end != WEFT_OUT_OF_RANGE && end != WEFT_DEADLINE_EXCEEDED)
+        return end;
     // What could not be taken shows in the exit code, if nothing was taken at all.
-    const weft_err end = err;
-    const bool is_fine = taker->takes_all ? end == WEFT_OUT_OF_RANGE : taker->printed > 0;
-    err = flush(taker);
-    for (size_t i = 0; i < TAKES_MAX && !err; i++)
-        err = finish_settling(taker, &taker->slots[i]);
-    if (!err && !is_fine && end == WEFT_DEADLINE_EXCEEDED)
-        return err_set(end, "%s: no item came in time", taker->queue.path);
-    return err || is_fine ? err : end;
+    if (taker->takes_all ? end == WEFT_OUT_OF_RANGE : printed > 0)
+        return WEFT_OK;
+    return end == WEFT_DEADLINE_EXCEEDED
+               ? err_set(end, "%s: no item came in time", taker->queue.path)
+               : end;
 }
 
 // ---- A command for each -----------------------------------------------------------------------------------------
@@ -318,11 +235,6 @@ int cmd_queue_take(char *const *words, size_t count)
     taker->words =
         (struct tool_words){.options = take_options, .take = take_option, .owner = taker};
     const int exit_code = take(taker, copy, count);
-    for (size_t i = 0; i < TAKES_MAX; i++) {
-        peer_call_fini(&taker->slots[i].take);
-        peer_call_fini(&taker->slots[i].done);
-    }
-    buf_fini(&taker->out);
     free(copy);
     free(taker);
     return exit_code;

@@ -226,6 +226,17 @@ weft_err file_write(int fd, const char *path, const void *data, size_t size)
     return WEFT_OK;
 }
 
+bool file_has_room(int fd, int timeout_ms)
+{
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    int ready;
+    _Static_assert(FILE_ROOM_BYTES <= PIPE_BUF, "a pipe that has room has that much");
+    do
+        ready = poll(&room, 1, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready != 0;
+}
+
 weft_err file_truncate(int fd, const char *path, uint64_t size)
 {
     return ftruncate(fd, (off_t)size) == 0 ? WEFT_OK : err_errno("cannot cut %s", path);

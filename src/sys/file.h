@@ -51,6 +51,11 @@ MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, si
                                   uint64_t offset);
 MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
 
+// Waits until FILE_ROOM_BYTES can be written at once, no longer than that (-1: for ever). True: they can, or a
+// write says why not. Files always have room; a pipe that others write to as well may be full again.
+enum { FILE_ROOM_BYTES = 4096 };
+bool file_has_room(int fd, int timeout_ms);
+
 // The error of a write that has just failed, by errno; of a full disk with what to do about it.
 weft_err file_cannot_write(const char *path);
 

@@ -203,6 +203,25 @@ static void short_writes_into_a_nonblocking_pipe_are_finished(void **state)
     free(bytes);
 }
 
+static void a_full_pipe_has_no_room_until_it_is_read(void **state)
+{
+    (void)state;
+    int ends[2];
+    char block[FILE_ROOM_BYTES] = {0};
+    size_t count = 0;
+    assert_int_equal(pipe(ends), 0);
+    for (; file_has_room(ends[1], 0);
+         count++)  // none of these may wait for a reader: there is none
+        assert_int_equal(file_write(ends[1], "a pipe", block, sizeof block), WEFT_OK);
+    assert_true(count > 0);
+    assert_false(file_has_room(ends[1], 1));
+    assert_int_equal(read(ends[0], block, sizeof block), sizeof block);
+    assert_true(file_has_room(ends[1], -1));
+    close(ends[0]);
+    assert_true(file_has_room(ends[1], -1));  // a write says what is wrong
+    close(ends[1]);
+}
+
 static void directories_are_made_with_parents_and_taken_away_whole(void **state)
 {
     (void)state;
@@ -359,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_full_device_is_resource_exhausted),
         cmocka_unit_test(a_write_cut_short_by_the_size_limit_fails_and_keeps_what_fitted),
         cmocka_unit_test(short_writes_into_a_nonblocking_pipe_are_finished),
+        cmocka_unit_test(a_full_pipe_has_no_room_until_it_is_read),
         cmocka_unit_test(directories_are_made_with_parents_and_taken_away_whole),
         cmocka_unit_test(renaming_moves_and_tells_both_names_when_it_cannot),
         cmocka_unit_test(what_was_written_is_synced_where_that_is_possible),
