@@ -9,7 +9,8 @@
 #include "sys/file.h"
 
 enum {
-    CALLS_MAX = 64,  // under way
+    CALLS_MAX = 4096,  // under way: a host with a journal brings them to its disk together,
+    CALLS_BYTES_MAX = 4 << 20,  // as long as they are no more than that
     BATCH_BYTES = 64 << 10,
     READ_BYTES = 256 << 10,
     OPTION_ZERO = 1,
@@ -63,6 +64,7 @@ struct pusher {
     uint64_t capacity, deliveries;
 
     struct peer_call calls[CALLS_MAX];
+    size_t sizes[CALLS_MAX], bytes;  // of each, and of those under way
     uint64_t started, finished;
     struct buf batch;  // blobs
     uint32_t batch_count;
@@ -92,20 +94,35 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 static weft_err finish_oldest(struct pusher *pusher)
 {
-    return remote_finish(&pusher->queue, &pusher->calls[pusher->finished++ % CALLS_MAX], 0);
+    const size_t i = pusher->finished++ % CALLS_MAX;
+    pusher->bytes -= pusher->sizes[i];
+    return remote_finish(&pusher->queue, &pusher->calls[i], 0);
+}
+
+static bool is_too_much(const struct pusher *pusher, size_t size)
+{
+    const uint64_t count = pusher->started - pusher->finished;
+    return count == CALLS_MAX || (count > 0 && pusher->bytes + size > CALLS_BYTES_MAX);
 }
 
 static weft_err start(struct pusher *pusher, uint8_t op, uint8_t flags, const weft_bytes *parts,
                       size_t part_count)
 {
-    weft_err err =
-        pusher->started - pusher->finished == CALLS_MAX ? finish_oldest(pusher) : WEFT_OK;
+    weft_err err = WEFT_OK;
+    size_t size = 0;
+    for (size_t i = 0; i < part_count; i++)
+        size += parts[i].size;
+    while (!err && is_too_much(pusher, size))
+        err = finish_oldest(pusher);
+    const size_t i = pusher->started % CALLS_MAX;
     if (!err)
-        err = remote_start(&pusher->queue, op, flags, parts, part_count,
-                           &pusher->calls[pusher->started % CALLS_MAX]);
-    if (!err)
-        pusher->started++;
-    return err;
+        err = remote_start(&pusher->queue, op, flags, parts, part_count, &pusher->calls[i]);
+    if (err)
+        return err;
+    pusher->sizes[i] = size;
+    pusher->bytes += size;
+    pusher->started++;
+    return WEFT_OK;
 }
 
 static weft_err send_batch(struct pusher *pusher)
@@ -184,7 +201,7 @@ static weft_err push_input(struct pusher *pusher)
         if (got)
             err = push_whole(pusher, &in, seen);
         // What has come goes now: more may come much later.
-        if (!err && got < READ_BYTES)
+        if (!err)
             err = send_batch(pusher);
     }
     if (!err && in.size)
