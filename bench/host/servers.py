@@ -100,10 +100,16 @@ class Redis(Server):
     def benchmark(self, test, clients, in_flight, calls):
         place.need("redis-benchmark", "redis-tools")
         calls = max(calls, 20 * clients * in_flight, 2000)  # fewer may take no time that it could tell
-        done = subprocess.run(["redis-benchmark", "-p", str(self.port), "-t", test, "-d", "100", "-q",
-                               "-c", str(clients), "-P", str(in_flight), "-n", str(calls)],
-                              capture_output=True, text=True, timeout=300, check=True)
-        return float(re.findall(r"([\d.]+) requests per second", done.stdout)[-1])
+        command = ["redis-benchmark", "-p", str(self.port), "-t", test, "-d", "100", "-q",
+                   "-c", str(clients), "-P", str(in_flight), "-n", str(calls)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            raise place.Failed(f"{' '.join(command)}: takes longer than 300 s") from None
+        rates = re.findall(r"([\d.]+) requests per second", done.stdout)
+        if done.returncode or not rates:
+            raise place.Failed(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()[-200:]}")
+        return float(rates[-1])
 
 
 class Rabbit(Server):
