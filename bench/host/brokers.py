@@ -39,7 +39,7 @@ class Rabbits:
 
 def pipe(rounds, seconds):
     wanted = {1: (None, 1.8), 64: (1, 10)}
-    columns = ["weft", "weft, in the producer", "ZeroMQ", "BRPOP", "RabbitMQ"]
+    columns = ["weft", "weft, in the producer", "weft, popped", "ZeroMQ", "BRPOP", "RabbitMQ"]
     table = Table("One producer, two blocking consumers: elements per second", columns,
                   [Ratio("weft", "ZeroMQ"), Ratio("weft", "BRPOP"), Ratio("weft, in the producer", "weft")])
     with Rabbits() as rabbits:
@@ -49,6 +49,7 @@ def pipe(rounds, seconds):
                 measures = {
                     "weft": lambda load=load: place.run("pipe_weft", ports(4), *load)[0],
                     "weft, in the producer": lambda load=load: place.run("pipe_weft", ports(4), *load, "here")[0],
+                    "weft, popped": lambda load=load: place.run("pipe_weft", ports(4), *load, PIPE_POPS="1")[0],
                     "ZeroMQ": lambda load=load: place.run("pipe_zmq", ports(1), *load)[0],
                     "BRPOP": lambda load=load: redis_pipe(*load),
                     "RabbitMQ": lambda load=load: place.run("pipe_amqp", rabbits.port(), *load)[0]}

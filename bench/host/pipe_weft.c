@@ -1,5 +1,6 @@
 // A pipe over a queue of Weft, by the public C API: the queue is on a member that only hosts it, or, with
-// "here", in the producer's own process. PORTS: four, of the members.
+// "here", in the producer's own process. PORTS: four, of the members. Consumers take and are done with each; with
+// PIPE_POPS in the environment they pop: gone for good when the call returns.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,33 @@ void carrier_open_consumer(int consumer)
     must(weft_queue_look(queue, &state));
 }
 
-void carrier_consume(void)
+static void pop_one(void)
 {
     weft_item item;
     must(weft_pop(queue, &item));
     weft_item_free(&item);
+}
+
+// That it is done with is not waited for: the host hears of it with what goes next.
+static void take_one(void)
+{
+    enum { DONE_MAX = 64 };
+    static weft_call *done[DONE_MAX];
+    weft_item item;
+    if (!weft_take(queue, &item))
+        pipe_fail(weft_error());
+    weft_call **place = &done[last++ % DONE_MAX];
+    if (*place)
+        must(weft_call_wait(*place, 0));
+    *place = weft_done_start(queue, &item);
+    if (!*place)
+        pipe_fail(weft_error());
+}
+
+void carrier_consume(void)
+{
+    if (getenv("PIPE_POPS"))
+        pop_one();
+    else
+        take_one();
 }
