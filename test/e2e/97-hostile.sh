@@ -5,6 +5,7 @@
 
 compile host || { not_ok "the host of this test can be built" && finish; }
 export WEFT_TOKEN=00112233445566778899aabbccddeeff WEFT_SESSION_TTL=2s WEFT_EXPECT=1s
+is_sanitized && export HOSTILE_SLACK=3
 cat >free_port.py <<PYTHON
 import sys
 sys.path.insert(0, "$e2e/tools")

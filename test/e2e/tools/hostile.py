@@ -14,6 +14,7 @@ import wire
 from wire import Closed, Connection, call, frame, open_call
 
 UNAVAILABLE, UNAUTHENTICATED, PRECONDITION, DATA_LOSS, EXHAUSTED = 14, 16, 9, 15, 8
+SLACK = int(os.environ.get("HOSTILE_SLACK", "1"))  # a sanitizer keeps what was freed for a while
 ABORTED, INVALID = 10, 3
 
 
@@ -154,7 +155,7 @@ def strangers(target):
                 pass
         target.check_alive()
     grown = (target.memory() - before) * 1024
-    limit = 1024 * 8  # of HOST_STRANGERS_MAX strangers: 4 KiB each, and as much for the rest of a connection
+    limit = 1024 * 8 * SLACK  # of HOST_STRANGERS_MAX strangers: 4 KiB each, and as much for the rest of a connection
     print(f"strangers: {grown:.0f} KiB, at most {limit}")
     assert grown < limit, "that is too much"
 
@@ -263,7 +264,7 @@ def reads_nothing(target):
             except OSError:
                 del left[connection]
     grown = target.memory() - before
-    assert grown < 700, f"{grown:.0f} MiB of answers that nobody takes"
+    assert grown < 700 * SLACK, f"{grown:.0f} MiB of answers that nobody takes"
 
 
 def never_acknowledges(target):
@@ -296,7 +297,7 @@ def session_flood(target):
     if count > 65536:
         assert refusals > 0, "no limit"
     grown = target.memory() - before
-    assert grown < 20 + count / 200, f"{grown:.0f} MiB for {count} sessions"
+    assert grown < (20 + count / 200) * SLACK, f"{grown:.0f} MiB for {count} sessions"
     kind, message = target.connect().hello(member="/\x1b[31mred\n")
     refused(kind, message, INVALID)
 
