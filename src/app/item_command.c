@@ -259,6 +259,8 @@ weft_err item_command_run(struct item_worker *worker, bool *is_done)
     weft_err err = nursery_start(worker->nursery, &spec, &worker->child);
     if (err)
         return fail_start(worker, err);
+    worker->has_run = true;
+    atomic_fetch_add(&worker->work->ran_count, 1);
     bool is_late;
     err = pump(worker, deadline_ns, &is_late);
     if (!err)

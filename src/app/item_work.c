@@ -45,18 +45,34 @@ static void tell(struct item_work *work, struct buf *text)
     buf_fini(text);
 }
 
-static void tell_failure(struct item_worker *worker, bool is_last, uint32_t delay_ms)
+// The smaller of our limit and the queue's own, which is known since it was opened; 0: there is none.
+static uint32_t limit_of_deliveries(const struct item_work *work)
+{
+    struct call_reader attributes = {buf_bytes(&work->queue->found), false};
+    call_read_u64(&attributes);  // capacities
+    call_read_u64(&attributes);
+    const uint32_t ours = work->options->deliveries_max, its_own = call_read_u32(&attributes);
+    if (attributes.has_failed || its_own == 0)
+        return ours;
+    return ours && ours < its_own ? ours : its_own;
+}
+
+static void tell_failure(struct item_worker *worker, bool is_buried, uint32_t delay_ms)
 {
     struct item_work *work = worker->work;
+    const uint32_t delivery = worker->name.delivery;
+    uint32_t max = limit_of_deliveries(work);
     struct buf text = {0};
-    if (work->options->is_quiet && !is_last)
+    if (work->options->is_quiet && !is_buried)
         return;
+    if (is_buried && (max == 0 || delivery < max))
+        max = delivery;  // the queue got its limit after we came
     buf_format(&text, "weft: %s: ", work->queue->path);
     append_item(&text, worker->item);
-    buf_format(&text, ": %s; delivery %u", worker->reason, worker->name.delivery);
-    if (work->options->deliveries_max)
-        buf_format(&text, " of %u", work->options->deliveries_max);
-    if (is_last)
+    buf_format(&text, ": %s; delivery %u", worker->reason, delivery);
+    if (max)
+        buf_format(&text, " of %u", max);
+    if (is_buried)
         buf_format(&text, ", now in %s.dead\n", work->queue->path);
     else
         buf_format(&text, ", again in %.4g s\n", delay_ms / 1000.0);
@@ -93,14 +109,16 @@ static weft_err read_item(struct item_worker *worker)
 }
 
 // What the last item's end became at the host. A lease that was lost there is no end of us.
-static weft_err finish_settling(struct item_worker *worker)
+static weft_err finish_settling(struct item_worker *worker, bool *has_lost)
 {
+    *has_lost = false;
     if (!worker->is_settling)
         return WEFT_OK;
     worker->is_settling = false;
     const weft_err err = remote_finish(worker->work->queue, &worker->settle, 0);
     if (err != WEFT_ABORTED)
         return err;
+    *has_lost = true;
     struct buf text = {0};
     buf_format(&text, "weft: %s\n", err_text());
     err_clear();
@@ -137,19 +155,26 @@ static uint32_t pause_before_next(const struct item_worker *worker)
     return pause_ms < ITEM_BACKOFF_MS_MAX ? (uint32_t)pause_ms : ITEM_BACKOFF_MS_MAX;
 }
 
+// Waits for what the host says: it may bury the item by a limit of its own.
 static weft_err give_back(struct item_worker *worker)
 {
     struct item_work *work = worker->work;
-    const uint32_t max = work->options->deliveries_max;
+    const uint32_t max = limit_of_deliveries(work);
     const bool is_last = max && worker->name.delivery >= max;
     const uint32_t delay_ms = pause_before_next(worker);
-    tell_failure(worker, is_last, delay_ms);
-    if (is_last) {
-        mutex_lock(&work->lock);
-        work->buried_count++;
-        mutex_unlock(&work->lock);
-    }
-    return start_settling(worker, CALL_QUEUE_GIVE_BACK, is_last ? CALL_FLAG_BURY : 0, delay_ms);
+    weft_err err =
+        start_settling(worker, CALL_QUEUE_GIVE_BACK, is_last ? CALL_FLAG_BURY : 0, delay_ms);
+    bool has_lost = false;
+    if (!err)
+        err = finish_settling(worker, &has_lost);
+    if (err || has_lost)
+        return err;
+    const bool is_buried = worker->settle.flags & ANSWER_FLAG_BURIED;
+    tell_failure(worker, is_buried, delay_ms);
+    mutex_lock(&work->lock);
+    work->buried_count += is_buried;
+    mutex_unlock(&work->lock);
+    return WEFT_OK;
 }
 
 // The key is the item's own, so that a second delivery leaves no second result. It must be there before
@@ -185,12 +210,13 @@ static weft_err settle(struct item_worker *worker, bool is_done)
 static weft_err work_on_item(struct item_worker *worker)
 {
     struct item_work *work = worker->work;
-    const uint32_t max = work->options->deliveries_max;
+    const uint32_t max = limit_of_deliveries(work);
     bool is_done = false;
     weft_err err = read_item(worker);
     if (err)
         return err;
-    atomic_fetch_add(&work->running_count, 1);
+    atomic_fetch_add(&work->held_count, 1);
+    worker->has_run = false;
     if (max && worker->name.delivery > max)
         snprintf(worker->reason, sizeof worker->reason, "those who had it were lost");
     else
@@ -200,8 +226,10 @@ static weft_err work_on_item(struct item_worker *worker)
         clock_sleep_ms(PARKED_MS);
     if (!err)
         err = settle(worker, is_done);
-    if (!err)
-        atomic_fetch_sub(&work->running_count, 1);
+    if (!err) {
+        atomic_fetch_sub(&work->ran_count, worker->has_run);
+        atomic_fetch_sub(&work->held_count, 1);
+    }
     return err;
 }
 
@@ -210,10 +238,11 @@ static void run_worker(void *argument)
     struct item_worker *worker = argument;
     struct item_work *work = worker->work;
     weft_err err = WEFT_OK;
+    bool has_lost;
     while (!err) {
         err = start_take(worker);
         if (!err)
-            err = finish_settling(worker);
+            err = finish_settling(worker, &has_lost);
         if (!err)
             err = remote_finish(work->queue, &worker->take, 0);
         if (!err)
@@ -334,11 +363,19 @@ static void clean_up(struct item_work *work)
     mutex_fini(&work->lock);
 }
 
+static void append_given_back(const struct item_work *work, struct buf *text, uint32_t count,
+                              const char *which)
+{
+    if (count)
+        buf_format(text, "weft: %s: gave back %u item%s that %s\n", work->queue->path, count,
+                   count == 1 ? "" : "s", which);
+}
+
 // Others have threads that wait for the host: they end with the process.
 static _Noreturn void end_early(struct item_work *work)
 {
     struct buf text = {0};
-    const uint32_t count = atomic_load(&work->running_count);
+    const uint32_t ran = atomic_load(&work->ran_count), held = atomic_load(&work->held_count);
     int exit_code = 0;
     atomic_store(&work->is_stopping, true);
     for (size_t i = 0; i < work->nursery_count; i++)
@@ -352,9 +389,8 @@ static _Noreturn void end_early(struct item_work *work)
     } else {
         exit_code = signal_exit_code(caught_signal);
     }
-    if (count)
-        buf_format(&text, "weft: %s: gave back %u item%s that ran\n", work->queue->path, count,
-                   count == 1 ? "" : "s");
+    append_given_back(work, &text, ran, "ran");
+    append_given_back(work, &text, held > ran ? held - ran : 0, "did not run");
     if (file_write(STDERR_FILENO, "standard error", text.data, text.size))
         err_clear();
     _exit(exit_code);

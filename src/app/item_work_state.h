@@ -24,7 +24,7 @@ struct item_work {
     weft_err error;  // the first that ends all
     char sentence[ERR_TEXT_BYTES_MAX];
     _Atomic bool is_stopping;
-    _Atomic uint32_t running_count;
+    _Atomic uint32_t held_count, ran_count;  // items; those whose command was started
 };
 
 struct item_worker {
@@ -32,7 +32,7 @@ struct item_worker {
     struct thread thread;
     struct nursery *nursery;
     struct peer_call take, settle;
-    bool is_settling;
+    bool is_settling, has_run;
 
     struct call_item name;
     weft_bytes item;  // inside take.answer

@@ -105,6 +105,19 @@ check "it is worked on again, as new, though the queue is closed" \
     weft queue take flaky --deliveries 1 -- sh -c '[ "$WEFT_DELIVERY" = 1 ] && [ {} = 2 ]'
 check "and is gone" is "$(weft queue size flaky)/$(weft queue size flaky.dead)" 0/0
 fails_with "only dead letters can be tried again" 2 'holds no dead letters' weft queue retry flaky
+weft queue push --deliveries 2 limited a && weft queue close limited
+try weft queue take limited --backoff 50ms -- false
+check "the queue's own limit makes exit 1, too" is $code 1
+says "it is told with each failure" "'a': exited with code 1; delivery 1 of 2, again in 0.05 s"
+says "and where the item is in the end" "delivery 2 of 2, now in limited.dead"
+says "and at the end of all" 'limited: 1 item failed for good'
+"$WEFT" queue take declared --backoff 10ms -- false 2>declared.err &
+worker=$!
+until_state declared '"takers_waiting":1'
+weft queue push --deliveries 2 declared a && weft queue close declared
+wait $worker
+check "also a limit that was set when the worker was there already" is $? 1
+check "is told when it is reached" grep -q "delivery 2 of 2, now in declared.dead" declared.err
 weft queue push second a && weft queue close second
 try weft queue take second --backoff 50ms -- sh -c '[ "$WEFT_DELIVERY" = 2 ]'
 check "a second chance is enough" is $code 0
@@ -115,6 +128,7 @@ check_not "and all that it started" pgrep -f 'sleep 1234'
 weft queue push none x
 fails_with "no such command: nothing is lost" 4 "cannot start no-such-command" \
     weft queue take none -- no-such-command
+says "nor has it run" 'gave back 1 item that did not run'
 until_state none '"size":1'
 check "it is there again" is "$(weft queue peek none)" x
 
