@@ -143,8 +143,9 @@ static inline weft_queue *weft_queue_open(weft_cluster *cluster, const char *pat
 WEFT_API void weft_queue_free(weft_queue *queue);  // this handle; the queue stays
 
 // Puts data in, up to 62,913,536 bytes, waiting while the queue is full. A key that was seen before: OK, and
-// nothing happens, also when it is closed; an empty key is none. CANCELLED: closed. INVALID_ARGUMENT: not of its
-// types, or too large.
+// nothing happens, also when it is closed; an empty key is none. A queue remembers its last 1,000,000 keys, fewer
+// when they have more than 64 MiB together: an older one counts again. CANCELLED: closed. INVALID_ARGUMENT: not of
+// its types, or too large.
 WEFT_API weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key);
 WEFT_API weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_t count,
                                   weft_bytes key);

@@ -35,19 +35,21 @@ static const struct args_option push_options[] = {
 void help_format_queue_push(struct buf *buf)
 {
     buf_append_text(
-        buf, "Puts items into a queue. The first to name a queue makes it.\n"
-             "\n"
-             "  weft queue push jobs a.txt b.txt             two items\n"
-             "  find . -name '*.log' | weft queue push jobs  a line each\n"
-             "  find . -print0 | weft queue push -0 jobs     names with newlines in them\n"
-             "  weft queue push --key 2024-06-01 days 'sunny'    once, however often it is run\n"
-             "\n"
-             "Usage: weft queue push [options] PATH [ITEM...]\n"
-             "\n"
-             "Without ITEM the lines of standard input. When it returns the host has everything.\n"
-             "An item has up to 62,913,536 bytes.\n"
-             "\n"
-             "Options:\n");
+        buf,
+        "Puts items into a queue. The first to name a queue makes it.\n"
+        "\n"
+        "  weft queue push jobs a.txt b.txt             two items\n"
+        "  find . -name '*.log' | weft queue push jobs  a line each\n"
+        "  find . -print0 | weft queue push -0 jobs     names with newlines in them\n"
+        "  weft queue push --key 2024-06-01 days 'sunny'    once, however often it is run\n"
+        "\n"
+        "Usage: weft queue push [options] PATH [ITEM...]\n"
+        "\n"
+        "Without ITEM the lines of standard input. When it returns the host has everything.\n"
+        "An item has up to 62,913,536 bytes. The last 1,000,000 keys are remembered, or the last\n"
+        "64 MiB of them.\n"
+        "\n"
+        "Options:\n");
     args_format_help(buf, push_options, NULL);
     buf_append_text(
         buf, "\n"

@@ -9,12 +9,6 @@
 
 enum { PEEK_BYTES_MAX = 16 << 20 };
 
-static weft_bytes key_bytes(const void *item)
-{
-    const struct queue_key *key = item;
-    return (weft_bytes){key->bytes, key->size};
-}
-
 // ---- Attributes ---------------------------------------------------------------------------------------
 
 static weft_err read_attributes(struct call_reader *reader, struct queue_attributes *attributes)
@@ -70,7 +64,7 @@ static struct resource *make_queue(struct call_reader *reader, weft_err *err)
     queue->is_declared = is_declared;
     list_init(&queue->givers);
     list_init(&queue->takers);
-    map_init(&queue->seen, key_bytes, 0);
+    queue_keys_init(&queue->keys);
     return &queue->resource;
 }
 
@@ -79,10 +73,7 @@ static void free_queue(struct resource *resource)
     struct queue *queue = (struct queue *)resource;
     leases_fini(&queue->leases);
     elements_fini(&queue->elements);
-    map_fini(&queue->seen);
-    for (size_t i = 0; i < queue->seen_in_order.count; i++)
-        free(queue->seen_in_order.items[i]);
-    VEC_FINI(&queue->seen_in_order);
+    queue_keys_fini(&queue->keys);
     queue_notes_fini(&queue->notes);
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
@@ -142,39 +133,6 @@ static void describe_queue(const struct resource *resource, struct buf *out)
     call_write_u64(out, attributes->capacity_bytes);
     call_write_u32(out, attributes->deliveries_max);
     buf_append(out, attributes->signature.data, attributes->signature.size);
-}
-
-// ---- Keys ------------------------------------------------------------------------------------------------
-
-bool queue_has_seen(const struct queue *queue, weft_bytes key)
-{
-    return map_find(&queue->seen, key) != NULL;
-}
-
-bool queue_remember(struct queue *queue, weft_bytes bytes)
-{
-    struct queue_key *key = malloc(sizeof *key + bytes.size);
-    if (!key || !VEC_NEXT(&queue->seen_in_order)) {
-        free(key);
-        return false;
-    }
-    if (queue->seen.count == 0)
-        queue->seen.seed = host_seed(queue->resource.host);
-    key->size = bytes.size;
-    memcpy(key->bytes, bytes.data, bytes.size);
-    if (!map_add(&queue->seen, key)) {
-        free(key);
-        return false;
-    }
-    queue->seen_in_order.items[queue->seen_in_order.count++] = key;
-    return true;
-}
-
-void queue_forget_last(struct queue *queue)
-{
-    struct queue_key *key = queue->seen_in_order.items[--queue->seen_in_order.count];
-    map_take_out(&queue->seen, key_bytes(key));
-    free(key);
 }
 
 // ---- Questions -------------------------------------------------------------------------------------------

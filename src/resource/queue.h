@@ -11,10 +11,10 @@
 #ifndef RESOURCE_QUEUE_H
 #define RESOURCE_QUEUE_H
 
-#include "base/map.h"
 #include "resource/elements.h"
 #include "resource/host.h"
 #include "resource/leases.h"
+#include "resource/queue_keys.h"
 #include "resource/queue_notes.h"
 #include "resource/queue_types.h"
 
@@ -35,14 +35,8 @@ struct queue {
     struct link givers, takers;  // attempts that wait
     uint32_t giver_count, taker_count;
     bool is_closed;
-    struct map seen;  // keys of pushes
-    VEC(struct queue_key *) seen_in_order;
+    struct queue_keys keys;    // of pushes
     struct queue_notes notes;  // of dead letters
-};
-
-struct queue_key {
-    size_t size;
-    char bytes[];
 };
 
 // A call that waits.
@@ -78,10 +72,6 @@ void queue_gather(struct attempt *attempt, struct element *element);
 
 // Whether a list of elements, as QUEUE_PUSH_MANY has it, is so many that are whole and nothing else.
 bool queue_has_entries(weft_bytes list, uint32_t count);
-
-bool queue_has_seen(const struct queue *queue, weft_bytes key);
-MUST_CHECK bool queue_remember(struct queue *queue, weft_bytes key);  // false: no memory
-void queue_forget_last(struct queue *queue);                          // what was remembered last
 
 // ---- queue_lease.c ---------------------------------------------------------------------------------------
 
