@@ -11,8 +11,11 @@ struct older_memory {
     uint64_t last;        // records when it was last here
     uint32_t known_life;  // of the peer; 0: none
     uint32_t lost_life;   // in which it was answered what is gone
-    uint32_t asking;      // calls under way
-    bool is_safe;         // all it knows is there
+    uint32_t life;        // the last one in which it called
+    uint64_t life_began;  // records when that was
+    bool must_hear;   // not even its session is in the copy: nothing but a loss may end that life
+    uint32_t asking;  // calls under way
+    bool is_safe;     // all it knows is there
 };
 
 struct client {

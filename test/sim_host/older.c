@@ -2,7 +2,9 @@
 //
 // No history fits to that, and none is checked. Instead: whoever had been answered something that is not in
 // the copy hears of it by DATA_LOSS before any other answer; whoever was last here before the copy was made
-// does not; and in runs without it nobody ever does.
+// does not; and in runs without it nobody ever does. One whose session is in the copy may come when it has
+// ended there: then ABORTED is all that can be said. One whose session is not must not be put off so.
+#include "cluster/peer_state.h"
 #include "sim_host/caller.h"
 #include "sim_host/replace.h"
 #include "wire/call.h"
@@ -63,14 +65,20 @@ void older_put_back_for(struct client *client, uint64_t appended)
     struct older_memory *memory = &client->memory;
     if (memory->known_life && memory->known >= appended)
         memory->lost_life = memory->known_life;
+    memory->must_hear = memory->lost_life && memory->life_began >= appended &&
+                        memory->lost_life == peer_life(client->peer);
     memory->is_safe = memory->asking == 0 && memory->last <= appended;
 }
 
 struct older_call older_begin(struct client *client, uint8_t op)
 {
-    client->memory.asking++;
-    return (struct older_call){world.disk.appended, peer_life(client->peer), world.was_put_back,
-                               call_op_changes(op)};
+    struct older_memory *memory = &client->memory;
+    const uint32_t life = peer_life(client->peer);
+    memory->asking++;
+    if (memory->life != life)
+        memory->life_began = world.disk.appended;
+    memory->life = life;
+    return (struct older_call){world.disk.appended, life, world.was_put_back, call_op_changes(op)};
 }
 
 void older_end(struct client *client, const struct older_call *call, weft_err err)
@@ -82,6 +90,16 @@ void older_end(struct client *client, const struct older_call *call, weft_err er
         world_wrong("client %d: a loss, and nothing is lost: %s", client->number, err_text());
     if (!err && call->is_after && memory->lost_life && memory->lost_life == call->life)
         world_wrong("client %d: what it was answered is gone, and nobody says so", client->number);
+    // A keeper may have heard it when nobody called: whoever uses what was open before is told, and who
+    // leaves. Who has given up himself, after all his patience, does not ask any more.
+    if (memory->must_hear && memory->lost_life != peer_life(client->peer)) {
+        if (call->is_after && client->peer->last_code == WEFT_ABORTED)
+            world_wrong(
+                "client %d: its session with what it was answered is gone, and all it hears "
+                "is: %s",
+                client->number, client->peer->last_words);
+        memory->must_hear = false;
+    }
     if (!err && call->changes && !call->is_after) {
         // The record of the call came behind what was there when it was made.
         memory->known = call->appended;
