@@ -190,7 +190,7 @@ static weft_err take_spares(struct journal *journal, const struct replay *replay
 
 // Takes away what no longer counts and makes ready for more. What lies behind the end goes first, the
 // latest first: killed in between, the end is found at the same place again.
-static weft_err take_over(struct journal *journal, const struct replay *replay)
+weft_err journal_take_over(struct journal *journal, const struct replay *replay)
 {
     const uint64_t *numbers = replay->numbers.items;
     weft_err err = journal_remove(journal, replay->halves.items, replay->halves.count, REPLAY_HALF);
@@ -221,7 +221,7 @@ static weft_err take_over(struct journal *journal, const struct replay *replay)
     return err ? err : journal_begin_segment(journal, number, REPLAY_SEGMENT);
 }
 
-static weft_err lock_directory(struct journal *journal)
+weft_err journal_lock(struct journal *journal)
 {
     struct buf path = {0};
     buf_format(&path, "%s/journal-lock", journal->directory);
@@ -250,8 +250,8 @@ static void set_options(struct journal *journal, const struct journal_options *o
     journal->spares.bytes = blocks * FILE_BLOCK_BYTES;
 }
 
-static struct journal *journal_new(const char *directory, const char *kind,
-                                   const struct journal_options *options)
+struct journal *journal_new(const char *directory, const char *kind,
+                            const struct journal_options *options)
 {
     struct journal *journal = calloc(1, sizeof *journal);
     char *copy = strdup(directory);
@@ -269,7 +269,7 @@ static struct journal *journal_new(const char *directory, const char *kind,
     return journal;
 }
 
-static void journal_free(struct journal *journal)
+void journal_free(struct journal *journal)
 {
     tail_fini(&journal->tail);
     spares_fini(&journal->spares);
@@ -290,11 +290,11 @@ weft_err journal_open(struct journal **journal, const char *directory, const cha
     struct replay replay = {.directory = directory,
                             .kind = kind,
                             .keeps_good_prefix = options && options->keeps_good_prefix};
-    weft_err err = lock_directory(opened);
+    weft_err err = journal_lock(opened);
     if (!err)
         err = replay_run(&replay, visit, owner);
     if (!err)
-        err = take_over(opened, &replay);
+        err = journal_take_over(opened, &replay);
     set_found(found, &replay);
     replay_fini(&replay);
     if (err)

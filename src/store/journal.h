@@ -45,8 +45,10 @@ typedef weft_err journal_visit_fn(void *owner, const struct journal_record *reco
 struct journal_found {
     uint64_t record_count;  // handed out
     uint32_t segment_count;
-    uint64_t torn_bytes;  // cut off the end: somebody was killed while writing
-    uint64_t lost_bytes;  // cut off with keeps_good_prefix, sound records among them
+    uint64_t torn_bytes;     // cut off the end: somebody was killed while writing
+    uint64_t lost_bytes;     // cut off with keeps_good_prefix
+    uint64_t lost_records;   // sound ones among them: of no use without those that are missing
+    uint32_t lost_segments;  // that are cut or go
 };
 
 // Makes the directory or opens what it holds, locks it, hands all records to visit in order and is
@@ -62,6 +64,33 @@ MUST_CHECK weft_err journal_open(struct journal **journal, const char *directory
 MUST_CHECK weft_err journal_read(const char *directory, const char *kind,
                                  const struct journal_options *options, journal_visit_fn *visit,
                                  void *owner, struct journal_found *found);
+
+// Damage, as journal_repair shows it before anything is changed. All texts are borrowed during the call.
+struct journal_damage {
+    const char *why;      // a sentence, with the file and the place in it
+    const char *segment;  // the path of the file in which it is
+    uint64_t offset;
+    struct journal_found found;
+    uint64_t kept_bytes;
+    const char *copy;  // the directory that will have the files as they are
+};
+
+// Who repairs. A failure of any of these ends it, and nothing is changed.
+struct journal_repairer {
+    weft_err (*begin)(void *owner);  // records are handed out from the first on, perhaps again
+    journal_visit_fn *visit;         // DATA_LOSS: the record does not fit, which is damage, too
+    weft_err (*approve)(void *owner, const struct journal_damage *damage);
+    void *owner;
+};
+
+// Cuts a journal at its damage, once approve has seen what is kept and what is lost. The files that are cut or
+// go are copied first, to DIR/damaged-N, for us alone. A journal without damage is not changed, and approve
+// not called; nor is one that a newer weft wrote, of another kind or in use (as in journal_open), with a file that cannot be
+// read, or with no room for the copy. NOT_FOUND: there is no journal. found may be NULL.
+MUST_CHECK weft_err journal_repair(const char *directory, const char *kind,
+                                   const struct journal_options *options,
+                                   const struct journal_repairer *repairer,
+                                   struct journal_found *found);
 
 // Flushes, and frees in every case. NULL is fine.
 weft_err journal_close(struct journal *journal);

@@ -82,7 +82,7 @@ static int compare_numbers(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static weft_err list_segments(struct replay *replay)
+weft_err replay_list(struct replay *replay)
 {
     struct file_stat status;
     weft_err err = file_stat(replay->directory, &status);
@@ -171,12 +171,20 @@ static size_t used_bytes(const struct segment *segment)
     return size;
 }
 
+static bool is_stop(const struct replay *replay, const struct segment *segment, size_t at)
+{
+    return replay->stop.number == segment->header.number && replay->stop.number &&
+           replay->stop.offset == at;
+}
+
 // The place where a walk over this segment ends, without visiting anything.
-static struct segment_walk walk_to_end(const struct segment *segment, uint64_t sequence)
+static struct segment_walk walk_to_end(const struct replay *replay, const struct segment *segment,
+                                       uint64_t sequence)
 {
     struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, sequence,
                                 segment_salt(&segment->header)};
-    for (struct journal_record record; segment_next(&walk, &record);)
+    for (struct journal_record record;
+         !is_stop(replay, segment, walk.at) && segment_next(&walk, &record);)
         continue;
     return walk;
 }
@@ -188,16 +196,24 @@ static bool follows(const struct replay *replay, size_t index)
     return numbers[index] == (index == replay->first ? 1 : numbers[index - 1] + 1);
 }
 
-// Whether the header is one, and the one that must be here.
-static weft_err check_header(const struct replay *replay, struct segment *segment, size_t index)
+// Whether the header is one, and that of a segment which is ours to read and to cut.
+static weft_err check_owner(const struct replay *replay, struct segment *segment)
 {
     struct segment_header *header = &segment->header;
-    weft_err err = segment_read_header(buf_bytes(&segment->bytes), segment->path, header);
-    if (err)
-        return err;
-    if (strcmp(header->kind, replay->kind) != 0)
+    const weft_err err = segment_read_header(buf_bytes(&segment->bytes), segment->path, header);
+    if (!err && strcmp(header->kind, replay->kind) != 0)
         return err_set(WEFT_FAILED_PRECONDITION, "%s is the journal of a %s, not of a %s",
                        segment->path, header->kind, replay->kind);
+    return err;
+}
+
+// And whether it is the one that must be here.
+static weft_err check_header(const struct replay *replay, struct segment *segment, size_t index)
+{
+    const struct segment_header *header = &segment->header;
+    const weft_err err = check_owner(replay, segment);
+    if (err)
+        return err;
     const bool is_first = index == replay->first;
     if (!follows(replay, index) && !(is_first && header->whole_bytes))
         return err_set(WEFT_DATA_LOSS, "%s is there, the segment before it is missing",
@@ -210,6 +226,27 @@ static weft_err check_header(const struct replay *replay, struct segment *segmen
     return WEFT_OK;
 }
 
+// What of a segment is lost from an offset on: its bytes, and records that are sound. Where there is a salt,
+// what an older life of the file left is not ours.
+static void count_behind(struct replay *replay, const struct segment *segment, uint64_t offset)
+{
+    struct segment_header header;
+    size_t end = used_bytes(segment);
+    if (!segment_read_header(buf_bytes(&segment->bytes), segment->path, &header)) {
+        struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES,
+                                    header.first_sequence, segment_salt(&header)};
+        uint64_t count = 0;
+        for (struct journal_record record; segment_next(&walk, &record);)
+            count += walk.at > offset;
+        size_t behind = segment_torn_bytes(&walk, &count);
+        end = walk.salt ? walk.at + behind : end;
+        replay->found.lost_records += count;
+    }
+    err_clear();
+    replay->found.lost_bytes += end > offset ? end - offset : 0;
+    replay->found.lost_segments++;
+}
+
 // Where the records of a segment end: the journal may end here too, or this is damage and `err` says
 // which. `torn` bytes behind it were being written.
 static weft_err end_at(struct replay *replay, const struct segment *segment, uint64_t offset,
@@ -218,10 +255,13 @@ static weft_err end_at(struct replay *replay, const struct segment *segment, uin
     if (err && (err != WEFT_DATA_LOSS || !replay->keeps_good_prefix))
         return err;
     const uint64_t used = used_bytes(segment);
-    if (err)
-        replay->found.lost_bytes += used > offset ? used - offset : 0;
-    else
+    if (err) {
+        replay->is_damaged = true;
+        snprintf(replay->why, sizeof replay->why, "%s", err_text());
+        count_behind(replay, segment, offset);
+    } else {
         replay->found.torn_bytes += torn;
+    }
     err_clear();
     replay->end = offset;
     replay->last_used = used;
@@ -235,9 +275,12 @@ static weft_err visit_records(struct replay *replay, const struct segment *segme
     struct segment_walk walk = {buf_bytes(&segment->bytes), SEGMENT_HEADER_BYTES, replay->sequence,
                                 segment_salt(&segment->header)};
     weft_err err = WEFT_OK;
+    replay->visited.number = segment->header.number;
+    replay->visited.offset = walk.at;
     for (struct journal_record record; !err && walk.at < end && segment_next(&walk, &record);) {
         err = visit ? visit(owner, &record) : WEFT_OK;
         replay->found.record_count += !err;
+        replay->visited.offset = err ? replay->visited.offset : walk.at;
     }
     replay->sequence = walk.sequence;
     return err;
@@ -279,7 +322,7 @@ static uint64_t torn_bytes(const struct segment *segment, const struct segment_w
 {
     if (!walk->salt)
         return segment->bytes.size - walk->at;
-    return segment->is_last ? segment_torn_bytes(walk) : 0;
+    return segment->is_last ? segment_torn_bytes(walk, NULL) : 0;
 }
 
 // Replays a segment that is loaded; sets replay->end.
@@ -290,12 +333,16 @@ static weft_err replay_segment(struct replay *replay, struct segment *segment, s
         segment_is_unbegun(buf_bytes(&segment->bytes)))
         return end_at(replay, segment, 0, segment->bytes.size, WEFT_OK);
     weft_err err = check_header(replay, segment, index);
+    replay->damage.number = replay->numbers.items[index];
+    replay->damage.offset = 0;
     if (err)
         return end_at(replay, segment, 0, 0, err);
     if (index == replay->first || replay->was_snapshot)
         replay->sequence = segment->header.first_sequence;
-    const struct segment_walk walk = walk_to_end(segment, replay->sequence);
-    err = check_end(replay, segment, index, &walk);
+    const struct segment_walk walk = walk_to_end(replay, segment, replay->sequence);
+    err = is_stop(replay, segment, walk.at) ? err_set(WEFT_DATA_LOSS, "%s", replay->why)
+                                            : check_end(replay, segment, index, &walk);
+    replay->damage.offset = walk.at;
     segment->is_whole = !err;
     replay->was_snapshot = is_only_snapshot(&segment->header, walk.at);
     // Half a snapshot is no state of anything: none of it is handed out.
@@ -305,16 +352,22 @@ static weft_err replay_segment(struct replay *replay, struct segment *segment, s
     return err ? err : visit_records(replay, segment, replay->end, visit, owner);
 }
 
-// All segments behind the one in which the journal ends are lost.
+// All segments behind the one in which the journal ends are lost, but for those that are not ours to touch.
 static weft_err count_lost(struct replay *replay, size_t from)
 {
     weft_err err = WEFT_OK;
     for (size_t i = from; !err && i < replay->numbers.count; i++) {
-        struct file_stat status;
-        char *path = replay_path(replay->directory, replay->numbers.items[i], REPLAY_SEGMENT);
-        err = path ? file_stat(path, &status) : WEFT_RESOURCE_EXHAUSTED;
-        replay->found.lost_bytes += err ? 0 : status.size;
-        free(path);
+        struct segment segment = {0};
+        segment.path = replay_path(replay->directory, replay->numbers.items[i], REPLAY_SEGMENT);
+        err = segment.path ? load(replay, i, SIZE_MAX, &segment.bytes) : WEFT_RESOURCE_EXHAUSTED;
+        if (!err)
+            err = check_owner(replay, &segment);
+        if (err == WEFT_DATA_LOSS)
+            err = WEFT_OK;
+        if (!err)
+            count_behind(replay, &segment, 0);
+        buf_fini(&segment.bytes);
+        free(segment.path);
     }
     return err;
 }
@@ -322,7 +375,7 @@ static weft_err count_lost(struct replay *replay, size_t from)
 weft_err replay_run(struct replay *replay, journal_visit_fn *visit, void *owner)
 {
     replay->sequence = 1;
-    weft_err err = list_segments(replay);
+    weft_err err = replay_list(replay);
     if (!err)
         err = find_first(replay);
     bool is_whole = true;

@@ -218,7 +218,7 @@ bool segment_has_more(const struct segment_walk *walk)
     return at < bytes.size;
 }
 
-size_t segment_torn_bytes(const struct segment_walk *walk)
+size_t segment_torn_bytes(const struct segment_walk *walk, uint64_t *count)
 {
     const weft_bytes bytes = walk->bytes;
     size_t end = walk->at;
@@ -229,7 +229,10 @@ size_t segment_torn_bytes(const struct segment_walk *walk)
         end += size < bytes.size - end ? size : bytes.size - end;
     }
     for (size_t at = find_record(walk, walk->at + SEGMENT_RECORD_BYTES); at < bytes.size;
-         at = find_record(walk, at + record_bytes(walk, at)))
+         at = find_record(walk, at + record_bytes(walk, at))) {
         end = at + record_bytes(walk, at) > end ? at + record_bytes(walk, at) : end;
+        if (count)
+            ++*count;
+    }
     return end - walk->at;
 }

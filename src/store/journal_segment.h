@@ -51,7 +51,7 @@ bool segment_next(struct segment_walk *walk, struct journal_record *record);
 bool segment_has_more(const struct segment_walk *walk);
 
 // How much behind that place seems to have been written in this life of the segment; 0: it ends cleanly,
-// before zeros or before what an older life left. Only where there is a salt.
-size_t segment_torn_bytes(const struct segment_walk *walk);
+// before zeros or before what an older life left. Adds to *count the sound records among it; NULL is fine.
+size_t segment_torn_bytes(const struct segment_walk *walk, uint64_t *count);
 
 #endif

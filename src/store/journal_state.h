@@ -1,4 +1,4 @@
-// The insides of a journal, shared by journal.c and journal_rewrite.c.
+// The insides of a journal, shared by journal.c, journal_rewrite.c and journal_repair.c.
 #ifndef STORE_JOURNAL_STATE_H
 #define STORE_JOURNAL_STATE_H
 
@@ -28,6 +28,18 @@ struct journal {
     weft_err failed;          // of the disk: for good
     char failed_text[ERR_TEXT_BYTES_MAX];
 };
+
+// ---- Opening, step by step ----------------------------------------------------------------------------
+
+struct journal *journal_new(const char *directory, const char *kind,
+                            const struct journal_options *options);  // NULL: no memory
+void journal_free(struct journal *journal);                          // flushes nothing
+MUST_CHECK weft_err journal_lock(struct journal *journal);
+
+// Takes away what no longer counts after a replay and makes ready for more.
+MUST_CHECK weft_err journal_take_over(struct journal *journal, const struct replay *replay);
+
+// ---- The tail -----------------------------------------------------------------------------------------
 
 // Makes an empty segment the tail, which is untouched on failure.
 MUST_CHECK weft_err journal_begin_segment(struct journal *journal, uint64_t number,

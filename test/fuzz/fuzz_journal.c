@@ -83,7 +83,7 @@ static void check_records(weft_bytes bytes, const struct segment_header *header)
     if (has_more)
         ASSERT(walk.at + 2 * SEGMENT_RECORD_BYTES <= bytes.size);
     if (salt) {
-        const size_t torn = segment_torn_bytes(&walk);
+        const size_t torn = segment_torn_bytes(&walk, NULL);
         ASSERT(torn <= bytes.size - walk.at && !(has_more && torn == 0));
     }
     buf_fini(&again);
