@@ -173,6 +173,12 @@ static void barrier_free(struct resource *resource)
     free(resource);
 }
 
+static void barrier_tell(const struct resource *resource, struct buf *text)
+{
+    const struct barrier *barrier = (const struct barrier *)resource;
+    buf_format(text, "for %u, %u waiting", barrier->count, barrier->waiting_count);
+}
+
 const struct resource_kind barrier_kind = {
     .number = CALL_KIND_BARRIER,
     .name = "barrier",
@@ -183,5 +189,6 @@ const struct resource_kind barrier_kind = {
     .describe = barrier_describe,
     .save = barrier_save,
     .load = barrier_load,
+    .tell = barrier_tell,
     .free = barrier_free,
 };

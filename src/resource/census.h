@@ -10,6 +10,11 @@ struct census {
     uint64_t other_count;    // variables, maps and barriers
 };
 
+// Each resource of the host, in the order they were made: what it is, how it is called, what it holds. The
+// texts are borrowed during the call.
+typedef void host_tell_fn(void *owner, const char *kind, const char *name, const char *what);
+void host_tell(const struct host *host, host_tell_fn *tell, void *owner);
+
 void host_take_census(const struct host *host, struct census *census);
 
 #endif

@@ -28,14 +28,19 @@ static weft_bytes role_of(const char *member)
     return end ? (weft_bytes){role, (size_t)(end - role)} : weft_text(role);
 }
 
+void host_set_member(struct host *host, const char *member)
+{
+    snprintf(host->member, sizeof host->member, "%s", member);
+    host->container = role_of(host->member);
+}
+
 struct host *host_new(const struct host_options *options)
 {
     struct host *host = calloc(1, sizeof *host);
     if (!host)
         return NULL;
     host->options = *options;
-    snprintf(host->member, sizeof host->member, "%s", options->member);
-    host->container = role_of(host->member);
+    host_set_member(host, options->member ? options->member : "");
     registry_init(&host->registry, options->seed);
     map_init(&host->sessions_by_id, id_of, options->seed);
     map_init(&host->sessions_by_member, member_of, options->seed);

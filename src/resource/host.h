@@ -18,11 +18,12 @@
 typedef weft_err host_log_fn(void *owner, uint32_t type, weft_bytes payload);
 
 struct host_options {
-    const char *member;  // "/files/0"; "" for a broker that is nobody's member
-    uint64_t epoch;      // drawn; a journal's own replaces it
-    uint64_t seed;       // drawn; of tables whose keys come from strangers
-    bool ends_watches;   // a watch ends when no member is left who could write
-    host_log_fn *log;    // NULL: no journal
+    const char
+        *member;  // "/files/0"; "" for a broker that is nobody's member; NULL: as its journal says
+    uint64_t epoch;     // drawn; a journal's own replaces it
+    uint64_t seed;      // drawn; of tables whose keys come from strangers
+    bool ends_watches;  // a watch ends when no member is left who could write
+    host_log_fn *log;   // NULL: no journal
     void *log_owner;
     bool gathers_calls;  // calls of one session are one record, which waits for host_write_calls
 };

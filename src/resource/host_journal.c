@@ -99,6 +99,24 @@ static void write_epoch(const struct host *host, struct buf *record)
     call_write_u64(record, host->options.epoch);
     call_write_u64(record, host->registry.made_count);
     call_write_u32(record, host->session_count_ever);
+    call_write_text(record, weft_text(host->member));
+}
+
+// Who only looks at a journal learns whose it is: names that have no container depend on it. Journals
+// of an older weft do not say.
+static weft_err replay_member(struct host *host, struct call_reader *reader)
+{
+    char text[SESSION_MEMBER_BYTES] = "";
+    const weft_bytes member = reader->rest.size ? call_read_text(reader) : weft_none();
+    if (reader->has_failed || member.size >= sizeof text)
+        return refuse("the name of its member");
+    if (host->options.member)
+        return WEFT_OK;
+    if (member.size)
+        memcpy(text, member.data, member.size);
+    host->options.ends_watches = text[0];
+    host_set_member(host, text);
+    return WEFT_OK;
 }
 
 weft_err host_log_epoch(struct host *host)
@@ -114,7 +132,7 @@ static weft_err replay_epoch(struct host *host, struct call_reader *reader)
     host->options.epoch = call_read_u64(reader);
     host->registry.made_count = call_read_u64(reader);
     host->session_count_ever = call_read_u32(reader);
-    return WEFT_OK;
+    return replay_member(host, reader);
 }
 
 static weft_err replay_session(struct host *host, struct call_reader *reader)

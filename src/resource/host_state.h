@@ -36,7 +36,7 @@ struct host {
 
 // The types of records in a host's journal. Numbers are never reused.
 enum {
-    HOST_RECORD_EPOCH = 1,     // u64 epoch, u64 resources ever made, u32 sessions ever
+    HOST_RECORD_EPOCH = 1,     // u64 epoch, u64 resources ever made, u32 sessions ever, text member
     HOST_RECORD_SESSION = 2,   // u32 number, id, u64 incarnation, text member
     HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, calls one behind the other
     HOST_RECORD_END = 4,       // u32 session
@@ -63,6 +63,9 @@ MUST_CHECK weft_err host_replay_lives(struct host *host, struct call_reader *rea
 MUST_CHECK weft_err host_replay_starts(struct host *host, struct call_reader *reader);
 void host_write_lives(const struct host *host, struct buf *record);
 void host_write_starts(const struct session *session, struct buf *record);
+
+// The name of the host's member, and what follows from it.
+void host_set_member(struct host *host, const char *member);
 
 // Adds a session that is known to be new.
 MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,

@@ -284,6 +284,12 @@ static void kv_free(struct resource *resource)
     free(kv);
 }
 
+static void kv_tell(const struct resource *resource, struct buf *text)
+{
+    const struct kv *kv = (const struct kv *)resource;
+    buf_format(text, "%zu key%s", kv->map.count, kv->map.count == 1 ? "" : "s");
+}
+
 const struct resource_kind kv_kind = {
     .number = CALL_KIND_KV,
     .name = "kv",
@@ -296,5 +302,6 @@ const struct resource_kind kv_kind = {
     .describe = kv_describe,
     .save = kv_save,
     .load = kv_load,
+    .tell = kv_tell,
     .free = kv_free,
 };

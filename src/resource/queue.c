@@ -219,6 +219,17 @@ static void apply_to_queue(struct resource *resource, struct session *session,
     }
 }
 
+static void tell_queue(const struct resource *resource, struct buf *text)
+{
+    const struct queue *queue = (const struct queue *)resource;
+    const uint64_t taken = queue->leases.count, count = queue->elements.count + taken;
+    buf_format(text, "%" PRIu64 " element%s", count, count == 1 ? "" : "s");
+    if (taken)
+        buf_format(text, ", %" PRIu64 " of them taken", taken);
+    if (queue->is_closed)
+        buf_append_text(text, ", closed");
+}
+
 const struct resource_kind queue_kind = {
     .number = CALL_KIND_QUEUE,
     .name = "queue",
@@ -233,5 +244,6 @@ const struct resource_kind queue_kind = {
     .describe = describe_queue,
     .save = queue_save,
     .load = queue_load,
+    .tell = tell_queue,
     .free = free_queue,
 };

@@ -85,6 +85,9 @@ struct resource_kind {
     weft_err (*save)(const struct resource *resource, struct host_saver *saver);
     weft_err (*load)(struct resource *resource, struct call_reader *part);
 
+    // What it holds in a few words, on one line, for people: "3 elements, 1 of them taken".
+    void (*tell)(const struct resource *resource, struct buf *text);
+
     void (*free)(struct resource *resource);  // no wait and no holding is left
 };
 

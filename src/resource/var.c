@@ -563,6 +563,17 @@ static void var_free(struct resource *resource)
     free(var);
 }
 
+static void var_tell(const struct resource *resource, struct buf *text)
+{
+    const struct var *var = (const struct var *)resource;
+    char type[TUPLE_TYPE_BYTES];
+    tuple_write_type(type, var->dtype, var->rank, var->dims);
+    if (!var->has_value || var->rank)
+        buf_format(text, "%s%s", type, var->has_value ? "" : ", no value yet");
+    else
+        var_number_tell(var->dtype, buf_bytes(&var->value), text);
+}
+
 const struct resource_kind var_kind = {
     .number = CALL_KIND_VAR,
     .name = "var",
@@ -574,5 +585,6 @@ const struct resource_kind var_kind = {
     .describe = var_describe,
     .save = var_save,
     .load = var_load,
+    .tell = var_tell,
     .free = var_free,
 };

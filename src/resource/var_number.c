@@ -3,6 +3,8 @@
 
 #include "resource/var_number.h"
 
+#include "base/number.h"
+#include "base/text.h"
 #include "wire/tuple.h"
 
 #define FOR_EACH(type, statement)                                                                  \
@@ -73,5 +75,34 @@ weft_err var_number_combine(uint8_t dtype, uint8_t op, char *to, const char *now
     default:
         ASSERT(dtype == TUPLE_DOUBLE);
         return combine_double(op, to, now, operand, count);
+    }
+}
+
+void var_number_tell(uint8_t dtype, weft_bytes value, struct buf *text)
+{
+    enum { SHOWN_BYTES_MAX = 60 };
+    char number[NUMBER_TEXT_MAX];
+    int64_t whole = 0;
+    int32_t small = 0;
+    double real = 0;
+    if (dtype == TUPLE_STRING) {
+        const bool is_long = value.size > SHOWN_BYTES_MAX;
+        buf_append_text(text, "\"");
+        text_append_escaped(text, (weft_bytes){value.data, is_long ? SHOWN_BYTES_MAX : value.size});
+        buf_format(text, is_long ? "\"... (%zu bytes)" : "\"", value.size);
+        return;
+    }
+    ASSERT(value.size == tuple_dtype_size(dtype));
+    if (dtype == TUPLE_BOOL) {
+        buf_append_text(text, value.data[0] ? "true" : "false");
+    } else if (dtype == TUPLE_DOUBLE) {
+        memcpy(&real, value.data, sizeof real);
+        buf_append(text, number, (size_t)(number_write_double(number, real) - number));
+    } else if (dtype == TUPLE_INT32) {
+        memcpy(&small, value.data, sizeof small);
+        buf_append(text, number, (size_t)(number_write_int(number, small) - number));
+    } else {
+        memcpy(&whole, value.data, sizeof whole);
+        buf_append(text, number, (size_t)(number_write_int(number, whole) - number));
     }
 }

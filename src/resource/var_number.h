@@ -17,4 +17,7 @@ bool var_number_is_one(uint8_t dtype);
 MUST_CHECK weft_err var_number_combine(uint8_t dtype, uint8_t op, char *to, const char *now,
                                        const char *operand, size_t count);
 
+// Appends a value of the dtype, alone, as people read it; a long string is cut.
+void var_number_tell(uint8_t dtype, weft_bytes value, struct buf *text);
+
 #endif
