@@ -199,7 +199,7 @@ _weft_host() {
     --port-file | --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
     *)
         mapfile -t COMPREPLY < <(
-            compgen -W "--listen --journal --port-file --token-file --json --quiet --help" -- "$current"
+            compgen -W "--listen --journal --port-file --token-file --repair --yes --json --quiet --help" -- "$current"
         )
         ;;
     esac

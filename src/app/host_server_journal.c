@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "app/host_server_state.h"
+#include "base/text.h"
 
 static weft_err visit(void *owner, const struct journal_record *record)
 {
@@ -47,6 +48,24 @@ weft_err host_server_log(void *owner, uint32_t type, weft_bytes payload)
     return err;
 }
 
+// Damage has a next step, whoever has met it.
+static weft_err name_journal(const char *directory, weft_err err)
+{
+    struct buf word = {0};
+    err = err_wrap(err, "the journal %s", directory);
+    if (err != WEFT_DATA_LOSS)
+        return err;
+    struct err_kept kept;
+    err_keep(&kept);
+    text_append_shell_word(&word, directory);
+    err = err_set(err,
+                  "%s\n  try: weft host --journal %s --repair, which shows what can be kept, and "
+                  "asks; or put a copy back",
+                  kept.text, buf_text(&word));
+    buf_fini(&word);
+    return err;
+}
+
 weft_err host_server_open_journal(struct host_server *server)
 {
     struct journal_found found = {0};
@@ -63,7 +82,7 @@ weft_err host_server_open_journal(struct host_server *server)
     if (!err)
         err = journal_sync(server->journal);
     if (err)
-        return err_wrap(err, "the journal %s", directory);
+        return name_journal(directory, err);
     server->is_journal_dirty = false;
     server->journal_base = journal_size(server->journal);
     if (found.torn_bytes)

@@ -256,3 +256,21 @@ size_t text_utf8_length(const char *at, const char *end)
                           (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
     return is_wrong ? 0 : length;
 }
+
+void text_append_shell_word(struct buf *buf, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=./,:@%";
+    if (*word && !word[strspn(word, plain)]) {
+        buf_append_text(buf, word);
+        return;
+    }
+    buf_append_text(buf, "'");
+    for (; *word; word++) {
+        if (*word == '\'')
+            buf_append_text(buf, "'\\''");
+        else
+            buf_append(buf, word, 1);
+    }
+    buf_append_text(buf, "'");
+}

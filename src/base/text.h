@@ -36,6 +36,9 @@ bool text_read_byte(const char *text, unsigned char *byte);
 // Bytes of any content on one line: what is not printable ASCII becomes \n, \t, \", \\ or \x1e.
 void text_append_escaped(struct buf *buf, weft_bytes bytes);
 
+// A word that a shell takes as it is: in single quotes if it needs them.
+void text_append_shell_word(struct buf *buf, const char *word);
+
 // The length of the UTF-8 character at `at`, which is before `end`; 0 when it is none (overlong forms,
 // surrogates and what lies beyond Unicode are none).
 size_t text_utf8_length(const char *at, const char *end);

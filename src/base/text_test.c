@@ -186,6 +186,21 @@ static void a_character_is_utf8_or_none(void **unused)
                          cases[i].length);
 }
 
+static void a_word_for_a_shell_is_quoted_where_it_must_be(void **state)
+{
+    (void)state;
+    static const char *const words[][2] = {
+        {"/var/lib/weft-1", "/var/lib/weft-1"}, {"", "''"},           {"a b", "'a b'"},
+        {"o'brien", "'o'\\''brien'"},           {"$HOME", "'$HOME'"}, {"~", "'~'"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct buf buf = {0};
+        text_append_shell_word(&buf, words[i][0]);
+        assert_string_equal(buf_text(&buf), words[i][1]);
+        buf_fini(&buf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_count_is_whole_and_within_its_limit),
         cmocka_unit_test(numbers_are_short_and_have_units),
         cmocka_unit_test(distance_counts_changes_and_swaps),
+        cmocka_unit_test(a_word_for_a_shell_is_quoted_where_it_must_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // weft host: queues, variables and maps by themselves, for whoever has the token.
 
 #include "app/broker.h"
+#include "app/host_repair.h"
 #include "base/args.h"
 #include "cli/cli.h"
 
@@ -9,6 +10,8 @@ enum {
     OPTION_JOURNAL,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
+    OPTION_REPAIR,
+    OPTION_YES,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_HELP,
@@ -23,6 +26,9 @@ static const struct args_option host_options[] = {
     {OPTION_PORT_FILE, 0, "port-file", "FILE",
      "write the port there when ready; removed at the end"},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the secret that others must have"},
+    {OPTION_REPAIR, 0, "repair", NULL,
+     "do not host: show what is kept and what is lost of a damaged journal, ask, and cut it there"},
+    {OPTION_YES, 0, "yes", NULL, "repair without asking"},
     {OPTION_JSON, 0, "json", NULL, "tell in JSON, an object per line, on standard error"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only what needs attention"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
@@ -39,6 +45,7 @@ void help_format_host(struct buf *buf)
         "  weft host --journal /var/lib/weft          survives restarts and crashes\n"
         "  weft host --listen :18125                  for other machines; prints how they join\n"
         "  weft host --listen localhost:0 --port-file port    a free port, for tests\n"
+        "  weft host --journal /var/lib/weft --repair         shows what a damaged one has lost, asks\n"
         "\n"
         "  weft queue push jobs hello                 then, in another shell; in C: weft_connect(NULL)\n"
         "\n"
@@ -47,16 +54,24 @@ void help_format_host(struct buf *buf)
         "Options:\n");
     args_format_help(buf, host_options, NULL);
     buf_append_text(
-        buf, "\n"
-             "Nobody gets in without the secret: on localhost the user's own, in\n"
-             "~/.config/weft/token; on any other address the token of --token-file\n"
-             "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
-             "Exit: 0 ended by a signal, 1 the journal failed or is damaged, 2 wrong usage,\n"
-             "3 the port is taken, 5 no permission.\n");
+        buf,
+        "\n"
+        "Nobody gets in without the secret: on localhost the user's own, in\n"
+        "~/.config/weft/token; on any other address the token of --token-file\n"
+        "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
+        "Exit: 0 ended by a signal, or the journal is repaired; 1 it failed, is damaged or a newer\n"
+        "weft's; 2 wrong usage; 3 the port is taken, or the journal in use; 4 there is none to\n"
+        "repair; 5 no permission.\n");
 }
 
-static void take_option(struct broker_options *options, int id, const char *text, bool *wants_help)
+struct request {
+    struct broker_options broker;
+    bool repairs, is_agreed, wants_help;
+};
+
+static void take_option(struct request *request, int id, const char *text)
 {
+    struct broker_options *options = &request->broker;
     switch (id) {
     case OPTION_LISTEN:
         options->listen = text;
@@ -70,6 +85,12 @@ static void take_option(struct broker_options *options, int id, const char *text
     case OPTION_TOKEN_FILE:
         options->token_file = text;
         break;
+    case OPTION_REPAIR:
+        request->repairs = true;
+        break;
+    case OPTION_YES:
+        request->is_agreed = true;
+        break;
     case OPTION_JSON:
         options->json = true;
         break;
@@ -77,16 +98,46 @@ static void take_option(struct broker_options *options, int id, const char *text
         options->is_quiet = true;
         break;
     default:
-        *wants_help = true;
+        request->wants_help = true;
     }
+}
+
+static int repair(const struct request *request)
+{
+    const struct broker_options *options = &request->broker;
+    if (!options->journal)
+        return cli_fail(
+            err_set(WEFT_INVALID_ARGUMENT,
+                    "--repair needs the journal\n  try: weft host --journal DIR --repair"),
+            options->json);
+    if (options->listen || options->port_file || options->token_file)
+        return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
+                                "--repair does not host: %s has nothing to do there",
+                                options->listen      ? "--listen"
+                                : options->port_file ? "--port-file"
+                                                     : "--token-file"),
+                        options->json);
+    return host_repair(&(struct host_repair_options){options->journal, request->is_agreed,
+                                                     options->json, options->is_quiet});
+}
+
+static int run(const struct request *request)
+{
+    if (request->wants_help)
+        return cmd_help((char *const[]){"host"}, 1);
+    if (request->repairs)
+        return repair(request);
+    if (request->is_agreed)
+        return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "--yes is for --repair: nothing else asks"),
+                        request->broker.json);
+    return broker_run(&request->broker);
 }
 
 int cmd_host(char *const *words, size_t count)
 {
-    struct broker_options options = {0};
+    struct request request = {0};
     struct args_reader reader;
     struct args_item item;
-    bool wants_help = false;
     weft_err err;
     args_start(&reader, words, count, host_options);
     while (!(err = args_next(&reader, &item)) && item.kind != ARGS_END) {
@@ -95,10 +146,8 @@ int cmd_host(char *const *words, size_t count)
                                     "weft host takes no words, but was given %s\n"
                                     "  try: --listen ADDR, --journal DIR",
                                     item.text),
-                            options.json);
-        take_option(&options, item.option->id, item.text, &wants_help);
+                            request.broker.json);
+        take_option(&request, item.option->id, item.text);
     }
-    if (err)
-        return cli_fail(err, options.json);
-    return wants_help ? cmd_help((char *const[]){"host"}, 1) : broker_run(&options);
+    return err ? cli_fail(err, request.broker.json) : run(&request);
 }

@@ -1,6 +1,7 @@
 // ioerror.so: a disk that fails. Preloaded into a program, it answers writes and syncs of files under
 // WEFT_IOERROR_DIR with EIO, from the moment the file WEFT_IOERROR_WHEN is there; what the file holds says
-// for how many calls ("1": once; empty: for ever).
+// for how many calls ("1": once; empty: for ever). With WEFT_IOERROR_READ it is reading that fails, of files
+// whose path has this in it.
 //
 // It sees only what goes through the C library.
 
@@ -29,6 +30,28 @@ static bool is_inside(int fd)
     const ssize_t size = readlink(link, target, sizeof target - 1);
     const size_t length = strlen(dir);
     return size > (ssize_t)length && memcmp(target, dir, length) == 0 && target[length] == '/';
+}
+
+static bool fails_to_read(int fd)
+{
+    const char *part = getenv("WEFT_IOERROR_READ");
+    char link[64], target[PATH_MAX] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (!part || !is_inside(fd) || readlink(link, target, sizeof target - 1) < 0 ||
+        !strstr(target, part))
+        return false;
+    errno = EIO;
+    return true;
+}
+
+ssize_t pread(int fd, void *data, size_t size, off_t offset)
+{
+    return fails_to_read(fd) ? -1 : REAL(pread)(fd, data, size, offset);
+}
+
+ssize_t pread64(int fd, void *data, size_t size, off64_t offset)
+{
+    return fails_to_read(fd) ? -1 : REAL(pread64)(fd, data, size, offset);
 }
 
 static bool fails(int fd)

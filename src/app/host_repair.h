@@ -1,0 +1,18 @@
+// host_repair: a damaged journal of a host is cut at its damage, once somebody has seen what that means.
+#ifndef APP_HOST_REPAIR_H
+#define APP_HOST_REPAIR_H
+
+#include <stdbool.h>
+
+struct host_repair_options {
+    const char *journal;  // the directory
+    bool is_agreed;       // nobody is asked
+    bool json, is_quiet;
+};
+
+// Shows on standard output (with json: as an object on standard error) what is kept, what is lost and what the
+// host will hold; asks, if there is a terminal; repairs. Returns the exit code: 0 when the journal is sound at
+// the end, 1 when it is damaged and was left so.
+int host_repair(const struct host_repair_options *options);
+
+#endif
