@@ -269,7 +269,8 @@ static const struct tool_verb verbs[] = {
      .format_help = help_format_queue_take},
     {"peek", "show the first items, which stay", .act = peek, ONE_QUEUE, .options = peek_options,
      .what = "Shows the first items of a queue. They stay where they are. Behind a dead letter "
-             "stands, after\na tab, why it failed, at which delivery and when.",
+             "stands, after\na tab, why it failed, at which delivery and, if its consumer gave it "
+             "back, when: of a\nconsumer that was lost, or whose lease ended, there is no time.",
      .examples = "weft queue peek jobs             the next one\n"
                  "  weft queue peek -n 10 jobs.dead  what failed, and why",
      .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
@@ -293,10 +294,12 @@ static const struct tool_verb verbs[] = {
     {"rm", "remove it, for everyone", .act = rm, ONE_QUEUE, .options = rm_options,
      .what = "Removes a queue with all that is in it. Who waits for it fails.",
      .examples = "weft queue rm jobs.dead"},
-    {"ls", "what the host holds", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
-     .options = ls_options,
-     .what = "Lists what a host holds, or the members of the cluster of TF_CONFIG, or the one that "
-             "MEMBER\nnames, such as /files/0: kind, path, and of queues how many items.",
+    {"ls", "what the host holds, of all kinds", .act = ls, .arguments = "[MEMBER]", .most = 1,
+     .is_list = true, .options = ls_options,
+     .what =
+         "Lists all that a host holds, not only queues, or the members of the cluster of "
+         "TF_CONFIG,\nor the one that MEMBER names, such as /files/0: kind, path, and of queues "
+         "how many items.",
      .examples = "weft queue ls", .exits = "0 done, 3 the host is out of reach."},
     {0},
 };

@@ -30,7 +30,8 @@ static const struct args_option take_options[] = {
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait for an item, 0: not at all; exit 6"},
     {ARGS_HEADING, 0, NULL, NULL, "With a command:"},
     {OPTION_STDIN, 0, "stdin", NULL, "CMD reads the item from its standard input"},
-    {OPTION_RESULTS, 0, "results", "PATH", "what CMD prints goes into this queue, an item each"},
+    {OPTION_RESULTS, 0, "results", "PATH",
+     "what CMD prints becomes one item of this queue, an empty one if nothing"},
     {OPTION_BACKOFF, 0, "backoff", "TIME",
      "before an item is tried again: this, then twice as long, up to 1m (default 1s)"},
     {OPTION_DELIVERIES, 0, "deliveries", "N",
@@ -64,11 +65,13 @@ void help_format_queue_take(struct buf *buf)
         "\n"
         "Options:\n");
     args_format_help(buf, take_options, NULL);
-    buf_append_text(buf,
-                    "\n"
-                    "Exit: 0 done, 1 items went to PATH.dead, 2 wrong usage, 3 the host is out of\n"
-                    "reach, 5 refused (token), 6 no item came in time, 7 the queue is closed and\n"
-                    "drained, and no item was there; 130 interrupted.\n");
+    buf_append_text(
+        buf, "\n"
+             "Exit: 0 done; with CMD or --all also when the queue was closed and drained from the\n"
+             "beginning; 1 items went to PATH.dead, or the host came back without its journal,\n"
+             "2 wrong usage, 3 the host is out of reach, 5 refused (token), 6 no item came in\n"
+             "time, 7 without CMD and --all: closed and drained, and no item was there; 130\n"
+             "interrupted.\n");
 }
 
 struct taker {

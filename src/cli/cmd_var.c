@@ -374,7 +374,10 @@ static const struct tool_verb verbs[] = {
      .examples = "weft var swap lock 0 $$"},
     {"watch", "print each value it takes", .act = watch, .arguments = "PATH", .fewest = 1,
      .most = 1, .options = watch_options,
-     .what = "Prints the value, then each new one, until nobody is left who could change it.",
+     .what =
+         "Prints the value, then each new one. Of a member of a cluster: until nobody is left who "
+         "could\nchange it. At a host (weft host), where anybody may come, it does not end by "
+         "itself: -n\nor --timeout end it.",
      .examples = "weft var watch loss | ./plot"},
     {"rm", "remove it, for everyone", .act = rm, .arguments = "PATH", .fewest = 1, .most = 1,
      .must_exist = true, .options = plain_options, .what = "Removes the variable, for everyone.",

@@ -33,6 +33,8 @@ same "a loop ends by itself when the queue is closed and drained" expected loop
 try weft queue take words
 check "that is exit 7" is $code 7
 check_not "and quiet" test -s "$err"
+check "a worker that finds it drained has done its work" weft queue take words -- false
+check "and so has --all" weft queue take --all words
 fails_with "nothing can be pushed any more" 1 "is closed" weft queue push words late
 check "closing again is fine" weft queue close words
 fails_with "no item in time: exit 6" 6 "no item came in time" weft queue take --timeout 100ms nothing
