@@ -275,8 +275,9 @@ static const struct tool_verb verbs[] = {
                  "  weft queue peek -n 10 jobs.dead  what failed, and why",
      .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
     {"retry", "give dead letters another chance", .act = retry, ONE_QUEUE, .options = retry_options,
-     .what = "Puts dead letters back at the end of the queue they are of, also of one that is "
-             "closed.\nTheir deliveries are counted anew. Prints how many there were.",
+     .what = "Puts dead letters back where they stood in their queue, also in one that is closed.\n"
+             "Deliveries are counted anew; what counted once for an item does not count again.\n"
+             "What never was in that queue is new there, at its end. Prints how many there were.",
      .examples = "weft queue retry jobs.dead         all of them\n"
                  "  weft queue retry -n 1 jobs.dead    the first"},
     {"size", "how many items it holds", .act = size, ONE_QUEUE, .options = size_options,

@@ -30,7 +30,7 @@ struct elements {
     struct chunk *reading;       // those before it hold only elements that are taken
     size_t read_at;              // in reading
     struct chunk *spare;         // one that is kept for the next need
-    struct chunk *held;          // chunks of their own, of elements that a snapshot brought taken
+    struct chunk *held;          // chunks of their own: what a snapshot brought taken, and retried
     VEC(struct element *) returned;
     size_t count;        // stored: not those that are taken
     size_t taken_count;  // neither returned nor dropped yet

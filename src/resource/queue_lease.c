@@ -131,9 +131,17 @@ static bool bury(struct queue *queue, struct element *element, const struct why 
                 : NULL;
     if (!letter)
         return false;
-    const struct queue_note note = {letter->id, why->when_s, element->deliveries,
-                                    (uint32_t)why->reason.size, (char *)why->reason.data};
+    const struct queue_note note = {
+        .id = letter->id,
+        .origin = queue->resource.uid,
+        .origin_id = element->id,
+        .when_s = why->when_s,
+        .deliveries = element->deliveries,
+        .size = (uint32_t)why->reason.size,
+        .reason = (char *)why->reason.data,
+    };
     queue_note_add(letters, &note);
+    queue_note_drop(queue, element->id);
     elements_drop(&queue->elements, element);
     queue_settle(letters);
     return true;

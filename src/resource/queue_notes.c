@@ -52,25 +52,54 @@ static bool insert(struct queue_notes *notes, const struct queue_note *note)
     return true;
 }
 
-static void move_note(struct queue_notes *from, struct queue_notes *to, uint64_t id)
+void queue_note_drop(struct queue *queue, uint64_t id)
 {
-    struct queue_note *note = find_note(from, id);
-    if (note && insert(to, note))
-        note->reason = NULL;
+    struct queue_notes *notes = &queue->notes;
+    struct queue_note *note = notes->list.count ? find_note(notes, id) : NULL;
+    if (!note)
+        return;
+    free(note->reason);
+    const struct queue_note *end = notes->list.items + notes->list.count--;
+    memmove(note, note + 1, (size_t)(end - note - 1) * sizeof *note);
 }
 
-// Those that are stored or leased stay, so that it never shows when this was done.
-static void drop_those_of_the_gone(struct queue *queue)
+static void visit_note(const struct queue *queue, uint64_t id, queue_note_fn *visit, void *owner)
 {
-    struct queue_notes kept = {0};
+    struct queue_note *note = find_note(&queue->notes, id);
+    if (note)
+        visit(note, owner);
+}
+
+void queue_notes_visit(const struct queue *queue, queue_note_fn *visit, void *owner)
+{
+    if (queue->notes.list.count == 0)
+        return;
     struct elements_walk walk = {0};
     const struct element *element;
     while ((element = elements_next(&queue->elements, &walk)) != NULL)
-        move_note(&queue->notes, &kept, element->id);
+        visit_note(queue, element->id, visit, owner);
     elements_end_walk(&walk);
     for (size_t i = 0; i < queue->leases.slots.count; i++)
         if (queue->leases.slots.items[i])
-            move_note(&queue->notes, &kept, queue->leases.slots.items[i]->element->id);
+            visit_note(queue, queue->leases.slots.items[i]->element->id, visit, owner);
+    for (const struct link *at = queue->takers.next; at != &queue->takers; at = at->next) {
+        const struct attempt *attempt = LIST_ITEM(at, struct attempt, in_line);
+        for (size_t i = 0; i < attempt->gathered.count; i++)
+            visit_note(queue, attempt->gathered.items[i]->id, visit, owner);
+    }
+}
+
+static void move_note(struct queue_note *note, void *kept)
+{
+    if (insert(kept, note))
+        note->reason = NULL;
+}
+
+// Those whose elements are here stay, so that it never shows when this was done.
+static void drop_those_of_the_gone(struct queue *queue)
+{
+    struct queue_notes kept = {0};
+    queue_notes_visit(queue, move_note, &kept);
     queue_notes_fini(&queue->notes);
     queue->notes = kept;
 }

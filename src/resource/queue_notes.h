@@ -1,5 +1,6 @@
-// queue_notes: why elements are in a queue of dead letters, and since when. Beside the elements, because few
-// queues have any: a list by id, from which those of elements that are gone are dropped now and then.
+// queue_notes: why elements are in a queue of dead letters, since when, and which they were before. Beside the
+// elements, because few queues have any: a list by id, from which those of elements that are gone are dropped
+// now and then.
 #ifndef RESOURCE_QUEUE_NOTES_H
 #define RESOURCE_QUEUE_NOTES_H
 
@@ -13,6 +14,8 @@ struct queue;
 
 struct queue_note {
     uint64_t id;          // of the element
+    uint64_t origin;      // the uid of the queue it was in; 0: not known
+    uint64_t origin_id;   // its own there
     uint64_t when_s;      // of the calendar, as its consumer said; 0: not known
     uint32_t deliveries;  // it had where it failed
     uint32_t size;
@@ -25,11 +28,18 @@ struct queue_notes {
 
 void queue_notes_fini(struct queue_notes *notes);
 
-// Keeps a copy, or, without memory, does not: it is only for people.
+// Keeps a copy, or, without memory, does not: the letter is new then, if it is tried again.
 void queue_note_add(struct queue *queue, const struct queue_note *note);
 
 // NULL: there is none of this element.
 const struct queue_note *queue_note_find(const struct queue *queue, uint64_t id);
+
+// The element leaves the queue, and may come back as something else.
+void queue_note_drop(struct queue *queue, uint64_t id);
+
+// All notes of elements that are stored, leased, or gathered by who waits for more of them.
+typedef void queue_note_fn(struct queue_note *note, void *owner);
+void queue_notes_visit(const struct queue *queue, queue_note_fn *visit, void *owner);
 
 // As calls and snapshots have them: when, deliveries, reason. False: it is cut.
 void queue_note_write(struct buf *out, const struct queue_note *note);

@@ -1,5 +1,6 @@
-// Dead letters that get another chance: back to the end of the queue they are of, as new elements. That
-// queue may be closed: they were let in before, as what is leased was.
+// Dead letters that get another chance: back to the queue they are of, as the elements they were there, in their
+// order, so that what counted once for one of them does not count again. What never was in that queue is new, and
+// goes to its end. The queue may be closed: they were let in before, as what is leased was.
 
 #include <inttypes.h>
 
@@ -34,6 +35,21 @@ static struct queue *open_origin(const struct queue *letters, weft_err *err)
     return *err ? NULL : queue;
 }
 
+// False: memory was refused.
+static bool put_back(struct queue *queue, const struct queue *letters, const struct element *letter)
+{
+    const struct queue_note *note = queue_note_find(letters, letter->id);
+    const weft_bytes bytes = element_bytes(letter);
+    if (!note || note->origin != queue->resource.uid || note->origin_id == 0 ||
+        note->origin_id > queue->elements.last_id)
+        return elements_add(&queue->elements, bytes, letter->is_tuple) != NULL;
+    struct element *element =
+        elements_restore_taken(&queue->elements, note->origin_id, 0, bytes, letter->is_tuple);
+    if (element)
+        elements_return(&queue->elements, element);
+    return element != NULL;
+}
+
 void queue_retry(struct queue *letters, struct session *session, const struct call *call)
 {
     struct call_reader reader = {call->payload, false};
@@ -45,7 +61,7 @@ void queue_retry(struct queue *letters, struct session *session, const struct ca
         struct element *letter = elements_take(&letters->elements);
         if (!letter)
             break;
-        if (!elements_add(&queue->elements, element_bytes(letter), letter->is_tuple)) {
+        if (!put_back(queue, letters, letter)) {
             elements_return(&letters->elements, letter);
             break;
         }

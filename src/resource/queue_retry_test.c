@@ -77,15 +77,114 @@ static void dead_letters_go_back_and_are_counted_anew(void **state)
         expect_buried(a, bury(a, q, take_now(a, q, (char[]){*at, 0}, 1)));
     const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
     testing_expect(a, retry(a, dead, 1), 0, PAYLOAD(U64(1)));
-    expect_stored(a, q, "da");
+    expect_stored(a, q, "ad");
     testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(2)));
-    expect_stored(a, q, "dabc");
+    expect_stored(a, q, "abcd");
     expect_stored(a, dead, "");
     testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(0)));
-    expect_ok(a, done(a, q, take_now(a, q, "d", 1)));
-    take_now(a, q, "a", 1);
+    expect_ok(a, done(a, q, take_now(a, q, "a", 1)));
+    take_now(a, q, "b", 1);
     testing_restart();
-    expect_stored(a, q, "bc");
+    expect_stored(a, q, "cd");
+}
+
+static void expect_same_element(struct call_item is, struct call_item was)
+{
+    assert_int_equal(is.queue, was.queue);
+    assert_int_equal(is.id, was.id);
+}
+
+// Buries the first of q, restarts as told, tries it again and takes it.
+static struct call_item fail_and_retry(struct testing_member *a, uint16_t q, uint16_t dead,
+                                       struct call_item item, void restart(void))
+{
+    expect_buried(a, bury(a, q, item));
+    if (restart)
+        restart();
+    testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(1)));
+    if (restart)
+        restart();
+    return take_now(a, q, "b", 1);
+}
+
+static void dead_letters_go_back_as_the_elements_they_were(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
+    const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
+    expect_ok(a, push_many(a, q, "ab"));
+    expect_ok(a, done(a, q, take_now(a, q, "a", 1)));
+    const struct call_item was = take_now(a, q, "b", 1);
+    expect_ok(a, push_many(a, q, "c"));
+    struct call_item is = fail_and_retry(a, q, dead, was, NULL);
+    expect_same_element(is, was);
+    is = fail_and_retry(a, q, dead, is, testing_restart);
+    expect_same_element(is, was);
+    is = fail_and_retry(a, q, dead, is, testing_restart_from_snapshot);
+    expect_same_element(is, was);
+    expect_ok(a, done(a, q, is));
+    assert_int_equal(take_now(a, q, "c", 1).id, was.id + 1);
+}
+
+static void what_never_was_in_the_queue_is_new_there(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
+    const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
+    expect_ok(a, push_many(a, q, "a"));
+    const struct call_item was = take_now(a, q, "a", 1);
+    expect_buried(a, bury(a, q, was));
+    expect_ok(a, push_many(a, dead, "b"));
+    expect_ok(a, remove_queue(a, q));
+    q = testing_open(a, CALL_KIND_QUEUE, "q", weft_none());
+    expect_ok(a, push_many(a, q, "c"));
+    testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(2)));
+    expect_stored(a, q, "cab");
+    take_now(a, q, "c", 1);
+    const struct call_item is = take_now(a, q, "a", 1);
+    assert_int_not_equal(is.queue, was.queue);
+    assert_int_equal(is.id, 2);
+    assert_int_equal(take_now(a, q, "b", 1).id, 3);
+}
+
+// A letter that fails again where it lies is no longer known by its first queue.
+static void letters_of_letters_go_back_one_step(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
+    const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
+    const uint16_t deader = testing_open(a, CALL_KIND_QUEUE, "q.dead.dead", weft_none());
+    expect_ok(a, push_many(a, q, "a"));
+    expect_buried(a, bury(a, q, take_now(a, q, "a", 1)));
+    const struct call_item letter = take_now(a, dead, "a", 1);
+    expect_buried(a, bury(a, dead, letter));
+    testing_expect(a, retry(a, deader, 0), 0, PAYLOAD(U64(1)));
+    expect_note(a, dead, "a", 0, 0, NULL);
+    testing_restart_from_snapshot();
+    expect_note(a, dead, "a", 0, 0, NULL);
+    testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(1)));
+    assert_int_equal(take_now(a, q, "a", 1).id, 2);
+}
+
+// Whoever waits for more has them meanwhile, and may go.
+static void notes_of_gathered_letters_are_kept(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
+    expect_ok(a, push_many(a, q, "a"));
+    const struct call_item was = take_now(a, q, "a", 1);
+    expect_buried(a, bury(a, q, was));
+    const uint64_t waits = pop_many(a, dead, 2);
+    testing_restart_from_snapshot();
+    cancel(a, waits);
+    expect_note(a, dead, "a", 0, 1, "/work/0 has failed it");
+    testing_expect(a, retry(a, dead, 0), 0, PAYLOAD(U64(1)));
+    expect_same_element(take_now(a, q, "a", 1), was);
 }
 
 static void dead_letters_go_back_also_to_a_queue_that_is_closed(void **state)
@@ -133,6 +232,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_dead_letter_says_why_and_when_it_failed),
         TEST(dead_letters_go_back_and_are_counted_anew),
+        TEST(dead_letters_go_back_as_the_elements_they_were),
+        TEST(what_never_was_in_the_queue_is_new_there),
+        TEST(letters_of_letters_go_back_one_step),
+        TEST(notes_of_gathered_letters_are_kept),
         TEST(dead_letters_go_back_also_to_a_queue_that_is_closed),
         TEST(only_dead_letters_can_be_tried_again),
         TEST(notes_of_those_that_are_gone_are_dropped),

@@ -6,7 +6,15 @@
 
 enum { PART_BYTES = 1 << 20 };
 enum { HEAD_CLOSED = 1, HEAD_UNDECLARED = 2 };  // flags
-enum { PART_HEAD = 1, PART_ELEMENTS, PART_KEYS, PART_LEASES, PART_ATTEMPTS, PART_NOTES };
+enum {
+    PART_HEAD = 1,
+    PART_ELEMENTS,
+    PART_KEYS,
+    PART_LEASES,
+    PART_ATTEMPTS,
+    PART_NOTES,  // without their origins, as earlier snapshots have them
+    PART_NOTES_AND_ORIGINS
+};
 
 // ---- Saving ------------------------------------------------------------------------------------------------
 
@@ -88,27 +96,20 @@ static void save_leases(const struct queue *queue, struct part *part)
     hand_on(part);
 }
 
-static void save_note(const struct queue *queue, uint64_t id, struct part *part)
+static void save_note(struct queue_note *note, void *owner)
 {
-    const struct queue_note *note = queue_note_find(queue, id);
-    if (!note)
-        return;
-    call_write_u64(&part->bytes, id);
+    struct part *part = owner;
+    call_write_u64(&part->bytes, note->id);
     queue_note_write(&part->bytes, note);
+    call_write_u64(&part->bytes, note->origin);
+    call_write_u64(&part->bytes, note->origin_id);
     hand_on_if_large(part);
 }
 
 static void save_notes(const struct queue *queue, struct part *part)
 {
-    struct elements_walk walk = {0};
-    const struct element *element;
-    begin(part, PART_NOTES);
-    while (queue->notes.list.count && (element = elements_next(&queue->elements, &walk)) != NULL)
-        save_note(queue, element->id, part);
-    elements_end_walk(&walk);
-    for (size_t i = 0; queue->notes.list.count && i < queue->leases.slots.count; i++)
-        if (queue->leases.slots.items[i])
-            save_note(queue, queue->leases.slots.items[i]->element->id, part);
+    begin(part, PART_NOTES_AND_ORIGINS);
+    queue_notes_visit(queue, save_note, part);
     hand_on(part);
 }
 
@@ -275,13 +276,29 @@ static weft_err load_attempt(struct queue *queue, struct call_reader *part)
     return load_gathered(queue, part, attempt);
 }
 
-static weft_err load_note(struct queue *queue, struct call_reader *part)
+static weft_err load_any_note(struct queue *queue, struct call_reader *part, bool has_origin)
 {
     struct queue_note note = {.id = call_read_u64(part)};
     if (!queue_note_read(part, &note) || queue_note_find(queue, note.id))
         return refuse();
+    if (has_origin) {
+        note.origin = call_read_u64(part);
+        note.origin_id = call_read_u64(part);
+    }
+    if (part->has_failed)
+        return refuse();
     queue_note_add(queue, &note);
     return WEFT_OK;
+}
+
+static weft_err load_note(struct queue *queue, struct call_reader *part)
+{
+    return load_any_note(queue, part, false);
+}
+
+static weft_err load_note_and_origin(struct queue *queue, struct call_reader *part)
+{
+    return load_any_note(queue, part, true);
 }
 
 static weft_err load_head(struct queue *queue, struct call_reader *part)
@@ -296,8 +313,13 @@ static weft_err load_head(struct queue *queue, struct call_reader *part)
 weft_err queue_load(struct resource *resource, struct call_reader *part)
 {
     static weft_err (*const loads[])(struct queue *, struct call_reader *) = {
-        [PART_HEAD] = load_head,    [PART_ELEMENTS] = load_elements, [PART_KEYS] = load_key,
-        [PART_LEASES] = load_lease, [PART_ATTEMPTS] = load_attempt,  [PART_NOTES] = load_note,
+        [PART_HEAD] = load_head,
+        [PART_ELEMENTS] = load_elements,
+        [PART_KEYS] = load_key,
+        [PART_LEASES] = load_lease,
+        [PART_ATTEMPTS] = load_attempt,
+        [PART_NOTES] = load_note,
+        [PART_NOTES_AND_ORIGINS] = load_note_and_origin,
     };
     const uint8_t kind = call_read_u8(part);
     weft_err err = WEFT_OK;
