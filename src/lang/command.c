@@ -122,10 +122,17 @@ static weft_bytes make_input(struct command_runner *runner, weft_bytes block)
 {
     const struct command_config *config = &runner->config;
     const struct command_separator tab = {"\t", 1};
+    const char end = (char)command_record_end(runner);
     block = skip_mark(runner, block);
-    // Records that end with NUL have their ends.
-    if (block.size > 0 && block.data[block.size - 1] == 0)
-        return block;
+    // Records with ends of their own have them, but for the last of a file.
+    if (end != '\n' && !config->is_hadoop && config->input == COMMAND_INPUT_PLAIN) {
+        if (block.size == 0 || block.data[block.size - 1] == end)
+            return block;
+        runner->input.size = 0;
+        buf_append(&runner->input, block.data, block.size);
+        buf_append(&runner->input, &end, 1);
+        return buf_bytes(&runner->input);
+    }
     if (config->input == COMMAND_INPUT_OFFSET)
         return command_lines_number(block, config->is_hadoop, weft_input_offset(runner->task),
                                     &runner->input);
@@ -135,11 +142,37 @@ static weft_bytes make_input(struct command_runner *runner, weft_bytes block)
     return block;
 }
 
-// A whole block is only copied when its last line has no end: then most of it is written as it is.
-static void write_open_block(struct command_runner *runner, weft_bytes block)
+// The last record of a file may have no end; it gets that of its kind. Nothing is copied for it.
+static void write_plain(struct command_runner *runner, weft_bytes block)
 {
+    const char end = (char)command_record_end(runner);
     command_runner_write(runner, block);
-    command_runner_write(runner, (weft_bytes){"\n", 1});
+    if (block.size > 0 && block.data[block.size - 1] != end)
+        command_runner_write(runner, (weft_bytes){&end, 1});
+}
+
+static bool is_end(char byte, char end)
+{
+    return byte == '\n' || byte == '\r' || byte == 0 || byte == end;
+}
+
+// A kept command would take a record that is the marker for the end of its task, and the records behind it for
+// another's. Many read \r as an end, too.
+static weft_err refuse_marker(const struct command_runner *runner, weft_bytes block)
+{
+    const char *at = block.data, *const end = block.data + block.size;
+    const char own = (char)command_record_end(runner);
+    while (at < end && (at = memchr(at, COMMAND_MARKER[0], (size_t)(end - at)))) {
+        if ((at == block.data || is_end(at[-1], own)) && (at + 1 == end || is_end(at[1], own)))
+            return err_set(
+                WEFT_INVALID_ARGUMENT,
+                "the record at byte %llu of %.200s is the line \\x1e, which tells a kept "
+                "command that its task ends\n  try: without --keep",
+                (unsigned long long)(weft_input_offset(runner->task) + (uint64_t)(at - block.data)),
+                weft_input_name(runner->task));
+        at++;
+    }
+    return WEFT_OK;
 }
 
 static void map_by_command(weft_task *task, weft_bytes block)
@@ -148,9 +181,10 @@ static void map_by_command(weft_task *task, weft_bytes block)
     if (!command_runner_start(runner, COMMAND_ROLE_MAP))
         return;
     const bool is_plain = !runner->config.is_hadoop && runner->config.input == COMMAND_INPUT_PLAIN;
-    const char last = block.size > 0 ? block.data[block.size - 1] : '\n';
-    if (is_plain && last != '\n' && last != 0) {
-        write_open_block(runner, block);
+    if (runner->config.is_kept)
+        command_runner_fail(runner, refuse_marker(runner, block));
+    if (is_plain) {
+        write_plain(runner, block);
         return;
     }
     const weft_bytes input = make_input(runner, block);

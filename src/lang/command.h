@@ -5,7 +5,7 @@
 //   reduce   the lines of its part, sorted by key; its output is the output
 //
 // One process per task, started by the nursery: of small files it gets many, one behind the other, each with
-// a line end at its end. Commands that ask for the name of their file have a process per file
+// a record's end at its end (a line end; that of --delimiter and -0). Commands that ask for the name of their file have a process per file
 // (COMMAND_PER_FILE). Its standard error is passed on, except
 // lines that begin with "reporter:counter:GROUP,NAME,N" (a counter "GROUP.NAME") and "reporter:status:TEXT";
 // the tail of it is kept for the sentence of a failure. An exit code other than 0 fails the attempt; a
@@ -13,7 +13,8 @@
 //
 // A kept mapper (COMMAND_KEEP) serves all tasks of a slot. Behind the records of a task it gets a line of
 // the one byte 0x1e; it prints all it has for the task and then the same line, flushed. Its input ends
-// when there are no more tasks. What its environment says of the task is about its first.
+// when there are no more tasks. A record that is that line, and such a line that it prints of itself, fail the
+// attempt. What its environment says of the task is about its first.
 #ifndef LANG_COMMAND_H
 #define LANG_COMMAND_H
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sys/clock.h"
+#include "sys/kin.h"
 
 enum {
     BUFFER_BYTES = 1 << 20,
@@ -13,12 +14,13 @@ enum {
     ERROR_BYTES = 16 << 10,
     REST_READS_MAX = 128,
     WATCH_EVERY_MS = 50,
+    SILENCE_LOOKS_MAX = 20,  // of a millisecond
 };
 
 void command_pump_init(struct command_pump *pump, command_lines_fn *take, void *owner,
                        struct command_stderr *err)
 {
-    *pump = (struct command_pump){.take = take, .owner = owner, .err = err};
+    *pump = (struct command_pump){.take = take, .owner = owner, .err = err, .record_end = '\n'};
 }
 
 void command_pump_fini(struct command_pump *pump)
@@ -40,7 +42,7 @@ weft_err command_pump_start(struct command_pump *pump, struct nursery *nursery,
         pump->capacity = BUFFER_BYTES;
     }
     pump->size = 0;
-    pump->looks_for_marker = pump->has_marker = pump->is_line_open = false;
+    pump->looks_for_marker = pump->has_marker = pump->has_stray = pump->is_line_open = false;
     const weft_err code = nursery_start(nursery, spec, &pump->child);
     pump->is_running = code == WEFT_OK;
     return code;
@@ -56,12 +58,14 @@ void command_pump_abort(struct command_pump *pump)
 
 // ---- Output ---------------------------------------------------------------------------------------------
 
-// Up to the marker, when that is what we look for: it is a line of its own.
+// Up to the marker, which is a line of its own. One that was not asked for, or has lines behind it, ends nothing:
+// the command took a record for it, and what it printed cannot be told apart.
 static weft_bytes cut_at_marker(struct command_pump *pump, weft_bytes lines)
 {
     const char *at = lines.data, *const end = lines.data + lines.size;
-    while (pump->looks_for_marker && (at = memmem(at, (size_t)(end - at), COMMAND_MARKER, 2))) {
+    while (pump->is_kept && (at = memmem(at, (size_t)(end - at), COMMAND_MARKER, 2))) {
         if (at == lines.data || at[-1] == '\n') {
+            pump->has_stray |= !pump->looks_for_marker || pump->has_marker || at + 2 != end;
             pump->has_marker = true;
             lines.size = (size_t)(at - lines.data);
             break;
@@ -105,14 +109,26 @@ static weft_err make_room(struct command_pump *pump)
     return WEFT_OK;
 }
 
+static bool lacks_end(const struct command_pump *pump, char last)
+{
+    return last != '\n' && (unsigned char)last != pump->record_end;
+}
+
+static weft_err refuse_stray(void)
+{
+    return err_set(WEFT_DATA_LOSS,
+                   "a kept command has printed the line \\x1e, the end of a task, before that end, "
+                   "or more lines behind it\n  which lines belong to the task cannot be told, and "
+                   "none of them was taken\n  try: without --keep");
+}
+
 // Straight to where it belongs. *is_done false: there is no such place now.
 static weft_err read_direct(struct command_pump *pump, bool *is_done, bool *has_more)
 {
     size_t size = ROOM_BYTES_MIN, got = 0;
     bool has_ended;
-    char *room = pump->room && pump->size == 0 && !pump->looks_for_marker
-                     ? pump->room(pump->owner, &size)
-                     : NULL;
+    char *room =
+        pump->room && pump->size == 0 && !pump->is_kept ? pump->room(pump->owner, &size) : NULL;
     *is_done = room;
     if (!room)
         return WEFT_OK;
@@ -120,7 +136,7 @@ static weft_err read_direct(struct command_pump *pump, bool *is_done, bool *has_
                                      size < BUFFER_BYTES ? size : BUFFER_BYTES, &got, &has_ended);
     *has_more = !code && got > 0;
     if (*has_more) {
-        pump->is_line_open = room[got - 1] != '\n';
+        pump->is_line_open = lacks_end(pump, room[got - 1]);
         pump->fill(pump->owner, (weft_bytes){room, got});
     }
     return code;
@@ -142,7 +158,7 @@ static weft_err read_output(struct command_pump *pump, bool *has_more)
     *has_more = !code && got > 0;
     if (*has_more)
         take_output(pump, got);
-    return code;
+    return pump->has_stray ? refuse_stray() : code;
 }
 
 static weft_err read_error(struct command_pump *pump, bool *has_more)
@@ -227,8 +243,26 @@ static weft_err wait_answer(struct command_pump *pump, uint64_t since_ns, unsign
     return WEFT_OK;
 }
 
+// A marker that the command made of a record may come before its answer, and look like it. What it has to say
+// behind that it says before it waits for its next input.
+static weft_err check_silence(struct command_pump *pump)
+{
+    struct kin_stat stat;
+    bool has_more = pump->size > 0;
+    weft_err code = WEFT_OK;
+    for (int i = 0; i < SILENCE_LOOKS_MAX; i++) {
+        const bool is_running = kin_read_stat(pump->child.pid, &stat) && stat.is_running;
+        if (has_more || !is_running || child_wait_ready(&pump->child, CHILD_OUT, 1))
+            break;
+    }
+    if (!has_more && child_wait_ready(&pump->child, CHILD_OUT, 0))
+        code = read_output(pump, &has_more);
+    return !code && has_more ? refuse_stray() : code;
+}
+
 weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
 {
+    ASSERT(pump->is_kept);
     bool is_closed, has_more = true;
     uint64_t heard_ns = clock_now_ns();
     pump->looks_for_marker = true;
@@ -245,6 +279,8 @@ weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
             break;
     }
     pump->looks_for_marker = false;
+    if (!code && pump->has_marker)
+        code = check_silence(pump);
     while (!code && has_more)  // what it said before its answer
         code = read_error(pump, &has_more);
     *is_kept = pump->has_marker;
@@ -280,7 +316,8 @@ weft_err command_pump_finish(struct command_pump *pump, struct process_exit *exi
     if (!code)
         code = drain_rest(pump);
     if (!code && (pump->size > 0 || pump->is_line_open)) {
-        pump->buffer[pump->size++] = '\n';
+        if (pump->size == 0 || lacks_end(pump, pump->buffer[pump->size - 1]))
+            pump->buffer[pump->size++] = '\n';
         hand_on(pump, pump->size);
     }
     pump->is_line_open = false;

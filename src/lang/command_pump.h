@@ -36,8 +36,11 @@ struct command_pump {
     uint64_t watched_ns;
     struct command_stderr *err;
     char *buffer;
-    size_t capacity, size;  // `size` bytes of it are a line that has not ended
+    size_t capacity, size;     // `size` bytes of it are a line that has not ended
+    bool is_kept;              // set by the owner: the marker, and nothing behind it, ends a task
+    unsigned char record_end;  // of the owner's records: output that ends with it lacks no end
     bool looks_for_marker, has_marker;
+    bool has_stray;  // a marker that was not asked for, or lines behind one
 };
 
 void command_pump_init(struct command_pump *pump, command_lines_fn *take, void *owner,
@@ -53,7 +56,8 @@ MUST_CHECK weft_err command_pump_write(struct command_pump *pump, weft_bytes dat
                                        bool *is_closed);
 
 // Writes the marker and reads up to the command's answer to it. *is_kept false: it closed its output
-// instead; command_pump_finish tells how it ended.
+// instead; command_pump_finish tells how it ended. DATA_LOSS, here and while it is written to: it answered what
+// was no marker, so that nobody knows which lines belong to which task.
 MUST_CHECK weft_err command_pump_mark(struct command_pump *pump, bool *is_kept);
 
 // Closes its input, reads until its end, and waits for that.

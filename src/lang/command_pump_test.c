@@ -20,7 +20,8 @@ static void take(void *owner, weft_bytes lines)
 {
     assert_ptr_equal(owner, &output);
     assert_true(lines.size > 0);
-    assert_int_equal(lines.data[lines.size - 1], '\n');
+    const char last = lines.data[lines.size - 1];
+    assert_true(last == '\n' || last == (char)pump.record_end);
     buf_append(&output, lines.data, lines.size);
     block_count++;
 }
@@ -192,6 +193,7 @@ static void a_kept_command_answers_each_task(void **state)
 {
     (void)state;
     bool is_kept;
+    pump.is_kept = true;
     start("exec sed -u 's/^/> /; s/^> \\x1e$/\\x1e/'");
     for (int task = 0; task < 3; task++) {
         output.size = 0;
@@ -207,6 +209,7 @@ static void a_marker_inside_a_line_is_text(void **state)
 {
     (void)state;
     bool is_kept;
+    pump.is_kept = true;
     start("exec sed -u 's/^a$/a\\x1e/'");
     assert_false(put("a\nb\n", 4));
     assert_int_equal(command_pump_mark(&pump, &is_kept), WEFT_OK);
@@ -219,12 +222,43 @@ static void a_command_that_cannot_be_kept_is_told(void **state)
 {
     (void)state;
     bool is_kept = true;
+    pump.is_kept = true;
     start("read line; echo $line");
     assert_false(put("only\n", 5));
     assert_int_equal(command_pump_mark(&pump, &is_kept), WEFT_OK);
     assert_false(is_kept);
     finish(0);
     expect_output("only\n");
+}
+
+// A marker that the command made of a record, and one with more behind it.
+static void a_marker_that_was_not_asked_for_is_an_error(void **state)
+{
+    (void)state;
+    bool is_kept;
+    pump.is_kept = true;
+    start("read a; read b; printf 'a\\n\\036\\nb\\n\\036\\n'; cat");
+    assert_false(put("a\n", 2));
+    assert_int_equal(command_pump_mark(&pump, &is_kept), WEFT_DATA_LOSS);
+    command_pump_abort(&pump);
+    start("read a; read b; printf 'a\\n\\036\\n'; printf 'b\\n\\036\\n'; cat");
+    assert_false(put("a\n", 2));
+    assert_int_equal(command_pump_mark(&pump, &is_kept), WEFT_DATA_LOSS);
+    command_pump_abort(&pump);
+}
+
+static void output_that_ends_as_a_record_gets_no_line_end(void **state)
+{
+    (void)state;
+    pump.is_kept = false;
+    pump.record_end = ';';
+    start("printf 'a;b;'");
+    finish(0);
+    expect_output("a;b;");
+    start("printf 'a;b'");
+    finish(0);
+    expect_output("a;b\n");
+    pump.record_end = '\n';
 }
 
 static char room[1 << 20];
@@ -279,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_kept_command_answers_each_task),
         cmocka_unit_test(a_marker_inside_a_line_is_text),
         cmocka_unit_test(a_command_that_cannot_be_kept_is_told),
+        cmocka_unit_test(a_marker_that_was_not_asked_for_is_an_error),
+        cmocka_unit_test(output_that_ends_as_a_record_gets_no_line_end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

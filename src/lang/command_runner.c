@@ -204,6 +204,13 @@ static bool is_per_file(const struct command_runner *runner)
     return runner->config.is_per_file || task_record_format(runner->task)->kind == RECORD_FILES;
 }
 
+unsigned char command_record_end(const struct command_runner *runner)
+{
+    const struct record_format *format = task_record_format(runner->task);
+    const bool has_own = format->kind == RECORD_LINES || format->kind == RECORD_CHUNKS;
+    return has_own ? format->delimiter : '\n';
+}
+
 // A task may have several input files; facts are about the first. A process for all of them is told of none:
 // a name that is right for the first file only would be worse.
 static void describe_place(struct command_runner *runner, struct command_place *place)
@@ -274,6 +281,9 @@ static void start_for(struct command_runner *runner, enum command_role role, uin
 {
     runner->role = role;
     runner->input_index = input;
+    runner->pump.is_kept = is_kept_role(runner, role);
+    runner->pump.record_end =
+        runner->facts.is_map_only && role == COMMAND_ROLE_MAP ? command_record_end(runner) : '\n';
     command_runner_fail(runner, start_process(runner, role, &runner->pump));
 }
 

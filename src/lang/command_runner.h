@@ -49,6 +49,9 @@ void command_runner_begin(struct command_runner *runner, weft_task *task);
 // False: the attempt has failed.
 bool command_runner_start(struct command_runner *runner, enum command_role role);
 
+// What ends a record of the input.
+unsigned char command_record_end(const struct command_runner *runner);
+
 // Writes to it.
 void command_runner_write(struct command_runner *runner, weft_bytes data);
 

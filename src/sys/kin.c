@@ -22,9 +22,11 @@ bool kin_read_stat(pid_t pid, struct kin_stat *found)
     // The name may hold anything, also a closing bracket: the last one ends it.
     const char *behind_name = strrchr(text, ')');
     int parent, group, session;
-    if (!behind_name || sscanf(behind_name, ") %*c %d %d %d", &parent, &group, &session) != 3)
+    char state;
+    if (!behind_name ||
+        sscanf(behind_name, ") %c %d %d %d", &state, &parent, &group, &session) != 4)
         return false;
-    *found = (struct kin_stat){parent, session};
+    *found = (struct kin_stat){parent, session, state == 'R'};
     return true;
 }
 

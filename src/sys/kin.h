@@ -14,6 +14,7 @@ struct kin {
 
 struct kin_stat {
     pid_t parent, session;
+    bool is_running;  // or about to: it waits for nothing
 };
 
 // False: there is no such process.

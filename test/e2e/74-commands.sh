@@ -126,6 +126,58 @@ gives "--keep: the same answer" text answer --slots 2 --keep --map 'python3 keep
 check "from one process a slot" [ "$(wc -c <starts)" -le 2 ]
 fails_with "a command that cannot be kept is told so" 1 'keep' weft run --keep --map 'head -n 1' text
 
+# A record that is the mark would end the task for the command: nothing may be lost silently.
+cat >echo.py <<'PYTHON'
+import sys
+
+for line in sys.stdin:
+    sys.stdout.write(line)
+    if line == "\x1e\n":
+        sys.stdout.flush()
+PYTHON
+printf 'ok\n' >kept
+for mark in '\x1e\n' '\x1e' '\x1e\r\n'; do
+    printf "x\n$mark" >marked
+    case $mark in *n) echo y >>marked ;; esac
+    fails_with "a record that is the mark ${mark@Q} is refused by name" 2 'byte 2 of marked is the line \\x1e' \
+        weft run --keep --map 'python3 echo.py' kept marked kept
+done
+printf 'a\x1e\n\x1eb\n' >inside
+gives "a mark inside a record is text" inside answer --keep --map 'python3 echo.py' inside
+cat >early.py <<'PYTHON'
+import sys
+
+for line in sys.stdin:
+    sys.stdout.write(line)
+    if line == "b\n":
+        sys.stdout.write("\x1e\n")
+    if line == "\x1e\n":
+        sys.stdout.flush()
+PYTHON
+printf 'a\nb\nc\n' >three
+fails_with "a mark that was not asked for is an error, not an end" 1 'before that end' \
+    weft run --keep --map 'python3 early.py' three
+fails_with "also when it is flushed at once" 1 'before that end' \
+    env PYTHONUNBUFFERED=1 "$WEFT" run --keep --map 'python3 early.py' three
+
+# --- files that one process gets: between them is the record's own end, when it is missing
+joined() {  # NAME EXPECTED OPTION... -- of the files j1 and j2
+    printf "$2" >expected
+    weft run -q "${@:3}" --map cat j1 j2 >answer
+    same "$1" expected answer
+}
+printf 'a\0' >j1
+printf 'b\n' >j2
+joined "a last NUL is no end of a line" 'a\0\nb\n'
+printf 'a\0b' >j1
+printf 'c\0d\0' >j2
+joined "-0: a last record gets a NUL" 'a\0b\0c\0d\0' -0
+printf 'a;b' >j1
+printf 'c;d;' >j2
+joined "--delimiter: it gets that" 'a;b;c;d;' --delimiter ';'
+printf 'a\n' >j1
+joined "--delimiter: a line end is a byte of the record" 'a\n;c;d;' --delimiter ';'
+
 # --- memory
 cat >hoard.py <<'PYTHON'
 import sys
