@@ -256,11 +256,13 @@ weft_err item_command_run(struct item_worker *worker, bool *is_done)
         return WEFT_OK;
     const struct nursery_spec spec = {.arguments = worker->arguments,
                                       .environment = worker->environment};
+    atomic_fetch_add(&worker->work->ran_count, 1);  // before it does: never to deny what has run
     weft_err err = nursery_start(worker->nursery, &spec, &worker->child);
-    if (err)
+    worker->has_run = !err;
+    if (err) {
+        atomic_fetch_sub(&worker->work->ran_count, 1);
         return fail_start(worker, err);
-    worker->has_run = true;
-    atomic_fetch_add(&worker->work->ran_count, 1);
+    }
     bool is_late;
     err = pump(worker, deadline_ns, &is_late);
     if (!err)

@@ -143,6 +143,7 @@ weft queue push long x y
 "$WEFT" queue take long -n 2 -- sh -c 'sleep 4321; :' 2>term.err &
 worker=$!
 until_state long '"leased":2'
+until [ "$(pgrep -fxc 'sleep 4321')" = 2 ] || ! kill -0 $worker; do sleep 0.05; done
 kill -TERM $worker
 wait $worker
 check "a signal ends it with 143" is $? 143
