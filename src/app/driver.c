@@ -155,16 +155,28 @@ static weft_err open_output(struct driver *driver)
     return output_open(&driver->output, &options);
 }
 
+// What the run writes, and is therefore no input of it.
+static size_t list_own(const struct driver *driver, const char *paths[OUTPUT_OWN_MAX + 1])
+{
+    size_t count = driver->output ? output_list_own(driver->output, paths) : 0;
+    if (driver->options->skip_bad.is_set)
+        paths[count++] = driver->options->bad_records;
+    return count;
+}
+
 static weft_err find_inputs(struct driver *driver)
 {
     const struct run_options *options = driver->options;
+    const char *own[OUTPUT_OWN_MAX + 1];
     const struct inputs_request request = {
         .words = (const char *const *)options->inputs,
         .word_count = options->input_count,
         .tmp = options->tmp,
         .deadline_ns =
             options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
-        .stdout_is_output = !options->output,
+        .own = own,
+        .own_count = list_own(driver, own),
+        .stdout_is_output = output_is_stdout(options->output),
         .wants_text = record_is_text(&driver->format),
         .skips_missing = options->skip_missing,
     };

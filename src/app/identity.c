@@ -105,7 +105,7 @@ static weft_err add_job_words(XXH3_state_t *hash, const struct run_options *opti
         add_number(hash, (uint64_t)letter);
         if (is_command && letter == COMMAND_DIRECTORY) {
             struct folder folder = {hash, strlen(value->text)};
-            code = find_walk(value->text, &(struct find_calls){add_shipped, NULL}, &folder);
+            code = find_walk(value->text, &(struct find_calls){.visit = add_shipped}, &folder);
             continue;
         }
         add_text(hash, value->text);

@@ -213,6 +213,22 @@ static weft_err list_variables(const struct streaming_options *streaming, size_t
     return err;
 }
 
+static weft_err find_inputs(const struct streaming_options *streaming,
+                            struct streaming_list *inputs)
+{
+    struct streaming_list left_out = {0};
+    const weft_err err = streaming_find_inputs(streaming, inputs, &left_out);
+    const bool is_quiet = find_own(streaming, "--quiet") != NULL;
+    for (size_t i = 0; i < left_out.count && !err && !is_quiet; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%.300s was left out: what this run writes is no input of it",
+                 left_out.items[i]);
+        cli_warn(text, find_own(streaming, "--json") != NULL);
+    }
+    streaming_drop(&left_out);
+    return err;
+}
+
 static int run(struct streaming_options *streaming)
 {
     struct workdir workdir = {.alive = -1};
@@ -222,7 +238,7 @@ static int run(struct streaming_options *streaming)
         cli_warn(streaming->notes.items[i], find_own(streaming, "--json") != NULL);
     weft_err err = check_output(streaming);
     if (!err)
-        err = streaming_find_inputs(streaming, &inputs);
+        err = find_inputs(streaming, &inputs);
     if (!err)
         err = list_variables(streaming, inputs.count, &variables);
     if (!err)

@@ -72,8 +72,22 @@ weft_err streaming_expand_braces(const char *pattern, struct streaming_list *pat
 
 struct search {
     const struct streaming_options *options;
-    struct streaming_list *paths;
+    struct streaming_list *paths, *left_out;
+    struct found output;  // what the job writes, if it is there already
 };
+
+static bool is_output(const struct search *search, const char *path)
+{
+    struct found found;
+    if (search->output.kind != FILE_DIRECTORY)
+        return false;
+    if (find_look(path, &found) != WEFT_OK) {
+        err_clear();  // told when it is read
+        return false;
+    }
+    return found.kind == FILE_DIRECTORY && found.device == search->output.device &&
+           found.inode == search->output.inode;
+}
 
 static const char *base_name(const char *path)
 {
@@ -88,6 +102,13 @@ static bool is_hidden(const char *path)
 }
 
 static weft_err add_found(struct search *search, const char *path, int depth);
+
+// What was not named itself.
+static weft_err add_other(struct search *search, const char *path, int depth)
+{
+    return is_output(search, path) ? streaming_push(search->left_out, path)
+                                   : add_found(search, path, depth);
+}
 
 static weft_err refuse_missing(const char *path)
 {
@@ -126,7 +147,7 @@ static weft_err add_directory(struct search *search, const char *path, int depth
     weft_err err = find_match(buf_text(&pattern), &children);
     for (size_t i = 0; i < children.count && !err; i++)
         if (!is_hidden(children.paths[i]))
-            err = add_found(search, children.paths[i], depth + 1);
+            err = add_other(search, children.paths[i], depth + 1);
     find_free_matches(&children);
     buf_fini(&pattern);
     return err;
@@ -178,6 +199,11 @@ static weft_err add_named(struct search *search, const char *path)
                       "the input %s is left out: its name begins with %c\n  that is how Hadoop "
                       "marks what is no data\n  try: another name, or a link to it",
                       path, base_name(name)[0]);
+    if (!err && is_output(search, name))
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "-input %s is also what this run writes\n  every run would read the answer "
+                      "of the one before\n  try: another -output",
+                      path);
     if (!err)
         err = add_found(search, name, 0);
     buf_fini(&clean);
@@ -197,7 +223,7 @@ static weft_err add_matches(struct search *search, struct streaming_list *matche
         qsort(matches->items, matches->count, sizeof *matches->items, compare_texts);
     for (size_t i = 0; i < matches->count && !err; i++)
         if (i == 0 || strcmp(matches->items[i], matches->items[i - 1]) != 0)
-            err = add_found(search, matches->items[i], 0);
+            err = add_other(search, matches->items[i], 0);
     return err;
 }
 
@@ -226,10 +252,13 @@ static weft_err add_pattern(struct search *search, const char *pattern)
 }
 
 weft_err streaming_find_inputs(const struct streaming_options *options,
-                               struct streaming_list *paths)
+                               struct streaming_list *paths, struct streaming_list *left_out)
 {
-    struct search search = {options, paths};
+    struct search search = {.options = options, .paths = paths, .left_out = left_out};
     weft_err err = WEFT_OK;
+    search.output.kind = FILE_MISSING;
+    if (options->output && find_look(options->output, &search.output) != WEFT_OK)
+        err_clear();  // whoever writes it tells it
     for (size_t i = 0; i < options->inputs.count && !err; i++) {
         const char *word = options->inputs.items[i];
         err = strpbrk(word, "*?[{") ? add_pattern(&search, word) : add_named(&search, word);

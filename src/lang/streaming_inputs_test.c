@@ -14,7 +14,7 @@
 
 static char root[] = "/tmp/weft-inputs-test-XXXXXX";
 static struct streaming_options options;
-static struct streaming_list paths;
+static struct streaming_list paths, left_out;
 
 static void touch(const char *path)
 {
@@ -51,7 +51,7 @@ static weft_err find(const char *input, bool is_recursive)
     streaming_drop(&options.inputs);
     options.is_recursive = is_recursive;
     assert_int_equal(streaming_push(&options.inputs, input), WEFT_OK);
-    const weft_err err = streaming_find_inputs(&options, &paths);
+    const weft_err err = streaming_find_inputs(&options, &paths, &left_out);
     streaming_drop(&options.inputs);
     return err;
 }
@@ -92,6 +92,19 @@ static void a_directory_below_is_an_error_unless_wanted(void **unused)
     (void)unused;
     assert_not_found("deep", WEFT_INVALID_ARGUMENT, "deep/sub");
     assert_found("deep", true, "deep/sub/y deep/z.txt");
+}
+
+static void what_the_job_writes_is_left_out_and_refused_by_name(void **unused)
+{
+    (void)unused;
+    options.output = (char *)"deep/sub";
+    assert_found("deep", false, "deep/z.txt");
+    assert_int_equal(left_out.count, 1);
+    assert_string_equal(left_out.items[0], "deep/sub");
+    assert_found("deep/*", false, "deep/z.txt");
+    assert_not_found("deep/../deep/sub", WEFT_INVALID_ARGUMENT, "also what this run writes");
+    options.output = NULL;
+    streaming_drop(&left_out);
 }
 
 static void patterns_have_braces_and_classes(void **unused)
@@ -138,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_is_its_files_in_order),
         cmocka_unit_test(a_directory_below_is_an_error_unless_wanted),
+        cmocka_unit_test(what_the_job_writes_is_left_out_and_refused_by_name),
         cmocka_unit_test(patterns_have_braces_and_classes),
         cmocka_unit_test(what_is_hidden_is_left_out_also_when_named),
         cmocka_unit_test(braces_can_stand_in_braces),

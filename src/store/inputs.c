@@ -23,9 +23,11 @@ struct inputs_state {
     VEC(struct spool *) spools;
     struct spool_limits limits;
     bool wants_text, skips_missing;
-    bool has_stdin;   // it can be read once only
-    bool has_output;  // standard output is a plain file, known by these two
-    uint64_t output_device, output_inode;
+    bool is_single;           // there is one word
+    bool has_stdin;           // it can be read once only
+    VEC(struct found) own;    // what the run writes and is there already
+    bool has_own_directory;   // one of them is one
+    struct found own_stdout;  // FILE_REGULAR: one of them, too
 };
 
 static weft_err no_memory(void)
@@ -56,6 +58,84 @@ static weft_err push_input(struct inputs *inputs, const char *name, const char *
     return WEFT_OK;
 }
 
+// ---- What the run writes itself --------------------------------------------------------------------------
+
+static bool is_same(const struct found *a, const struct found *b)
+{
+    return a->device == b->device && a->inode == b->inode;
+}
+
+static bool is_stdout(const struct inputs *inputs, const struct found *found)
+{
+    const struct found *own = &inputs->state->own_stdout;
+    return own->kind == FILE_REGULAR && is_same(own, found);
+}
+
+static bool is_own(const struct inputs *inputs, const struct found *found)
+{
+    const struct inputs_state *state = inputs->state;
+    for (size_t i = 0; i < state->own.count; i++)
+        if (is_same(&state->own.items[i], found))
+            return true;
+    return is_stdout(inputs, found);
+}
+
+static bool lies_in_own(const struct inputs *inputs, const char *path)
+{
+    struct found above;
+    const char *slash = strrchr(path, '/');
+    if (!inputs->state->has_own_directory)
+        return false;
+    char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    const bool is_known = directory && find_look(directory, &above) == WEFT_OK;
+    if (!is_known)
+        err_clear();  // the file itself was found; its directory may be one that cannot be listed
+    free(directory);
+    return is_known && above.kind == FILE_DIRECTORY && is_own(inputs, &above);
+}
+
+// Refuses what was named and is the run's own. A file that is the only word is what `sort -o FILE FILE` means:
+// it is read, and replaced when the answer is complete. Among others it is a mistake (DIR/* of a shell).
+static weft_err refuse_own(const struct inputs *inputs, const struct found *found)
+{
+    if (is_stdout(inputs, found))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is an input and also standard output\n  it would grow while it is "
+                       "read\n  try: -o FILE, which appears when it is complete",
+                       found->path);
+    const bool is_it = is_own(inputs, found);
+    if (is_it && found->kind == FILE_REGULAR && inputs->state->is_single)
+        return WEFT_OK;
+    if (!is_it && !lies_in_own(inputs, found->path))
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "%s %s what this run writes\n  every run would read the answer of the one "
+                   "before\n  try: another name for the output, or the inputs without it",
+                   found->path, is_it ? "is an input and also" : "lies in");
+}
+
+static weft_err note_own(struct inputs *inputs, const char *path)
+{
+    struct found found;
+    if (find_look(path, &found) != WEFT_OK)
+        err_clear();  // whoever writes it tells it
+    if (found.kind != FILE_REGULAR && found.kind != FILE_DIRECTORY)
+        return WEFT_OK;
+    inputs->state->has_own_directory |= found.kind == FILE_DIRECTORY;
+    return VEC_PUSH(&inputs->state->own, found) ? WEFT_OK : no_memory();
+}
+
+static weft_err note_all_own(struct inputs *inputs, const struct inputs_request *request)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < request->own_count; i++)
+        err = note_own(inputs, request->own[i]);
+    if (!err && request->stdout_is_output &&
+        find_look_fd(STDOUT_FILENO, "standard output", &inputs->state->own_stdout) != WEFT_OK)
+        err_clear();  // closed: who writes the answer tells it
+    return err;
+}
+
 // ---- Files ---------------------------------------------------------------------------------------------
 
 static weft_err add_stream(struct inputs *inputs, const char *path);
@@ -83,12 +163,6 @@ static weft_err add_file(void *owner, const struct found *found)
     const weft_err err = state->wants_text ? codec_refuse_by_name(found->path) : WEFT_OK;
     if (err)
         return err;
-    if (state->has_output && found->device == state->output_device &&
-        found->inode == state->output_inode)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "%s is an input and also standard output\n  it would grow while it is "
-                       "read\n  try: -o FILE, which appears when it is complete",
-                       found->path);
     const char *name = keep_text(inputs, found->path);
     return push_input(inputs, name, name, found->size, found->mtime_ns);
 }
@@ -169,19 +243,35 @@ static weft_err take_aside(void *owner, enum find_aside why, const char *path)
 // A file in a directory.
 static weft_err add_found(void *owner, const struct found *found)
 {
+    struct inputs *inputs = owner;
+    if (is_own(inputs, found))
+        return note_aside(inputs, &inputs->own, found->path);
     return manifest_is_one_of_before(found->path) ? WEFT_OK : add_file(owner, found);
 }
 
-// A file or a directory by its name; *is_missing when nothing has it.
-static weft_err add_path(struct inputs *inputs, const char *path, bool *is_missing)
+static weft_err enter_directory(void *owner, const struct found *directory, bool *is_left_out)
+{
+    struct inputs *inputs = owner;
+    *is_left_out = is_own(inputs, directory);
+    return *is_left_out ? note_aside(inputs, &inputs->own, directory->path) : WEFT_OK;
+}
+
+// A file or a directory by its name, or (is_match) the name that a pattern found; *is_missing when nothing
+// has it.
+static weft_err add_path(struct inputs *inputs, const char *path, bool is_match, bool *is_missing)
 {
     struct found found;
-    const weft_err err = find_look(path, &found);
+    weft_err err = find_look(path, &found);
     *is_missing = !err && found.kind == FILE_MISSING;
     if (err || *is_missing)
         return err;
+    if (is_match && is_own(inputs, &found))
+        return note_aside(inputs, &inputs->own, path);
+    if ((err = refuse_own(inputs, &found)))
+        return err;
     if (found.kind == FILE_DIRECTORY)
-        return find_walk(path, &(struct find_calls){add_found, take_aside}, inputs);
+        return find_walk(path, &(struct find_calls){add_found, take_aside, enter_directory},
+                         inputs);
     if (found.kind == FILE_STREAM || spool_is_own_name(path))
         return add_stream(inputs, path);
     return add_file(inputs, &found);
@@ -218,7 +308,7 @@ static weft_err add_pattern(struct inputs *inputs, const char *pattern)
             continue;
         }
         count++;
-        err = add_path(inputs, matches.paths[i], &is_missing);
+        err = add_path(inputs, matches.paths[i], true, &is_missing);
         if (!err && is_missing)
             err = take_missing(inputs, matches.paths[i]);
     }
@@ -268,7 +358,7 @@ static weft_err add_list(struct inputs *inputs, const char *name)
         if (end)
             *end = 0;
         if (*line)
-            err = add_path(inputs, line, &is_missing);
+            err = add_path(inputs, line, false, &is_missing);
         if (!err && is_missing)
             err = err_wrap(take_missing(inputs, line), "the list @%s", name);
     }
@@ -286,7 +376,7 @@ static weft_err add_word(struct inputs *inputs, const char *word)
         return add_stdin(inputs);
     if (word[0] == '@')
         return add_list(inputs, word + 1);
-    const weft_err err = add_path(inputs, word, &is_missing);
+    const weft_err err = add_path(inputs, word, false, &is_missing);
     if (err || !is_missing)
         return err;
     return strpbrk(word, "*?[") ? add_pattern(inputs, word) : take_missing(inputs, word);
@@ -303,18 +393,6 @@ static weft_err no_input(void)
         "it");
 }
 
-static void note_output(struct inputs_state *state)
-{
-    struct found found;
-    if (find_look_fd(STDOUT_FILENO, "standard output", &found) != WEFT_OK) {
-        err_clear();  // closed: who writes the answer tells it
-        return;
-    }
-    state->has_output = found.kind == FILE_REGULAR;
-    state->output_device = found.device;
-    state->output_inode = found.inode;
-}
-
 weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *request)
 {
     *inputs = (struct inputs){0};
@@ -324,9 +402,8 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     if (!inputs->state)
         return no_memory();
     inputs->state->limits = (struct spool_limits){request->tmp, request->deadline_ns};
-    weft_err err = WEFT_OK;
-    if (request->stdout_is_output)
-        note_output(inputs->state);
+    weft_err err = note_all_own(inputs, request);
+    inputs->state->is_single = request->word_count == 1;
     inputs->state->skips_missing = request->skips_missing;
     inputs->state->wants_text = request->wants_text;
     for (size_t i = 0; !err && i < request->word_count; i++)
@@ -349,6 +426,7 @@ void inputs_fini(struct inputs *inputs)
     if (state) {
         VEC_FINI(&state->strings);
         VEC_FINI(&state->spools);
+        VEC_FINI(&state->own);
     }
     free(state);
     free(inputs->items);

@@ -38,15 +38,21 @@ struct inputs {
     struct inputs_aside marked;   // names that begin with _, other than those of outputs
     struct inputs_aside loops;    // links that lead back up
     struct inputs_aside missing;  // with skips_missing: names and links without a file
+    struct inputs_aside own;      // what the run itself writes
     struct inputs_state *state;   // strings and open files
 };
 
 struct inputs_request {
     const char *const *words;  // not looked at beyond word_count
     size_t word_count;
-    const char *tmp;        // for what must be copied
-    uint64_t deadline_ns;   // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
-    bool stdout_is_output;  // then a file that is also standard output is refused
+    const char *tmp;       // for what must be copied
+    uint64_t deadline_ns;  // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
+    // What the run itself writes, which need not be there: files, and directories with all in them. In a
+    // directory or matched by a pattern they are left out, named they are refused, except
+    // for a file that is the only word. The same file or directory under another name is found, too.
+    const char *const *own;
+    size_t own_count;
+    bool stdout_is_output;  // then standard output is one of them, if it is a plain file
     bool wants_text;  // then what only its name tells to be compressed, and is no text, is refused
     bool skips_missing;  // go on without what is missing; nothing left is still NOT_FOUND
 };

@@ -207,6 +207,73 @@ static void a_file_that_is_also_the_output_is_refused(void **state)
     assert_int_equal(accepted, WEFT_OK);
 }
 
+static void a_file_may_be_replaced_only_when_it_is_the_only_input(void **state)
+{
+    (void)state;
+    struct inputs inputs;
+    static const char *const words[] = {"./f", "g"}, *const own[] = {"f"};
+    put_text("f", ""), put_text("g", "");
+    struct inputs_request request = {
+        .words = words, .word_count = 2, .tmp = root, .own = own, .own_count = 1};
+    assert_int_equal(inputs_expand(&inputs, &request), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "./f is an input and also what this run writes"));
+    inputs_fini(&inputs);
+    request.word_count = 1;
+    assert_int_equal(inputs_expand(&inputs, &request), WEFT_OK);
+    assert_int_equal(inputs.count, 1);
+    inputs_fini(&inputs);
+}
+
+static weft_err expand_with_own(struct inputs *inputs, const char *word, const char *own)
+{
+    const struct inputs_request request = {
+        .words = &word, .word_count = 1, .tmp = root, .own = &own, .own_count = 1};
+    return inputs_expand(inputs, &request);
+}
+
+static void what_the_run_writes_is_left_out_of_a_directory(void **state)
+{
+    (void)state;
+    struct inputs inputs;
+    static const char *const own[] = {"d/out", "d/./out/", "link"};
+    mkdir("d", 0777), mkdir("d/out", 0777), assert_int_equal(symlink("d/out", "link"), 0);
+    put_text("d/out/part-00000", "1"), put_text("d/x", "");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        assert_int_equal(expand_with_own(&inputs, "d", own[i]), WEFT_OK);
+        assert_int_equal(inputs.count, 1);
+        assert_int_equal(inputs.own.count, 1);
+        assert_string_equal(inputs.own.first, "d/out/");
+        inputs_fini(&inputs);
+    }
+    assert_int_equal(expand_with_own(&inputs, "d", "d/x"), WEFT_OK);
+    assert_string_equal(inputs.items[0].name, "d/out/part-00000");
+    assert_string_equal(inputs.own.first, "d/x");
+    inputs_fini(&inputs);
+    assert_int_equal(expand_with_own(&inputs, "d", "d/nothing yet"), WEFT_OK);
+    assert_int_equal(inputs.count, 2);
+    inputs_fini(&inputs);
+}
+
+static void what_the_run_writes_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct inputs inputs;
+    mkdir("d", 0777), mkdir("d/out", 0777);
+    put_text("d/out/part-00000", "1"), put_text("f", "");
+    static const char *const refused[][2] = {
+        {"d/out", "d/out"}, {"d/out/part-00000", "d/out"}, {"./d/out", "d/out"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_int_equal(expand_with_own(&inputs, refused[i][0], refused[i][1]),
+                         WEFT_INVALID_ARGUMENT);
+        assert_non_null(strstr(err_text(), "what this run writes"));
+        inputs_fini(&inputs);
+    }
+    assert_int_equal(expand_with_own(&inputs, "f*", "f"), WEFT_OK);
+    assert_int_equal(inputs.count, 0);
+    assert_string_equal(inputs.own.first, "f");
+    inputs_fini(&inputs);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
@@ -219,6 +286,9 @@ int main(void)
         TEST(what_is_no_plain_file_is_kept_for_others_to_open),
         TEST(mistakes_are_named),
         TEST(a_file_that_is_also_the_output_is_refused),
+        TEST(what_the_run_writes_is_left_out_of_a_directory),
+        TEST(what_the_run_writes_is_refused_by_name),
+        TEST(a_file_may_be_replaced_only_when_it_is_the_only_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

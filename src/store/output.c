@@ -209,11 +209,25 @@ static weft_err open_path(struct output *output, const struct output_options *op
     return err ? err : open_copier(output, options);
 }
 
+bool output_is_stdout(const char *target)
+{
+    return !target || strcmp(target, "-") == 0 || strcmp(target, "/dev/stdout") == 0;
+}
+
+size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN_MAX])
+{
+    size_t count = 0;
+    if (output->target)
+        paths[count++] = output->target;
+    if (output->temporary)
+        paths[count++] = output->temporary;
+    return count;
+}
+
 weft_err output_open(struct output **output, const struct output_options *options)
 {
     const char *target = options->target;
-    const bool is_stdout =
-        !target || strcmp(target, "-") == 0 || strcmp(target, "/dev/stdout") == 0;
+    const bool is_stdout = output_is_stdout(target);
     struct output *opened = calloc(1, sizeof *opened);
     *output = NULL;
     if (!opened)

@@ -48,6 +48,14 @@ struct output_place {
 // failure.
 MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
 
+// Whether a target means standard output.
+bool output_is_stdout(const char *target);
+
+// What this run writes, or replaces at its end: up to OUTPUT_OWN_MAX paths, which need not be there. Returns
+// how many. Borrowed.
+enum { OUTPUT_OWN_MAX = 2 };
+size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN_MAX]);
+
 // ---- Resuming (DIR/ with may_resume)
 
 #define OUTPUT_JOURNAL ".weft-journal"  // folders in the unfinished directory

@@ -178,7 +178,22 @@ static bool is_above(const struct folder *above, uint64_t device, uint64_t inode
     return false;
 }
 
-// Reads the names in a directory. One that is being read already gives none.
+// Whether what is in the directory is not to be read: it is being read already, or the owner says so.
+static weft_err check_folder(struct walker *walker, const struct folder *here, bool *is_left_out)
+{
+    const struct found found = {.path = buf_text(&walker->path),
+                                .kind = FILE_DIRECTORY,
+                                .device = here->device,
+                                .inode = here->inode};
+    *is_left_out = is_above(here->above, here->device, here->inode);
+    if (*is_left_out)
+        return set_aside(walker, FIND_LOOP, "");
+    return here->above && walker->calls->enter
+               ? walker->calls->enter(walker->owner, &found, is_left_out)
+               : WEFT_OK;
+}
+
+// Reads the names in a directory. One that is left out gives none.
 static weft_err read_folder(struct walker *walker, struct folder *here, entry_vec *entries)
 {
     const char *path = buf_text(&walker->path);
@@ -192,9 +207,9 @@ static weft_err read_folder(struct walker *walker, struct folder *here, entry_ve
     }
     here->device = status.st_dev;
     here->inode = status.st_ino;
-    const bool is_loop = is_above(here->above, here->device, here->inode);
-    weft_err err = is_loop ? set_aside(walker, FIND_LOOP, "") : WEFT_OK;
-    while (!err && !is_loop) {
+    bool is_left_out;
+    weft_err err = check_folder(walker, here, &is_left_out);
+    while (!err && !is_left_out) {
         errno = 0;
         const struct dirent *entry = readdir(folder);
         if (!entry) {

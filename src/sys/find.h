@@ -33,6 +33,9 @@ struct find_calls {
     find_visit_fn *visit;
     // NULL: marked names are like others, loops are left out, a link that leads nowhere is NOT_FOUND.
     weft_err (*aside)(void *owner, enum find_aside why, const char *path);
+    // Asked of every directory below the first: *is_left_out, and nothing in it is visited. Its path ends with
+    // a slash, and only that, its device and its inode are set. NULL: all are read.
+    weft_err (*enter)(void *owner, const struct found *directory, bool *is_left_out);
 };
 
 // Calls visit for every plain file below the directory, in the byte order of their whole paths. What

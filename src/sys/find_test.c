@@ -45,7 +45,7 @@ static weft_err note(void *owner, const struct found *found)
 static void assert_walk(const char *path, const char *expected)
 {
     struct buf seen = {0};
-    assert_int_equal(find_walk(path, &(struct find_calls){note, NULL}, &seen), WEFT_OK);
+    assert_int_equal(find_walk(path, &(struct find_calls){.visit = note}, &seen), WEFT_OK);
     assert_string_equal(buf_text(&seen), expected);
     buf_fini(&seen);
 }
@@ -83,9 +83,10 @@ static void a_link_that_leads_nowhere_is_told(void **state)
     struct buf seen = {0};
     mkdir("t", 0777);
     assert_int_equal(symlink("nowhere", "t/link"), 0);
-    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen), WEFT_NOT_FOUND);
+    assert_int_equal(find_walk("t", &(struct find_calls){.visit = note}, &seen), WEFT_NOT_FOUND);
     assert_non_null(strstr(err_text(), "t/link"));
-    assert_int_equal(find_walk("missing", &(struct find_calls){note, NULL}, &seen), WEFT_NOT_FOUND);
+    assert_int_equal(find_walk("missing", &(struct find_calls){.visit = note}, &seen),
+                     WEFT_NOT_FOUND);
     buf_fini(&seen);
 }
 
@@ -106,7 +107,8 @@ static void what_is_set_aside_is_told(void **state)
     put("t/_manifest.json", "{}"), put("t/_logs/f", ""), put("t/f", "1"), put("t/d/g", "");
     assert_int_equal(symlink("..", "t/d/up"), 0);
     assert_int_equal(symlink("itself", "t/d/itself"), 0);
-    assert_int_equal(find_walk("t", &(struct find_calls){note, note_aside}, &seen), WEFT_OK);
+    assert_int_equal(
+        find_walk("t", &(struct find_calls){.visit = note, .aside = note_aside}, &seen), WEFT_OK);
     const char *text = buf_text(&seen);
     assert_non_null(strstr(text, "(t/_manifest.json is marked) "));
     assert_non_null(strstr(text, "(t/_logs is marked) "));
@@ -131,7 +133,7 @@ static void a_visit_that_fails_ends_the_walk(void **state)
     int calls = 0;
     mkdir("t", 0777);
     put("t/a", ""), put("t/b", "");
-    assert_int_equal(find_walk("t", &(struct find_calls){refuse, NULL}, &calls), WEFT_ABORTED);
+    assert_int_equal(find_walk("t", &(struct find_calls){.visit = refuse}, &calls), WEFT_ABORTED);
     assert_int_equal(calls, 1);
 }
 
@@ -149,7 +151,7 @@ static void a_very_deep_tree_needs_few_descriptors(void **state)
     const int before = dup(0);
     close(before);
     struct buf seen = {0};
-    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen), WEFT_OK);
+    assert_int_equal(find_walk("t", &(struct find_calls){.visit = note}, &seen), WEFT_OK);
     assert_int_equal(seen.size, strlen(path) + 3);
     buf_fini(&seen);
     const int after = dup(0);
@@ -189,7 +191,7 @@ static void what_may_not_be_read_is_refused(void **state)
     put("t/f", "secret");
     chmod("t/f", 0);
     assert_int_equal(find_look("t/f", &found), WEFT_PERMISSION_DENIED);
-    assert_int_equal(find_walk("t", &(struct find_calls){note, NULL}, &seen),
+    assert_int_equal(find_walk("t", &(struct find_calls){.visit = note}, &seen),
                      WEFT_PERMISSION_DENIED);
     assert_non_null(strstr(err_text(), "t/f"));
     buf_fini(&seen);

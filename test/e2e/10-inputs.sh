@@ -93,6 +93,47 @@ gives "two thousand small files keep their order" expected show small
 oracle words small/* >expected
 gives "two thousand small files are counted" expected answer wordcount small
 
+# What a run writes itself is no input of it, wherever it lies.
+mkdir own && echo 'a b' >own/x && printf 'a\t1\nb\t1\n' >expected
+own() { weft run -q wordcount own -o own/out/ "$@" && cat own/out/part-*; }
+gives "an output inside the input directory" expected own
+gives "and again: it is finished, and left alone" expected own
+gives "with --force it does not grow" expected own --force
+gives "nor the next time" expected own --force
+weft run wordcount own -o own/out/ >"$out" 2>"$err"
+check "a line says what was left out" grep -q 'own/out/ was left out: what this run writes' "$err"
+(cd own && weft run -q wordcount . -o out/ --force && weft run -q wordcount . -o out/ && cat out/part-*) >dot 2>"$err"
+same "likewise with ." expected dot
+ln -s out own/link
+gives "likewise through a link" expected own --force
+rm -r own/link own/out
+to_file() { weft run -q wordcount own -o own/res.txt --force && cat own/res.txt; }
+gives "a file inside the input directory" expected to_file
+gives "is no input of the next run" expected to_file
+matched() { weft run -q wordcount 'own/*' -o own/res.txt --force && cat own/res.txt; }
+gives "nor what a pattern matches" expected matched
+to_stdout() { weft run -q wordcount own >own/res.txt && cat own/res.txt; }
+gives "nor is standard output" expected to_stdout
+fails_with "named, it is refused" 2 'own/res.txt is an input and also what this run writes' \
+    weft run wordcount own/x own/res.txt -o own/res.txt --force
+fails_with "also by another name" 2 'also what this run writes' weft run wordcount own/x own/../own/res.txt -o own/res.txt --force
+weft run -q wordcount own/x -o own/out/
+fails_with "so is a directory" 2 'own/out is an input and also what this run writes' weft run wordcount own/out -o own/out/ --force
+fails_with "so is a file in it" 2 'own/out/part-00000 lies in what this run writes' \
+    weft run wordcount own/out/part-00000 -o own/out/ --force
+fails_with "standard output by its name is the same" 2 'also standard output' \
+    bash -c "exec '$WEFT' run wordcount own/x own/res.txt -o - >>own/res.txt"
+mkdir bad && echo 'a b' >bad/x && echo '# bad records' >bad/list
+lists() { weft run -q --skip-bad 5 wordcount bad --bad-records bad/list --force; }
+gives "the list of bad records is no input either" expected lists
+rm -rf own/out own/res.txt
+stream() { weft streaming --quiet -input "$1" -output own/out -mapper 'cat' -reducer 'wc -l' --force && cat own/out/part-*; }
+printf '1\t\n' >expected
+gives "weft streaming writes inside its input" expected stream own
+gives "and again" expected stream own
+gives "and again by a pattern" expected stream 'own/*'
+fails_with "named, it is refused there too" 2 'also what this run writes' stream own/out
+
 fails_with "a missing file is an error that names it" 4 'no-such-file' weft run wordcount n1 no-such-file
 fails_with "a missing directory is an error that names it" 4 'no-such-dir' weft run wordcount no-such-dir/
 fails_with "a file where a directory should be is an error" 4 'n1/x' weft run wordcount n1/x
