@@ -114,7 +114,8 @@ static weft_err open_file(struct output *output, enum place_kind found)
         return err;
     if (err && !(output->target = strdup(output->shown)))
         return no_memory();
-    return name_temporary(output);
+    const weft_err refused = place_check_replaceable(output->target);
+    return refused ? refused : name_temporary(output);
 }
 
 static bool is_part_name(const char *name)
@@ -167,6 +168,16 @@ static weft_err check_replaceable(const struct output *output)
                    output->shown);
 }
 
+static weft_err follow_directory(struct output *output, const char *path)
+{
+    weft_err err = place_follow(path, &output->target);
+    if (err || !output->has_target)
+        return err;
+    free(output->target);
+    output->target = realpath(path, NULL);
+    return output->target ? WEFT_OK : err_errno("cannot follow %s", path);
+}
+
 static weft_err open_directory(struct output *output)
 {
     char *trimmed = strdup(output->shown);
@@ -185,14 +196,12 @@ static weft_err open_directory(struct output *output)
     output->has_target = !err && found == PLACE_DIRECTORY;
     if (output->has_target && !output->force && !output->may_resume)
         err = refuse_existing(output);
-    if (!err && found == PLACE_DIRECTORY)
-        output->target = realpath(trimmed, NULL);
-    else if (!err)
-        output->target = strdup(trimmed);
+    if (!err)
+        err = follow_directory(output, trimmed);
     free(trimmed);
-    if (!err && !output->target)
-        err = no_memory();
-    if (!err && found == PLACE_DIRECTORY && output->force)
+    if (!err && output->has_target && output->force)
+        err = place_check_replaceable(output->target);
+    if (!err && output->has_target && output->force)
         err = check_replaceable(output);
     return err ? err : name_temporary(output);
 }
@@ -205,7 +214,12 @@ static weft_err open_path(struct output *output, const struct output_options *op
     weft_err err = place_look(output->shown, &found);
     if (err || found != PLACE_STREAM)
         return err ? err : open_file(output, found);
-    err = standard_open_stream(output->shown, &output->to);
+    err = place_check_stream(output->shown);
+    if (!err)
+        err = standard_open_stream(output->shown, &output->to);
+    // Again, as it may be another by now; nothing was written.
+    if (!err)
+        err = place_check_stream(output->shown);
     return err ? err : open_copier(output, options);
 }
 

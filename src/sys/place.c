@@ -104,6 +104,56 @@ weft_err place_follow(const char *path, char **followed)
     return *followed ? WEFT_OK : err_errno("cannot follow %s", path);
 }
 
+weft_err place_check_stream(const char *path)
+{
+    static const char *const ours[] = {"/dev/fd/", "/dev/std",
+                                       "/proc/"};  // opened already, by whoever
+    struct stat status;
+    char *followed = NULL;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strncmp(path, ours[i], strlen(ours[i])) == 0)
+            return WEFT_OK;
+    weft_err err = place_follow(path, &followed);
+    // Devices are made by root alone.
+    if (!err && stat(followed, &status) == 0 && S_ISFIFO(status.st_mode) &&
+        !is_trusted(followed, &status))
+        err = err_set(WEFT_PERMISSION_DENIED,
+                      "the named pipe %s belongs to another user (number %u), who may read what is "
+                      "written to it\n  try: remove it, or another name",
+                      path, (unsigned)status.st_uid);
+    free(followed);
+    return err;
+}
+
+weft_err place_check_replaceable(const char *path)
+{
+    struct stat status, above;
+    char *parent = NULL;
+    const uid_t user = geteuid();
+    weft_err err = place_parent(path, &parent);
+    if (err || user == 0 || lstat(path, &status) != 0 || stat(parent, &above) != 0) {
+        free(parent);
+        return err;
+    }
+    free(parent);
+    const bool is_sticky = above.st_mode & S_ISVTX && above.st_uid != user;
+    const bool is_closed =
+        S_ISDIR(status.st_mode) && faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) != 0;
+    if (status.st_uid == user ? !is_closed : !is_sticky && !is_closed)
+        return WEFT_OK;
+    if (status.st_uid == user)
+        return err_set(
+            WEFT_PERMISSION_DENIED,
+            "%s cannot be emptied: you may not write in it\n  try: chmod u+wx, or another "
+            "name",
+            path);
+    return err_set(
+        WEFT_PERMISSION_DENIED,
+        "%s belongs to another user (number %u), and only that one can replace it\n  try: "
+        "another name",
+        path, (unsigned)status.st_uid);
+}
+
 weft_err place_check_parent(const char *parent)
 {
     struct stat status;

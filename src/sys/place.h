@@ -21,6 +21,14 @@ MUST_CHECK weft_err place_look(const char *path, enum place_kind *kind);
 // PERMISSION_DENIED: the link is another user's.
 MUST_CHECK weft_err place_follow(const char *path, char **followed);
 
+// Whether a stream may be written to. PERMISSION_DENIED: it is a named pipe that another user has put there, or a
+// link of another's.
+MUST_CHECK weft_err place_check_stream(const char *path);
+
+// Whether what is there can be replaced by us: in a directory with the sticky bit only what is ours, and only a
+// directory that we can empty. PERMISSION_DENIED.
+MUST_CHECK weft_err place_check_replaceable(const char *path);
+
 // Whether names can be made in the directory: NOT_FOUND, PERMISSION_DENIED or WEFT_OK.
 MUST_CHECK weft_err place_check_parent(const char *parent);
 

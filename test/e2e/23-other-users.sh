@@ -36,6 +36,32 @@ if is_root && can_be_nobody; then
     ln -s "$PWD/own" shared/d && echo old >own
     check "one's own is" weft run -q --force wordcount text -o shared/d
     check "what it leads to is replaced" grep -q two own
+    weft run -q wordcount text -o mine.out/
+    before=$(ls -i mine.out)
+    as_nobody ln -s "$PWD/mine.out" shared/e
+    fails_with "nor one to a directory by --force -o DIR/" 5 "belongs to another user" \
+        weft run --force sort text -o shared/e/
+    check "where it leads all is as it was, too" [ "$(ls -i mine.out)" = "$before" ]
+    as_nobody mkfifo -m 666 shared/fifo
+    (as_nobody timeout 20 cat shared/fifo >disclosed) &
+    reader=$!
+    fails_with "nothing is written to the pipe of another user" 5 "belongs to another user" \
+        timeout 20 "$WEFT" run sort text -o shared/fifo
+    timeout 1 sh -c ': >shared/fifo'
+    wait $reader
+    check "who reads it sees nothing" [ ! -s disclosed ]
+    mkfifo shared/own
+    timeout 20 cat shared/own >seen &
+    check "one's own pipe is written to" timeout 20 "$WEFT" run -q sort text -o shared/own
+    wait $!
+    check "and read" cmp -s seen text
+    mkdir root.out.d && chmod 777 root.out.d
+    weft run -q wordcount text -o root.out.d/q/
+    (umask 022 && as_nobody env XDG_CACHE_HOME=/nonexistent "$WEFT" run --force -q sort text -o root.out.d/q/) 2>q.err
+    code=$?
+    check "--force over what another user has made is refused before the work" [ $code = 5 ]
+    check "by its owner" grep -q "belongs to another user" q.err
+    check "and leaves nothing behind" [ "$(ls -A root.out.d)" = q ]
     install -o nobody -m 600 <(echo 00112233445566778899aabbccddeeff) token
     fails_with "a token file of another user" '5' "belongs to another user" \
         weft queue size --token-file token --at localhost:1 q
