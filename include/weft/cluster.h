@@ -51,7 +51,8 @@ static inline weft_cluster *weft_join(const weft_join_options *options)
 
 // Uses what a host (the command `weft host`) holds at an address, without being a member: paths are names
 // there, "jobs" or "/jobs". NULL: WEFT_AT, or localhost; the port is 18125 if none is given. Nobody waits for this
-// program. Nothing is connected yet: the first call that needs the host does that, and fails if it is not there.
+// program. Nothing is connected yet, nor by opening a handle: the first call that uses one does that, and fails if nobody
+// is there.
 // It waits 5 seconds for a host that was not met yet, a minute for one that is being restarted; calls after one that has
 // waited in vain do not wait again. The token is that of the address, of WEFT_TOKEN, or the user's own. NULL is
 // returned for an address that is none, or when the token cannot be read.
