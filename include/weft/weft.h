@@ -327,7 +327,7 @@ typedef struct weft_options {
     const char *output_format;     // "csv", "jsonl", "tfrecord"; NULL: text
     const char *compress;          // "zstd", "gzip", "lz4"; NULL: not at all
     uint64_t skip_bad;             // so many records that make the job fail may be left out
-    const char *bad_records;       // where they are listed; NULL: weft-bad-records.jsonl
+    const char *bad_records;       // where they are listed; NULL: _weft-bad-records.jsonl
 } weft_options;
 
 // First in main() of a program that submits jobs: in a worker's copy it runs the job and never

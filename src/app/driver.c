@@ -159,7 +159,7 @@ static weft_err open_output(struct driver *driver)
 static size_t list_own(const struct driver *driver, const char *paths[OUTPUT_OWN_MAX + 1])
 {
     size_t count = driver->output ? output_list_own(driver->output, paths) : 0;
-    if (driver->options->skip_bad.is_set)
+    if (driver->list.is_old)  // anything else there is data, and then refused as the list
         paths[count++] = driver->options->bad_records;
     return count;
 }
@@ -203,6 +203,8 @@ static weft_err prepare(struct driver *driver)
         code = open_output(driver);
     if (code == WEFT_OK)
         code = find_inputs(driver);
+    if (code == WEFT_OK)
+        code = driver_check_list_inputs(driver);
     if (code == WEFT_OK)
         code = driver_resume_check(driver);
     if (driver->resume.is_done && !driver->options->dry_run)

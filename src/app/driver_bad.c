@@ -1,10 +1,6 @@
-// driver_bad: records that are left out, under the limit of --skip-bad: which, how many, and the side file
-// that tells of them.
+// driver_bad: records that are left out, under the limit of --skip-bad: which, and how many.
 
 #include "app/driver_state.h"
-
-#include "base/json.h"
-#include "sys/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -137,83 +133,12 @@ weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool
     return WEFT_OK;
 }
 
-// ---- The side file ------------------------------------------------------------------------------
-
-static void append_line(struct buf *text, const struct driver *driver, const struct bad_record *bad)
-{
-    json_open(text, NULL, '{');
-    json_append_text(text, "file", driver->inputs.items[bad->place.input].name);
-    json_append_uint(text, "offset", bad->place.offset);
-    json_append_uint(text, "bytes", bad->size);
-    json_append_text(text, "reason", bad->reason);
-    buf_append_text(text, ",\"record\":");
-    json_append_string(text, (weft_bytes){bad->text, bad->text_size});
-    json_close(text, '}');
-    buf_append_text(text, "\n");
-}
+// ---- Listing them -------------------------------------------------------------------------------
 
 static int compare_bad(const void *a, const void *b)
 {
     return compare_places(&((const struct bad_record *)a)->place,
                           &((const struct bad_record *)b)->place);
-}
-
-// Whether the file is a list that a run has written, or empty: that is replaced. Anything else is somebody's.
-static weft_err look_at_list(const char *path, bool *is_there, bool *is_list)
-{
-    static const char begin[] = "{\"file\":";
-    char found[sizeof begin - 1];
-    struct file_stat status;
-    size_t got = 0;
-    int fd = -1;
-    weft_err code = file_stat(path, &status);
-    *is_there = code == WEFT_OK && status.kind == FILE_REGULAR;
-    *is_list = false;
-    if (!*is_there)
-        return code;
-    code = file_open(path, &fd);
-    if (code == WEFT_OK)
-        code = file_read_at(fd, path, found, sizeof found, 0, &got);
-    file_close(fd);
-    *is_list = got == 0 || (got == sizeof found && memcmp(found, begin, got) == 0);
-    return code;
-}
-
-weft_err driver_check_list(const struct driver *driver)
-{
-    bool is_there, is_list;
-    const char *path = driver->options->bad_records;
-    if (!driver->options->skip_bad.is_set || driver->options->force)
-        return WEFT_OK;
-    const weft_err code = look_at_list(path, &is_there, &is_list);
-    if (code != WEFT_OK)
-        return err_wrap(code, "the list of bad records");
-    return is_there && !is_list
-               ? err_set(WEFT_ALREADY_EXISTS,
-                         "%s exists already and is not a list of bad records\n  try: --force to "
-                         "replace it, or --bad-records with another name",
-                         path)
-               : WEFT_OK;
-}
-
-// There are none: a list of an earlier run would be taken for this one's.
-static weft_err remove_list(const struct driver *driver)
-{
-    bool is_there, is_list;
-    const char *path = driver->options->bad_records;
-    const weft_err code = look_at_list(path, &is_there, &is_list);
-    return code == WEFT_OK && is_there && is_list ? file_remove(path) : code;
-}
-
-static weft_err write_list(const char *path, const struct buf *text)
-{
-    int fd = -1;
-    weft_err code = text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory")
-                                     : file_create_named(path, &fd);
-    if (code == WEFT_OK)
-        code = file_write(fd, path, text->data, text->size);
-    const weft_err closed = file_close_checked(fd, path);
-    return code != WEFT_OK ? code : closed;
 }
 
 static weft_err list_bad(struct driver *driver, uint64_t count)
@@ -230,9 +155,9 @@ static weft_err list_bad(struct driver *driver, uint64_t count)
             all[at++] = driver->left_out.items[i].bad;
     qsort(all, at, sizeof *all, compare_bad);
     for (size_t i = 0; i < at; i++)
-        append_line(&text, driver, &all[i]);
+        driver_append_bad(&text, driver->inputs.items[all[i].place.input].name, &all[i]);
     free(all);
-    const weft_err code = write_list(driver->options->bad_records, &text);
+    const weft_err code = driver_write_list(driver, &text);
     buf_fini(&text);
     return code;
 }
@@ -243,7 +168,8 @@ static weft_err write_bad(struct driver *driver)
     driver->summary.bad_count = count;
     if (count > 0)
         output_set_left_out(driver->output);
-    const weft_err code = count > 0 ? list_bad(driver, count) : remove_list(driver);
+    // There are none: a list of an earlier run would be taken for this one's.
+    const weft_err code = count > 0 ? list_bad(driver, count) : driver_remove_list(driver);
     return err_wrap(code, "the list of bad records");
 }
 

@@ -27,6 +27,7 @@
 #include "store/inputs.h"
 #include "store/manifest.h"
 #include "store/output.h"
+#include "sys/file.h"
 
 struct driver_stage {
     uint32_t job_index;
@@ -81,6 +82,14 @@ struct driver_probe {
 };
 
 // A record that an attempt has left out by itself.
+// What stands where the list of bad records goes.
+struct driver_list {
+    enum file_kind kind;
+    uint64_t device, inode;
+    int number;             // a name for a descriptor of this process; -1: none
+    bool is_old, is_empty;  // a list that a run has written, every line of it
+};
+
 struct driver_left_out {
     size_t task;  // in the tally
     uint32_t attempt;
@@ -180,6 +189,7 @@ struct driver {
     VEC(struct driver_left_out) left_out;
     uint64_t record_since_ns[SLOTS_MAX];  // when a slot was first seen at its record
     uint64_t record_offsets[SLOTS_MAX];
+    struct driver_list list;
     bool has_judged_bad;
     bool is_record_late;  // the timeout at hand is --record-timeout
 
@@ -271,11 +281,20 @@ MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
 MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
 // Writes the list of those so far; failing that is no news.
 void driver_list_bad(struct driver *driver);
-// Whether the list may be written: what stands there and is none is ALREADY_EXISTS without --force.
-MUST_CHECK weft_err driver_check_list(const struct driver *driver);
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
+
+// ---- driver_list.c
+
+// Whether the list can be written, before the work: what stands there and is none is ALREADY_EXISTS without
+// --force, the output is INVALID_ARGUMENT; and when the inputs are known, one of them.
+MUST_CHECK weft_err driver_check_list(struct driver *driver);
+MUST_CHECK weft_err driver_check_list_inputs(const struct driver *driver);
+void driver_append_bad(struct buf *text, const char *file, const struct bad_record *bad);
+MUST_CHECK weft_err driver_write_list(const struct driver *driver, const struct buf *text);
+// Only one that is known to be ours.
+MUST_CHECK weft_err driver_remove_list(const struct driver *driver);
 
 // ---- driver_resume.c, in the order of a run
 

@@ -11,13 +11,12 @@
 #include "lang/builtin.h"
 #include "lang/command.h"
 #include "mapreduce/slot_page.h"
+#include "store/inputs.h"
 #include "sys/file.h"
 #include "sys/machine.h"
 #include "sys/standard.h"
 
 enum { STDIN = 0 };
-
-#define BAD_RECORDS_DEFAULT "weft-bad-records.jsonl"
 
 typedef VEC(char *) words_vec;
 
@@ -464,7 +463,7 @@ weft_err options_complete(struct run_options *options)
         options->max_attempts = OPTIONS_ATTEMPTS;
     weft_err err = choose_memory(options);
     if (!err && !options->bad_records)
-        err = options_set_text(&options->bad_records, "bad-records", BAD_RECORDS_DEFAULT);
+        err = options_set_text(&options->bad_records, "bad-records", INPUTS_BAD_LIST);
     return err ? err : choose_tmp(options);
 }
 

@@ -98,7 +98,7 @@ const struct args_option options_table[] = {
     {OPTION_SKIP_BAD, 0, "skip-bad", "N",
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
-     "where to list them (default: weft-bad-records.jsonl)"},
+     "where to list them (default: _weft-bad-records.jsonl)"},
     {ARGS_HEADING, 0, NULL, NULL, "Talk"},
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "only print the plan"},
     {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},

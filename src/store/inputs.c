@@ -217,7 +217,7 @@ static bool is_of_an_output(const char *path)
 {
     static const char *const names[] = {"_SUCCESS",   MANIFEST_NAME,      "_temporary",
                                         "_logs",      "_common_metadata", "_metadata",
-                                        "_committed", "_started"};
+                                        "_committed", "_started",         INPUTS_BAD_LIST};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

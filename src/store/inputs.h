@@ -18,6 +18,9 @@
 
 #include "base/err.h"
 
+// The list of bad records, unless it is named: a name that is no data.
+#define INPUTS_BAD_LIST "_weft-bad-records.jsonl"
+
 struct input {
     const char *name;  // as the user gave or the search found it; "-" for standard input
     const char *path;  // what to open; may be the same pointer

@@ -4,6 +4,8 @@
 #include "sys/standard.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -29,6 +31,24 @@ int standard_duplicate(int fd)
     if (copy < 0)
         err_errno("cannot use descriptor %d", fd);
     return copy;
+}
+
+int standard_number(const char *path)
+{
+    static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(path, names[i]) == 0)
+            return i;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const size_t size = strlen(folders[i]);
+        const char *digits = path + size;
+        if (strncmp(path, folders[i], size) != 0)
+            continue;
+        const size_t count = strspn(digits, "0123456789");
+        return count > 0 && count < 9 && !digits[count] ? atoi(digits) : -1;
+    }
+    return -1;
 }
 
 weft_err standard_open_stream(const char *path, int *fd)

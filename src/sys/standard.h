@@ -16,6 +16,10 @@ MUST_CHECK weft_err standard_look(int fd, enum standard_kind *kind);
 // The same file under a number above 2, closed on exec; -1 on failure with the sentence set.
 int standard_duplicate(int fd);
 
+// Which descriptor of this process the path is a name for: /dev/stdout, /dev/fd/N, /proc/self/fd/N; -1: none.
+// Opening such a name again would begin at the front of a file, and cut it.
+int standard_number(const char *path);
+
 // Opens an existing device or FIFO for writing; waits for the reader of a FIFO.
 MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
 

@@ -57,11 +57,27 @@ static void a_duplicate_shares_the_position(void **state)
     unlink(path);
 }
 
+static void names_of_descriptors_are_known(void **state)
+{
+    (void)state;
+    assert_int_equal(standard_number("/dev/stdin"), 0);
+    assert_int_equal(standard_number("/dev/stdout"), 1);
+    assert_int_equal(standard_number("/dev/fd/2"), 2);
+    assert_int_equal(standard_number("/proc/self/fd/17"), 17);
+    assert_int_equal(standard_number("/proc/thread-self/fd/3"), 3);
+    static const char *const others[] = {"",           "/dev/stdout/",  "/dev/fd/",
+                                         "/dev/fd/1x", "dev/fd/1",      "/dev/fd/-1",
+                                         "/dev/null",  "/proc/self/fd", "/dev/fd/99999999999"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(standard_number(others[i]), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_known),
         cmocka_unit_test(a_duplicate_shares_the_position),
+        cmocka_unit_test(names_of_descriptors_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,8 +123,8 @@ fails_with "so is a file in it" 2 'own/out/part-00000 lies in what this run writ
     weft run wordcount own/out/part-00000 -o own/out/ --force
 fails_with "standard output by its name is the same" 2 'also standard output' \
     bash -c "exec '$WEFT' run wordcount own/x own/res.txt -o - >>own/res.txt"
-mkdir bad && echo 'a b' >bad/x && echo '# bad records' >bad/list
-lists() { weft run -q --skip-bad 5 wordcount bad --bad-records bad/list --force; }
+mkdir bad && echo 'a b' >bad/x && echo '{"file":"x","offset":0,"bytes":1,"reason":"r","record":"a"}' >bad/list
+lists() { weft run -q --skip-bad 5 wordcount bad --bad-records bad/list; }
 gives "the list of bad records is no input either" expected lists
 rm -rf own/out own/res.txt
 stream() { weft streaming --quiet -input "$1" -output own/out -mapper 'cat' -reducer 'wc -l' --force && cat own/out/part-*; }

@@ -158,7 +158,7 @@ fails_with "a damaged tfrecord in a built-in job" 1 'bad.tfrecord.*offset [0-9]+
     weft run --format tfrecord count bad.tfrecord -o out
 answer --format tfrecord --skip-bad 1 sort bad.tfrecord >actual
 check "is left out with --skip-bad" test "$(wc -l <actual)" -eq "$(($(wc -l <lines) - 1))"
-check "and listed" test "$(wc -l <weft-bad-records.jsonl)" -eq 1
+check "and listed" test "$(wc -l <_weft-bad-records.jsonl)" -eq 1
 answer --format tfrecord -n 3 sort tfrecord >actual
 sort lines >expected
 same "sort of a large tfrecord" expected actual

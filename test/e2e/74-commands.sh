@@ -238,7 +238,7 @@ gives "until it says so" expected answer --per-file --map ./asks small
 printf '#!/bin/sh\nwhile read -r line; do\n    [ "$line" = "line 250" ] && exit 3\n    echo "$line"\ndone\n' >picky && chmod +x picky
 grep -v '^line 250$' in-order >expected
 gives "the bad record of a batch is found and left out" expected answer --skip-bad 1 --map ./picky small
-check "and listed with its file" grep -q 'small/0250' weft-bad-records.jsonl
+check "and listed with its file" grep -q 'small/0250' _weft-bad-records.jsonl
 try answer --max-attempts 1 --map ./picky small
 id=$(grep -o 'weft replay [0-9a-f]*' "$err" | head -1 | cut -d' ' -f3)
 try weft replay "$id"

@@ -258,11 +258,11 @@ compile mines || exit 1
 { seq 3000 && echo 'boom fail' && seq 3001 5000; } >holes
 rm -rf out .out.weft-* && mkdir -p $manifest
 fails_with "a job that leaves a record out fails at its end" '1|2' 'manifest' weft run --skip-bad 1 ./mines holes -o out/
-rmdir $manifest && mv weft-bad-records.jsonl expected
+rmdir $manifest && mv _weft-bad-records.jsonl expected
 try weft run --json --skip-bad 1 ./mines holes -o out/
 check "the same command ends it" [ "$code" = 0 ]
 check "tells of the record" [ "$(jsonlines -g bad_records <"$err")" = 1 ]
-same "lists it" expected weft-bad-records.jsonl
+same "lists it" expected _weft-bad-records.jsonl
 fails_with "and is no answer for who does not allow it" 5 'out' weft run ./mines holes -o out/
 
 rm -rf out .out.weft-*

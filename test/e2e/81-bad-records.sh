@@ -6,7 +6,7 @@ compile mines && compile mines_block && compile stuffed || exit 1
 python=$(python3 -c 'import sys; print(sys.executable)') # not a wrapper that takes a second to start
 RANDOM=81
 
-listed() { grep -c . weft-bad-records.jsonl 2>/dev/null; }
+listed() { grep -c . _weft-bad-records.jsonl 2>/dev/null; }
 counted() { sed 's/$/\t1/' | sort; } # of lines that differ
 
 # ---- what is said -------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ for command in "$python strict.py" "awk -f strict.awk" "sh strict.sh"; do
     *awk) says "with the end of its standard error" '^ +cannot take this' ;;
     esac
     grep -v boom small | counted >expected
-    rm -f weft-bad-records.jsonl
+    rm -f _weft-bad-records.jsonl
     gives "--skip-bad leaves it out" expected weft run -q --skip-bad 1 --reducers 1 --map "$command" --reduce cat small
     check "and lists it" [ "$(listed)" = 1 ]
 done
@@ -77,13 +77,13 @@ done
 leaves_out() {
     local sentence=$1 expected_count=$2 file=$3
     shift 3
-    rm -f weft-bad-records.jsonl
+    rm -f _weft-bad-records.jsonl
     grep -v boom "$file" | sort | uniq -c | awk '{ n = $1; sub(/^ *[0-9]+ /, ""); print $0 "\t" n }' | sort >expected
     gives "$sentence" expected weft run -q --skip-bad "$expected_count" "$@" "$file"
     grep -b boom "$file" | sed 's/:.*//' >"$dir/offsets"
-    sed 's/.*"offset":\([0-9]*\).*/\1/' weft-bad-records.jsonl >"$dir/actual"
+    sed 's/.*"offset":\([0-9]*\).*/\1/' _weft-bad-records.jsonl >"$dir/actual"
     same "and lists their offsets in order" "$dir/offsets" "$dir/actual"
-    check "their file and their bytes" eval '[ "$(grep -c "\"file\":\"$file\".*\"record\":\"boom " weft-bad-records.jsonl)" = "$expected_count" ]'
+    check "their file and their bytes" eval '[ "$(grep -c "\"file\":\"$file\".*\"record\":\"boom " _weft-bad-records.jsonl)" = "$expected_count" ]'
 }
 for how in segv exit fail loop; do
     leaves_out "one that does $how is left out" 1 in.$how --max-attempts 2 "${limit[mines]}" ./mines
@@ -104,16 +104,16 @@ try weft run --skip-bad 4 ./mines several
 says "the summary counts them" '4 bad records'
 try weft run --json --skip-bad 4 ./mines several
 check "--json too" [ "$(jsonlines -g bad_records <"$err")" = 4 ]
-rm -f weft-bad-records.jsonl
+rm -f _weft-bad-records.jsonl
 fails_with "one more than the limit fails" 1 'record' weft run -q --skip-bad 3 ./mines several
 awk '{ print } NR % 100 == 0 { print "boom fail" }' in.fail | grep -v 'boom segv' >percent # 51 of 5051
 fails_with "more than the share fails" 1 'more than 0.9%' weft run -q --skip-bad 0.9% ./mines percent
 grep -v boom percent | counted >expected
 gives "less than the share does not" expected weft run -q --skip-bad 1.1% ./mines percent
 check "all are listed" [ "$(listed)" = 51 ]
-rm -f weft-bad-records.jsonl
+rm -f _weft-bad-records.jsonl
 try weft run -q --skip-bad 1 --bad-records elsewhere.jsonl ./mines in.segv
-check "--bad-records names another file" eval '[ "$(grep -c . elsewhere.jsonl)" = 1 ] && [ ! -e weft-bad-records.jsonl ]'
+check "--bad-records names another file" eval '[ "$(grep -c . elsewhere.jsonl)" = 1 ] && [ ! -e _weft-bad-records.jsonl ]'
 check "a line of it is JSON" jsonlines <elsewhere.jsonl
 seq 100 >good
 echo precious >letter
@@ -140,7 +140,7 @@ fails_with "a record that fails only together with others is not blamed" 1 'not 
 gzip -k several many
 grep -v boom several | counted >expected
 gives "in a compressed file they are found too" expected weft run -q --skip-bad 4 ./mines several.gz
-check "at the offset in its plain text" grep -q '"offset":8903,' weft-bad-records.jsonl
+check "at the offset in its plain text" grep -q '"offset":8903,' _weft-bad-records.jsonl
 fails_with "and shown with it" 1 'record of several.gz' weft run -q ./mines several.gz
 gives "of blocks too" expected weft run -q --skip-bad 4 ./mines_block several.gz
 grep -v boom many | counted >expected
@@ -159,11 +159,11 @@ printf %s "$flip" | dd of=records bs=1 seek=30 conv=notrunc status=none
 fails_with "a tfrecord with a wrong checksum fails" 1 'record at offset 17: the checksum' weft run -q --format tfrecord ./mines records
 printf '1\t1\n3\t1\n' >expected
 gives "and can be left out" expected weft run -q --format tfrecord --skip-bad 1 ./mines records
-check "and is listed" grep -q '"offset":17,.*checksum' weft-bad-records.jsonl
+check "and is listed" grep -q '"offset":17,.*checksum' _weft-bad-records.jsonl
 mkdir folder && cp in.segv folder/a && cp good folder/b && cp in.fail folder/c
 try weft run -q --skip-bad 2 ./mines folder
 check "of several files" eval '[ "$code" = 0 ] && ! grep -q boom "$out"'
-check "each is named" eval 'grep -q "folder/a.*segmentation" weft-bad-records.jsonl && grep -q "folder/c.*it said" weft-bad-records.jsonl'
+check "each is named" eval 'grep -q "folder/a.*segmentation" _weft-bad-records.jsonl && grep -q "folder/c.*it said" _weft-bad-records.jsonl'
 
 # A command that was started for a file of which nothing is left is not used for the next one.
 mkdir files && echo BAD >files/a && echo good >files/b && echo fine >files/c

@@ -159,7 +159,7 @@ fails_with "also when the same command is run again" 1 'one more than --skip-bad
 fails_with "without --skip-bad what is left out is missed" '1|5' 'left out of it|boom' weft run -q ./mines -u 300 pit -o bad/
 try weft run --json --skip-bad 2 ./mines -u 300 pit -o bad/
 check "with a larger one it goes on" eval '[ "$code" = 0 ] && [ "$(jsonlines -g resumed_tasks <"$err")" -gt 0 ]'
-check "and both are listed, also the one of the first run" [ "$(grep -c boom weft-bad-records.jsonl)" = 2 ]
+check "and both are listed, also the one of the first run" [ "$(grep -c boom _weft-bad-records.jsonl)" = 2 ]
 check "and counted" [ "$(jsonlines -g bad_records <"$err")" = 2 ]
 sed 's/$/\t1/' lines | sort >expected.bad
 cat bad/part-* >actual
