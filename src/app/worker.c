@@ -237,7 +237,8 @@ static void map_inputs(struct worker *worker, const struct stage *stage)
         if (mem_map_open(&input->map, input->path) != WEFT_OK)
             continue;
         if (input->map.size < input->size ||
-            codec_sniff(input->map.data, CODEC_SNIFF_BYTES) != CODEC_NONE)
+            (codec_sniff(input->map.data, CODEC_SNIFF_BYTES) != CODEC_NONE ||
+             codec_is_tar(input->map.data, input->map.size)))
             mem_map_close(&input->map);
     }
     err_clear();

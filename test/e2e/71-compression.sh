@@ -178,6 +178,12 @@ fails_with "a large one is refused before any work" '1|2' 'zip archive' weft run
 rm large.zip
 check "a job that wants whole files gets them" answer ./record_places --format files a.zip
 
+tar -cf a.tar first && fails_with "a tar archive is refused by name" '1|2' 'a.tar is a tar archive.*' weft run wordcount a.tar
+says "with what unpacks it" 'try: tar -xf a.tar'
+fails_with "also by sort" '1|2' 'a tar archive' weft run sort a.tar
+gzip -c a.tar >a.tar.gz && fails_with "also when it is compressed" '1|2' 'a.tar.gz is a tar archive' weft run wordcount a.tar.gz
+check "a job that wants whole files gets it" answer ./record_places --format files a.tar
+
 # bgzip ends a file with a mark.
 formats bgzip first whole.gz
 try weft run wordcount whole.gz

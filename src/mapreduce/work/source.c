@@ -80,9 +80,19 @@ void source_close(struct source *source)
     source->fd = -1;
 }
 
+// An archive of texts is none: its headers and padding would be counted as words.
+static weft_err check_tar(const struct source *source, const void *data, size_t size)
+{
+    return source->at == 0 && record_is_text(&source->stage->format) && codec_is_tar(data, size)
+               ? codec_refuse_tar(source->input->name)
+               : WEFT_OK;
+}
+
 static weft_err read_codec(struct source *source, void *data, size_t size, size_t *got)
 {
-    const weft_err code = codec_reader_read(source->codec, data, size, got);
+    weft_err code = codec_reader_read(source->codec, data, size, got);
+    if (!code)
+        code = check_tar(source, data, *got);
     source->at += *got;
     if (!code && *got < size)
         source->size = source->at;
@@ -113,8 +123,9 @@ weft_err source_read(struct source *source, void *data, size_t size, size_t *got
                        "\n  try: run it again when nothing writes to the file",
                        input->name, (unsigned long long)(source->at + *got),
                        (unsigned long long)source->size);
+    code = check_tar(source, data, *got);
     source->at += *got;
-    return WEFT_OK;
+    return code;
 }
 
 uint64_t source_taken(const struct source *source)

@@ -37,6 +37,10 @@ enum codec_kind codec_sniff(const void *data, size_t size);
 // no text: UNIMPLEMENTED with what unpacks it.
 MUST_CHECK weft_err codec_refuse_by_name(const char *path);
 
+// Whether data, the beginning of a file or of what is compressed in it, is a tar archive; and the refusal, by name.
+bool codec_is_tar(const void *data, size_t size);
+weft_err codec_refuse_tar(const char *name);
+
 // Whether a bgzip file lacks the empty block at its end by which a whole one is known. False of all others.
 MUST_CHECK weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end);
 

@@ -83,6 +83,20 @@ static weft_err foreign_open(struct codec_reader *reader)
                    : codec_is_damaged(reader, "it has changed since it was looked at");
 }
 
+bool codec_is_tar(const void *data, size_t size)
+{
+    enum { MAGIC_OFFSET = 257 };
+    return size >= MAGIC_OFFSET + 5 && memcmp((const char *)data + MAGIC_OFFSET, "ustar", 5) == 0;
+}
+
+weft_err codec_refuse_tar(const char *name)
+{
+    return err_set(WEFT_UNIMPLEMENTED,
+                   "%s is a tar archive, which is not read\n  try: tar -xf %s, and weft run JOB on "
+                   "what it unpacks; or tar -xOf %s | weft run JOB -",
+                   name, name, name);
+}
+
 static void foreign_close(struct codec_reader *reader)
 {
     (void)reader;
