@@ -117,9 +117,10 @@ static void tell_end(struct broker *broker)
                         census.element_count, plural(census.element_count), census.queue_count,
                         plural(census.queue_count));
     if (census.other_count)
-        size += snprintf(sentence + size, sizeof sentence - (size_t)size,
-                         "%s%" PRIu64 " other resource%s", size ? " and " : "", census.other_count,
-                         plural(census.other_count));
+        size += snprintf(sentence + size, sizeof sentence - (size_t)size, "%s%" PRIu64 " %s",
+                         size ? " and " : "", census.other_count,
+                         census.other_count == 1 ? "variable, map or barrier"
+                                                 : "variables, maps or barriers");
     const bool is_one = census.element_count + census.other_count == 1;
     snprintf(sentence + size, sizeof sentence - (size_t)size,
              is_one ? " is gone; --journal DIR would keep it"

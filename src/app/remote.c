@@ -189,7 +189,7 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
     // Whatever the program then does: what it holds at a host stays its own.
     if (!err && cluster->is_looked_after)
         keeper_arm(cluster);
-    err = member_keep_error(cluster, err_wrap(err, "%s", path));
+    err = member_keep_error(cluster, *path ? err_wrap(err, "%s", path) : err);
     return err ? no_handle_keep(err) : WEFT_OK;
 }
 

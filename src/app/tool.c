@@ -283,7 +283,9 @@ static weft_err refuse_missing(const struct remote *remote, const struct tool_li
         if (list->items.items[i].kind == remote->kind)
             names[count++] = list->items.items[i].path;
     names[count] = NULL;
-    const char *kind = tool_kind_name((uint8_t)remote->kind);
+    const char *kind = remote->kind == CALL_KIND_VAR  ? "variable"
+                       : remote->kind == CALL_KIND_KV ? "map"
+                                                      : tool_kind_name((uint8_t)remote->kind);
     const char *guess = args_guess(remote->path, names);
     if (guess)
         return err_set(WEFT_NOT_FOUND, "there is no %s %s\n  did you mean: %s", kind, remote->path,

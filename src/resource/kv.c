@@ -164,7 +164,7 @@ static weft_err check_room(const struct kv *kv, const struct target *target, wef
     const weft_bytes name = kv->resource.name;
     if (bytes > KV_BYTES_MAX)
         return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "the kv '%.*s' is full: %zu keys have all of its %u bytes", (int)name.size,
+                       "the map '%.*s' is full: %zu keys have all of its %u bytes", (int)name.size,
                        name.data, kv->map.count, KV_BYTES_MAX);
     return WEFT_OK;
 }

@@ -244,7 +244,7 @@ static void full_store_takes_only_what_is_smaller(void **state)
     const uint64_t bytes = kv->bytes;
     kv->bytes = KV_BYTES_MAX - 1;
     testing_expect_failure(a, put(a, handle, 0, "y", ""), WEFT_RESOURCE_EXHAUSTED,
-                           "the kv 'names' is full");
+                           "the map 'names' is full");
     testing_expect_failure(a, put(a, handle, 0, "x", "12345"), WEFT_RESOURCE_EXHAUSTED, "full");
     testing_expect(a, get(a, handle, "x"), 0, PAYLOAD(U64(1), U8(0), RAW("123")));
     testing_expect(a, put(a, handle, 0, "x", "1234"), 0, PAYLOAD(U64(2)));

@@ -211,7 +211,7 @@ void kv_watch(struct kv *kv, struct session *session, const struct call *call)
 void kv_cancel_watch(struct wait *wait, weft_err code, const char *why)
 {
     const weft_bytes name = wait->resource->name;
-    session_fail(wait->session, wait->sequence, code, "the watch of the kv '%.*s' has ended: %s",
+    session_fail(wait->session, wait->sequence, code, "the watch of the map '%.*s' has ended: %s",
                  (int)name.size, name.data, why);
     drop_watch((struct watch *)wait);
 }

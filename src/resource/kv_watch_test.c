@@ -55,7 +55,7 @@ static void watch_that_is_withdrawn_makes_room_for_another(void **state)
         const uint64_t watched = watch(a, kv, "", 0);
         testing_expect_waiting(a, watched);
         testing_call(a, CALL_WITHDRAW, 0, 0, PAYLOAD(U64(watched)));
-        testing_expect_failure(a, watched, WEFT_CANCELLED, "kv 'names'");
+        testing_expect_failure(a, watched, WEFT_CANCELLED, "map 'names'");
     }
     const uint64_t last = watch(a, kv, "", 0);
     put(a, kv, "a", "1");
@@ -167,7 +167,7 @@ static void watch_ends_with_what_it_watches(void **state)
     const uint16_t of_a = open_kv(a), of_b = open_kv(b);
     const uint64_t cancelled = watch(a, of_a, "", 0), removed = watch(b, of_b, "", 0);
     testing_call(a, CALL_CANCEL, 0, 0, PAYLOAD(U64(cancelled)));
-    testing_expect_failure(a, cancelled, WEFT_CANCELLED, "the watch of the kv 'names' has ended");
+    testing_expect_failure(a, cancelled, WEFT_CANCELLED, "the watch of the map 'names' has ended");
     testing_call(a, CALL_REMOVE, 0, of_a, weft_none());
     testing_expect_failure(b, removed, WEFT_ABORTED, "removed");
 }

@@ -141,8 +141,8 @@ static weft_err var_match(struct resource *resource, struct call_reader *attribu
     char is[TUPLE_TYPE_BYTES], asked[TUPLE_TYPE_BYTES];
     tuple_write_type(is, var->dtype, var->rank, var->dims);
     tuple_write_type(asked, wanted.dtype, wanted.rank, wanted.dims);
-    return err_set(WEFT_INVALID_ARGUMENT, "the var '%.*s' is %s, not %s", (int)resource->name.size,
-                   resource->name.data, is, asked);
+    return err_set(WEFT_INVALID_ARGUMENT, "the variable '%.*s' is %s, not %s",
+                   (int)resource->name.size, resource->name.data, is, asked);
 }
 
 static void var_describe(const struct resource *resource, struct buf *attributes)
@@ -171,7 +171,7 @@ static weft_err refuse_missing(const struct var *var)
 {
     const weft_bytes name = var->resource.name;
     return err_set(WEFT_FAILED_PRECONDITION,
-                   "the var '%.*s' has no value yet: somebody has to set or create it",
+                   "the variable '%.*s' has no value yet: somebody has to set or create it",
                    (int)name.size, name.data);
 }
 
@@ -208,8 +208,9 @@ static weft_err check_value(const struct var *var, weft_bytes value)
     char type[TUPLE_TYPE_BYTES];
     const weft_bytes name = var->resource.name;
     tuple_write_type(type, var->dtype, var->rank, var->dims);
-    return err_set(WEFT_INVALID_ARGUMENT, "the var '%.*s' is %s of %s%zu bytes%s, and %zu came",
-                   (int)name.size, name.data, type, is_bytes ? "at most " : "",
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "the variable '%.*s' is %s of %s%zu bytes%s, and %zu came", (int)name.size,
+                   name.data, type, is_bytes ? "at most " : "",
                    is_bytes ? (size_t)VAR_BYTES_MAX : var->size,
                    var->dtype == TUPLE_BOOL ? ", 0 or 1" : "", value.size);
 }
@@ -227,12 +228,17 @@ static weft_err make_next(struct var *var, weft_bytes value)
     return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a value of %zu bytes", value.size);
 }
 
+static const char *verb_of(uint8_t op)
+{
+    return op == CALL_VAR_ADD ? "add" : op == CALL_VAR_MIN ? "min" : "max";
+}
+
 static weft_err combine(struct var *var, uint8_t op, weft_bytes operand)
 {
     const weft_bytes name = var->resource.name;
     if (!var_number_is_one(var->dtype))
-        return err_set(WEFT_INVALID_ARGUMENT, "%s needs numbers, and the var '%.*s' is a %s",
-                       call_op_name(op), (int)name.size, name.data, tuple_dtype_name(var->dtype));
+        return err_set(WEFT_INVALID_ARGUMENT, "the variable '%.*s' is a %s, and %s is of numbers",
+                       (int)name.size, name.data, tuple_dtype_name(var->dtype), verb_of(op));
     const weft_err err = make_next(var, operand);
     if (err)
         return err;
@@ -240,7 +246,7 @@ static weft_err combine(struct var *var, uint8_t op, weft_bytes operand)
         return refuse_missing(var);
     return err_wrap(var_number_combine(var->dtype, op, var->next.data, var->value.data,
                                        operand.data, var->element_count),
-                    "%s to the var '%.*s'", call_op_name(op), (int)name.size, name.data);
+                    "the variable '%.*s'", (int)name.size, name.data);
 }
 
 static weft_err swap(struct var *var, struct call_reader *operands, bool *has_missed)
@@ -401,7 +407,7 @@ static void end_watch(struct var_watch *watch, weft_err code, const char *why)
 {
     const weft_bytes name = watch->wait.resource->name;
     session_fail(watch->wait.session, watch->wait.sequence, code,
-                 "the watch of the var '%.*s' has ended: %s", (int)name.size, name.data, why);
+                 "the watch of the variable '%.*s' has ended: %s", (int)name.size, name.data, why);
     drop_watch(watch);
 }
 

@@ -131,7 +131,8 @@ static void watch_ends_with_what_it_watches(void **state)
     watch(c, of_c, 0);
     testing_end(c);
     testing_call(a, CALL_CANCEL, 0, 0, PAYLOAD(U64(cancelled)));
-    testing_expect_failure(a, cancelled, WEFT_CANCELLED, "the watch of the var 'total' has ended");
+    testing_expect_failure(a, cancelled, WEFT_CANCELLED,
+                           "the watch of the variable 'total' has ended");
     testing_expect_waiting(b, removed);
     testing_call(a, CALL_REMOVE, 0, of_a, weft_none());
     testing_expect_failure(b, removed, WEFT_ABORTED, "removed");

@@ -57,7 +57,7 @@ static void without_attributes_it_is_an_int64(void **state)
     assert_memory_equal(answer.payload.data + 16, "\x09\0", 2);
     open_var(a, "x", TUPLE_INT64);
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_VAR, "x", PAYLOAD(U8(7), U8(0))),
-                           WEFT_INVALID_ARGUMENT, "the var 'x' is int64, not string");
+                           WEFT_INVALID_ARGUMENT, "the variable 'x' is int64, not string");
 }
 
 static void empty_bytes_are_a_value(void **state)
@@ -147,7 +147,7 @@ static void overflow_changes_nothing(void **state)
     const uint16_t var = open_var(a, "total", TUPLE_INT64);
     send(a, CALL_VAR_SET, var, PAYLOAD(U64(INT64_MAX)));
     testing_expect_failure(a, send(a, CALL_VAR_ADD, var, PAYLOAD(U64(1))), WEFT_FAILED_PRECONDITION,
-                           "VAR_ADD to the var 'total': element 0 does not fit any more: "
+                           "the variable 'total': element 0 does not fit any more: "
                            "9223372036854775807 + 1");
     testing_expect(a, send(a, CALL_VAR_READ, var, weft_none()), 0, PAYLOAD(U64(1), U64(INT64_MAX)));
     const uint16_t small = open_var(a, "small", TUPLE_INT32);
@@ -191,7 +191,7 @@ static void swap_happens_only_when_it_is_as_expected(void **state)
     struct testing_member *a = testing_join("/work/0");
     const uint16_t var = open_var(a, "leader", TUPLE_STRING);
     testing_expect_failure(a, send(a, CALL_VAR_SWAP, var, PAYLOAD(BLOB(""), RAW("a"))),
-                           WEFT_FAILED_PRECONDITION, "the var 'leader' has no value");
+                           WEFT_FAILED_PRECONDITION, "the variable 'leader' has no value");
     send(a, CALL_VAR_SET, var, weft_none());
     testing_expect(a, send(a, CALL_VAR_SWAP, var, PAYLOAD(BLOB(""), RAW("a"))), 0,
                    PAYLOAD(U64(2), RAW("a")));
@@ -216,11 +216,11 @@ static void senseless_operands_are_refused(void **state)
         weft_bytes payload;
         const char *words;
     } rows[] = {
-        {CALL_VAR_SET, 0, number, BYTES_4, "the var 'number' is int64 of 8 bytes, and 4 came"},
+        {CALL_VAR_SET, 0, number, BYTES_4, "the variable 'number' is int64 of 8 bytes, and 4 came"},
         {CALL_VAR_ADD, 0, number, BYTES_4, "int64 of 8 bytes, and 4 came"},
         {CALL_VAR_SET, 0, flag, {"\2", 1}, "bool of 1 bytes, 0 or 1"},
-        {CALL_VAR_ADD, 0, flag, {"\1", 1}, "VAR_ADD needs numbers, and the var 'flag' is a bool"},
-        {CALL_VAR_MAX, 0, text, {"a", 1}, "VAR_MAX needs numbers, and the var 'text' is a string"},
+        {CALL_VAR_ADD, 0, flag, {"\1", 1}, "the variable 'flag' is a bool, and add is of numbers"},
+        {CALL_VAR_MAX, 0, text, {"a", 1}, "the variable 'text' is a string, and max is of numbers"},
         {CALL_VAR_READ, 0, number, {"a", 1}, "no operands"},
         {CALL_VAR_WATCH, 0, number, BYTES_4, "names a version"},
         {CALL_VAR_ADD, CALL_FLAG_ONCE, number, BYTES_4, "VAR_ADD is cut before the item"},
@@ -233,7 +233,7 @@ static void senseless_operands_are_refused(void **state)
             a, testing_call(a, rows[i].op, rows[i].flags, rows[i].var, rows[i].payload),
             WEFT_INVALID_ARGUMENT, rows[i].words);
     testing_expect_failure(a, send(a, CALL_VAR_ADD, number, PAYLOAD(U64(1))),
-                           WEFT_FAILED_PRECONDITION, "the var 'number' has no value yet");
+                           WEFT_FAILED_PRECONDITION, "the variable 'number' has no value yet");
 }
 
 static void senseless_attributes_are_refused(void **state)

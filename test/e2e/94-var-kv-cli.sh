@@ -14,7 +14,7 @@ is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 
 # --- variables --------------------------------------------------------------------------------------
 
-fails_with "a variable that is not there: exit 4" 4 "no var hits" weft var get hits
+fails_with "a variable that is not there: exit 4" 4 "no variable hits" weft var get hits
 check "counting begins at 0" is "$(weft var add hits 5)" 5
 check "negative numbers are numbers" is "$(weft var add hits -7)" -2
 check "get" is "$(weft var get hits)" -2
@@ -54,7 +54,7 @@ wait "${shells[@]}"
 check "a hundred adds of four shells" is "$(weft var get sum)" 100
 check "no two of which saw the same" is "$(sort -u adds.* | wc -l)" 100
 weft var rm sum
-fails_with "rm" 4 "no var sum" weft var get sum
+fails_with "rm" 4 "no variable sum" weft var get sum
 weft var watch unset --timeout 10ms 2>error
 printf 'flag\ttrue\nhits\t9223372036854775807\nname\tAda L.\nrate\t0.75\nseed\t1\nunset\t\n' >expected
 weft var ls | grep -v '^l[oa]\|^high\|^never' >seen
@@ -63,7 +63,7 @@ fails_with "of one member, who is not known here" 2 "." env -u WEFT_AT "$WEFT" v
 
 # --- maps -------------------------------------------------------------------------------------------
 
-fails_with "a map that is not there: exit 4" 4 "no kv conf" weft kv get conf a
+fails_with "a map that is not there: exit 4" 4 "no map conf" weft kv get conf a
 weft kv put conf db/host localhost
 weft kv put conf db/port 5432
 weft kv put conf rate 0.1
@@ -99,7 +99,7 @@ gives "ls without a path: all maps" expected weft kv ls
 fails_with "rm asks for a key" 2 "which key" weft kv rm other
 fails_with "or for all of them, not both" 2 "which key" weft kv rm --all other a
 weft kv rm --all other
-fails_with "rm --all removes the map" 4 "no kv other" weft kv get other a
+fails_with "rm --all removes the map" 4 "no map other" weft kv get other a
 
 # --- barriers ---------------------------------------------------------------------------------------
 
