@@ -113,18 +113,20 @@ static struct host_memory memory_of(const struct hello *hello)
     };
 }
 
+// Who asks puts our name and address before it.
 static weft_err refuse_to_resume(const struct host_server *server, const struct hello *hello)
 {
-    const char *member = server->options.member[0] ? server->options.member : "the host";
+    const bool is_member = server->options.member[0] != 0;
     const struct host_memory memory = memory_of(hello);
     const weft_err lost = host_check_stranger(server->host, &memory);
     if (lost)
         return lost;
     if (hello->epoch != host_epoch(server->host))
-        return err_set(WEFT_ABORTED, "%s was started again without a journal: what it held is gone",
-                       member);
-    return err_set(WEFT_ABORTED, "%s took this member for lost: its leases were given to others",
-                   member);
+        return err_set(WEFT_ABORTED,
+                       "it was started again without a journal: what it held is gone\n"
+                       "  try: begin again; with %s it would keep what it holds",
+                       is_member ? "WEFT_JOURNAL" : "weft host --journal DIR");
+    return err_set(WEFT_ABORTED, "it took this program for lost: its leases were given to others");
 }
 
 weft_err host_connection_find_session(struct host_server *server, const struct hello *hello,

@@ -333,7 +333,8 @@ weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask, siz
                        CALL_BYTES_MAX - CALL_HEAD_BYTES);
     if (ask->life && ask->life != peer->life)
         return err_set(peer->last_code == WEFT_DATA_LOSS ? WEFT_DATA_LOSS : WEFT_ABORTED,
-                       "it was opened before this: %s\n  try: open it again", peer->last_words);
+                       "it was opened before this: %s%s", peer->last_words,
+                       strchr(peer->last_words, '\n') ? "" : "\n  try: open it again");
     return WEFT_OK;
 }
 

@@ -180,6 +180,9 @@ static weft_err explain(const struct peer *peer, weft_err err, bool has_hint, ui
         err = WEFT_UNAVAILABLE;  // no host was found there: nothing is known of its data
     if (!has_hint && !is_worth_another_try(err))
         return err_wrap(err, "%s at %s", who, address);
+    if (peer->was_given_up)
+        return err_wrap(err, "%s at %s was given up before, and is not waited for again", who,
+                        address);
     return err_wrap(err, "%s at %s was out of reach for %.1f s", who, address,
                     (double)(clock_now_ns() - since_ns) / 1e9);
 }

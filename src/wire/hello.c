@@ -141,8 +141,11 @@ static weft_err client_refused(struct hello_client *client, const struct frame *
         number != WEFT_OK && strcmp(weft_err_name((weft_err)number), "UNKNOWN") != 0;
     make_printable(refused->text);
     const char *text = refused->text[0] ? refused->text : "it gave no reason";
+    // It is not us whom a host refuses that has lost what there was.
+    const bool is_loss = number == WEFT_ABORTED || number == WEFT_DATA_LOSS;
     if (client->is_host_proven)
-        code = err_set(is_known ? (weft_err)number : WEFT_UNKNOWN, "the host refused: %s", text);
+        code = err_set(is_known ? (weft_err)number : WEFT_UNKNOWN, "%s%s",
+                       is_loss ? "" : "the host refused: ", text);
     else
         code = err_set(WEFT_UNAVAILABLE,
                        "a process that has not proven that it has the token refused: %s", text);
