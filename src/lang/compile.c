@@ -6,13 +6,18 @@
 // to be stale: a header that is new, gone, changed or found elsewhere (CPATH, -I) gives another text.
 //
 // What that text does not show is linked: libraries and objects that $CFLAGS names, places that LIBRARY_PATH and
-// its like name, files that the assembler reads (.incbin). Then the source is built on every run.
+// its like name, files that the assembler reads (.incbin, .include). Then the source is built on every run: any asm
+// that is not from a header of the system counts, as a directive can be spelled in many ways.
+//
+// An entry that is no program of ours (it was cut off, it lost its x bit) is built again.
 //
 // An entry never changes once it is there, so that runs at the same time cannot disturb each other:
 // a program is built under a name of its own and renamed.
 
 #include "lang/compile.h"
 
+#include <ctype.h>
+#include <elf.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -297,6 +302,46 @@ static weft_err run_compiler(struct compile *compile, const char *const *rest)
     return err;
 }
 
+static bool is_word_byte(char byte)
+{
+    return isalnum((unsigned char)byte) || byte == '_';
+}
+
+static bool has_asm_word(weft_bytes line)
+{
+    const char *at = line.data, *const end = line.data + line.size;
+    for (; at < end && (at = memmem(at, (size_t)(end - at), "asm", 3)); at += 3) {
+        const char *from = at, *to = at + 3;
+        while (from > line.data && from[-1] == '_')
+            from--;
+        while (to < end && *to == '_')
+            to++;
+        const bool is_empty = end - to >= 5 && memcmp(to, "(\"\" :", 5) == 0;  // as in weft.h
+        const bool is_word =
+            (from == line.data || !is_word_byte(from[-1])) && (to == end || !is_word_byte(*to));
+        if (is_word && !is_empty)
+            return true;
+    }
+    return false;
+}
+
+// Whether preprocessed text has asm that is not of a header of the system: lines `# 12 "file" 1 3` say where the
+// ones behind them are from, 3 that it is such a header. Definitions (-dD) of macros are looked at, too.
+static bool has_own_asm(weft_bytes text)
+{
+    bool is_system = false;
+    for (weft_bytes line; weft_next_line(&text, &line);) {
+        if (line.size > 2 && line.data[0] == '#' && line.data[1] == ' ') {
+            const char *quote = memrchr(line.data, '"', line.size);
+            const size_t rest = quote ? line.size - (size_t)(quote - line.data) : 0;
+            is_system = rest && memchr(quote, '3', rest);
+        } else if (!is_system && has_asm_word(line)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Hashes what the compiler makes of the source and its headers.
 static weft_err hash_preprocessed(struct compile *compile, XXH3_state_t *state)
 {
@@ -316,7 +361,7 @@ static weft_err hash_preprocessed(struct compile *compile, XXH3_state_t *state)
         err = read_whole(text, &content);
     if (!err) {
         hash_text(state, buf_bytes(&content));
-        compile->is_reusable &= !memmem(content.data, content.size, ".incbin", 7);
+        compile->is_reusable &= !has_own_asm(buf_bytes(&content));
     }
     if (text)
         place_remove_file(text);
@@ -356,13 +401,30 @@ static weft_err compute_key(struct compile *compile)
     return err ? err : name_program(compile, NULL);
 }
 
+// Whether a program was not emptied or cut off: the table of its sections is at its end.
+static bool is_whole(const char *path)
+{
+    Elf64_Ehdr head = {0};
+    struct file_stat status = {0};
+    size_t got = 0;
+    int fd = -1;
+    const bool is_read = file_stat(path, &status) == WEFT_OK && file_open(path, &fd) == WEFT_OK &&
+                         file_read_at(fd, path, &head, sizeof head, 0, &got) == WEFT_OK;
+    file_close(fd);
+    if (!is_read || got == 0 || head.e_ident[0] == 0)
+        return false;
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return true;  // of a compiler that makes something else
+    return got == sizeof head &&
+           head.e_shoff + (uint64_t)head.e_shnum * head.e_shentsize <= status.size;
+}
+
 // Whether the program is in the cache. No trouble with the cache is a failure here: it is built then.
 static bool is_cached(struct compile *compile)
 {
-    struct file_stat status = {.kind = FILE_MISSING};
     const bool is_found = compile->is_reusable &&
-                          file_stat(compile->program_path, &status) == WEFT_OK &&
-                          status.kind == FILE_REGULAR;
+                          own_check_program(compile->program_path) == WEFT_OK &&
+                          is_whole(compile->program_path);
     err_clear();
     return is_found;
 }
@@ -401,6 +463,14 @@ static weft_err keep_program(struct compile *compile, const char *made)
         if (!err)
             err = name_program(compile, &own);
     }
+    if (err)
+        return err;
+    // A directory is there: nothing of ours ever is one.
+    err = file_rename(made, compile->program_path);
+    if (err && own_check_directory(compile->program_path) == WEFT_OK)
+        err = file_remove_tree(compile->program_path);
+    else
+        return err;
     return err ? err : file_rename(made, compile->program_path);
 }
 

@@ -189,6 +189,42 @@ static void what_the_text_does_not_show_is_built_every_time(void **state)
     assert_int_equal(count_calls(), 7);
 }
 
+static void asm_of_the_system_alone_is_kept(void **state)
+{
+    (void)state;
+    static const char header[] = "# 1 \"x.h\" 1 3\nasm(1)\n# 2 \"a.c\"\nplasm asm(\"\" :)\n";
+    static const char own[] = "# 1 \"a.c\"\n__asm__(\".inc\" \"lude\")\n";
+    put("a.c", header), put("b.c", own);
+    if (!compile("a.c", header))
+        skip();
+    compile("a.c", header);
+    assert_int_equal(count_calls(), 1);
+    compile("b.c", own);
+    compile("b.c", own);
+    assert_int_equal(count_calls(), 3);
+}
+
+static void a_damaged_program_is_built_again(void **state)
+{
+    (void)state;
+    static const char *const damages[] = {": >$p", "chmod -x $p", "rm $p; mkdir -p $p/x",
+                                          "printf '\\0\\0' >$p", "printf '\\177ELF' >$p"};
+    char *program;
+    const struct compile_spec spec = {.source = "a.c", .messages = -1};
+    put("a.c", "one");
+    if (!compile("a.c", "one"))
+        skip();
+    assert_int_equal(compile_source(&spec, &program), WEFT_OK);
+    setenv("p", program, 1);
+    for (int i = 0; i < (int)(sizeof damages / sizeof *damages); i++) {
+        assert_int_equal(system(damages[i]), 0);
+        compile("a.c", "one");
+        assert_int_equal(count_calls(), 2 + i);
+    }
+    unsetenv("p");
+    free(program);
+}
+
 static void cpp_has_its_own_compiler_and_flags(void **state)
 {
     (void)state;
@@ -276,6 +312,8 @@ int main(void)
         TEST(other_flags_make_another_program),
         TEST(a_header_from_anywhere_is_noticed),
         TEST(what_the_text_does_not_show_is_built_every_time),
+        TEST(asm_of_the_system_alone_is_kept),
+        TEST(a_damaged_program_is_built_again),
         TEST(cpp_has_its_own_compiler_and_flags),
         TEST(a_source_that_does_not_compile_is_tried_again),
         TEST(a_missing_source_or_compiler_is_told),

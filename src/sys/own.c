@@ -79,6 +79,16 @@ weft_err own_check_directory(const char *path)
     return status.st_uid == geteuid() ? WEFT_OK : refuse_owner(path, status.st_uid);
 }
 
+weft_err own_check_program(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return err_errno("cannot look at %s", path);
+    if (!S_ISREG(status.st_mode) || !(status.st_mode & S_IXUSR))
+        return err_set(WEFT_PERMISSION_DENIED, "%s is not a program", path);
+    return status.st_uid == geteuid() ? WEFT_OK : refuse_owner(path, status.st_uid);
+}
+
 // What is there becomes ours alone, if it is ours.
 static weft_err close_directory(const char *path)
 {

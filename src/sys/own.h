@@ -20,6 +20,10 @@ MUST_CHECK weft_err own_make_named_directory(const char *path);
 // Whether what is at the path is a directory of ours, and no link. PERMISSION_DENIED; NOT_FOUND.
 MUST_CHECK weft_err own_check_directory(const char *path);
 
+// Whether what is at the path is a program of ours: a regular file that we may run, and no link.
+// PERMISSION_DENIED; NOT_FOUND.
+MUST_CHECK weft_err own_check_program(const char *path);
+
 // Gives a directory of ours, made by own_make_directory, the permissions that mkdir would have given it: 0777
 // less umask. For an output that is complete.
 MUST_CHECK weft_err own_open_directory(const char *path);
