@@ -119,7 +119,7 @@ typedef struct weft_item {
     size_t size;
     uint32_t delivery;  // which try this is, from 1: one that ended with a goodbye does not count
     bool has_failed_;   // for the functions below
-    bool is_tuple_;
+    bool is_tuple_, is_popped_;
     uint32_t slot_;
     uint64_t queue_, id_;
     char *memory_;
@@ -169,8 +169,8 @@ WEFT_API size_t weft_item_components(const weft_item *item, weft_tensor *compone
 WEFT_API void weft_item_fail(weft_item *item);
 
 // The element is dealt with. If it was failed, or a call that carried it, it is given back instead, and
-// ABORTED returned; that is a failure of the program only if the element has gone to NAME.dead by it. ABORTED
-// too when the lease had ended. Frees the data in every case.
+// ABORTED returned; ABORTED too when the lease had ended. That is a failure of the program only if the element
+// has gone to NAME.dead by it. Frees the data in every case.
 WEFT_API weft_err weft_done(weft_queue *queue, weft_item *item);
 
 // Somebody else shall have it, after a while if delay_ms is not 0. Frees the data.

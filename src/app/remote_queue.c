@@ -208,6 +208,7 @@ static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
     if (err)
         return remote_keep_error(&queue->remote, err);
     err = remote_take_item(call, item);
+    item->is_popped_ = is_popped;
     peer_call_fini(call);
     free(call);
     return err;
@@ -253,6 +254,7 @@ static weft_err copy_entry(struct call_reader *list, weft_item *item)
     const weft_bytes bytes = call_read_bytes(list, size & ~CALL_TUPLE_BIT);
     *item = (weft_item){0};
     item_take_name(item, &name);
+    item->is_popped_ = true;
     return list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
                             : item_copy(bytes, size & CALL_TUPLE_BIT, item);
 }
@@ -359,10 +361,28 @@ static weft_err tell_failed(struct remote *remote, const weft_item *item, bool i
                                      remote->path, id, item->delivery, remote->path));
 }
 
+// The lease of its last delivery has ended before it was done: that has buried it.
+static weft_err tell_late(const struct remote *remote, const weft_item *item)
+{
+    struct call_reader attributes = {buf_bytes(&remote->found), false};
+    call_read_u64(&attributes);  // capacities
+    call_read_u64(&attributes);
+    const uint32_t max = call_read_u32(&attributes);
+    if (attributes.has_failed || max == 0 || item->delivery < max || item->is_popped_ ||
+        item->queue_ != remote->uid)
+        return WEFT_ABORTED;
+    return member_keep_error(remote->cluster,
+                             err_set(WEFT_ABORTED,
+                                     "%s: the lease on element %llu ended at its delivery %u of "
+                                     "%u: it is in %s.dead now",
+                                     remote->path, (unsigned long long)item->id_, item->delivery,
+                                     max, remote->path));
+}
+
 weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err err, uint8_t flags)
 {
     if (err == WEFT_ABORTED && peer_life(remote->peer) == remote->life)
-        return err;
+        return tell_late(remote, item);
     if (!err && item->has_failed_)
         return tell_failed(remote, item, flags & ANSWER_FLAG_BURIED);
     return remote_keep_error(remote, err);
@@ -404,8 +424,11 @@ weft_call *weft_done_start(weft_queue *queue, weft_item *item)
     if (!call)
         return NULL;
     call->settles = true;
-    call->settled =
-        (weft_item){.id_ = item->id_, .delivery = item->delivery, .has_failed_ = item->has_failed_};
+    call->settled = (weft_item){.queue_ = item->queue_,
+                                .id_ = item->id_,
+                                .delivery = item->delivery,
+                                .has_failed_ = item->has_failed_,
+                                .is_popped_ = item->is_popped_};
     draw_up(&settlement, op_of_done(item), item, 0);
     weft_item_free(item);
     return remote_call_started(
@@ -418,8 +441,8 @@ weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
     if (!queue || !item)
         return member_no_handle();
     draw_up(&settlement, CALL_QUEUE_GIVE_BACK, item, delay_ms);
-    item->has_failed_ = false;  // he who gives it back knows
-    const weft_err err = settle(queue, &settlement, item);
+    const weft_item named = {.id_ = item->id_};  // he who gives it back knows
+    const weft_err err = settle(queue, &settlement, &named);
     weft_item_free(item);
     return err;
 }

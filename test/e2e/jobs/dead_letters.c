@@ -36,19 +36,19 @@ static void be_late(weft_cluster *cluster, bool starts)
     if (!weft_take(late, &item))
         return;
     wait_for_the_end_of_leases(late);
-    printf("delivery %u\n", item.delivery);
+    fprintf(stderr, "delivery %u\n", item.delivery);
     const weft_err err =
         starts ? weft_call_wait(weft_done_start(late, &item), 0) : weft_done(late, &item);
-    printf("%s\n", weft_err_name(err));
+    fprintf(stderr, "%s\n", weft_err_name(err));
 }
 
 // What is popped is done with.
 static void pop(weft_cluster *cluster)
 {
-    weft_queue *late = weft_queue_open(cluster, "late", NULL);
+    weft_queue *popped = weft_queue_open(cluster, "popped", NULL);
     weft_item item;
-    if (!weft_pop(late, &item))
-        printf("%s\n", weft_err_name(weft_done(late, &item)));
+    if (!weft_pop(popped, &item))
+        fprintf(stderr, "%s\n", weft_err_name(weft_done(popped, &item)));
 }
 
 int main(int count_of_words, char **words)
