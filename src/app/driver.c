@@ -347,6 +347,15 @@ static void sum_up(struct driver *driver)
     summary->elapsed_ns = clock_now_ns() - driver->begun_ns;
 }
 
+static void tell_what_is_out(struct driver *driver, weft_err code)
+{
+    struct summary *summary = &driver->summary;
+    const uint64_t out = driver->output ? output_bytes_out(driver->output) : 0;
+    const bool is_whole = driver->is_done && out == output_bytes(driver->output);
+    summary->is_output_cut = code != WEFT_OK && out > 0 && !is_whole;
+    summary->is_output_out = code != WEFT_OK && out > 0 && is_whole;
+}
+
 weft_err driver_run(struct driver *driver)
 {
     driver->begun_ns = clock_now_ns();
@@ -370,8 +379,7 @@ weft_err driver_run(struct driver *driver)
     if (code == WEFT_OUT_OF_RANGE)
         driver->exit_code = err_exit_code(WEFT_ABORTED);
     summary->exit_code = driver->exit_code ? driver->exit_code : err_exit_code(code);
-    summary->is_output_cut =
-        code != WEFT_OK && driver->output && output_bytes_out(driver->output) > 0;
+    tell_what_is_out(driver, code);
     driver_resume_end(driver, code != WEFT_OK && driver->exit_code == 0);
     if (driver->output)
         output_abort(driver->output);

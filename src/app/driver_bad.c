@@ -189,7 +189,8 @@ weft_err driver_judge_bad(struct driver *driver)
     driver->has_judged_bad = true;
     if (!driver->options->skip_bad.is_set)
         return WEFT_OK;
-    uint64_t records = driver_resume_records(driver);
+    // Those that tries have found were given to no attempt that counts.
+    uint64_t records = driver_resume_records(driver) + driver->bad.count;
     for (uint32_t task = 0; task < driver->stages[0].map_count; task++)
         records += driver->tally.tasks[driver->stages[0].first_task[SCHED_MAP] + task].records_in;
     const weft_err code = write_bad(driver);

@@ -171,6 +171,8 @@ static void append_error(struct buf *buf, const struct summary *summary, bool ha
                plain(has_color));
     if (summary->is_output_cut)
         buf_append_text(buf, "  the output is cut: only its beginning was written\n");
+    if (summary->is_output_out)
+        buf_append_text(buf, "  all of the output was written before that\n");
 }
 
 void summary_format_text(struct buf *buf, const struct summary *summary, bool is_verbose,

@@ -18,7 +18,8 @@ struct summary {
     const char *error;   // its sentence when code is a failure, may have several lines
     int exit_code;       // 0: from the code. For signals (130, 143)
     const char *output;  // as given; NULL: standard output
-    bool is_output_cut;  // it failed after a part of the answer was on standard output
+    bool is_output_cut;  // it failed after a part of the answer was on standard output,
+    bool is_output_out;  // or after all of it was
 
     uint64_t input_count;  // files
     uint64_t records_in, bytes_in, records_out, bytes_out;

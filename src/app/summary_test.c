@@ -111,6 +111,10 @@ static void a_failed_run_tells_why_and_that_the_output_is_cut(void **state)
     summary.error = NULL;
     assert_text(&summary, false, false,
                 "weft: ABORTED\n  the output is cut: only its beginning was written\n");
+    summary.is_output_cut = false;
+    summary.is_output_out = true;
+    assert_text(&summary, false, false,
+                "weft: ABORTED\n  all of the output was written before that\n");
 }
 
 static void lines_stay_under_a_hundred_columns(void **state)

@@ -187,7 +187,7 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
         .kind = output->kind == WEFT__OUTPUT_KIND__OUTPUT_FILE    ? SINK_FILE
                 : output->kind == WEFT__OUTPUT_KIND__OUTPUT_PARTS ? SINK_PARTS
                                                                   : SINK_FD,
-        .path = output->path,
+        .path = output->path && *output->path ? output->path : stage->tmp,  // nameless there
         .suffix = codec_suffix(stage->compress),
         .fd = output->fd,
         .piece_count = piece_count,

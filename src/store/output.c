@@ -49,17 +49,21 @@ static weft_err open_copier(struct output *output, const struct output_options *
     return output->copier ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
 }
 
-static weft_err open_stdout(struct output *output, const struct output_options *options)
+// A descriptor of ours, by its number. Opened by its name it would be a file to replace, or to begin anew.
+static weft_err open_number(struct output *output, int number, const struct output_options *options)
 {
     enum standard_kind kind;
-    const weft_err err = standard_look(STDOUT_FILENO, &kind);
+    const weft_err err = standard_look(number, &kind);
     if (err)
         return err;
-    if (kind == STANDARD_CLOSED)
+    if (kind == STANDARD_CLOSED && number == STDOUT_FILENO)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "standard output is closed, the answer has nowhere to go\n  try: -o FILE");
+    if (kind == STANDARD_CLOSED)
+        return err_set(WEFT_FAILED_PRECONDITION, "%s is not open for writing\n  try: -o FILE",
+                       output->shown);
     // Under another number: a worker's own 1 and 2 are where user code prints.
-    output->to = standard_duplicate(STDOUT_FILENO);
+    output->to = standard_duplicate(number);
     if (output->to < 0)
         return WEFT_RESOURCE_EXHAUSTED;
     if (kind == STANDARD_STREAM)
@@ -225,7 +229,7 @@ static weft_err open_path(struct output *output, const struct output_options *op
 
 bool output_is_stdout(const char *target)
 {
-    return !target || strcmp(target, "-") == 0 || strcmp(target, "/dev/stdout") == 0;
+    return !target || strcmp(target, "-") == 0 || standard_number(target) == STDOUT_FILENO;
 }
 
 size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN_MAX])
@@ -241,7 +245,7 @@ size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN
 weft_err output_open(struct output **output, const struct output_options *options)
 {
     const char *target = options->target;
-    const bool is_stdout = output_is_stdout(target);
+    const int number = output_is_stdout(target) ? STDOUT_FILENO : standard_number(target);
     struct output *opened = calloc(1, sizeof *opened);
     *output = NULL;
     if (!opened)
@@ -252,13 +256,13 @@ weft_err output_open(struct output **output, const struct output_options *option
     opened->may_resume =
         options->may_resume && target && target[0] && target[strlen(target) - 1] == '/';
     snprintf(opened->suffix, sizeof opened->suffix, "%s", options->suffix ? options->suffix : "");
-    opened->shown = strdup(is_stdout ? "standard output" : target);
+    opened->shown = strdup(number == STDOUT_FILENO ? "standard output" : target);
     opened->job_name = strdup(options->job_name ? options->job_name : "");
     weft_err err = WEFT_OK;
     if (!opened->shown || !opened->job_name)
         err = no_memory();
     else
-        err = is_stdout ? open_stdout(opened, options) : open_path(opened, options);
+        err = number >= 0 ? open_number(opened, number, options) : open_path(opened, options);
     if (err) {
         output_free(opened);
         return err;

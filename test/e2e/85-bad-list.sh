@@ -132,4 +132,41 @@ check "/dev/stderr and /dev/fd/N are written in order" [ "$(cut -c1-8 log | tr '
 check "and the answer is there" [ "$(tr '\n' ' ' <"$out")" = 'a a ' ]
 refused "a descriptor that is not open" '1|2|3|4|5|6' 'list of bad records: .*/dev/fd/9' --bad-records /dev/fd/9
 
+# The answer by such a name goes where the descriptor stands, like by /dev/stdout.
+for name in /dev/fd/1 /proc/self/fd/1; do
+    echo before >log
+    "$WEFT" run -q --force -o $name --map cat one >>log 2>"$err"
+    check "-o $name appends where standard output does" [ "$(tr '\n' ' ' <log)" = 'before a ' ]
+done
+echo before >log
+"$WEFT" run -q -o /dev/fd/7 --map cat one 7>>log >"$out" 2>"$err"
+check "and -o /dev/fd/7 likewise" [ "$(tr '\n' ' ' <log)" = 'before a ' ]
+fails_with "one that is not open is refused" '1|2|3|4|5|6' '/dev/fd/9 is not open' weft run -q -o /dev/fd/9 --map cat one
+cp one grows
+"$WEFT" run -q -o /dev/fd/1 --map cat grows >>grows 2>"$err"
+check "and an input is not the output by such a name" [ "$?:$(cat grows)" = 2:a ]
+
+# ---- how many, and what is said --------------------------------------------------------------------------
+
+try weft run -q --skip-bad 50% --map ./map two
+check "a record that ends a command counts among all" [ "$code:$(cat "$out")" = 0:a ]
+try weft run -q --skip-bad 49% --map ./map two
+says "and in what is told" '1 of 2 records are bad'
+says "all of the output was written" 'all of the output was written before that'
+check_not "so it is not cut" grep -q 'output is cut' "$err"
+compile mines || exit 1
+printf 'a\nboom abort\n' >aborts
+try weft run -q --skip-bad 50% ./mines aborts
+check "one that ends a job in C likewise" [ "$code:$(cat "$out")" = "0:a$(printf '\t')1" ]
+seq 3 | "$WEFT" run -q --output-format tfrecord --map cat - >records
+printf '\377' | dd of=records bs=1 seek=30 conv=notrunc status=none
+fails_with "and a tfrecord with a wrong checksum" 1 '1 of 3 records are bad' weft run -q --format tfrecord --skip-bad 30% ./mines records
+
+# ---- no room -----------------------------------------------------------------------------------------------
+
+seq 400000 >big && mkdir room
+(ulimit -f 100 && exec "$WEFT" run -q --tmp room sort big >"$out") 2>"$err"
+says "without room, the directory of --tmp is named" 'no room .*room'
+check_not "none is nameless" grep -q ' in ;' "$err"
+
 finish

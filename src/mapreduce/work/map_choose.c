@@ -203,6 +203,7 @@ uint64_t map_feed_chosen(struct slot *slot, weft_bytes block, uint64_t offset)
             note_place(&walk, at);
             note_bad(slot, record, err_text());
             slot->record_index++;
+            records++;  // read, and left out
             continue;
         }
         const bool is_good = is_chosen(slot, slot->input_offset);

@@ -321,7 +321,8 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
 static weft_err remember_failure(struct sink *sink, weft_err err, const char *path)
 {
     if (err == WEFT_RESOURCE_EXHAUSTED)
-        err_set(err, "no room for the output in %s; free some or write it elsewhere", path);
+        err_set(err, "no room for the output in %s; free some or %s", path,
+                sink->kind == SINK_FD ? "name another directory by --tmp" : "write it elsewhere");
     mutex_lock(&sink->mutex);
     if (!sink->failure) {
         sink->failure = err;
