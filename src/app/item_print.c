@@ -11,6 +11,8 @@
 #include "sys/clock.h"
 #include "sys/file.h"
 
+static const uint64_t give_back_ns = 1000000000;
+
 enum {
     OUT_BYTES = 64 << 10,  // are written together
     STALL_MS = 20,         // a reader who takes longer is not waited for with items in hand
@@ -126,7 +128,7 @@ static weft_err wait_for_room(struct printing *printing)
     const weft_err err = settle_written(printing);
     if (err || file_has_room(STDOUT_FILENO, STALL_MS))
         return err;
-    prefetch_give_back(&printing->prefetch);
+    prefetch_give_back(&printing->prefetch, clock_now_ns() + give_back_ns);
     give_back_unbegun(printing);
     file_has_room(STDOUT_FILENO, -1);
     return WEFT_OK;

@@ -16,6 +16,7 @@
 
 enum {
     GOODBYES_MS = 3000,  // for all of them
+    FREE_MS = 1000,      // for all handles together, where a host does not answer
     STARTING_MS = 250,   // members that are started together are all there by then
     RETRY_MS = 20,
     GOODBYES_AGAIN_MS = 500,
@@ -504,6 +505,7 @@ static void stay(weft_cluster *cluster, bool have_all_been_told)
 
 static void leave(weft_cluster *cluster)
 {
+    cluster->leave_by_ns = clock_now_ns() + FREE_MS * ns_per_ms;
     remote_free_all(cluster);
     keeper_stop(cluster);
     bool have_all_been_told = say_goodbye_to_strangers(cluster);

@@ -32,6 +32,7 @@ struct weft_cluster {
     bool is_at_assumed;             // nobody named the address
     struct net_address at;
     uint64_t incarnation, joined_ns;
+    uint64_t leave_by_ns;  // for handles that are freed by leaving; 0: not leaving
     struct secret token;
     bool is_token_given;  // by the command line: nobody who is started from here finds it himself
     uint32_t patience_ms;

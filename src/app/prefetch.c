@@ -9,14 +9,14 @@
 
 enum {
     WITHDRAW_MS = 1000,  // how long the host may take to answer when a handle is freed,
-    GIVE_UP_MS = 100     // or a call was too late
+    GIVE_UP_MS = 100,    // or a call was too late
+    STALE_ROUNDS = 4     // of the keeper that an element may lie here
 };
 
 static const uint64_t ns_per_ms = 1000000;
 static const uint64_t ahead_ns = 2000000;       // of work may lie here
 static const uint64_t ahead_bytes = 512 << 10;  // and so much of elements
 static const uint64_t slow_ns = 500000;         // who takes longer for one asks for one at a time
-static const uint64_t stale_ns = 4000000;       // no element lies here longer
 static const uint64_t sure_ns = 1000000000;     // our session is not given up sooner
 
 void prefetch_init(struct prefetch *prefetch, struct remote *remote)
@@ -61,6 +61,11 @@ static void give_back(struct remote *remote, struct peer_call *call)
         remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2);
 }
 
+static struct peer_call *take_last(struct prefetch *prefetch)
+{
+    return prefetch->calls[(prefetch->first + --prefetch->count) % PREFETCH_MAX];
+}
+
 // The element was not handed out after all: it is the next caller's.
 static void put_first(struct prefetch *prefetch, struct peer_call *call)
 {
@@ -75,6 +80,17 @@ static void put_first(struct prefetch *prefetch, struct peer_call *call)
     prefetch->first = (prefetch->first + PREFETCH_MAX - 1) % PREFETCH_MAX;
     prefetch->calls[prefetch->first] = call;
     prefetch->count++;
+    keeper_arm(prefetch->remote->cluster);
+}
+
+// One that was at the end of the ring, and is there again.
+static void put_last(struct prefetch *prefetch, struct peer_call *call)
+{
+    if (prefetch->count == PREFETCH_MAX) {
+        put_first(prefetch, call);  // which gives it back
+        return;
+    }
+    prefetch->calls[(prefetch->first + prefetch->count++) % PREFETCH_MAX] = call;
     keeper_arm(prefetch->remote->cluster);
 }
 
@@ -143,19 +159,11 @@ static void adapt(struct prefetch *prefetch, uint64_t now_ns)
     lower(&prefetch->credit, prefetch->credit_max);
     if (prefetch->is_limited)
         lower(&prefetch->credit, prefetch->limited_max);
-    if (prefetch->is_large || prefetch->mean_ns > slow_ns)
+    if (prefetch->is_plain || prefetch->mean_ns > slow_ns)
         prefetch->credit = 1;
 }
 
 // ---- Giving back ---------------------------------------------------------------------------------------------
-
-static struct peer_call *first_under_way(const struct prefetch *prefetch)
-{
-    uint32_t i = 0;
-    while (i + 1 < prefetch->count && call_at(prefetch, i)->is_done)
-        i++;
-    return call_at(prefetch, i);
-}
 
 // What is under way is asked back; true: all has been answered.
 static bool withdraw(struct prefetch *prefetch)
@@ -188,12 +196,23 @@ static void give_back_all(struct prefetch *prefetch)
     prefetch->credit = 1;
 }
 
+// Whether an element that was here some rounds ago still is: its consumer is slower than was thought.
+static bool is_stale(struct prefetch *prefetch)
+{
+    if (prefetch->marked && call_at(prefetch, 0)->sequence <= prefetch->marked)
+        return ++prefetch->marked_rounds >= STALE_ROUNDS;
+    prefetch->marked = 0;
+    prefetch->marked_rounds = 0;
+    for (uint32_t i = 0; i < prefetch->count && call_at(prefetch, i)->is_done; i++)
+        prefetch->marked = call_at(prefetch, i)->sequence;
+    return false;
+}
+
 static bool is_left_alone(struct prefetch *prefetch)
 {
-    const struct peer_call *first = call_at(prefetch, 0);
     const bool was_left = prefetch->tended_count == prefetch->handed_count;
     prefetch->tended_count = prefetch->handed_count;
-    return was_left || (first->is_done && clock_now_ns() - first->since_ns > stale_ns);
+    return is_stale(prefetch) || was_left;
 }
 
 bool prefetch_tend(struct prefetch *prefetch)
@@ -207,28 +226,43 @@ bool prefetch_tend(struct prefetch *prefetch)
     return has_more;
 }
 
-void prefetch_give_back(struct prefetch *prefetch)
+void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns)
 {
-    struct remote *remote = prefetch->remote;
-    const uint64_t deadline_ns = clock_now_ns() + WITHDRAW_MS * ns_per_ms;
-    mutex_lock(&prefetch->lock);
-    while (!withdraw(prefetch) && clock_now_ns() < deadline_ns) {
-        struct peer_call *call = first_under_way(prefetch);
-        prefetch->waiting_count++;  // the keeper leaves the calls where they are
+    for (;;) {
+        struct peer_call *last = NULL;
+        mutex_lock(&prefetch->lock);
+        if (prefetch->count == 0 || withdraw(prefetch))
+            give_back_all(prefetch);
+        else
+            last = take_last(prefetch);  // in the ring, another thread might free it
         mutex_unlock(&prefetch->lock);
-        if (peer_wait(remote->peer, call, deadline_ns))
+        if (!last)
+            return;
+        // They are answered in their order: with the last, all are here, or about to be.
+        if (last->is_done)
+            clock_sleep_ms(1);
+        else if (peer_wait(prefetch->remote->peer, last, deadline_ns))
             err_clear();
         mutex_lock(&prefetch->lock);
-        prefetch->waiting_count--;
+        put_last(prefetch, last);
+        mutex_unlock(&prefetch->lock);
+        if (clock_now_ns() >= deadline_ns)
+            return;
     }
-    give_back_all(prefetch);
-    mutex_unlock(&prefetch->lock);
 }
 
 void prefetch_fini(struct prefetch *prefetch)
 {
+    const weft_cluster *cluster = prefetch->remote->cluster;
+    uint64_t deadline_ns = clock_now_ns() + WITHDRAW_MS * ns_per_ms;
     keeper_forget(prefetch->remote->cluster, prefetch);
-    prefetch_give_back(prefetch);
+    // One who leaves waits once, not for each handle.
+    if (cluster && cluster->leave_by_ns && deadline_ns > cluster->leave_by_ns)
+        deadline_ns = cluster->leave_by_ns;
+    prefetch_give_back(prefetch, deadline_ns);
+    mutex_lock(&prefetch->lock);
+    give_back_all(prefetch);
+    mutex_unlock(&prefetch->lock);
     mutex_fini(&prefetch->lock);
 }
 
@@ -255,9 +289,10 @@ static weft_err make_sure(struct remote *remote, struct peer_call *call, uint64_
 {
     weft_err err = WEFT_OK;
     uint64_t now_ns = clock_now_ns();
-    while (!err && (now_ns - call->since_ns >= sure_ns || !peer_is_here(remote->peer))) {
+    while (!err &&
+           (now_ns - call->since_ns >= sure_ns || !peer_is_here(remote->peer, remote->life))) {
         err = confirm(remote, call, deadline_ns);
-        call->since_ns = now_ns;
+        call->since_ns = err ? call->since_ns : now_ns;
         now_ns = clock_now_ns();
     }
     return err;
@@ -320,7 +355,8 @@ static weft_err drop_all(struct prefetch *prefetch, weft_err err)
 static void hand_out(struct prefetch *prefetch, const struct peer_call *call)
 {
     prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;
-    prefetch->is_large = call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
+    prefetch->is_plain = (call->flags & ANSWER_FLAG_PLAIN && !prefetch->is_limited) ||
+                         call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
     prefetch->mean_bytes = (prefetch->mean_bytes * 3 + call->answer.size) / 4;
     prefetch->handed_count++;
     prefetch->handed_ns = clock_now_ns();

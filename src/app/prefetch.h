@@ -27,12 +27,14 @@ struct prefetch {
     uint32_t credit_max;  // the owner wants no more; may be set before each call
     uint32_t
         limited_max;  // the same of a queue that counts deliveries: who is killed uses up one of each
-    bool is_large;    // the last element was
+    bool is_plain;  // the last element was large, or of a queue of limited room: none is had ahead
     bool is_limited;         // deliveries are counted
     bool is_withdrawing;     // those under way were asked back
     uint32_t waiting_count;  // threads that want one
     uint64_t handed_count;   // elements handed out, and
     uint64_t tended_count;   // what that was when the keeper last looked
+    uint64_t marked;         // the last call whose element was here a few rounds of the keeper ago,
+    uint64_t marked_rounds;  // that many
     uint64_t handed_ns;      // when the last element was handed out
     uint64_t mean_ns;        // that an element takes its consumer
     uint64_t mean_bytes;     // that it has
@@ -51,9 +53,9 @@ MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, 
 // Whether the next one is here: then it is handed out without waiting. For the one thread that takes.
 bool prefetch_has_next(struct prefetch *prefetch);
 
-// Gives back what is here and what is under way, as the keeper would, and waits for it: so an element that the
-// caller gives back after this comes before them again. For the one thread that takes.
-void prefetch_give_back(struct prefetch *prefetch);
+// Gives back what is here and what is under way, as the keeper would, and waits for it, as far as there is time: so
+// an element that the caller gives back after this comes before them again, and the queue has them all.
+void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns);
 
 // For the keeper: gives back what the consumer does not come for. True: something is still here.
 bool prefetch_tend(struct prefetch *prefetch);

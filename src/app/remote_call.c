@@ -57,7 +57,8 @@ static weft_err give_back(struct remote *remote, const struct buf *answer)
     const weft_bytes parts[] = {{answer->data, CALL_ITEM_BYTES},
                                 {(const char *)&at_once, sizeof at_once}};
     struct peer_call call = {0};
-    const weft_err err = remote_ask(remote, CALL_QUEUE_GIVE_BACK, 0, parts, 2, &call);
+    const weft_err err =
+        remote_ask(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2, &call);
     peer_call_fini(&call);
     return err;
 }

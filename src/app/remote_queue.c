@@ -214,11 +214,19 @@ static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
     return err;
 }
 
+// What lies here ahead of its time goes back first: who looks at the queue, or takes from it otherwise, finds it
+// there, and in its order.
+static void settle_ahead(weft_queue *queue)
+{
+    prefetch_give_back(&queue->prefetch, remote_deadline_ns(&queue->remote));
+}
+
 weft_call *weft_take_start(weft_queue *queue)
 {
     weft_call *call = remote_call_new(queue ? &queue->remote : NULL);
     if (!call)
         return NULL;
+    settle_ahead(queue);
     const weft_bytes part = {(const char *)&queue->lease_ms, sizeof queue->lease_ms};
     call->takes = true;
     return remote_call_started(
@@ -305,6 +313,7 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
         *taken = 0;
     if (!queue || !items || !taken)
         return member_no_handle();
+    settle_ahead(queue);
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&count, sizeof count};
     weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE_MANY, up_to ? CALL_FLAG_UP_TO : 0,
@@ -328,6 +337,7 @@ weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint
         *count = 0;
     if (!queue || !items || !count)
         return member_no_handle();
+    settle_ahead(queue);
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&max, sizeof max};
     weft_err err = remote_ask(&queue->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
@@ -513,5 +523,8 @@ weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
 {
     if (state)
         *state = (weft_queue_state){0};
-    return queue && state ? remote_ask_queue_state(&queue->remote, state) : member_no_handle();
+    if (!queue || !state)
+        return member_no_handle();
+    settle_ahead(queue);
+    return remote_ask_queue_state(&queue->remote, state);
 }

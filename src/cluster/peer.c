@@ -180,10 +180,8 @@ bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct pee
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-static void end_call(const struct peer *peer, struct peer_call *call, const struct answer *answer)
+static void end_call(struct peer_call *call, const struct answer *answer)
 {
-    if (call->since_ns < peer->empty_ns)
-        call->since_ns = peer->empty_ns;
     call->code = answer->code;
     call->flags = answer->flags;
     call->answer.size = 0;
@@ -237,7 +235,7 @@ static void take_ask_answer(struct peer *peer, const struct answer *answer)
         if (call->sequence != answer->sequence)
             continue;
         list_take_out(&call->in_asks);
-        end_call(peer, call, answer);
+        end_call(call, answer);
         return;
     }
 }
@@ -261,7 +259,7 @@ void peer_take_answer(struct peer *peer, const struct answer *answer)
     *slot = (struct peer_slot){0};
     peer->unanswered--;
     if (ended.call)
-        end_call(peer, ended.call, answer);
+        end_call(ended.call, answer);
     else
         give_back_unwanted(peer, &ended, answer);
     if (ended.holds_handle)
@@ -275,13 +273,13 @@ void peer_fail_all(struct peer *peer, weft_err code)
     snprintf(peer->last_words, sizeof peer->last_words, "%s", err_text());
     for (size_t i = 0; i < peer->ring_size; i++) {
         if (peer->ring[i].call)
-            end_call(peer, peer->ring[i].call, &answer);
+            end_call(peer->ring[i].call, &answer);
         peer->ring[i] = (struct peer_slot){0};
     }
     while (!list_is_empty(&peer->asks)) {
         struct peer_call *call = LIST_ITEM(peer->asks.next, struct peer_call, in_asks);
         list_take_out(&call->in_asks);
-        end_call(peer, call, &answer);
+        end_call(call, &answer);
     }
     peer->unanswered = 0;
     peer_disconnect(peer);
@@ -490,7 +488,8 @@ static void take_back(struct peer *peer, struct peer_call *call)
     struct peer_call cancel = {0};
     const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
     if (peer_start_cancel(peer, call->sequence, &cancel)) {
-        wait_until(peer, &cancel, deadline_ns);
+        if (peer_is_connected(peer))  // else the host is told when it is there again
+            wait_until(peer, &cancel, deadline_ns);
         if (!is_done(&cancel))
             peer_forget_call(peer, &cancel);
     }

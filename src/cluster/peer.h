@@ -76,7 +76,7 @@ struct peer_ask {
 // A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.
 struct peer_call {
     uint64_t sequence;
-    uint64_t since_ns;  // the answer was given after this; the caller may begin with when it asked
+    uint64_t since_ns;  // the caller's: when it asked. The answer was given after that
     bool is_under_way;
     _Atomic bool is_done;  // set last: then the answer is there and nobody else touches this
     weft_err code;
@@ -131,7 +131,8 @@ bool peer_tend(struct peer *peer, bool *has_moved);
 // take us for lost, and give others what we work on. May take a few seconds.
 void peer_keep_connected(struct peer *peer);
 
-bool peer_is_here(struct peer *peer);  // connected, as far as we know
+// Connected, as far as we know, in that life of the session.
+bool peer_is_here(struct peer *peer, uint32_t life);
 
 // Whether the answer is there; looks at what has arrived, does not wait.
 bool peer_is_done(struct peer *peer, struct peer_call *call);

@@ -37,7 +37,8 @@ static bool is_held(struct peer *peer, uint16_t handle)
     bool is_held = false;
     for (size_t i = 0; i < peer->ring_size; i++) {
         struct peer_slot *slot = &peer->ring[i];
-        if (slot->sequence && slot->op == CALL_QUEUE_TAKE && slot->handle == handle)
+        const bool takes = slot->op == CALL_QUEUE_TAKE || slot->op == CALL_QUEUE_TAKE_MANY;
+        if (slot->sequence && takes && slot->handle == handle)
             slot->holds_handle = is_held = true;
     }
     return is_held;

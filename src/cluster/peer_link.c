@@ -7,7 +7,9 @@
 #include "sys/clock.h"
 
 enum {
-    CONNECT_MS = 3000,    // for one try
+    CONNECT_MS = 3000,  // for one try,
+    CONNECT_MIN_MS =
+        100,  // whatever the deadline: else a short one would never come to an end of it
     RETRY_FIRST_MS = 10,  // between two tries, doubled up to
     RETRY_MAX_MS = 500,
     TELL_FIRST_MS = 2000,  // when we say for whom we wait
@@ -94,9 +96,9 @@ static void fill_hello(const struct peer *peer, struct hello *hello)
 
 // *is_proven: this is the word of a host that has the token. What went wrong on the way to it is not.
 static weft_err greet(const struct peer *peer, const struct hello *hello, struct channel *channel,
-                      struct frame_parser *parser, struct hello_welcome *welcome, bool *is_proven)
+                      struct frame_parser *parser, uint64_t deadline_ns,
+                      struct hello_welcome *welcome, bool *is_proven)
 {
-    const uint64_t deadline_ns = clock_now_ns() + CONNECT_MS * ns_per_ms;
     struct hello_client client = {0};
     struct buf out = {0};
     bool is_done = false;
@@ -129,16 +131,21 @@ static bool is_hint(weft_err err, bool is_proven)
 }
 
 // One try, without the lock: `hello` is a copy.
-static weft_err try_once(const struct peer *peer, const struct hello *hello,
+static weft_err try_once(const struct peer *peer, const struct hello *hello, uint64_t deadline_ns,
                          struct channel **channel, struct frame_parser *parser,
                          struct hello_welcome *welcome, bool *has_hint)
 {
     bool is_proven = false;
-    weft_err err = channel_open(&peer->options.address, &peer->token, CONNECT_MS, channel);
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / ns_per_ms : 0;
+    const uint32_t try_ms = left_ms < CONNECT_MIN_MS ? CONNECT_MIN_MS
+                            : left_ms < CONNECT_MS   ? (uint32_t)left_ms
+                                                     : CONNECT_MS;
+    weft_err err = channel_open(&peer->options.address, &peer->token, try_ms, channel);
     *has_hint = is_hint(err, false);
     if (err)
         return err;
-    err = greet(peer, hello, *channel, parser, welcome, &is_proven);
+    err = greet(peer, hello, *channel, parser, now_ns + try_ms * ns_per_ms, welcome, &is_proven);
     *has_hint = is_hint(err, is_proven);
     if (!err)
         return WEFT_OK;
@@ -201,7 +208,8 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
     uint64_t next_tell_ns = since_ns + TELL_FIRST_MS * ns_per_ms, pause_ms = RETRY_FIRST_MS;
     const uint64_t hint_tell_ns = since_ns + TELL_HINT_MS * ns_per_ms;
     for (bool has_hint = false, has_told = false;;) {
-        const weft_err err = try_once(peer, hello, channel, parser, welcome, &has_hint);
+        const weft_err err =
+            try_once(peer, hello, deadline_ns, channel, parser, welcome, &has_hint);
         const uint64_t now_ns = clock_now_ns();
         if (!err)
             return WEFT_OK;
@@ -215,7 +223,8 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
             has_told = true;
         }
         tell(peer, since_ns, &next_tell_ns);
-        clock_sleep_ms((uint32_t)pause_ms);
+        const uint64_t left_ms = (deadline_ns - now_ns) / ns_per_ms + 1;
+        clock_sleep_ms((uint32_t)(pause_ms < left_ms ? pause_ms : left_ms));
         pause_ms = pause_ms * 2 < RETRY_MAX_MS ? pause_ms * 2 : RETRY_MAX_MS;
     }
 }
@@ -377,8 +386,6 @@ void peer_pump(struct peer *peer, bool *has_moved)
     // Also after a failed send: what was answered before the end counts.
     const weft_err end = channel_receive(peer->channel, &peer->in, &received);
     weft_err broken = WEFT_OK;
-    if (!received && !end)
-        peer->empty_ns = clock_now_ns();
     if (received) {
         *has_moved = true;
         broken = take_frames(peer);

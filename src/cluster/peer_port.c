@@ -33,7 +33,7 @@ void peer_port_pump(struct peer *peer, bool *has_moved)
         .asks = buf_bytes(&peer->new_asks),
     };
     peer->in.size = 0;
-    peer->exchanged_ns = peer->empty_ns = clock_now_ns();
+    peer->exchanged_ns = clock_now_ns();
     const weft_err err = peer->options.port->exchange(peer->options.port_owner, &batch, &peer->in);
     *has_moved = peer->in.size > 0;
     if (!err) {

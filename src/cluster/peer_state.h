@@ -36,7 +36,6 @@ struct peer {
     struct buf out;  // frames on their way
     size_t out_sent;
     uint64_t sent_ns;      // when something was last sent
-    uint64_t empty_ns;     // when nothing was there to be received: what comes is from after that
     bool is_to_be_tended;  // that was asked for, and has not been done
 
     uint8_t session[HELLO_SESSION_BYTES];

@@ -13,10 +13,10 @@ static bool has_unsent(const struct peer *peer)
            peer->out_sent < peer->out.size;
 }
 
-bool peer_is_here(struct peer *peer)
+bool peer_is_here(struct peer *peer, uint32_t life)
 {
     mutex_lock(&peer->lock);
-    const bool is_here = peer_is_connected(peer);
+    const bool is_here = peer_is_connected(peer) && peer->life == life;
     mutex_unlock(&peer->lock);
     return is_here;
 }
@@ -73,7 +73,7 @@ static weft_err await_connection(struct peer *peer, uint64_t deadline_ns)
     return WEFT_OK;
 }
 
-// Until the connection has taken all there is, or time is over: from here on it is the tender's.
+// Until the connection has taken all there is, broke, or time is over.
 static void send_all(struct peer *peer, uint64_t deadline_ns)
 {
     peer_gather(peer);
@@ -85,25 +85,34 @@ static void send_all(struct peer *peer, uint64_t deadline_ns)
         peer_gather(peer);
         peer_send(peer);
     }
-    if (has_unsent(peer))
-        peer_leave_to_tending(peer);
 }
 
-// A host in this process has applied them when it was told; what its journal has outlives both.
+// Connected, and nothing before us that the connection does not take: what we then say goes at once.
+static weft_err await_room(struct peer *peer, uint64_t deadline_ns)
+{
+    weft_err err = WEFT_OK;
+    do {
+        err = await_connection(peer, deadline_ns);
+        if (!err)
+            send_all(peer, deadline_ns);
+    } while (!err && has_unsent(peer) && clock_now_ns() < deadline_ns);
+    return !err && has_unsent(peer) ? peer_late(peer) : err;
+}
+
+// A host in this process applies what it is told at once, but its journal may not take it now: so it is asked first
+// whether it does, as long as there is time. What is then said is waited for: if both died, it would come again.
 static weft_err tell_own_host(struct peer *peer, const struct peer_ask *asks, size_t count,
                               uint64_t deadline_ns)
 {
-    weft_err err = WEFT_OK;
-    struct peer_call last = {0};
+    const struct peer_ask ping = {.op = CALL_PING};
+    struct peer_call first = {0}, last = {0};
+    weft_err err = peer_ask(peer, &ping, &first, deadline_ns);
     for (size_t i = 0; i + 1 < count && !err; i++)
         err = peer_tell(peer, &asks[i]);
     if (!err)
-        err = peer_ask(peer, &asks[count - 1], &last, deadline_ns);
+        err = peer_ask(peer, &asks[count - 1], &last, UINT64_MAX);
+    peer_call_fini(&first);
     peer_call_fini(&last);
-    if (err == WEFT_DEADLINE_EXCEEDED) {
-        err_clear();
-        err = WEFT_OK;
-    }
     return err;
 }
 
@@ -130,11 +139,14 @@ weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
     if (peer->options.port)
         return tell_own_host(peer, asks, count, deadline_ns);
     mutex_lock(&peer->lock);
-    weft_err err = await_connection(peer, deadline_ns);
+    weft_err err = await_room(peer, deadline_ns);
     if (!err)
         err = start_all(peer, asks, count);
+    // From here on it will be done: there is no way back, so no deadline, but for a line that broke.
     if (!err)
-        send_all(peer, deadline_ns);
+        send_all(peer, UINT64_MAX);
+    if (!err && has_unsent(peer))
+        peer_leave_to_tending(peer);
     mutex_unlock(&peer->lock);
     return err;
 }

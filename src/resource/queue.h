@@ -60,6 +60,8 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
 void queue_close(struct queue *queue, struct session *session, const struct call *call);
 void queue_cancel(struct wait *wait, weft_err code, const char *why);
 
+bool queue_is_plain(const struct queue *queue);  // nothing is handed out ahead of a caller here
+
 // Serves both lines as far as they go.
 void queue_settle(struct queue *queue);
 

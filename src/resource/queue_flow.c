@@ -164,11 +164,19 @@ static bool serve_giver(struct queue *queue, struct attempt *attempt)
 
 // ---- Taking out --------------------------------------------------------------------------------------------
 
-// Whether an element may lie at a consumer who has not asked for it yet. Not where a delivery is one of few: the
-// consumer's death would use it up. And not a large one: they would be many there, and sent for nothing.
+// Where a delivery is one of few, the death of a consumer would use it up for what it never saw. Where room is
+// limited, what lies at consumers would be room that is not there.
+bool queue_is_plain(const struct queue *queue)
+{
+    const struct queue_attributes *limits = &queue->attributes;
+    return limits->deliveries_max || limits->capacity >= 0 || limits->capacity_bytes;
+}
+
+// Whether an element may lie at a consumer who has not asked for it yet. Not a large one: they would be many
+// there, and sent for nothing.
 static bool may_go_ahead(const struct queue *queue, const struct element *element)
 {
-    return queue->attributes.deliveries_max == 0 && element->size <= CALL_AHEAD_BYTES_MAX;
+    return !queue_is_plain(queue) && element->size <= CALL_AHEAD_BYTES_MAX;
 }
 
 static bool serve_pop(struct queue *queue, struct attempt *attempt)
@@ -532,6 +540,8 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
     }
     if (reader.has_failed)
         refuse(session, call, "the call is cut");
+    else if (call->flags & CALL_FLAG_AHEAD && session->wait_count >= SESSION_WAITS_MAX / 2)
+        session_fail(session, call->sequence, WEFT_CANCELLED, "not ahead of so many others");
     else
         try_or_wait(queue, &now, call);
 }

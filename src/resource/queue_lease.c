@@ -10,7 +10,8 @@ enum { NOTE_LEASE_ENDED = 1 };
 static uint8_t flags_of(const struct queue *queue, const struct element *element)
 {
     return (element->is_tuple ? ANSWER_FLAG_TUPLE : 0) |
-           (queue->attributes.deliveries_max ? ANSWER_FLAG_LIMITED : 0);
+           (queue->attributes.deliveries_max ? ANSWER_FLAG_LIMITED : 0) |
+           (queue_is_plain(queue) ? ANSWER_FLAG_PLAIN : 0);
 }
 
 // A lease of the element for a session; NULL: memory was refused and nothing happened.

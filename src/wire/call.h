@@ -64,6 +64,7 @@ enum {
     ANSWER_FLAG_COUNTED = 128,  // to a changing call: kept until the other side says it has it
     ANSWER_FLAG_ALL = 8,    // KV_WATCH: not what has changed but all there is: too much was missed
     ANSWER_FLAG_MORE = 16,  // KV_RANGE, KV_WATCH with ALL: there is more behind the last key
+    ANSWER_FLAG_PLAIN = 2,  // QUEUE_TAKE: nothing is handed out ahead here
     ANSWER_FLAG_LIMITED = 32,  // QUEUE_TAKE: deliveries are counted here, and the last is the last
     ANSWER_FLAG_BURIED = 64,   // QUEUE_GIVE_BACK: it is among the dead letters now
 };

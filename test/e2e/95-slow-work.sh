@@ -36,5 +36,7 @@ check "what a busy consumer has not begun is had by those who wait" slow_work id
 check "calls that give up lose no element, and bring none twice" slow_work deadlines
 check "an add counts once for each popped item" slow_work popped
 check "calls that were started go out, whatever the program does then" slow_work started
+check "what lies ahead is in the queue for who looks at it, in its order" slow_work whole
+check "a producer is no further ahead than there is room" slow_work room
 
 finish

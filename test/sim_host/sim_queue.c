@@ -25,8 +25,8 @@ enum {
     CONSUMERS_MAX = 3,
     FIBERS_MAX = 2,
     CLIENTS_MAX = 30,
-    MOMENT_MS = 300,           // nobody idles longer beside an element
-    CALM_MS = 20000,           // after a fault: it may have to be noticed first
+    MOMENT_MS = 3000,  // nobody idles longer beside an element; a line may take 50 bytes at a time
+    CALM_MS = 20000,   // after a fault: it may have to be noticed first
     KEPT_BYTES_MAX = 1 << 20,  // what may lie at a consumer, and as many other answers
 };
 

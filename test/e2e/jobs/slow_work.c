@@ -263,6 +263,57 @@ static void what_was_started_goes_out(void)
         GIVES(OK, weft_call_wait(calls[i], 0));
 }
 
+// What lies at a quick consumer ahead of its time is in the queue for whoever looks, and in its order.
+static void what_lies_ahead_is_in_the_queue(void)
+{
+    weft_queue *queue = weft_queue_open(consumers[0], "/one/0/whole", NULL);
+    weft_queue_state state;
+    weft_item items[200];
+    uint32_t count = 0;
+    push_numbers(queue, 400);
+    be_quick(queue, 200);
+    GIVES(OK, weft_queue_look(queue, &state));
+    CLAIM(state.size == 200 && state.leased_count == 0);
+    be_quick(queue, 50);
+    GIVES(OK, weft_queue_close(queue));
+    GIVES(OK, weft_pop_many(queue, items, 200, true, &count));
+    CLAIM(count == 150);
+    for (uint32_t i = 0; i < count; i++) {
+        CLAIM(atoi(items[i].data) == 250 + (int)i);
+        weft_item_free(&items[i]);
+    }
+}
+
+struct producer {
+    weft_queue *queue;
+    atomic_int pushed;
+};
+
+static void *produce(void *owner)
+{
+    struct producer *producer = owner;
+    for (; producer->pushed < 1000; producer->pushed++)
+        GIVES(OK, weft_push(producer->queue, weft_text("x"), weft_none()));
+    return NULL;
+}
+
+// A queue of little room: its producer is never further ahead than that.
+static void room_is_what_was_said(void)
+{
+    const weft_queue_options little = {.capacity = 2};
+    struct producer producer = {.queue = weft_queue_open(consumers[1], "/one/0/little", &little)};
+    weft_queue *queue = weft_queue_open(consumers[0], "/one/0/little", &little);
+    pthread_t thread;
+    weft_item item;
+    pthread_create(&thread, NULL, produce, &producer);
+    for (int i = 1; i <= 1000; i++) {
+        GIVES(OK, weft_pop(queue, &item));
+        weft_item_free(&item);
+        CLAIM(producer.pushed <= i + 3);  // what is stored, and one that was just answered
+    }
+    pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc == 6 ? argv[1] : "";
@@ -286,6 +337,10 @@ int main(int argc, char **argv)
         deadlines_lose_nothing(false), deadlines_lose_nothing(true);
     else if (!strcmp(mode, "popped"))
         popped_items_count_once_each();
+    else if (!strcmp(mode, "whole"))
+        what_lies_ahead_is_in_the_queue();
+    else if (!strcmp(mode, "room"))
+        room_is_what_was_said();
     else if (!strcmp(mode, "started"))
         what_was_started_goes_out();
     else
