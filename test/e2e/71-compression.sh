@@ -173,6 +173,7 @@ printf '\013\002\200hello\n\003' >a.br && refuse 'compressed by brotli' a.br
 cp first text.br
 gives "a name alone is no reason" <(answer wordcount first) answer wordcount text.br
 fails_with "from a pipe too" '1|2' 'zip archive' weft run wordcount - <a.zip
+fails_with "with what can read a pipe" '1|2' 'try: funzip' weft run wordcount - <a.zip
 { cat a.zip && head -c 70000000 /dev/zero; } >large.zip
 fails_with "a large one is refused before any work" '1|2' 'zip archive' weft run wordcount large.zip
 rm large.zip

@@ -67,6 +67,12 @@ static bool foreign_sniff(const unsigned char *data, size_t size)
 
 static weft_err refuse(const char *name, const struct foreign *foreign)
 {
+    // The list of a zip archive is at its end: unzip reads no pipe.
+    if (strcmp(name, "-") == 0 && strcmp(foreign->command, "unzip -p") == 0)
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "%s is %s, which is not read\n  try: funzip | weft run JOB - for its first "
+                       "file, or unzip -p FILE.zip | weft run JOB -",
+                       name, foreign->name);
     return err_set(WEFT_UNIMPLEMENTED, "%s is %s, which is not read\n  try: %s %s | weft run JOB -",
                    name, foreign->name, foreign->command, name);
 }
