@@ -376,7 +376,8 @@ static void check_take(const struct op *take, struct fate *fate)
     for (const struct op *other = history.ops.items; other < take; other++)
         if (other->kind == OP_TAKE && other->outcome == OUTCOME_OK && other->item == take->item &&
             other->delivery == take->delivery &&
-            (other->client == take->client || !(history.goodbyes & 1u << other->client)))
+            (other->client == take->client ||  // else the one who had it first may have left
+             !(history.goodbyes & (1u << other->client | 1u << take->client))))
             world_wrong("delivery %u of element %" PRIu64 " has two holders", take->delivery,
                         element);
 }
