@@ -78,7 +78,9 @@ check_not "an impostor's words reach no terminal" grep -q $'\x1b' "$err"
 python=$(for it in python3 /usr/bin/python3; do as_nobody "$it" -c '' 2>/dev/null && echo "$it" && break; done)
 if is_root && can_be_nobody && [ -n "$python" ]; then
     copy=$dir/tools && cp -r "$e2e/tools" "$copy" && chmod -R a+rX "$copy" "$dir"
-    SQUAT_UID=0 as_nobody "$python" "$copy/impostor.py" "unix:$port" 11 >squat.out 2>squat.err &
+    # Not as_nobody: of a function in the background, the pid would be a shell's, and the impostor would outlive it.
+    SQUAT_UID=0 setpriv --reuid=65534 --regid=65534 --clear-groups "$python" "$copy/impostor.py" \
+        "unix:$port" 11 >squat.out 2>squat.err &
     squatter=$!
     until_ready squat.out
     start_host
