@@ -123,6 +123,23 @@ static void what_a_connection_does_not_take_at_once_arrives(void **state)
     close_scene(&scene);
 }
 
+static void giving_up_a_handle_keeps_the_words_of_a_failure(void **state)
+{
+    (void)state;
+    struct scene scene;
+    open_scene(&scene, CALL_KIND_QUEUE, NULL);
+    const uint16_t more_here = testing_open(scene.here, CALL_KIND_QUEUE);
+    const uint16_t more_there = testing_open(scene.there, CALL_KIND_QUEUE);
+    err_set(WEFT_INVALID_ARGUMENT, "why it failed");
+    peer_release_handle(scene.here, more_here, peer_life(scene.here));
+    assert_string_equal(err_text(), "why it failed");
+    peer_release_handle(scene.there, more_there, peer_life(scene.there));
+    assert_string_equal(err_text(), "why it failed");
+    close_scene(&scene);
+    assert_string_equal(err_text(), "why it failed");
+    err_clear();
+}
+
 static void another_of_the_same_name_ends_the_session(void **state)
 {
     (void)state;
@@ -213,6 +230,7 @@ int main(void)
         cmocka_unit_test(who_waits_gets_what_the_other_pushes),
         cmocka_unit_test(a_deadline_takes_a_call_back),
         cmocka_unit_test(what_a_connection_does_not_take_at_once_arrives),
+        cmocka_unit_test(giving_up_a_handle_keeps_the_words_of_a_failure),
         cmocka_unit_test(another_of_the_same_name_ends_the_session),
         cmocka_unit_test(threads_here_and_there_add_exactly),
         cmocka_unit_test(also_with_a_journal),

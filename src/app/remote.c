@@ -195,8 +195,6 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
 
 void remote_fini(struct remote *remote)
 {
-    struct err_kept kept;  // a program may free its handle before it reads why a call failed
-    err_keep(&kept);
     if (remote->cluster) {
         take_out_of_cluster(remote);
         if (remote->is_open)
@@ -208,7 +206,6 @@ void remote_fini(struct remote *remote)
     buf_fini(&remote->found);
     free(remote->path);
     remote->path = NULL;
-    err_put_back(&kept);
 }
 
 static weft_err start(struct remote *remote, uint64_t deadline_ns, struct peer_ask ask,

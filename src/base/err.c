@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sanitized.h"
+
 static _Thread_local char sentence[ERR_TEXT_BYTES_MAX];
 
 static const struct {
@@ -117,10 +119,13 @@ weft_err err_errno(const char *format, ...)
     return code_of_errno(number);
 }
 
+// A failure whose words were cleared on the way up is a mistake of ours. Users had rather read half a message
+// than see the process end; sanitized tests find it.
 weft_err err_wrap(weft_err code, const char *format, ...)
 {
     if (code == WEFT_OK)
         return code;
+    ASSERT(!IS_SANITIZED || sentence[0]);
     char words[ERR_TEXT_BYTES_MAX], joined[2 * ERR_TEXT_BYTES_MAX + 4];
     va_list args;
     va_start(args, format);

@@ -62,13 +62,15 @@ void peer_free(struct peer *peer, bool says_goodbye)
 {
     if (!peer)
         return;
-    if (says_goodbye && peer_leave(peer))
-        err_clear();
+    struct err_kept kept;  // of what the caller may be ending for
+    err_keep(&kept);
+    if (says_goodbye)
+        (void)peer_leave(peer);
     mutex_lock(&peer->lock);
     err_set(WEFT_CANCELLED, "the connection was closed");
     peer_fail_all(peer, WEFT_CANCELLED);
-    err_clear();
     mutex_unlock(&peer->lock);
+    err_put_back(&kept);
     peer_disconnect(peer);
     buf_fini(&peer->in);
     buf_fini(&peer->out);

@@ -44,14 +44,18 @@ static bool is_held(struct peer *peer, uint16_t handle)
     return is_held;
 }
 
+// Mostly called after a failure, whose words must stay: sending clears them.
 void peer_release_handle(struct peer *peer, uint16_t handle, uint32_t life)
 {
+    struct err_kept kept;
+    err_keep(&kept);
     mutex_lock(&peer->lock);
     if (life == peer->life && !is_held(peer, handle)) {
         tell_host(peer, handle);
         peer_flush_if_due(peer, &(struct peer_ask){0}, false);
     }
     mutex_unlock(&peer->lock);
+    err_put_back(&kept);
 }
 
 void peer_let_go_of_handle(struct peer *peer, uint16_t handle)

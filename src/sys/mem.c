@@ -8,6 +8,7 @@
 
 #include "sys/mem.h"
 
+#include "base/sanitized.h"
 #include "sys/kin.h"
 
 #include <errno.h>
@@ -258,17 +259,6 @@ void mem_touch(void *memory, size_t size)
         (void)madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
 }
 
-// A sanitizer's own memory is many times ours: then nothing can be said about it.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
-    __has_feature(memory_sanitizer)
-#define MEM_IS_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MEM_IS_SANITIZED 1
-#endif
-
 static uint64_t read_resident(const char *path)
 {
     FILE *status = fopen(path, "re");
@@ -288,10 +278,8 @@ static uint64_t read_resident(const char *path)
 
 uint64_t mem_resident_bytes(void)
 {
-#if defined(MEM_IS_SANITIZED)
-    return 0;
-#endif
-    return read_resident("/proc/self/status");
+    // A sanitizer's own memory is many times ours: then nothing can be said about it.
+    return IS_SANITIZED ? 0 : read_resident("/proc/self/status");
 }
 
 uint64_t mem_resident_bytes_of(pid_t pid)

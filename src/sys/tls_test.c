@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/sanitized.h"
+
 static const struct secret token = {.bytes = "0123456789abcdef", .size = 16};
 static const struct secret other_token = {.bytes = "0123456789abcdeg", .size = 16};
 
@@ -344,13 +346,8 @@ static void a_recorded_handshake_opens_nothing(void **state)
 static void a_stranger_takes_no_more_memory_than_it_has_sent(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip();
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-    skip();
-#endif
-#endif
+    if (IS_SANITIZED)
+        skip();
     enum { STRANGERS = 100 };
     static struct tls *all[STRANGERS];
     static char record[TLS_UNPROVEN_BYTES_MAX] = {22, 3, 1,    0x0f,      (char)0xfb,
@@ -398,13 +395,8 @@ static void keys_are_changed_while_it_runs(void **state)
 static void an_idle_connection_takes_little_memory(void **state)
 {
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip();
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-    skip();
-#endif
-#endif
+    if (IS_SANITIZED)
+        skip();
     enum { PAIRS = 100 };
     static struct tls *all[2 * PAIRS];
     struct buf plain = {0};
