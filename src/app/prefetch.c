@@ -344,12 +344,13 @@ static weft_err begin_wait(struct prefetch *prefetch, struct peer_call **call)
 // After a failure all others that are under way have failed too, or are about to.
 static weft_err drop_all(struct prefetch *prefetch, weft_err err)
 {
-    char sentence[ERR_TEXT_BYTES_MAX];
-    memcpy(sentence, err_text(), strlen(err_text()) + 1);
+    struct err_kept kept;
+    err_keep(&kept);
     mutex_lock(&prefetch->lock);
     give_back_all(prefetch);
     mutex_unlock(&prefetch->lock);
-    return err_set(err, "%s", sentence);
+    err_put_back(&kept);
+    return err;
 }
 
 static void hand_out(struct prefetch *prefetch, const struct peer_call *call)
@@ -381,7 +382,8 @@ static bool end_wait(struct prefetch *prefetch, struct peer_call *call, weft_err
     }
     mutex_unlock(&prefetch->lock);
     if (!is_over)
-        err_clear();
+        *err = err_set(WEFT_DEADLINE_EXCEEDED,
+                       "no element came in time");  // unless there is time for the next
     return is_over;
 }
 
@@ -416,9 +418,6 @@ weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_pop
         if (!err)
             err = announce(remote, *taken, lease_ms, is_popped, deadline_ns);
     } while (!end_wait(prefetch, *taken, &err) && clock_now_ns() < deadline_ns);
-    if (err == WEFT_CANCELLED)
-        err = err_set(WEFT_DEADLINE_EXCEEDED, "no element came in time");
-    if (err)
-        err = err_wrap(err, "%s", remote->path);
+    err = err_wrap(err, "%s", remote->path);
     return err && err != WEFT_DEADLINE_EXCEEDED ? drop_all(prefetch, err) : err;
 }

@@ -179,7 +179,10 @@ void fiber_wait(const void *what, uint64_t wake_ns)
     self->waits_for = what;
     self->wake_ns = wake_ns;
     self->is_woken = false;
+    struct err_kept own;  // a sentence belongs to a thread, here to a fiber
+    err_keep(&own);
     swapcontext(&self->context, &world.scheduler);
+    err_put_back(&own);
     self->waits_for = NULL;
 }
 
