@@ -1,5 +1,6 @@
 # Test programs, built by the target `tests` only: whoever wants the command need not wait for them.
-# CTest labels: unit, sim, prop, fuzz; and `threads` for those that are worth a run under TSan.
+# CTest labels: unit, sim, prop, fuzz; and `threads` for those that are worth a run under TSan. Simulations
+# are not: they run everything in one thread, by turns.
 add_custom_target(tests)
 if(TARGET weft)
   add_dependencies(tests weft)
@@ -28,7 +29,7 @@ function(weft_add_test name label)
     list(APPEND uses_threads ${lines})
   endforeach()
   set(labels ${label})
-  if(uses_threads)
+  if(uses_threads AND NOT label STREQUAL sim)
     list(APPEND labels threads)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
