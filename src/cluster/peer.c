@@ -64,8 +64,8 @@ void peer_free(struct peer *peer, bool says_goodbye)
         return;
     struct err_kept kept;  // of what the caller may be ending for
     err_keep(&kept);
-    if (says_goodbye)
-        (void)peer_leave(peer);
+    if (says_goodbye && peer_leave(peer) != WEFT_OK)
+        err_clear();  // nobody is told: err_put_back() below says what was said before
     mutex_lock(&peer->lock);
     err_set(WEFT_CANCELLED, "the connection was closed");
     peer_fail_all(peer, WEFT_CANCELLED);
