@@ -45,6 +45,9 @@ void cli_warn(const char *text, bool json);
 // Prints the text to standard output and frees it; the exit code.
 int cli_print(struct buf *text);
 
+// `weft GROUP help [VERB]`: the same as `weft help GROUP [VERB]`. The words follow "help".
+int cli_help_in_group(const char *group, char *const *words, size_t count);
+
 // ---- Help texts: they lead with examples ---------------------------------------------------------------
 
 // `weft` alone, and `weft help`; with all, plumbing too.

@@ -96,6 +96,8 @@ int cmd_cluster(char *const *words, size_t count)
                                 words[0]),
                         false);
     const size_t at = find(words[verb]);
+    if (at == COMMAND_COUNT && strcmp(words[verb], "help") == 0)
+        return cli_help_in_group("cluster", words + verb + 1, count - verb - 1);
     if (at == COMMAND_COUNT)
         return cli_fail(unknown(words[verb]), false);
     char **rest = calloc(count, sizeof *rest);

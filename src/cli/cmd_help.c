@@ -37,3 +37,9 @@ int cmd_help(char *const *words, size_t count)
     buf_fini(&text);
     return cli_fail(err, false);
 }
+
+int cli_help_in_group(const char *group, char *const *words, size_t count)
+{
+    char *const topic[] = {(char *)group, count ? words[0] : NULL};
+    return cmd_help(topic, count ? 2 : 1);
+}

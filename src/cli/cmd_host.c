@@ -1,5 +1,7 @@
 // weft host: queues, variables and maps by themselves, for whoever has the token.
 
+#include <string.h>
+
 #include "app/broker.h"
 #include "app/host_repair.h"
 #include "base/args.h"
@@ -141,6 +143,8 @@ int cmd_host(char *const *words, size_t count)
     weft_err err;
     args_start(&reader, words, count, host_options);
     while (!(err = args_next(&reader, &item)) && item.kind != ARGS_END) {
+        if (item.kind != ARGS_OPTION && strcmp(item.text, "help") == 0)
+            return cmd_help((char *const[]){"host"}, 1);
         if (item.kind != ARGS_OPTION)
             return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
                                     "weft host takes no words, but was given %s\n"

@@ -168,6 +168,8 @@ int tool_group_run(const struct tool_group *group, char *const *words, size_t co
         return cli_print(&text);
     }
     const struct tool_verb *verb = find_verb(group, words[at]);
+    if (!verb && strcmp(words[at], "help") == 0)
+        return cli_help_in_group(group->name, words + at + 1, count - at - 1);
     if (!verb)
         return cli_fail(unknown_verb(group, words[at]), false);
     char **rest = calloc(count, sizeof *rest);

@@ -108,8 +108,10 @@ weft_err tool_read_count(const char *option, const char *text, uint64_t max, uin
 {
     if (text_read_count(text, max, value))
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a number from 1 to %" PRIu64, option,
-                   text, max);
+    if (text[0] && text[strspn(text, "0123456789")] == 0 && text[strspn(text, "0")])
+        return err_set(WEFT_INVALID_ARGUMENT, "%s: '%s' is too large: at most %" PRIu64, option,
+                       text, max);
+    return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a number of 1 or more", option, text);
 }
 
 weft_err tool_read_time(const char *option, const char *text, uint32_t *ms)

@@ -3,11 +3,12 @@
 #include "resource/queue.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/bytes.h"
 
-enum { PEEK_BYTES_MAX = 16 << 20 };
+enum { PEEK_BYTES_MAX = 16 << 20, LIMIT_TEXT_BYTES = 64 };
 
 // ---- Attributes ---------------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ static void free_queue(struct resource *resource)
 static weft_err refuse_other_types(const struct queue *queue)
 {
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "Shared queue '%.*s' has other component types than requested",
+                   "the queue '%.*s' has elements of other component types than asked for",
                    (int)queue->resource.name.size, queue->resource.name.data);
 }
 
@@ -98,32 +99,52 @@ static weft_err declare(struct queue *queue, const struct queue_attributes *wish
     return err;
 }
 
+// "a limit of 3 items", "no limit of items"
+static void write_limit(char text[LIMIT_TEXT_BYTES], uint64_t limit, const char *of)
+{
+    if (limit)
+        snprintf(text, LIMIT_TEXT_BYTES, "a limit of %" PRIu64 " %s", limit, of);
+    else
+        snprintf(text, LIMIT_TEXT_BYTES, "no limit of %s", of);
+}
+
+// Limits of 0 are none.
+static weft_err match_limit(const struct queue *queue, uint64_t here, uint64_t wish, const char *of)
+{
+    char has[LIMIT_TEXT_BYTES], asked[LIMIT_TEXT_BYTES];
+    if (here == wish)
+        return WEFT_OK;
+    write_limit(has, here, of);
+    write_limit(asked, wish, of);
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "the queue '%.*s' has %s, and was asked for with %s\n"
+                   "  try: the limits that the queue has, or none",
+                   (int)queue->resource.name.size, queue->resource.name.data, has, asked);
+}
+
+static uint64_t limit_of(int64_t capacity)
+{
+    return capacity < 0 ? 0 : (uint64_t)capacity;
+}
+
 static weft_err match_queue(struct resource *resource, struct call_reader *reader)
 {
     struct queue *queue = (struct queue *)resource;
     const struct queue_attributes *here = &queue->attributes;
     struct queue_attributes wish;
-    const weft_err err = read_attributes(reader, &wish);
-    const int size = (int)resource->name.size;
+    weft_err err = read_attributes(reader, &wish);
     if (err)
         return err;
     if (!queue->is_declared)
         return declare(queue, &wish);
-    if (here->capacity != wish.capacity && (here->capacity >= 0 || wish.capacity >= 0))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "Shared queue '%.*s' has capacity %" PRId64
-                       " but requested capacity was %" PRId64,
-                       size, resource->name.data, here->capacity, wish.capacity);
-    if (here->capacity_bytes != wish.capacity_bytes)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "Shared queue '%.*s' has a capacity of %" PRIu64
-                       " bytes but requested were %" PRIu64,
-                       size, resource->name.data, here->capacity_bytes, wish.capacity_bytes);
-    if (here->deliveries_max != wish.deliveries_max)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "Shared queue '%.*s' delivers an element %u times but requested were %u",
-                       size, resource->name.data, here->deliveries_max, wish.deliveries_max);
-    return bytes_equal(here->signature, wish.signature) ? WEFT_OK : refuse_other_types(queue);
+    err = match_limit(queue, limit_of(here->capacity), limit_of(wish.capacity), "items");
+    if (!err)
+        err = match_limit(queue, here->capacity_bytes, wish.capacity_bytes, "bytes");
+    if (!err)
+        err = match_limit(queue, here->deliveries_max, wish.deliveries_max, "deliveries");
+    if (!err && !bytes_equal(here->signature, wish.signature))
+        err = refuse_other_types(queue);
+    return err;
 }
 
 static void describe_queue(const struct resource *resource, struct buf *out)

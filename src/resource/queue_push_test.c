@@ -74,17 +74,21 @@ static void who_opens_it_with_other_attributes_is_refused(void **state)
     open_queue(a, "q", limits);
     struct queue_limits other = limits;
     other.capacity = 20;
-    testing_expect_failure(b, testing_try_open(b, CALL_KIND_QUEUE, "q", queue_attributes(other)),
-                           WEFT_INVALID_ARGUMENT,
-                           "Shared queue 'q' has capacity 10 but requested capacity was 20");
+    testing_expect_failure(
+        b, testing_try_open(b, CALL_KIND_QUEUE, "q", queue_attributes(other)),
+        WEFT_INVALID_ARGUMENT,
+        "'q' has a limit of 10 items, and was asked for with a limit of 20 items\n"
+        "  try: the limits that the queue has, or none");
     other = limits;
     other.bytes = 1001;
     testing_expect_failure(b, testing_try_open(b, CALL_KIND_QUEUE, "q", queue_attributes(other)),
-                           WEFT_INVALID_ARGUMENT, "1000 bytes but requested were 1001");
+                           WEFT_INVALID_ARGUMENT,
+                           "a limit of 1000 bytes, and was asked for with a limit of 1001");
     other = limits;
     other.deliveries = 0;
     testing_expect_failure(b, testing_try_open(b, CALL_KIND_QUEUE, "q", queue_attributes(other)),
-                           WEFT_INVALID_ARGUMENT, "3 times but requested were 0");
+                           WEFT_INVALID_ARGUMENT,
+                           "a limit of 3 deliveries, and was asked for with no limit");
     testing_expect_failure(
         b,
         testing_try_open(b, CALL_KIND_QUEUE, "q",
@@ -111,7 +115,7 @@ static void the_first_who_says_what_it_is_decides(void **state)
     testing_expect_failure(a,
                            testing_try_open(a, CALL_KIND_QUEUE, "q",
                                             queue_attributes((struct queue_limits){.capacity = 3})),
-                           WEFT_INVALID_ARGUMENT, "has capacity 2");
+                           WEFT_INVALID_ARGUMENT, "has a limit of 2 items");
 }
 
 static void what_it_holds_when_it_is_declared_stays(void **state)

@@ -68,7 +68,12 @@ until_state small '"pushers_waiting":1'
 check_not "a push into a full queue waits" test -e small.end
 check "until there is room" is "$(weft queue take -n 10 small | xargs)" "$(seq 10 | xargs)"
 wait $!
-fails_with "another capacity is refused" 2 "capacity 3" weft queue push --capacity 4 small x
+fails_with "another capacity is refused" 2 "'small' has a limit of 3 items, and was asked for with a limit of 4 items" weft queue push --capacity 4 small x
+says "and says what to do" "try: the limits that the queue has, or none"
+fails_with "as is one that was not said, where another limit was" 2 "'small' has a limit of 3 items, and was asked for with no limit of items" \
+    weft queue push --deliveries 2 small x
+fails_with "what is no number is not answered with the largest one" 2 "'-1', not a number of 1 or more" weft queue push --capacity=-1 small x
+fails_with "nor what is too large" 2 "'99999999999999999999' is too large" weft queue push --capacity 99999999999999999999 small x
 weft queue push back one
 weft queue take back >/dev/full 2>"$err"
 until_state back '"size":1'
