@@ -210,7 +210,7 @@ _weft_verb_options() {
     echo "--at --token-file --wait --help"
     case "$1 $2" in
     "queue push") echo "--null --key --key-lines --capacity --deliveries" ;;
-    "queue take") echo "--count --all --null --timeout --stdin --results --backoff --deliveries --item-timeout --quiet" ;;
+    "queue take") echo "--count --all --until-empty --null --timeout --parallel --stdin --results --backoff --deliveries --item-timeout --quiet" ;;
     "queue retry") echo "--count" ;;
     "queue peek") echo "--count --null --json" ;;
     "queue size" | "queue ls" | "kv get" | "kv ls") echo "--json" ;;

@@ -156,6 +156,8 @@ complete -c weft -n "$queue; and __fish_seen_subcommand_from push" -l capacity -
 complete -c weft -n "$queue; and __fish_seen_subcommand_from push take" -l deliveries -x -d 'So often an item is tried'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take peek retry" -s n -l count -x -d 'How many'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l all -d 'Until it is closed'
+complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l until-empty -d 'End when none is left'
+complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -s P -l parallel -x -d 'Commands at a time'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l timeout -x -d 'How long to wait for an item'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l stdin -d 'The command reads the item'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l results -x -d 'Where results go'

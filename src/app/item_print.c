@@ -7,6 +7,7 @@
 
 #include "app/keeper.h"
 #include "app/prefetch.h"
+#include "app/tool.h"
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -19,6 +20,7 @@ enum {
     DONES_MAX = PREFETCH_MAX,
     // So many of a queue that counts deliveries are under way. Who is killed then has used up one of each.
     LIMITED_MAX = 256,
+    EMPTY_MS = 20,  // without an item: then the host is asked if there is none
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -40,6 +42,7 @@ struct printing {
     uint64_t count;           // items that were taken and not given back
     struct peer_call dones[DONES_MAX];
     uint64_t started, finished;
+    bool has_told;  // that it waits, or need not
 };
 
 // ---- Settling ------------------------------------------------------------------------------------------------
@@ -169,6 +172,49 @@ static weft_err append(struct printing *printing, const struct peer_call *call)
     return WEFT_OK;
 }
 
+// None came for a moment. OUT_OF_RANGE: there is none. What was on its way to us has arrived with the answer.
+static weft_err look_if_empty(struct printing *printing)
+{
+    weft_queue_state state;
+    err_clear();
+    const weft_err err = remote_ask_queue_state(printing->queue, &state);
+    if (err || state.size || prefetch_has_next(&printing->prefetch))
+        return err;
+    return WEFT_OUT_OF_RANGE;
+}
+
+static weft_err await_until_empty(struct printing *printing, struct peer_call **call)
+{
+    weft_err err = WEFT_OK;
+    while (!err) {
+        err = prefetch_next(&printing->prefetch, 0, false, clock_now_ns() + EMPTY_MS * ns_per_ms,
+                            call);
+        if (err != WEFT_DEADLINE_EXCEEDED)
+            break;
+        err = look_if_empty(printing);
+    }
+    return err;
+}
+
+static weft_err await_next(struct printing *printing, struct peer_call **call)
+{
+    const struct item_print_options *options = printing->options;
+    const uint64_t now_ns = clock_now_ns(), silence_ns = now_ns + TOOL_SILENCE_MS * ns_per_ms;
+    const uint64_t deadline_ns =
+        options->has_timeout ? now_ns + options->timeout_ms * ns_per_ms : UINT64_MAX;
+    if (options->until_empty)
+        return await_until_empty(printing, call);
+    if (!options->is_quiet && !printing->has_told && deadline_ns > silence_ns) {
+        const weft_err err = prefetch_next(&printing->prefetch, 0, false, silence_ns, call);
+        if (err != WEFT_DEADLINE_EXCEEDED)
+            return err;
+        err_clear();
+        printing->has_told = true;
+        tool_tell_waiting(printing->queue);
+    }
+    return prefetch_next(&printing->prefetch, 0, false, deadline_ns, call);
+}
+
 // What is here is written before another is waited for.
 static weft_err take_next(struct printing *printing)
 {
@@ -182,12 +228,10 @@ static weft_err take_next(struct printing *printing)
     }
     const uint64_t left = options->wanted - printing->count;
     printing->prefetch.credit_max = left < PREFETCH_MAX ? (uint32_t)left : PREFETCH_MAX;
-    weft_err err = prefetch_next(
-        &printing->prefetch, 0, false,
-        options->has_timeout ? clock_now_ns() + options->timeout_ms * ns_per_ms : UINT64_MAX,
-        &call);
+    weft_err err = await_next(printing, &call);
     if (err)
         return err;
+    printing->has_told = true;
     err = append(printing, call);
     peer_call_fini(call);
     free(call);

@@ -14,10 +14,12 @@ struct item_print_options {
     char separator;   // behind each
     bool has_timeout;
     uint32_t timeout_ms;  // for each
+    bool until_empty;     // none is waited for
+    bool is_quiet;        // says nothing of waiting for a queue that nothing was pushed to
 };
 
 // Until as many were written as are wanted; *printed says how many were. OUT_OF_RANGE: the queue is closed and
-// drained. DEADLINE_EXCEEDED: no other came in time. All that was written is done with then.
+// drained, or empty if that is the end. DEADLINE_EXCEEDED: no other came in time. All that was written is done with then.
 MUST_CHECK weft_err item_print_run(const struct item_print_options *options, struct remote *queue,
                                    uint64_t *printed);
 

@@ -23,8 +23,13 @@ enum {
     PARKED_MS = 60000,
     KEY_BYTES = 64,
     DELAY_DOUBLINGS_MAX = 16,
-    HOST_VARIABLES = 2  // WEFT_AT, WEFT_TOKEN
+    HOST_VARIABLES = 2,  // WEFT_AT, WEFT_TOKEN
+    LOOK_MS = 20,        // without an item: then the host is asked if there is none,
+    LOOK_MS_MAX = 500,   // and again after twice as long
+    REST_MS_MORE = 2000  // that a host may be late with an item that rests
 };
+
+static const uint64_t ns_per_ms = 1000000;
 
 // ---- Telling -------------------------------------------------------------------------------------------------
 
@@ -171,8 +176,11 @@ static weft_err give_back(struct item_worker *worker)
         return err;
     const bool is_buried = worker->settle.flags & ANSWER_FLAG_BURIED;
     tell_failure(worker, is_buried, delay_ms);
+    const uint64_t until_ns = clock_now_ns() + (delay_ms + REST_MS_MORE) * ns_per_ms;
     mutex_lock(&work->lock);
     work->buried_count += is_buried;
+    if (!is_buried && work->resting_until_ns < until_ns)
+        work->resting_until_ns = until_ns;
     mutex_unlock(&work->lock);
     return WEFT_OK;
 }
@@ -233,21 +241,63 @@ static weft_err work_on_item(struct item_worker *worker)
     return err;
 }
 
+// No item came for a moment. OUT_OF_RANGE: none is left, neither in the queue nor with us. Leases count those
+// that rest before another try, too: where there is none, nobody has to wait for the last of ours.
+static weft_err look_if_empty(struct item_worker *worker)
+{
+    struct item_work *work = worker->work;
+    weft_queue_state state;
+    err_clear();
+    const uint32_t held = atomic_load(&work->held_count);
+    const weft_err err = remote_ask_queue_state(work->queue, &state);
+    if (err)
+        return err;
+    mutex_lock(&work->lock);
+    const bool may_rest = state.leased_count && clock_now_ns() < work->resting_until_ns;
+    mutex_unlock(&work->lock);
+    if (state.size == 0 && held == 0 && !may_rest)
+        return WEFT_OUT_OF_RANGE;
+    worker->pause_ms = worker->pause_ms < LOOK_MS_MAX / 2 ? 2 * worker->pause_ms : LOOK_MS_MAX;
+    return WEFT_OK;
+}
+
+static weft_err await_item(struct item_worker *worker)
+{
+    struct item_work *work = worker->work;
+    if (worker->tells_waiting) {
+        worker->tells_waiting = false;
+        if (peer_wait(work->queue->peer, &worker->take,
+                      clock_now_ns() + TOOL_SILENCE_MS * ns_per_ms))
+            err_clear();
+        if (!peer_has_answer(work->queue->peer, &worker->take))
+            tool_tell_waiting(work->queue);
+    }
+    return remote_finish(work->queue, &worker->take,
+                         work->options->until_empty ? worker->pause_ms : 0);
+}
+
+static weft_err take_and_work(struct item_worker *worker)
+{
+    bool has_lost;
+    weft_err err = start_take(worker);
+    if (!err)
+        err = finish_settling(worker, &has_lost);
+    if (!err)
+        err = await_item(worker);
+    if (err == WEFT_DEADLINE_EXCEEDED && worker->work->options->until_empty)
+        return look_if_empty(worker);
+    worker->pause_ms = LOOK_MS;
+    return err ? err : work_on_item(worker);
+}
+
 static void run_worker(void *argument)
 {
     struct item_worker *worker = argument;
     struct item_work *work = worker->work;
     weft_err err = WEFT_OK;
-    bool has_lost;
-    while (!err) {
-        err = start_take(worker);
-        if (!err)
-            err = finish_settling(worker, &has_lost);
-        if (!err)
-            err = remote_finish(work->queue, &worker->take, 0);
-        if (!err)
-            err = work_on_item(worker);
-    }
+    worker->pause_ms = LOOK_MS;
+    while (!err)
+        err = take_and_work(worker);
     if (err != WEFT_OUT_OF_RANGE) {
         end_all(work, err);
         for (;;)  // the process ends
@@ -404,6 +454,8 @@ static weft_err start_workers(struct item_work *work, struct item_worker *worker
     for (uint32_t i = 0; i < count && !err; i++) {
         workers[i].work = work;
         workers[i].nursery = work->nurseries[i % work->nursery_count];
+        workers[i].tells_waiting =
+            i == 0 && !work->options->is_quiet && !work->options->until_empty;
         err = item_command_init(&workers[i]);
     }
     for (uint32_t i = 0; i < count && !err; i++) {

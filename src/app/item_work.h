@@ -18,10 +18,11 @@ struct item_work_options {
     uint32_t deliveries_max;  // then an item goes to the dead letters; 0: no limit
     uint32_t backoff_ms;
     uint32_t item_timeout_ms;  // 0: none
-    bool is_quiet;             // says nothing of failures that will be tried again
+    bool is_quiet;             // says nothing of waiting, nor of failures that will be tried again
+    bool until_empty;          // ends when none is left but what others have
 };
 
-// Works until the queue is closed and drained, and returns the exit code: 1 when items went to the dead
+// Works until the queue is closed and drained, or empty if that is the end, and returns the exit code: 1 when items went to the dead
 // letters. `results` may be NULL. At SIGINT and its kin what runs is killed and given back, and the process ends
 // here. To be called while the process has one thread.
 int item_work_run(const struct item_work_options *options, struct remote *queue,

@@ -21,7 +21,8 @@ struct item_work {
     struct mutex lock;     // guards what follows, and standard output and error
     uint32_t alive_count;  // workers
     uint64_t buried_count;
-    weft_err error;  // the first that ends all
+    uint64_t resting_until_ns;  // the last of the items that we gave back is in the queue again
+    weft_err error;             // the first that ends all
     char sentence[ERR_TEXT_BYTES_MAX];
     _Atomic bool is_stopping;
     _Atomic uint32_t held_count, ran_count;  // items; those whose command was started
@@ -33,6 +34,8 @@ struct item_worker {
     struct nursery *nursery;
     struct peer_call take, settle;
     bool is_settling, has_run;
+    bool tells_waiting;  // with its first item
+    uint32_t pause_ms;   // until the queue is looked at again
 
     struct call_item name;
     weft_bytes item;  // inside take.answer

@@ -275,18 +275,25 @@ weft_err tool_list(weft_cluster *cluster, const char *member, struct tool_list *
 
 // ---- Whether it is there ---------------------------------------------------------------------------------
 
-static weft_err refuse_missing(const struct remote *remote, const struct tool_list *list)
+// One of that kind whose name is close; NULL: none is.
+static const char *guess_path(const struct remote *remote, const struct tool_list *list)
 {
     const char *names[NAMES_MAX + 1];
     size_t count = 0;
     for (size_t i = 0; i < list->items.count && count < NAMES_MAX; i++)
-        if (list->items.items[i].kind == remote->kind)
+        if (list->items.items[i].kind == remote->kind &&
+            strcmp(list->items.items[i].path, remote->path) != 0)
             names[count++] = list->items.items[i].path;
     names[count] = NULL;
+    return args_guess(remote->path, names);
+}
+
+static weft_err refuse_missing(const struct remote *remote, const struct tool_list *list)
+{
     const char *kind = remote->kind == CALL_KIND_VAR  ? "variable"
                        : remote->kind == CALL_KIND_KV ? "map"
                                                       : tool_kind_name((uint8_t)remote->kind);
-    const char *guess = args_guess(remote->path, names);
+    const char *guess = guess_path(remote, list);
     if (guess)
         return err_set(WEFT_NOT_FOUND, "there is no %s %s\n  did you mean: %s", kind, remote->path,
                        guess);
@@ -316,4 +323,29 @@ weft_err tool_check(const struct remote *remote)
     tool_list_fini(&list);
     peer_call_fini(&call);
     return err;
+}
+
+void tool_tell_waiting(struct remote *queue)
+{
+    struct tool_list list = {0};
+    weft_queue_state state;
+    weft_err err = remote_ask_queue_state(queue, &state);
+    if (!err && (state.pushed_count || state.is_closed))
+        return;
+    if (!err)
+        err = list_peer(queue->peer, "", &list);
+    const char *guess = err ? NULL : guess_path(queue, &list);
+    if (err)
+        err_clear();  // the take itself meets it
+    else if (guess)
+        fprintf(stderr,
+                "weft: %s: nothing was pushed to this queue so far: waiting\n  did you mean: %s\n",
+                queue->path, guess);
+    else
+        fprintf(
+            stderr,
+            "weft: %s: nothing was pushed to this queue so far: waiting\n"
+            "  try: weft queue push %s ITEM, or weft queue ls, which shows the queues there are\n",
+            queue->path, queue->path);
+    tool_list_fini(&list);
 }

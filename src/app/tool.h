@@ -10,7 +10,7 @@
 
 #include "app/member.h"
 
-enum { TOOL_PATIENCE_MS = 5000, TOOL_PORT_DEFAULT = 18125 };
+enum { TOOL_PATIENCE_MS = 5000, TOOL_SILENCE_MS = 2000, TOOL_PORT_DEFAULT = 18125 };
 #define TOOL_HOST_DEFAULT "localhost"  // where weft host is, if nothing else is said
 
 struct tool_options {
@@ -54,5 +54,9 @@ void tool_list_fini(struct tool_list *list);
 
 // NOT_FOUND with a guess unless the resource is there. For those who only look: opening would make it.
 MUST_CHECK weft_err tool_check(const struct remote *remote);
+
+// For a tool that has waited TOOL_SILENCE_MS for an item: says so on standard error if nothing was ever pushed
+// to that queue, with a name that may have been meant. A producer may come later, so it is no failure.
+void tool_tell_waiting(struct remote *queue);
 
 #endif

@@ -313,7 +313,7 @@ const struct tool_group queue_group = {
         "  weft queue push jobs a.txt b.txt    two items\n"
         "  ls *.txt | weft queue push jobs     an item per line\n"
         "  while item=$(weft queue take jobs); do wc \"$item\"; done\n"
-        "  weft queue take jobs -n 4 -- wc     four at a time, with retries\n"
+        "  weft queue take jobs -P 4 -- wc     four at a time, with retries\n"
         "  weft queue close jobs               both of these end when it is empty\n",
     .end =
         "PATH is the queue's name on the host, or /ROLE/INDEX/NAME in the cluster of TF_CONFIG.\n"

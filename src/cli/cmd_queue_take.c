@@ -13,6 +13,8 @@ enum {
     WORKERS_MAX = 1024,
     OPTION_COUNT = 1,
     OPTION_ALL,
+    OPTION_UNTIL_EMPTY,
+    OPTION_PARALLEL,
     OPTION_ZERO,
     OPTION_TIMEOUT,
     OPTION_STDIN,
@@ -24,11 +26,16 @@ enum {
 };
 
 static const struct args_option take_options[] = {
-    {OPTION_COUNT, 'n', "count", "N", "N items, one per line; with CMD: N of them at a time"},
+    {OPTION_COUNT, 'n', "count", "N", "N items, one per line"},
     {OPTION_ALL, 0, "all", NULL, "all items, until the queue is closed and drained"},
+    {OPTION_UNTIL_EMPTY, 0, "until-empty", NULL,
+     "end when no item is left, though the queue is open; exit 0"},
+    {OPTION_QUIET, 'q', "quiet", NULL,
+     "say nothing of waiting, nor of items that will be tried again"},
     {OPTION_ZERO, '0', "null", NULL, "items end with a zero byte, not a newline"},
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait for an item, 0: not at all; exit 6"},
     {ARGS_HEADING, 0, NULL, NULL, "With a command:"},
+    {OPTION_PARALLEL, 'P', "parallel", "N", "N commands at a time (default 1)"},
     {OPTION_STDIN, 0, "stdin", NULL, "CMD reads the item from its standard input"},
     {OPTION_RESULTS, 0, "results", "PATH",
      "what CMD prints becomes one item of this queue, an empty one if nothing"},
@@ -37,7 +44,6 @@ static const struct args_option take_options[] = {
     {OPTION_DELIVERIES, 0, "deliveries", "N",
      "so often an item is tried, then it goes to PATH.dead (default 5; 0: no limit)"},
     {OPTION_ITEM_TIMEOUT, 0, "item-timeout", "TIME", "kill CMD, and all it started, after that"},
-    {OPTION_QUIET, 'q', "quiet", NULL, "say nothing of items that will be tried again"},
     {ARGS_HEADING, 0, NULL, NULL, "The host:"},
     TOOL_OPTIONS,
 };
@@ -51,7 +57,8 @@ void help_format_queue_take(struct buf *buf)
         "  item=$(weft queue take jobs)                     one, waiting until there is one\n"
         "  while item=$(weft queue take jobs); do wc \"$item\"; done  until it is closed and empty\n"
         "  weft queue take --all jobs | sort                all of them\n"
-        "  weft queue take -n 4 jobs -- gzip -k             gzip -k ITEM, four at a time\n"
+        "  weft queue take -P 4 jobs -- gzip -k             gzip -k ITEM, four at a time\n"
+        "  weft queue take --until-empty jobs -- gzip -k    only those that are there\n"
         "  weft queue take jobs --results sums -- sh -c 'md5sum < \"$WEFT_ITEM\"'\n"
         "  weft queue take jobs --stdin --item-timeout 1m -- ./resize.py\n"
         "\n"
@@ -61,23 +68,24 @@ void help_format_queue_take(struct buf *buf)
         "CMD gets the item as its last argument, or wherever {} stands, and as WEFT_ITEM; which\n"
         "delivery it is as WEFT_DELIVERY. Exit code 0: the item is done. Any other, a signal, or\n"
         "our own end: it goes back, and is tried again. CMD works until the queue is closed and\n"
-        "drained.\n"
+        "drained; with --until-empty until no item is left there, nor here: one that failed here\n"
+        "is waited for and tried again, one that another worker has is left to it.\n"
         "\n"
         "Options:\n");
     args_format_help(buf, take_options, NULL);
     buf_append_text(
         buf, "\n"
-             "Exit: 0 done; with CMD or --all also when the queue was closed and drained from the\n"
-             "beginning; 1 items went to PATH.dead, or the host came back without its journal,\n"
-             "2 wrong usage, 3 the host is out of reach, 5 refused (token), 6 no item came in\n"
-             "time, 7 without CMD and --all: closed and drained, and no item was there; 130\n"
-             "interrupted.\n");
+             "Exit: 0 done; with CMD, --all or --until-empty also when there was no item to begin\n"
+             "with; 1 items went to PATH.dead, or the host came back without its journal, 2 wrong\n"
+             "usage, 3 the host is out of reach, 4 with --until-empty: there is no such queue,\n"
+             "5 refused (token), 6 no item came in time, 7 without CMD, --all and --until-empty:\n"
+             "closed and drained, and no item was there; 130 interrupted.\n");
 }
 
 struct taker {
     struct tool_words words;
     struct remote queue;
-    uint64_t count;  // 0: not said
+    uint64_t count, parallel;  // 0: not said
     bool takes_all, has_timeout;
     char separator;
     uint32_t timeout_ms;
@@ -90,6 +98,8 @@ static weft_err take_number(struct taker *taker, int id, const char *text)
     uint64_t number = 0;
     if (id == OPTION_COUNT)
         return tool_read_count("-n", text, UINT32_MAX, &taker->count);
+    if (id == OPTION_PARALLEL)
+        return tool_read_count("-P", text, WORKERS_MAX, &taker->parallel);
     const weft_err err = strcmp(text, "0") == 0
                              ? WEFT_OK
                              : tool_read_count("--deliveries", text, UINT32_MAX, &number);
@@ -103,6 +113,9 @@ static weft_err take_option(void *owner, int id, const char *text)
     switch (id) {
     case OPTION_ALL:
         taker->takes_all = true;
+        return WEFT_OK;
+    case OPTION_UNTIL_EMPTY:
+        taker->work.until_empty = true;
         return WEFT_OK;
     case OPTION_ZERO:
         taker->separator = 0;
@@ -134,20 +147,24 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 static weft_err print_items(struct taker *taker)
 {
+    const bool until_empty = taker->work.until_empty;
     const struct item_print_options options = {
         .wanted = taker->takes_all ? UINT64_MAX
                   : taker->count   ? taker->count
+                  : until_empty    ? UINT64_MAX
                                    : 1,
         .separator = taker->separator,
         .has_timeout = taker->has_timeout,
         .timeout_ms = taker->timeout_ms,
+        .until_empty = until_empty,
+        .is_quiet = taker->work.is_quiet,
     };
     uint64_t printed;
     const weft_err end = item_print_run(&options, &taker->queue, &printed);
     if (end != WEFT_OUT_OF_RANGE && end != WEFT_DEADLINE_EXCEEDED)
         return end;
     // What could not be taken shows in the exit code, if nothing was taken at all.
-    if (taker->takes_all ? end == WEFT_OUT_OF_RANGE : printed > 0)
+    if (taker->takes_all || until_empty ? end == WEFT_OUT_OF_RANGE : printed > 0)
         return WEFT_OK;
     return end == WEFT_DEADLINE_EXCEEDED
                ? err_set(end, "%s: no item came in time", taker->queue.path)
@@ -159,10 +176,12 @@ static weft_err print_items(struct taker *taker)
 static weft_err run_commands(struct taker *taker, int *exit_code)
 {
     struct remote results = {0};
-    taker->work.worker_count = taker->count ? (uint32_t)taker->count : 1;
-    if (taker->work.worker_count > WORKERS_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "-n %" PRIu64 ": at most %d run at a time",
-                       taker->count, WORKERS_MAX);
+    taker->work.worker_count = taker->parallel ? (uint32_t)taker->parallel : 1;
+    if (taker->count)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "-n is of items that are printed, not of those for a command\n"
+                       "  try: -P %" PRIu64 ", for as many commands at a time",
+                       taker->count);
     if (taker->takes_all || taker->has_timeout || !taker->separator)
         return err_set(WEFT_INVALID_ARGUMENT, "--all, --timeout and -0 are of items that are "
                                               "printed, not of those for a command");
@@ -195,6 +214,13 @@ static weft_err check(const struct taker *taker)
     if (!taker->work.command && (taker->results || taker->work.by_stdin))
         return err_set(WEFT_INVALID_ARGUMENT, "--results and --stdin are of a command\n"
                                               "  try: weft queue take PATH -- CMD");
+    if (!taker->work.command && taker->parallel)
+        return err_set(WEFT_INVALID_ARGUMENT, "-P is for a command\n"
+                                              "  try: weft queue take -P 4 PATH -- CMD");
+    if (taker->work.until_empty && (taker->takes_all || taker->has_timeout))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--until-empty waits for no item, and %s does\n  try: one of the two",
+                       taker->takes_all ? "--all" : "--timeout");
     return WEFT_OK;
 }
 
@@ -209,8 +235,8 @@ static int take(struct taker *taker, char *const *words, size_t count)
         if (!err)
             err = check(taker);
         if (!err)
-            err =
-                tool_words_open(&taker->words, CALL_KIND_QUEUE, weft_none(), false, &taker->queue);
+            err = tool_words_open(&taker->words, CALL_KIND_QUEUE, weft_none(),
+                                  taker->work.until_empty, &taker->queue);
         if (!err && taker->work.command)
             err = run_commands(taker, &exit_code);
         else if (!err)

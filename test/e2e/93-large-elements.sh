@@ -25,7 +25,7 @@ check "elements that are larger together than what a host keeps for one" is "$by
 check_not "nobody is dropped for that" grep refused host.err
 for _ in 1 2 3 4; do weft queue push q <large; done
 weft queue close q
-"$WEFT" queue take q -n 4 --stdin -- sh -c 'wc -c >>sizes'
+"$WEFT" queue take q -P 4 --stdin -- sh -c 'wc -c >>sizes'
 check "nor with four at a time" is "$(sort -u sizes) $(wc -l <sizes)" "62000000 4"
 check_not "who said so" grep refused host.err
 

@@ -141,11 +141,11 @@ check "it is there again" is "$(weft queue peek none)" x
 
 seq 6 | weft queue push side && weft queue close side
 mkdir seen
-check "four at a time" weft queue take -n 4 side -- sh -c \
+check "four at a time" weft queue take -P 4 side -- sh -c \
     'touch seen/{}; i=0; while [ $(ls seen | wc -l) -lt 4 ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i+1)); done; [ $i -lt 200 ]'
 
 weft queue push long x y
-"$WEFT" queue take long -n 2 -- sh -c 'sleep 4321; :' 2>term.err &
+"$WEFT" queue take long -P 2 -- sh -c 'sleep 4321; :' 2>term.err &
 worker=$!
 until_state long '"leased":2'
 until [ "$(pgrep -fxc 'sleep 4321')" = 2 ] || ! kill -0 $worker; do sleep 0.05; done
@@ -156,7 +156,7 @@ check "and says what it gave back" grep "gave back 2 items" term.err
 until_state long '"size":2'
 check "they are there again" is "$(weft queue size long)" 2
 check_not "nothing runs" pgrep -f 'sleep 4321'
-"$WEFT" queue take long -n 2 -- sh -c 'sleep 4322; :' 2>/dev/null &
+"$WEFT" queue take long -P 2 -- sh -c 'sleep 4322; :' 2>/dev/null &
 worker=$!
 until_state long '"leased":2'
 kill -9 $worker
@@ -167,10 +167,62 @@ for ((i = 0; i < 100; i++)); do pgrep -f 'sleep 4322' >/dev/null || break; sleep
 check_not "and nothing runs then either" pgrep -f 'sleep 4322'
 
 seq 500 | weft queue push through && weft queue close through
-weft queue take through -n 3 --results squares -- sh -c 'echo $(({} * {}))'
+weft queue take through --parallel 3 --results squares -- sh -c 'echo $(({} * {}))'
 weft queue close squares
 check "five hundred commands, each with its result" \
     is "$(weft queue take --all squares | sort -n | tail -1 | tr -d '\n'; weft queue size --json squares | grep -o '"pushed":[0-9]*')" '250000"pushed":500'
+
+fails_with "-n counts items, not commands" 2 "try: -P 4" weft queue take -n 4 through -- true
+fails_with "-P is of commands" 2 "-P is for a command" weft queue take -P 4 through
+
+# --- one that is waited for ---------------------------------------------------------------------------
+
+weft queue push orders x
+"$WEFT" queue take oders -- echo >waiting.out 2>waiting.err &
+worker=$!
+for ((i = 0; i < 200; i++)); do [ -s waiting.err ] && break; sleep 0.05; done
+check "a worker of a queue that nobody has pushed to says that it waits" \
+    grep -q "oders: nothing was pushed to this queue so far: waiting" waiting.err
+check "and which it may have meant" grep -q "did you mean: orders" waiting.err
+weft queue push oders y && weft queue close oders
+wait $worker
+check "it works when the producer comes" is "$(cat waiting.out)" y
+check "and has said it once" is "$(grep -c waiting waiting.err)" 1
+"$WEFT" queue take zebra >zebra.out 2>zebra.err &
+worker=$!
+"$WEFT" queue take -q quietone 2>quiet.err &
+quiet=$!
+for ((i = 0; i < 200; i++)); do [ -s zebra.err ] && break; sleep 0.05; done
+check "so does one who prints, with what to do" grep -q "push zebra ITEM" zebra.err
+weft queue push zebra z && weft queue push quietone z
+wait $worker $quiet
+check_not "-q says nothing" test -s quiet.err
+
+# --- until it is empty --------------------------------------------------------------------------------
+
+seq 5 | weft queue push drain
+check "--until-empty ends though the queue is open" is "$(weft queue take --until-empty drain -P 2 -- echo | sort | xargs)" "1 2 3 4 5"
+check "also when nothing is there" weft queue take --until-empty drain -- false
+check "also where items are printed" is "$(seq 3 | weft queue push drain && weft queue take --until-empty drain | xargs)" "1 2 3"
+check "with no item: 0" weft queue take --until-empty drain
+weft queue push drain flaky
+check "what failed is waited for and tried again" \
+    weft queue take --until-empty drain -q --backoff 300ms -- sh -c '[ "$WEFT_DELIVERY" = 2 ]'
+check "nothing is left" is "$(state drain | grep -o '"leased":[0-9]*')/$(weft queue size drain)" '"leased":0/0'
+weft queue push drain 3
+check "what a command pushes itself is worked on, too" is \
+    "$(weft queue take --until-empty drain -P 2 -- sh -c '[ {} = 0 ] || "$WEFT" queue push drain $(({} - 1)); echo {}' | sort -r | xargs)" "3 2 1 0"
+weft queue push drain held
+"$WEFT" queue take drain -- sh -c 'until [ -e let-go ]; do sleep 0.05; done' &
+worker=$!
+until_state drain '"leased":1'
+check "an item that another has is not waited for" weft queue take --until-empty drain -- false
+touch let-go
+until_state drain '"leased":0'
+kill $worker
+wait $worker 2>/dev/null
+fails_with "a queue that is not there is no empty one" 4 "did you mean: drain" weft queue take --until-empty drian -- true
+fails_with "it does not go with --all" 2 "--until-empty" weft queue take --until-empty --all drain
 
 kill $host
 wait $host
