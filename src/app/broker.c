@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "app/host_server.h"
-#include "app/progress.h"
-#include "app/tool.h"
 #include "base/json.h"
+#include "cluster/address.h"
 #include "resource/census.h"
 #include "sys/file.h"
 #include "sys/own.h"
@@ -218,12 +217,12 @@ static void stop(struct broker *broker)
     secret_clear(&broker->token);
 }
 
-int broker_run(const struct broker_options *options)
+weft_err broker_run(const struct broker_options *options)
 {
     struct broker broker = {.options = options};
     const char *listen = options->listen ? options->listen : "localhost";
     weft_err err =
-        err_wrap(net_read_address(listen, TOOL_PORT_DEFAULT, &broker.address), "--listen");
+        err_wrap(net_read_address(listen, ADDRESS_PORT_OF_HOSTS, &broker.address), "--listen");
     if (!err)
         err = find_token(&broker);
     if (!err)
@@ -242,5 +241,5 @@ int broker_run(const struct broker_options *options)
     stop(&broker);
     if (broker.failed)
         err = err_set(broker.failed, "%s", broker.failed_text);
-    return err ? progress_report_error(STDERR_FILENO, "weft", options->json, err) : 0;
+    return err;
 }

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+
 struct broker_options {
     const char *listen;      // ADDRESS[:PORT]; NULL: localhost:18125
     const char *journal;     // a directory; NULL: all is in memory
@@ -12,9 +14,9 @@ struct broker_options {
     bool json, is_quiet;
 };
 
-// Hosts until SIGINT, SIGTERM or SIGHUP, and returns the exit code. The token is that of the file, else of
+// Hosts until SIGINT, SIGTERM or SIGHUP, and returns why it could not, or had to end. The token is that of the file, else of
 // WEFT_TOKEN; without either the user's own on a loopback address, and one made for this run on any other.
 // Standard output has one line: a command that uses this host. Only there a token that was made shows.
-int broker_run(const struct broker_options *options);
+MUST_CHECK weft_err broker_run(const struct broker_options *options);
 
 #endif

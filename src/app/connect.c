@@ -17,7 +17,7 @@ weft_err connect_open(weft_cluster *cluster, const weft_join_options *options)
     if (token)
         *token++ = 0;
     cluster->has_at = cluster->is_program = true;
-    weft_err err = net_read_address(address, TOOL_PORT_DEFAULT, &cluster->at);
+    weft_err err = net_read_address(address, ADDRESS_PORT_OF_HOSTS, &cluster->at);
     if (!err && token && !options->token_file)
         err = secret_read(token, &cluster->token)
                   ? err_set(WEFT_INVALID_ARGUMENT,

@@ -8,7 +8,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "app/progress.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "resource/census.h"
@@ -220,7 +219,7 @@ static void tell_end(struct repair *repair, const struct journal_found *found)
     write_out(STDOUT_FILENO, text);
 }
 
-int host_repair(const struct host_repair_options *options)
+weft_err host_repair(const struct host_repair_options *options)
 {
     struct repair repair = {.options = options};
     struct journal_found found = {0};
@@ -237,5 +236,5 @@ int host_repair(const struct host_repair_options *options)
     host_free(repair.host);
     buf_fini(&repair.text);
     buf_fini(&repair.copy);
-    return err ? progress_report_error(STDERR_FILENO, "weft", options->json, err) : 0;
+    return err;
 }

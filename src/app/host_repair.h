@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+
 struct host_repair_options {
     const char *journal;  // the directory
     bool is_agreed;       // nobody is asked
@@ -11,8 +13,7 @@ struct host_repair_options {
 };
 
 // Shows on standard output (with json: as an object on standard error) what is kept, what is lost and what the
-// host will hold; asks, if there is a terminal; repairs. Returns the exit code: 0 when the journal is sound at
-// the end, 1 when it is damaged and was left so.
-int host_repair(const struct host_repair_options *options);
+// host will hold; asks, if there is a terminal; repairs. OK: the journal is sound at the end.
+MUST_CHECK weft_err host_repair(const struct host_repair_options *options);
 
 #endif

@@ -72,7 +72,7 @@ static weft_err read_environment_address(weft_cluster *cluster, const char *text
     if (!hidden.is_given)
         take_token(copy);
     cluster->has_at = true;
-    const weft_err err = net_read_address(copy, TOOL_PORT_DEFAULT, &cluster->at);
+    const weft_err err = net_read_address(copy, ADDRESS_PORT_OF_HOSTS, &cluster->at);
     free(copy);
     return err_wrap(err, "WEFT_AT");
 }
@@ -83,14 +83,14 @@ static weft_err find_hosts(weft_cluster *cluster, const char *at)
     const char *config = getenv("TF_CONFIG");
     if (at) {
         cluster->has_at = true;
-        return err_wrap(net_read_address(at, TOOL_PORT_DEFAULT, &cluster->at), "--at");
+        return err_wrap(net_read_address(at, ADDRESS_PORT_OF_HOSTS, &cluster->at), "--at");
     }
     if (from_environment && *from_environment)
         return read_environment_address(cluster, from_environment);
     if (config && *config)
         return cluster_spec_read_tf_config(&cluster->spec, weft_text(config), "TF_CONFIG");
     cluster->has_at = cluster->is_at_assumed = true;
-    return net_read_address(TOOL_HOST_DEFAULT, TOOL_PORT_DEFAULT, &cluster->at);
+    return net_read_address(TOOL_HOST_DEFAULT, ADDRESS_PORT_OF_HOSTS, &cluster->at);
 }
 
 weft_err tool_open(const struct tool_options *options, weft_cluster **made)

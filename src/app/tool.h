@@ -9,8 +9,9 @@
 #define APP_TOOL_H
 
 #include "app/member.h"
+#include "cluster/address.h"
 
-enum { TOOL_PATIENCE_MS = 5000, TOOL_SILENCE_MS = 2000, TOOL_PORT_DEFAULT = 18125 };
+enum { TOOL_PATIENCE_MS = 5000, TOOL_SILENCE_MS = 2000 };
 #define TOOL_HOST_DEFAULT "localhost"  // where weft host is, if nothing else is said
 
 struct tool_options {

@@ -37,7 +37,7 @@ static void an_address_without_a_port_means_that_of_hosts(void **state)
     setenv("WEFT_AT", "example.org", 1);
     assert_int_equal(tool_open(&(struct tool_options){0}, &cluster), WEFT_OK);
     assert_string_equal(cluster->at.host, "example.org");
-    assert_int_equal(cluster->at.port, TOOL_PORT_DEFAULT);
+    assert_int_equal(cluster->at.port, ADDRESS_PORT_OF_HOSTS);
     tool_close(cluster);
     unsetenv("WEFT_AT");
 }
@@ -74,7 +74,7 @@ static void without_any_host_named_it_is_the_one_of_this_machine(void **state)
     assert_int_equal(tool_open(&(struct tool_options){0}, &cluster), WEFT_OK);
     assert_true(cluster->has_at && cluster->is_at_assumed);
     assert_string_equal(cluster->at.host, "localhost");
-    assert_int_equal(cluster->at.port, TOOL_PORT_DEFAULT);
+    assert_int_equal(cluster->at.port, ADDRESS_PORT_OF_HOSTS);
     err_set(WEFT_UNAVAILABLE, "the host is out of reach");
     assert_int_equal(tool_explain(cluster, WEFT_UNAVAILABLE), WEFT_UNAVAILABLE);
     assert_non_null(strstr(err_text(), "try: weft host"));

@@ -119,8 +119,10 @@ static int repair(const struct request *request)
                                 : options->port_file ? "--port-file"
                                                      : "--token-file"),
                         options->json);
-    return host_repair(&(struct host_repair_options){options->journal, request->is_agreed,
-                                                     options->json, options->is_quiet});
+    const struct host_repair_options how = {options->journal, request->is_agreed, options->json,
+                                            options->is_quiet};
+    const weft_err err = host_repair(&how);
+    return err ? cli_fail(err, options->json) : 0;
 }
 
 static int run(const struct request *request)
@@ -132,7 +134,8 @@ static int run(const struct request *request)
     if (request->is_agreed)
         return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "--yes is for --repair: nothing else asks"),
                         request->broker.json);
-    return broker_run(&request->broker);
+    const weft_err err = broker_run(&request->broker);
+    return err ? cli_fail(err, request->broker.json) : 0;
 }
 
 int cmd_host(char *const *words, size_t count)

@@ -6,8 +6,9 @@
 #include "base/err.h"
 
 enum {
-    ADDRESS_PORT_DEFAULT = 2222,   // of an address that names none
-    ADDRESS_HOST_BYTES_MAX = 253,  // what DNS allows
+    ADDRESS_PORT_DEFAULT = 2222,    // of a member whose address names none
+    ADDRESS_PORT_OF_HOSTS = 18125,  // of `weft host`, and of those who look for one
+    ADDRESS_HOST_BYTES_MAX = 253,   // what DNS allows
 };
 
 struct address {
