@@ -160,7 +160,9 @@ static weft_err add_file(void *owner, const struct found *found)
     const struct inputs_state *state = inputs->state;
     if (has_more_than_it_says(found))
         return add_stream(inputs, found->path);
-    const weft_err err = state->wants_text ? codec_refuse_by_name(found->path) : WEFT_OK;
+    weft_err err = codec_refuse_cut(found->path, found->size);
+    if (!err && state->wants_text)
+        err = codec_refuse_by_name(found->path);
     if (err)
         return err;
     const char *name = keep_text(inputs, found->path);

@@ -107,6 +107,7 @@ const struct codec_format codec_format_bzip2 = {
     .name = "bzip2",
     .suffix = ".bz2",
     .test_command = "bzip2 -t",
+    .begin = {"BZh91AY&SY", 10},
     .sniff = bzip2_sniff,
     .front = {bzip2_open, bzip2_close, bzip2_decode},
     .compress = bzip2_compress,

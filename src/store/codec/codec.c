@@ -4,6 +4,7 @@
 #include "store/codec/codec.h"
 
 #include "store/codec/codec_internal.h"
+#include "sys/file.h"
 
 enum { DROP_BYTES = 64 << 10 };  // of plain data before `from`, decoded at a time
 
@@ -27,6 +28,50 @@ enum codec_kind codec_sniff(const void *data, size_t size)
         if (formats[kind]->sniff(data, size))
             return (enum codec_kind)kind;
     return CODEC_NONE;
+}
+
+// Whether it is the beginning of such a file, too short for sniff: with what is missing it would be sure.
+static bool is_beginning(const struct codec_format *format, const char *data, size_t size)
+{
+    char whole[CODEC_SNIFF_BYTES];
+    const weft_bytes begin = format->begin;
+    if (size >= begin.size || format->sniff((const unsigned char *)data, size))
+        return false;
+    memcpy(whole, begin.data, begin.size);
+    memcpy(whole, data, size);
+    return format->sniff((const unsigned char *)whole, begin.size);
+}
+
+static bool ends_with(const char *path, const char *suffix)
+{
+    const size_t length = strlen(path), size = strlen(suffix);
+    return length > size && strcmp(path + length - size, suffix) == 0;
+}
+
+static weft_err refuse_cut_as(const char *path, const struct codec_format *format)
+{
+    char front[CODEC_SNIFF_BYTES];
+    size_t got = 0;
+    int fd;
+    weft_err err = file_open(path, &fd);
+    if (err)
+        return err;
+    err = file_read_at(fd, path, front, sizeof front, 0, &got);
+    file_close(fd);
+    if (err || got == 0 || !is_beginning(format, front, got))
+        return err;
+    const struct codec_reader cut = {.format = format,
+                                     .in = {.name = (char *)path, .next = got, .file_size = got}};
+    return codec_is_damaged(&cut, "the file ends too early");
+}
+
+weft_err codec_refuse_cut(const char *path, uint64_t size)
+{
+    for (int kind = CODEC_NONE + 1; size > 0 && size < CODEC_SNIFF_BYTES && kind < CODEC_FOREIGN;
+         kind++)
+        if (ends_with(path, formats[kind]->suffix))
+            return refuse_cut_as(path, formats[kind]);
+    return WEFT_OK;
 }
 
 const char *codec_name(enum codec_kind kind)

@@ -37,6 +37,10 @@ enum codec_kind codec_sniff(const void *data, size_t size);
 // no text: UNIMPLEMENTED with what unpacks it.
 MUST_CHECK weft_err codec_refuse_by_name(const char *path);
 
+// Refuses a file that is named like a compressed one (.gz, .zst, ...) and ends before its first bytes can tell:
+// DATA_LOSS. An empty one is empty.
+MUST_CHECK weft_err codec_refuse_cut(const char *path, uint64_t size);
+
 // Whether data, the beginning of a file or of what is compressed in it, is a tar archive; and the refusal, by name.
 bool codec_is_tar(const void *data, size_t size);
 weft_err codec_refuse_tar(const char *name);

@@ -57,6 +57,7 @@ struct codec_way {
 struct codec_format {
     const char *name, *suffix;
     const char *test_command;  // what shows whether a file is sound
+    weft_bytes begin;          // one way in which its files begin, so far that sniff is sure
     bool (*sniff)(const unsigned char *data, size_t size);
     struct codec_way front;    // from the front of the file, or from a point of an index
     struct codec_way indexed;  // instead of it, for a file with an index; may be empty

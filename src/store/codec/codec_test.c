@@ -2,6 +2,8 @@
 
 #include "store/codec/codec_testing.h"
 
+#include <stdio.h>
+
 static const enum codec_kind kinds[] = {CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4, CODEC_BZIP2, CODEC_XZ};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -68,7 +70,8 @@ static void what_only_begins_alike_is_plain(void **state)
     assert_int_equal(codec_sniff("BZh91AY&SY is so", 16), CODEC_BZIP2);
     assert_int_equal(codec_sniff("BZh01AY&SY is so", 16), CODEC_NONE);
     assert_int_equal(codec_sniff("BZh9", 4), CODEC_NONE);
-    assert_int_equal(codec_sniff("\x1f\x8b", 2), CODEC_NONE);
+    assert_int_equal(codec_sniff("\x1f", 1), CODEC_NONE);
+    assert_int_equal(codec_sniff("\x1f\x8b", 2), CODEC_GZIP);  // cut off, and no text
     assert_int_equal(codec_sniff("\x1f\x8b\x07", 3), CODEC_NONE);
     assert_int_equal(codec_sniff("\x1f\x8b\x08\x20", 4), CODEC_NONE);
     assert_int_equal(codec_sniff("\x28\xb5\x2f", 3), CODEC_NONE);
@@ -338,6 +341,73 @@ static void what_follows_the_last_frame_must_be_one(void **state)
     }
 }
 
+static void a_few_bytes_behind_xz_are_told_from_a_stream_that_is_cut(void **state)
+{
+    (void)state;
+    struct buf packed = pack(CODEC_XZ, weft_text("weft"));
+    const size_t one = packed.size;
+    buf_append_text(&packed, "garbage");
+    assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "what follows is not xz's");
+    packed.size = one;
+    buf_append(&packed, "\xfd\x37", 2);
+    assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "too early");
+    buf_fini(&packed);
+}
+
+static void padding_of_xz_comes_in_fours(void **state)
+{
+    (void)state;
+    static const char zeros[9];
+    struct buf next = pack(CODEC_XZ, weft_text(" and more"));
+    for (size_t count = 0; count <= sizeof zeros; count++) {
+        struct buf packed = pack(CODEC_XZ, weft_text("weft"));
+        buf_append(&packed, zeros, count);
+        if (count % 4 == 0)
+            assert_reads_as(CODEC_XZ, buf_bytes(&packed), 3, weft_text("weft"));
+        else
+            assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "zero bytes");
+        buf_append(&packed, next.data, next.size);
+        if (count % 4 == 0)
+            assert_reads_as(CODEC_XZ, buf_bytes(&packed), 3, weft_text("weft and more"));
+        else
+            assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "zero bytes");
+        buf_fini(&packed);
+    }
+    buf_fini(&next);
+}
+
+static void assert_refused_by_name(const char *name, const char *data, size_t size, weft_err code)
+{
+    FILE *file = fopen(name, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    fclose(file);
+    assert_int_equal(codec_refuse_cut(name, size), code);
+    if (code)
+        assert_non_null(strstr(err_text(), "too early"));
+    assert_int_equal(unlink(name), 0);
+}
+
+// Too short to be told by its first bytes.
+static void a_file_cut_to_its_first_bytes_is_told_by_its_name(void **state)
+{
+    (void)state;
+    char name[64];
+    for (int k = 0; k < KINDS; k++) {
+        struct buf packed = pack(kinds[k], weft_text("weft"));
+        snprintf(name, sizeof name, "cut-%ld%s", (long)getpid(), codec_suffix(kinds[k]));
+        for (size_t cut = 1; cut < 16; cut++)
+            if (codec_sniff(packed.data, cut) == CODEC_NONE)
+                assert_refused_by_name(name, packed.data, cut, WEFT_DATA_LOSS);
+        assert_refused_by_name(name, "", 0, WEFT_OK);
+        assert_refused_by_name(name, "weft", 4, WEFT_OK);
+        assert_refused_by_name(name, packed.data, packed.size, WEFT_OK);
+        snprintf(name, sizeof name, "cut-%ld.txt", (long)getpid());
+        assert_refused_by_name(name, packed.data, 1, WEFT_OK);
+        buf_fini(&packed);
+    }
+}
+
 static void the_sentence_says_where_and_what(void **state)
 {
     (void)state;
@@ -469,6 +539,9 @@ int main(void)
         cmocka_unit_test(the_sentence_says_where_and_what),
         cmocka_unit_test(a_reader_that_failed_stays_failed),
         cmocka_unit_test(a_file_that_shrank_is_cut),
+        cmocka_unit_test(a_few_bytes_behind_xz_are_told_from_a_stream_that_is_cut),
+        cmocka_unit_test(padding_of_xz_comes_in_fours),
+        cmocka_unit_test(a_file_cut_to_its_first_bytes_is_told_by_its_name),
         cmocka_unit_test(a_zstd_window_that_is_too_large_is_refused),
         cmocka_unit_test(a_zstd_frame_with_a_dictionary_is_refused),
         cmocka_unit_test(the_legacy_format_of_lz4_is_refused_by_name),

@@ -15,8 +15,9 @@ enum {
 
 static bool gzip_sniff(const unsigned char *data, size_t size)
 {
-    // The upper bits of the flags have no meaning yet: data that sets them only looks like gzip.
-    return size >= 3 && data[0] == 0x1f && data[1] == 0x8b && data[2] == 8 &&
+    // The upper bits of the flags have no meaning yet: data that sets them only looks like gzip. No text begins
+    // with the first two bytes: one that ends with them is a file that was cut.
+    return size >= 2 && data[0] == 0x1f && data[1] == 0x8b && (size < 3 || data[2] == 8) &&
            (size < 4 || (data[3] & 0xe0) == 0);
 }
 
@@ -119,6 +120,7 @@ const struct codec_format codec_format_gzip = {
     .name = "gzip",
     .suffix = ".gz",
     .test_command = "gzip -t",
+    .begin = {"\x1f\x8b", 2},
     .sniff = gzip_sniff,
     .front = {gzip_open, gzip_close, gzip_decode},
     .indexed = {codec_bgzf_open, codec_bgzf_close, codec_bgzf_decode},

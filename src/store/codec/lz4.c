@@ -93,6 +93,7 @@ const struct codec_format codec_format_lz4 = {
     .name = "lz4",
     .suffix = ".lz4",
     .test_command = "lz4 -t",
+    .begin = {"\x04\x22\x4d\x18", 4},
     .sniff = lz4_sniff,
     .front = {lz4_open, lz4_close, lz4_decode},
     .compress = lz4_compress,

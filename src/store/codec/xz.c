@@ -1,4 +1,4 @@
-// xz by liblzma: streams one behind the other, with zero bytes between them perhaps. A checksum for each block,
+// xz by liblzma: streams one behind the other, with zero bytes between them perhaps, four at a time. A checksum for each block,
 // and an index at the end of each stream, which the library compares with what it has read.
 
 #include <lzma.h>
@@ -10,29 +10,34 @@ enum {
     PRESET = 6,
 };
 
+static const char first_bytes[] = {'\xfd', '7', 'z', 'X', 'Z', 0};
+
 static bool xz_sniff(const unsigned char *data, size_t size)
 {
-    return size >= 6 && memcmp(data,
-                               "\xfd"
-                               "7zXZ\0",
-                               6) == 0;
+    return size >= sizeof first_bytes && memcmp(data, first_bytes, sizeof first_bytes) == 0;
 }
+
+struct xz {
+    lzma_stream stream;
+    unsigned padding;  // how many zero bytes stand behind the last stream, of four
+};
 
 static weft_err xz_open(struct codec_reader *reader)
 {
-    lzma_stream *stream = calloc(1, sizeof *stream);
-    if (!stream)
+    struct xz *xz = calloc(1, sizeof *xz);
+    if (!xz)
         return codec_has_no_memory(reader);
-    *stream = (lzma_stream)LZMA_STREAM_INIT;
-    reader->state = stream;
+    xz->stream = (lzma_stream)LZMA_STREAM_INIT;
+    reader->state = xz;
     return WEFT_OK;
 }
 
 static void xz_close(struct codec_reader *reader)
 {
-    if (reader->state)
-        lzma_end(reader->state);
-    free(reader->state);
+    struct xz *xz = reader->state;
+    if (xz)
+        lzma_end(&xz->stream);
+    free(xz);
 }
 
 static weft_err xz_fail(const struct codec_reader *reader, lzma_ret code)
@@ -54,26 +59,39 @@ static weft_err xz_fail(const struct codec_reader *reader, lzma_ret code)
     }
 }
 
-// Passes over padding to the next stream, if there is one. False: nothing is left of this stretch.
-static bool xz_pass_padding(struct codec_source *in)
+// Passes over padding, and begins with the next stream if there is one: then it is inside.
+static weft_err xz_begin_stream(struct codec_reader *reader)
 {
-    while (in->begin < in->end && in->data[in->begin] == 0)
-        in->begin++;
-    return in->begin < in->end;
+    struct xz *xz = reader->state;
+    struct codec_source *in = &reader->in;
+    for (; in->begin < in->end && in->data[in->begin] == 0; in->begin++)
+        xz->padding = (xz->padding + 1) % 4;
+    const bool is_end = codec_source_left(in) == 0 && in->next >= in->file_size;
+    if (xz->padding && (is_end || codec_source_left(in)))
+        return codec_is_damaged(reader, "the zero bytes behind a stream are no multiple of four");
+    if (codec_source_left(in) == 0)
+        return WEFT_OK;
+    // The library looks at a header when it has all of it, and would wait for that.
+    const weft_err err = codec_source_fill(in, sizeof first_bytes);
+    if (err)
+        return err;
+    const size_t left = codec_source_left(in);
+    if (memcmp(in->data + in->begin, first_bytes,
+               left < sizeof first_bytes ? left : sizeof first_bytes))
+        return xz_fail(reader, LZMA_FORMAT_ERROR);
+    const lzma_ret begun = lzma_stream_decoder(&xz->stream, MEMORY_BYTES_MAX, 0);
+    reader->is_inside = begun == LZMA_OK;
+    return begun == LZMA_OK ? WEFT_OK : xz_fail(reader, begun);
 }
 
 static weft_err xz_decode(struct codec_reader *reader, struct codec_room *room)
 {
-    lzma_stream *stream = reader->state;
+    struct xz *xz = reader->state;
+    lzma_stream *stream = &xz->stream;
     struct codec_source *in = &reader->in;
-    if (!reader->is_inside) {
-        if (!xz_pass_padding(in))
-            return WEFT_OK;
-        const lzma_ret begun = lzma_stream_decoder(stream, MEMORY_BYTES_MAX, 0);
-        if (begun != LZMA_OK)
-            return xz_fail(reader, begun);
-        reader->is_inside = true;
-    }
+    const weft_err err = reader->is_inside ? WEFT_OK : xz_begin_stream(reader);
+    if (err || !reader->is_inside)
+        return err;
     stream->next_in = in->data + in->begin;
     stream->avail_in = codec_source_left(in);
     stream->next_out = room->data;
@@ -107,6 +125,7 @@ const struct codec_format codec_format_xz = {
     .name = "xz",
     .suffix = ".xz",
     .test_command = "xz -t",
+    .begin = {first_bytes, sizeof first_bytes},
     .sniff = xz_sniff,
     .front = {xz_open, xz_close, xz_decode},
     .compress = xz_compress,

@@ -112,6 +112,7 @@ const struct codec_format codec_format_zstd = {
     .name = "zstd",
     .suffix = ".zst",
     .test_command = "zstd -t",
+    .begin = {"\x28\xb5\x2f\xfd", 4},
     .sniff = zstd_sniff,
     .front = {zstd_open, zstd_close, zstd_decode},
     .build_index = codec_zstd_build_index,
