@@ -28,6 +28,8 @@ struct inputs_state {
     VEC(struct found) own;    // what the run writes and is there already
     bool has_own_directory;   // one of them is one
     struct found own_stdout;  // FILE_REGULAR: one of them, too
+    uint64_t device;          // of the last file that was opened: a look per file system is enough
+    bool has_device, is_made_up;
 };
 
 static weft_err no_memory(void)
@@ -140,25 +142,33 @@ static weft_err note_all_own(struct inputs *inputs, const struct inputs_request 
 
 static weft_err add_stream(struct inputs *inputs, const char *path);
 
-// A file of /proc, and of some file systems in user space: its size is not known before it is read.
-static bool has_more_than_it_says(const struct found *found)
+// A file of /proc or /sys, and of some file systems in user space: its size is not known before it is read.
+static bool is_of_unknown_size(struct inputs *inputs, const struct found *found)
 {
+    struct inputs_state *state = inputs->state;
     char byte;
     size_t got = 0;
     int fd;
-    if (found->size > 0 || file_open(found->path, &fd) != WEFT_OK)
+    const bool is_known = state->has_device && state->device == found->device;
+    if (found->size > 0 && is_known)
+        return state->is_made_up;
+    if (file_open(found->path, &fd) != WEFT_OK)
         return false;  // whoever reads it tells why it cannot be opened
-    if (file_read_at(fd, found->path, &byte, 1, 0, &got) != WEFT_OK)
+    if (!is_known)
+        state->is_made_up = file_is_made_up(fd);
+    state->has_device = true;
+    state->device = found->device;
+    if (found->size == 0 && file_read_at(fd, found->path, &byte, 1, 0, &got) != WEFT_OK)
         got = 0;
     file_close(fd);
-    return got > 0;
+    return found->size > 0 ? state->is_made_up : got > 0;
 }
 
 static weft_err add_file(void *owner, const struct found *found)
 {
     struct inputs *inputs = owner;
     const struct inputs_state *state = inputs->state;
-    if (has_more_than_it_says(found))
+    if (is_of_unknown_size(inputs, found))
         return add_stream(inputs, found->path);
     weft_err err = codec_refuse_cut(found->path, found->size);
     if (!err && state->wants_text)
@@ -411,8 +421,8 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     for (size_t i = 0; !err && i < request->word_count; i++)
         err = add_word(inputs, request->words[i]);
     if (!err && inputs->count == 0 && inputs->missing.count > 0)
-        err = err_set(WEFT_NOT_FOUND, "no input is left: %s and all others are missing",
-                      inputs->missing.first);
+        err = err_set(WEFT_NOT_FOUND, "no input is left: %s%s missing", inputs->missing.first,
+                      inputs->missing.count > 1 ? " and all others are" : " is");
     return err;
 }
 

@@ -9,9 +9,9 @@
 //   @names.txt  one FILE or DIR per line, in that order; @- reads the names from standard input
 //   -           standard input
 //
-// What cannot be read at any offset (a pipe, a FIFO, a terminal), or has more in it than it says (a file of
-// /proc), is copied to a nameless file in `tmp` first. The worker is another process: such an input's path is /proc/PID/fd/N of this one,
-// good as long as the struct lives. Thread: one owner. Waits while it copies, so call it before
+// What cannot be read at any offset (a pipe, a FIFO, a terminal), or has more or less in it than it says (a
+// file of /proc or /sys), is copied to a nameless file in `tmp` first. The worker is another process: such an input's
+// path is /proc/PID/fd/N of this one, good as long as the struct lives. Thread: one owner. Waits while it copies, so call it before
 // signals are taken over: Ctrl-C then ends the process, and nothing is left.
 #ifndef STORE_INPUTS_H
 #define STORE_INPUTS_H

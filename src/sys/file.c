@@ -18,7 +18,10 @@
 
 #include "sys/own.h"
 
-enum { TREE_DESCRIPTORS_MAX = 16 };  // directories kept open while a tree is taken away
+enum {
+    TREE_DESCRIPTORS_MAX = 16,    // directories kept open while a tree is taken away
+    CONFIGFS_MAGIC = 0x62656570,  // of the kernel's own, in no header
+};
 
 weft_err file_open(const char *path, int *fd)
 {
@@ -417,6 +420,20 @@ weft_err file_remove_tree(const char *path)
     if (result > 0)
         return (weft_err)result;
     return result == 0 || errno == ENOENT ? WEFT_OK : err_errno("cannot remove %s", path);
+}
+
+bool file_is_made_up(int fd)
+{
+    static const unsigned long made_up[] = {
+        PROC_SUPER_MAGIC,    SYSFS_MAGIC,      DEBUGFS_MAGIC, TRACEFS_MAGIC, CGROUP_SUPER_MAGIC,
+        CGROUP2_SUPER_MAGIC, SECURITYFS_MAGIC, SELINUX_MAGIC, SMACK_MAGIC,   CONFIGFS_MAGIC};
+    struct statfs found;
+    if (fstatfs(fd, &found) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if ((unsigned long)found.f_type == made_up[i])
+            return true;
+    return false;
 }
 
 weft_err file_is_in_memory(const char *directory, bool *is_in_memory)

@@ -99,6 +99,9 @@ MUST_CHECK weft_err file_rename(const char *from, const char *to);
 MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine
 MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine
 
+// Whether the kernel makes up what is in the file when it is read (/proc, /sys): its size then says nothing.
+bool file_is_made_up(int fd);
+
 // Whether the directory lies on a file system that is memory (tmpfs, ramfs).
 MUST_CHECK weft_err file_is_in_memory(const char *directory, bool *is_in_memory);
 

@@ -83,11 +83,14 @@ static weft_err copy_to_spool(struct spool *spool, int from, const char *name,
     return WEFT_OK;
 }
 
-// Whether the file has what its size says: those of /proc say 0, and have more.
+// Whether the file has what its size says: those of /proc say 0, and have more; those of /sys say 4096, and have
+// less.
 static bool is_plain(int fd, const struct stat *status)
 {
     char byte;
-    return S_ISREG(status->st_mode) && (status->st_size > 0 || pread(fd, &byte, 1, 0) <= 0);
+    if (!S_ISREG(status->st_mode))
+        return false;
+    return status->st_size > 0 ? !file_is_made_up(fd) : pread(fd, &byte, 1, 0) <= 0;
 }
 
 // A plain file is used as it is when it can be opened again (it may be another user's, handed down).

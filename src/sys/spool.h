@@ -1,7 +1,7 @@
 // spool: makes a file of what is none, so that another process can read it at any offset.
 //
-// A pipe, a FIFO, a terminal or a file of /proc that claims to be empty is copied to a nameless file; a plain file that only this process has
-// a name for (standard input, /dev/fd/3) is kept open. Either way another process of the same user
+// A pipe, a FIFO, a terminal or a file whose size is not what it says (of /proc, /sys) is copied to a nameless file;
+// a plain file that only this process has a name for (standard input, /dev/fd/3) is kept open. Either way another process of the same user
 // opens it as /proc/PID/fd/N, as long as the spool is open.
 #ifndef SYS_SPOOL_H
 #define SYS_SPOOL_H

@@ -55,7 +55,8 @@ gives "--skip-missing goes on without a missing name" expected weft run sort nob
 printf '%s\n' away/data nobody >names
 gives "and without one of a list" expected weft run sort @names --skip-missing
 gives "and without a pattern that matches nothing" expected weft run sort 'no*body' away --skip-missing
-fails_with "nothing but missing ones is an error" 4 'no input is left' weft run sort nobody --skip-missing
+fails_with "nothing but missing ones is an error" 4 'no input is left: nobody is missing' weft run sort nobody --skip-missing
+fails_with "and of several the first is named" 4 'nobody and all others are missing' weft run sort nobody noone --skip-missing
 ln -s round links/round
 fails_with "a link to itself is told as one" 4 'link' weft run sort links/round
 
@@ -68,6 +69,19 @@ else
 fi
 : >nothing
 gives "also on standard input" expected.proc eval 'weft run sort - </proc/cpuinfo | grep -v MHz'
+# And files that claim to have a page.
+page=/sys/kernel/mm/transparent_hugepage
+[ -r $page/enabled ] || page=/sys/module/kernel/parameters
+file=$(find $page -maxdepth 1 -type f -size 4096c -readable 2>/dev/null | sort | head -n 1)
+if [ -n "$file" ] && cat "$file" >expected.page 2>/dev/null && [ "$(wc -c <expected.page)" -lt 4096 ]; then
+    gives "a file of /sys is read though it claims to be larger" expected.page answer grep '' "$file"
+    gives "also on standard input, after /proc" expected.page eval "answer grep '' - <$file"
+    cat "$file" "$file" nothing >expected.page
+    gives "also beside others" expected.page answer grep '' "$file" nothing "$file"
+    gives "also in a list" expected.page eval "printf '%s\n' $file $file | answer grep '' @-"
+else
+    skip "a file of /sys is read though it claims to be larger" "no such file here"
+fi
 gives "an empty file is empty" nothing weft run sort nothing
 
 # A name that is not UTF-8 is the same name the next time.
