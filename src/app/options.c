@@ -199,6 +199,28 @@ static void append_argument_names(struct buf *buf, const weft_job *job)
         buf_append_text(buf, i ? " ARGUMENT" : "ARGUMENT");
 }
 
+// `grep -k FILE`: it was to be the pattern. How that is written, behind the message that there is no -k.
+static weft_err hint_at_dashes(const struct parse *parse, weft_err err)
+{
+    const weft_job *job = parse->options->job;
+    const struct args_reader *reader = &parse->reader;
+    if (!reader->is_unknown || !job ||
+        parse->options->args.argument_count >= args_expected(job, &parse->options->args))
+        return err;
+    char why[ERR_TEXT_BYTES_MAX];
+    struct buf names = {0};
+    const char *word = reader->words[reader->at - 1], *letters = job->argument_options;
+    snprintf(why, sizeof why, "%s", err_text());
+    append_argument_names(&names, job);
+    if (letters && *letters && job->arguments == 1)
+        err_set(err, "%s\n  for %s itself: -%c %s, or -- %s", why, buf_text(&names), *letters, word,
+                word);
+    else
+        err_set(err, "%s\n  for %s itself: -- %s", why, buf_text(&names), word);
+    buf_fini(&names);
+    return err;
+}
+
 static weft_err missing_argument(const weft_job *job, size_t given)
 {
     struct buf names = {0};
@@ -276,7 +298,9 @@ static weft_err parse_all(struct parse *parse, const struct options_request *req
     while (!options->wants_help && !options->program_words) {
         struct args_item item;
         weft_err err = args_next(&parse->reader, &item);
-        if (!err && item.kind == ARGS_END)
+        if (err)
+            return hint_at_dashes(parse, err);
+        if (item.kind == ARGS_END)
             err = return_arguments(parse);
         if (!err && item.kind == ARGS_END && asks_for_help(parse))
             options->wants_help = true;
@@ -495,15 +519,31 @@ void options_fini(struct run_options *options)
     *options = (struct run_options){0};
 }
 
+// What can be said of a job that says nothing of itself.
+static void append_letters(struct buf *buf, const weft_job *job)
+{
+    buf_format(buf, "The job %s.%s", job->name ? job->name : "of this program",
+               job->options && *job->options ? " Its own options are" : "");
+    for (const char *at = job->options ? job->options : ""; *at; at++) {
+        bool takes_value;
+        if (*at != ':' && args_has_letter(job->options, *at, &takes_value))
+            buf_format(buf, " -%c%s", *at, takes_value ? " VALUE" : "");
+    }
+    buf_append_text(buf, job->options && *job->options ? ".\n" : "\n");
+    buf_append_text(buf, "What it does, it does not say: that is .usage of its weft_job.\n");
+}
+
 void options_format_job_help(struct buf *buf, const char *program, const weft_job *job)
 {
-    const char *usage = job->usage ? job->usage : "A job.";
+    const char *usage = job->usage ? job->usage : "";
     buf_format(buf, "Usage: %s [options]%s", program,
                job->options && *job->options ? " [job options]" : "");
     if (job->arguments)
         buf_append_text(buf, " ");
     append_argument_names(buf, job);
     buf_format(buf, " INPUT...\n\n%s", usage);
+    if (!job->usage)
+        append_letters(buf, job);
     if (usage[0] && usage[strlen(usage) - 1] != '\n')
         buf_append_text(buf, "\n");
     buf_append_text(buf, "\nINPUT is a file, a directory, a quoted pattern, @names.txt or -\n"

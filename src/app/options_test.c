@@ -173,6 +173,38 @@ static void the_jobs_arguments_come_before_the_inputs(void **state)
             "grep", "-v");
 }
 
+static void an_argument_that_looks_like_an_option_is_told_how_to_write_it(void **state)
+{
+    (void)state;
+    struct run_options options;
+    REFUSED("unknown option -k\n  try: -h shows all options\n  for PATTERN itself: -- -k", "grep",
+            "-k", "f");
+    REFUSED("unknown option -k\n  try: -h shows all options", "grep", "a", "-k", "f");
+    const weft_job job = {.name = "find", .options = "e:", .arguments = 1, .argument_options = "e"};
+    assert_int_equal(parse(&options, &job, (char *const[]){"--to", NULL}), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "\n  for ARGUMENT itself: -e --to, or -- --to"));
+    options_fini(&options);
+    assert_int_equal(parse(&options, &job, (char *const[]){"-e", "a", "-k", NULL}),
+                     WEFT_INVALID_ARGUMENT);
+    assert_null(strstr(err_text(), "itself"));
+    options_fini(&options);
+    assert_int_equal(parse(&options, &job, (char *const[]){"-e", NULL}), WEFT_INVALID_ARGUMENT);
+    assert_null(strstr(err_text(), "itself"));
+    options_fini(&options);
+}
+
+static void help_of_a_job_that_says_nothing_has_its_name_and_letters(void **state)
+{
+    (void)state;
+    struct buf help = {0};
+    options_format_job_help(&help, "ship", &(weft_job){.name = "ship", .options = "k:r"});
+    assert_non_null(strstr(buf_text(&help), "The job ship. Its own options are -k VALUE -r.\n"));
+    buf_fini(&help);
+    options_format_job_help(&help, "ship", &(weft_job){.name = "ship"});
+    assert_non_null(strstr(buf_text(&help), "The job ship.\n"));
+    buf_fini(&help);
+}
+
 static void arguments_are_called_by_their_names(void **state)
 {
     (void)state;
@@ -402,6 +434,8 @@ int main(void)
         cmocka_unit_test(a_word_that_could_be_an_output_or_an_input_is_asked_about),
         cmocka_unit_test(an_option_may_stand_for_the_arguments),
         cmocka_unit_test(the_jobs_arguments_come_before_the_inputs),
+        cmocka_unit_test(an_argument_that_looks_like_an_option_is_told_how_to_write_it),
+        cmocka_unit_test(help_of_a_job_that_says_nothing_has_its_name_and_letters),
         cmocka_unit_test(arguments_are_called_by_their_names),
         cmocka_unit_test(the_worker_reads_the_same_from_the_jobs_words),
         cmocka_unit_test(a_program_parses_its_own_line_by_the_same_rules),

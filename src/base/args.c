@@ -102,7 +102,8 @@ static weft_err next_long(struct args_reader *reader, const char *name, struct a
            !(option->name && strlen(option->name) == length &&
              memcmp(option->name, name, length) == 0))
         option++;
-    if (!option || !option->id)
+    reader->is_unknown = !option || !option->id;
+    if (reader->is_unknown)
         return unknown_name(reader, name, length);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     if (option->value)
@@ -140,7 +141,8 @@ static weft_err next_letter(struct args_reader *reader, struct args_item *item)
         return takes_value ? take_value(reader, rest, "-", name, NULL, item) : WEFT_OK;
     }
     const struct args_option *option = args_find_letter(reader->options, name[0]);
-    if (!option)
+    reader->is_unknown = !option;
+    if (reader->is_unknown)
         return unknown_letter(reader, name);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     reader->cluster = option->value ? NULL : rest;

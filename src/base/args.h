@@ -40,6 +40,7 @@ struct args_reader {
     const char *cluster;                // the rest of "-abc"; NULL: at the next word
     bool has_ended;                     // "--" was seen: all that follows is words
     bool takes_negatives;               // -5 is a word; set by the caller after args_start
+    bool is_unknown;                    // why args_next failed: there is no such option
 };
 
 enum args_kind { ARGS_END, ARGS_WORD, ARGS_OPTION, ARGS_JOB_LETTER };
