@@ -3,6 +3,7 @@
 
 #include "app/driver_state.h"
 
+#include "lang/builtin.h"
 #include "lang/command.h"
 #include "sys/clock.h"
 #include "sys/signals.h"
@@ -149,6 +150,7 @@ static weft_err open_output(struct driver *driver)
         .suffix = codec_suffix(driver->options->compress),
         .drops_empty = driver->options->is_lazy,
         .may_resume = !is_resume_off,
+        .is_mute = builtin_is_question(driver->options->job, &driver->options->args),
         .halted = wake,
         .owner = driver,
     };

@@ -49,6 +49,15 @@ static weft_err open_copier(struct output *output, const struct output_options *
     return output->copier ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
 }
 
+// The answer that there is none goes nowhere.
+static weft_err open_nowhere(struct output *output)
+{
+    output->kind = TARGET_NULL;
+    const weft_err err = standard_open_stream("/dev/null", &output->to);
+    output->place = (struct output_place){.kind = OUTPUT_PLACE_FD, .fd = output->to};
+    return err;
+}
+
 // A descriptor of ours, by its number. Opened by its name it would be a file to replace, or to begin anew.
 static weft_err open_number(struct output *output, int number, const struct output_options *options)
 {
@@ -56,6 +65,8 @@ static weft_err open_number(struct output *output, int number, const struct outp
     const weft_err err = standard_look(number, &kind);
     if (err)
         return err;
+    if (kind == STANDARD_CLOSED && number == STDOUT_FILENO && options->is_mute)
+        return open_nowhere(output);
     if (kind == STANDARD_CLOSED && number == STDOUT_FILENO)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "standard output is closed, the answer has nowhere to go\n  try: -o FILE");

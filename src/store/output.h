@@ -27,6 +27,7 @@ struct output_options {
     const char *suffix;    // of part files; NULL: none
     bool drops_empty;      // DIR/: parts without a record are not left there
     bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
+    bool is_mute;          // the job writes nothing: standard output may be closed
     // Called from another thread when the copying to standard output came to a halt: all that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
     void (*halted)(void *owner);

@@ -163,6 +163,11 @@ weft_err place_check_parent(const char *parent)
         return err_set(WEFT_NOT_FOUND, "%s is not a directory", parent);
     if (faccessat(AT_FDCWD, parent, W_OK | X_OK, AT_EACCESS) != 0)
         return err_errno("the directory %s", parent);
+    const int fd = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const bool is_made_up = fd >= 0 && file_is_made_up(fd);
+    file_close(fd);
+    if (is_made_up)
+        return err_set(WEFT_PERMISSION_DENIED, "the directory %s is the kernel's own", parent);
     return WEFT_OK;
 }
 

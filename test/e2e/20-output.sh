@@ -85,6 +85,15 @@ else
 fi
 shut() { weft run wordcount text >&-; }
 fails_with "a closed stdout is an error that says so" '1|2' 'closed' shut
+fails_with "a place where no file can be is told by the name that was given" 5 'cannot write /proc/x$' weft run -q wordcount text -o /proc/x
+says "with what to do" 'try: a directory that you may write in'
+fails_with "a directory there too" 5 'cannot write /proc/x/$' weft run -q wordcount text -o /proc/x/
+asked() { weft run -q grep -q "$1" text >&-; }
+try asked .
+check "a question needs none: found" [ "$code" = 0 ]
+try asked 'no such line'
+check "a question needs none: not found" [ "$code" = 1 ]
+check "and nothing is said" [ ! -s "$err" ]
 
 nothing_left "nothing is left by all of these"
 check "the output directory holds no temporary file" eval '! ls -A | grep -E "^\.|tmp|weft-"'
