@@ -65,7 +65,7 @@ static struct resource *make_queue(struct call_reader *reader, weft_err *err)
     queue->is_declared = is_declared;
     list_init(&queue->givers);
     list_init(&queue->takers);
-    queue_keys_init(&queue->keys);
+    seen_keys_init(&queue->keys);
     return &queue->resource;
 }
 
@@ -74,7 +74,7 @@ static void free_queue(struct resource *resource)
     struct queue *queue = (struct queue *)resource;
     leases_fini(&queue->leases);
     elements_fini(&queue->elements);
-    queue_keys_fini(&queue->keys);
+    seen_keys_fini(&queue->keys);
     queue_notes_fini(&queue->notes);
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);

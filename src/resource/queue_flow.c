@@ -81,7 +81,7 @@ static bool serve_push(struct queue *queue, struct attempt *attempt)
     bool is_tuple = attempt->flags & CALL_FLAG_TUPLE;
     const weft_bytes element = queue_types_unwrap(
         &queue->types, split_push(attempt->payload, attempt->flags, &key), &is_tuple);
-    if (key.size && queue_keys_have(&queue->keys, key)) {
+    if (key.size && seen_keys_have(&queue->keys, key)) {
         answer_ok(attempt, ANSWER_FLAG_SEEN);
         return true;
     }
@@ -91,15 +91,15 @@ static bool serve_push(struct queue *queue, struct attempt *attempt)
     }
     if (!has_room(queue, element.size))
         return false;
-    if (key.size && !queue_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
+    if (key.size && !seen_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
         return fail_memory(attempt);
     if (!elements_add(&queue->elements, element, is_tuple)) {
         if (key.size)
-            queue_keys_forget_last(&queue->keys);
+            seen_keys_forget_last(&queue->keys);
         return fail_memory(attempt);
     }
     if (key.size)
-        queue_keys_trim(&queue->keys);
+        seen_keys_trim(&queue->keys);
     answer_ok(attempt, 0);
     return true;
 }
@@ -497,7 +497,7 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
         if (!check_push(queue, session, call))
             return;
         split_push(call->payload, call->flags, &key);
-        if (key.size && queue_keys_have(&queue->keys, key)) {
+        if (key.size && seen_keys_have(&queue->keys, key)) {
             answer_ok(&now, ANSWER_FLAG_SEEN);  // out of turn: it changes nothing
             return;
         }

@@ -73,7 +73,7 @@ static void save_keys(const struct queue *queue, struct part *part)
 {
     begin(part, PART_KEYS);
     for (size_t i = 0; i < queue->keys.count; i++) {
-        call_write_text(&part->bytes, queue_keys_at(&queue->keys, i));
+        call_write_text(&part->bytes, seen_keys_at(&queue->keys, i));
         hand_on_if_large(part);
     }
     hand_on(part);
@@ -191,11 +191,11 @@ static weft_err load_elements(struct queue *queue, struct call_reader *part)
 static weft_err load_key(struct queue *queue, struct call_reader *part)
 {
     const weft_bytes key = call_read_text(part);
-    if (part->has_failed || key.size == 0 || queue_keys_have(&queue->keys, key))
+    if (part->has_failed || key.size == 0 || seen_keys_have(&queue->keys, key))
         return refuse();
-    if (!queue_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
+    if (!seen_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
         return no_memory();
-    queue_keys_trim(&queue->keys);  // of a journal of before they were bounded
+    seen_keys_trim(&queue->keys);  // of a journal of before they were bounded
     return WEFT_OK;
 }
 

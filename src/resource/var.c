@@ -21,30 +21,8 @@
 
 #include "base/bytes.h"
 #include "resource/host.h"
-#include "resource/item_set.h"
 #include "resource/var_number.h"
-#include "wire/tuple.h"
-
-enum {
-    VAR_BYTES_MAX = 28 << 20,  // of a value: two fit into a call, as VAR_SWAP needs
-    PART_BYTES_MAX = 2 << 20,
-    PART_VALUE = 1,  // u64 version, u64 size of the value, the next bytes of it
-    PART_ITEMS = 2,  // {u64 queue, u64 first, u64 last} of what was counted
-};
-
-struct var {
-    struct resource resource;
-    uint8_t dtype, rank;
-    int64_t dims[TUPLE_RANK_MAX];
-    size_t element_count;
-    size_t size;  // of a value; bytes have any
-    uint64_t version;
-    bool has_value;
-    struct buf value;
-    struct buf next;  // a value while it is made: a change that fails has changed nothing
-    struct item_set counted;
-    struct link watches;
-};
+#include "resource/var_state.h"
 
 struct var_watch {
     struct wait wait;
@@ -457,108 +435,7 @@ static void var_apply(struct resource *resource, struct session *session, const 
     }
 }
 
-// ---- Keeping -------------------------------------------------------------------------------------------
-
-static weft_err save_part(struct host_saver *saver, struct buf *part)
-{
-    const weft_err err = part->has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to save a var")
-                             : host_save_part(saver, buf_bytes(part));
-    part->size = 0;
-    return err;
-}
-
-static weft_err save_value(const struct var *var, struct host_saver *saver, struct buf *part)
-{
-    weft_err err = WEFT_OK;
-    size_t saved = 0;
-    do {
-        const size_t left = var->value.size - saved;
-        const size_t size = left < PART_BYTES_MAX ? left : PART_BYTES_MAX;
-        call_write_u8(part, PART_VALUE);
-        call_write_u64(part, var->version);
-        call_write_u64(part, var->value.size);
-        if (size)
-            buf_append(part, var->value.data + saved, size);
-        saved += size;
-        err = save_part(saver, part);
-    } while (!err && saved < var->value.size);
-    return err;
-}
-
-static weft_err save_items(const struct item_set *set, struct host_saver *saver, struct buf *part)
-{
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; i < set->queues.count && !err; i++) {
-        const struct item_queue *queue = &set->queues.items[i];
-        for (size_t j = 0; j < queue->ranges.count && !err; j++) {
-            if (part->size == 0)
-                call_write_u8(part, PART_ITEMS);
-            call_write_u64(part, queue->uid);
-            call_write_u64(part, queue->ranges.items[j].first);
-            call_write_u64(part, queue->ranges.items[j].last);
-            if (part->size >= PART_BYTES_MAX)
-                err = save_part(saver, part);
-        }
-    }
-    return err || part->size == 0 ? err : save_part(saver, part);
-}
-
-static weft_err var_save(const struct resource *resource, struct host_saver *saver)
-{
-    const struct var *var = (const struct var *)resource;
-    struct buf part = {0};
-    weft_err err = var->has_value ? save_value(var, saver, &part) : WEFT_OK;
-    if (!err)
-        err = save_items(&var->counted, saver, &part);
-    buf_fini(&part);
-    return err;
-}
-
-static weft_err refuse_part(void)
-{
-    return err_set(WEFT_DATA_LOSS, "a saved var does not fit together");
-}
-
-static weft_err load_value(struct var *var, struct call_reader *part)
-{
-    var->version = call_read_u64(part);
-    const uint64_t size = call_read_u64(part);
-    const bool fits = var->dtype == TUPLE_STRING ? size <= VAR_BYTES_MAX : size == var->size;
-    if (part->has_failed || var->has_value || var->version == 0 || !fits ||
-        var->value.size > size || part->rest.size > size - var->value.size)
-        return refuse_part();
-    buf_append(&var->value, part->rest.data, part->rest.size);
-    var->has_value = var->value.size == size;
-    return var->value.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a var")
-                                 : WEFT_OK;
-}
-
-static weft_err load_items(struct var *var, struct call_reader *part)
-{
-    weft_err err = WEFT_OK;
-    while (part->rest.size && !err) {
-        const uint64_t queue = call_read_u64(part);
-        const uint64_t first = call_read_u64(part);
-        const uint64_t last = call_read_u64(part);
-        err = part->has_failed
-                  ? refuse_part()
-                  : item_set_append(&var->counted, queue, (struct item_range){first, last});
-    }
-    return err;
-}
-
-static weft_err var_load(struct resource *resource, struct call_reader *part)
-{
-    switch (call_read_u8(part)) {
-    case PART_VALUE:
-        return load_value(var_of(resource), part);
-    case PART_ITEMS:
-        return load_items(var_of(resource), part);
-    default:
-        return refuse_part();
-    }
-}
+// ---- The kind -------------------------------------------------------------------------------------------
 
 static void var_free(struct resource *resource)
 {
