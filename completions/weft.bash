@@ -216,7 +216,8 @@ _weft_verb_options() {
     "queue size" | "queue ls" | "kv get" | "kv ls") echo "--json" ;;
     "queue close") echo "--cancel" ;;
     "var set") echo "--type --once" ;;
-    "var add" | "var min" | "var max") echo "--type" ;;
+    "var add") echo "--type --key" ;;
+    "var min" | "var max") echo "--type" ;;
     "var watch") echo "--type --count --timeout" ;;
     "kv put") echo "--if-version --if-absent --json" ;;
     "kv rm") echo "--all --if-version" ;;

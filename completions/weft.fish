@@ -169,6 +169,7 @@ complete -c weft -n "$queue; and __fish_seen_subcommand_from close" -l cancel -d
 set -l var '__fish_seen_subcommand_from var'
 complete -c weft -n "$var; and not __fish_seen_subcommand_from get set add min max swap watch rm ls" -a 'get set add min max swap watch rm ls'
 complete -c weft -n "$var" -l type -x -a 'int64 int32 double bool bytes' -d 'Of a new one'
+complete -c weft -n "$var; and __fish_seen_subcommand_from add" -l key -x -d 'Counts once'
 complete -c weft -n "$var; and __fish_seen_subcommand_from set" -l once -d 'Only if it has no value'
 set -l kv '__fish_seen_subcommand_from kv'
 complete -c weft -n "$kv; and not __fish_seen_subcommand_from get put rm ls watch" -a 'get put rm ls watch'

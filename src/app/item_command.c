@@ -11,7 +11,7 @@
 
 enum {
     READ_BYTES = 64 << 10,
-    OWN_VARIABLES = 2,               // WEFT_DELIVERY, WEFT_ITEM
+    OWN_VARIABLES = 3,               // WEFT_DELIVERY, WEFT_ITEM_KEY, WEFT_ITEM
     VARIABLE_BYTES_MAX = 128 << 10,  // the kernel's limit for one word
 };
 
@@ -46,6 +46,12 @@ void item_command_fini(struct item_worker *worker)
     peer_call_fini(&worker->settle);
 }
 
+void item_write_key(const struct call_item *item, char key[ITEM_KEY_BYTES])
+{
+    snprintf(key, ITEM_KEY_BYTES, "%016llx-%llu", (unsigned long long)item->queue,
+             (unsigned long long)item->id);
+}
+
 // Appends the word with the item for each {}; false when there was none.
 static bool append_word(struct buf *words, const char *word, weft_bytes item)
 {
@@ -74,6 +80,10 @@ static bool write_words(struct item_worker *worker, bool item_fits)
     }
     buf_format(words, "WEFT_DELIVERY=%u", worker->name.delivery);
     buf_append(words, "", 1);
+    char key[ITEM_KEY_BYTES];
+    item_write_key(&worker->name, key);
+    buf_format(words, "WEFT_ITEM_KEY=%s", key);
+    buf_append(words, "", 1);
     if (item_fits) {
         buf_append_text(words, "WEFT_ITEM=");
         buf_append(words, worker->item.data, worker->item.size);
@@ -86,7 +96,7 @@ static void point_at_words(struct item_worker *worker, bool item_fits)
 {
     const struct item_work *work = worker->work;
     const char *at = worker->words.data, *end = at + worker->words.size;
-    const size_t variable_count = item_fits ? 2 : 1;
+    const size_t variable_count = item_fits ? OWN_VARIABLES : OWN_VARIABLES - 1;
     size_t word_count = 0, count = 0, variable = work->environment_count;
     for (const char *next = at; next < end; next += strlen(next) + 1)
         word_count++;

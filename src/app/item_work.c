@@ -21,7 +21,6 @@ extern char **environ;
 enum {
     ITEM_SHOWN_BYTES = 80,
     PARKED_MS = 60000,
-    KEY_BYTES = 64,
     DELAY_DOUBLINGS_MAX = 16,
     HOST_VARIABLES = 2,  // WEFT_AT, WEFT_TOKEN
     LOOK_MS = 20,        // without an item: then the host is asked if there is none,
@@ -189,10 +188,9 @@ static weft_err give_back(struct item_worker *worker)
 // the item is done: we may end in between.
 static weft_err push_result(struct item_worker *worker)
 {
-    char key[KEY_BYTES];
-    const uint16_t key_size =
-        (uint16_t)snprintf(key, sizeof key, "%016llx-%llu", (unsigned long long)worker->name.queue,
-                           (unsigned long long)worker->name.id);
+    char key[ITEM_KEY_BYTES];
+    item_write_key(&worker->name, key);
+    const uint16_t key_size = (uint16_t)strlen(key);
     weft_bytes result = buf_bytes(&worker->out);
     if (result.size && result.data[result.size - 1] == '\n')
         result.size--;
@@ -334,6 +332,7 @@ static void take_signal(void *owner, int number)
 static bool is_own_variable(const char *variable, bool is_token_given)
 {
     return strncmp(variable, "WEFT_ITEM=", 10) == 0 ||
+           strncmp(variable, "WEFT_ITEM_KEY=", 14) == 0 ||
            strncmp(variable, "WEFT_DELIVERY=", 14) == 0 || strncmp(variable, "WEFT_AT=", 8) == 0 ||
            (is_token_given && strncmp(variable, "WEFT_TOKEN=", 11) == 0);
 }

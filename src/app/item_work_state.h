@@ -46,6 +46,10 @@ struct item_worker {
     char reason[256];  // why it failed
 };
 
+// What names the item whatever delivery it is, as text: for a key that counts once.
+enum { ITEM_KEY_BYTES = 64 };
+void item_write_key(const struct call_item *item, char key[ITEM_KEY_BYTES]);
+
 // Runs the command for the worker's item. False: it failed for `reason`. An error ends all: the command
 // cannot be started, our output is closed.
 MUST_CHECK weft_err item_command_run(struct item_worker *worker, bool *is_done);

@@ -81,7 +81,7 @@ static weft_err take_option(void *owner, int id, const char *text)
         return WEFT_OK;
     case OPTION_KEY:
         pusher->key = text;
-        return WEFT_OK;
+        return tool_check_key(text);
     case OPTION_KEY_LINES:
         pusher->keys_lines = true;
         return WEFT_OK;

@@ -8,12 +8,13 @@
 #include "sys/file.h"
 #include "wire/tuple.h"
 
-enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_COUNT, OPTION_TIMEOUT };
+enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_KEY, OPTION_COUNT, OPTION_TIMEOUT };
 
 struct request {
     struct tool_request all;  // first
     const char *type;         // NULL: as it is, int64 if it is new
     bool once;
+    const char *key;  // of what is added; NULL: it counts each time
     uint64_t count;
     uint32_t timeout_ms;
 };
@@ -39,6 +40,9 @@ static weft_err take_option(void *owner, int id, const char *text)
     case OPTION_ONCE:
         request->once = true;
         return WEFT_OK;
+    case OPTION_KEY:
+        request->key = text;
+        return tool_check_key(text);
     case OPTION_COUNT:
         return tool_read_count("-n", text, UINT64_MAX, &request->count);
     default:
@@ -167,8 +171,8 @@ static weft_err open_var(struct request *request, uint8_t *dtype)
 }
 
 // Asks with the value of a word, if there is one; prints what it is then, if the answer has that.
-static weft_err ask(struct request *request, uint8_t op, const char *text, bool shows,
-                    struct buf *out)
+static weft_err ask_with(struct request *request, uint8_t op, const char *key, const char *text,
+                         bool shows, struct buf *out)
 {
     uint8_t dtype;
     uint64_t version;
@@ -177,14 +181,24 @@ static weft_err ask(struct request *request, uint8_t op, const char *text, bool 
     weft_err err = open_var(request, &dtype);
     if (!err && text)
         err = read_value(dtype, text, &value);
-    const weft_bytes part = buf_bytes(&value);
-    if (!err)
-        err = remote_ask(&request->all.remote, op, 0, &part, text ? 1 : 0, &call);
+    const uint16_t key_size = key ? (uint16_t)strlen(key) : 0;
+    const weft_bytes parts[] = {
+        {(const char *)&key_size, sizeof key_size}, {key, key_size}, buf_bytes(&value)};
+    if (!err && key)
+        err = remote_ask(&request->all.remote, op, CALL_FLAG_KEYED, parts, 3, &call);
+    else if (!err)
+        err = remote_ask(&request->all.remote, op, 0, parts + 2, text ? 1 : 0, &call);
     if (!err && shows)
         err = append_answer(dtype, &call, &version, out);
     peer_call_fini(&call);
     buf_fini(&value);
     return err;
+}
+
+static weft_err ask(struct request *request, uint8_t op, const char *text, bool shows,
+                    struct buf *out)
+{
+    return ask_with(request, op, NULL, text, shows, out);
 }
 
 static weft_err get(struct tool_request *asked, struct buf *out)
@@ -210,7 +224,7 @@ static weft_err change(struct request *request, uint8_t op, struct buf *out)
     else if (!err)
         err = ask(request, CALL_VAR_CREATE, request->all.words.words.items[1], false, out);
     if (!err)
-        err = ask(request, op, request->all.words.words.items[1], true, out);
+        err = ask_with(request, op, request->key, request->all.words.words.items[1], true, out);
     if (err == WEFT_OUT_OF_RANGE)  // no end of a queue: it would overflow
         err = WEFT_FAILED_PRECONDITION;
     return err;
@@ -334,6 +348,11 @@ static weft_err ls(struct tool_request *asked, struct buf *out)
 
 static const struct args_option plain_options[] = {TOOL_OPTIONS};
 static const struct args_option change_options[] = {TYPE_OPTION, TOOL_OPTIONS};
+static const struct args_option add_options[] = {
+    {OPTION_KEY, 0, "key", "KEY", "added with the same key again, it counts once"},
+    TYPE_OPTION,
+    TOOL_OPTIONS,
+};
 static const struct args_option set_options[] = {
     TYPE_OPTION,
     {OPTION_ONCE, 0, "once", NULL, "only if it has no value yet; prints the one it has then"},
@@ -355,10 +374,15 @@ static const struct tool_verb verbs[] = {
      .examples = "weft var set rate 0.1 --type double\n"
                  "  seed=$(weft var set --once seed $RANDOM)"},
     {"add", "add to it, and print what it is then", .act = add, .arguments = "PATH NUMBER",
-     .fewest = 2, .most = 2, .options = change_options,
+     .fewest = 2, .most = 2, .options = add_options,
      .what =
-         "Adds to the value, which begins at 0, and prints what it is now. No two get the same.",
-     .examples = "n=$(weft var add hits 1)"},
+         "Adds to the value, which begins at 0, and prints what it is now. No two get the same,\n"
+         "but those whose --key was here before: nothing is added then. A variable remembers its\n"
+         "last 1,000,000 keys, or the last 64 MiB of them. WEFT_ITEM_KEY is that of the item in a\n"
+         "command of weft queue take.",
+     .examples =
+         "n=$(weft var add hits 1)\n"
+         "  weft queue take jobs -- sh -c 'weft var add --key $WEFT_ITEM_KEY bytes $(wc -c <{})'"},
     {"min", "lower it to a value", .act = min, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
      .options = change_options,
      .what = "Lowers the value to NUMBER if it is larger, and prints what it is now.",

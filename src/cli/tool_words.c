@@ -114,6 +114,18 @@ weft_err tool_read_count(const char *option, const char *text, uint64_t max, uin
     return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a number of 1 or more", option, text);
 }
 
+weft_err tool_check_key(const char *key)
+{
+    const size_t size = strlen(key);
+    if (size == 0)
+        return err_set(WEFT_INVALID_ARGUMENT, "the key is empty\n  try: --key with a text that "
+                                              "names what is to count once");
+    if (size > CALL_NAME_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", size,
+                       CALL_NAME_BYTES_MAX);
+    return WEFT_OK;
+}
+
 weft_err tool_read_time(const char *option, const char *text, uint32_t *ms)
 {
     if (text_read_duration(text, ms))

@@ -63,7 +63,8 @@ typedef weft_err tool_line_fn(void *owner, const struct tool_resource *resource,
 MUST_CHECK weft_err tool_words_list(struct tool_words *words, uint8_t kind, tool_line_fn *append,
                                     struct buf *out);
 
-// For tables of options: reads a number, a time.
+// For tables of options: reads a number, a time; looks at the key of what is to count once.
+MUST_CHECK weft_err tool_check_key(const char *key);
 MUST_CHECK weft_err tool_read_count(const char *option, const char *text, uint64_t max,
                                     uint64_t *value);
 MUST_CHECK weft_err tool_read_time(const char *option, const char *text, uint32_t *ms);

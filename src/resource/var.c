@@ -16,6 +16,9 @@
 //
 // With ONCE a change counts once for its item, whatever delivery of it asks: again it is SEEN, with
 // version and value as they are. What failed or MISSED has not counted.
+//
+// KEYED, of VAR_ADD alone, is the same for whatever the caller names by a key, a text before the operand. The
+// last of them are remembered (seen_keys.h); ONCE, which knows that items are numbered, remembers all.
 
 #include <stdlib.h>
 
@@ -103,6 +106,7 @@ static struct resource *var_make(struct call_reader *attributes, weft_err *err)
         return NULL;
     }
     list_init(&var->watches);
+    seen_keys_init(&var->keys);
     return &var->resource;
 }
 
@@ -280,6 +284,30 @@ static bool begin_once(struct var *var, struct session *session, const struct ca
     return false;
 }
 
+// The same of a key.
+static bool begin_keyed(struct var *var, struct session *session, const struct call *call,
+                        struct call_reader *operands, weft_bytes *key)
+{
+    *key = call_read_text(operands);
+    if (operands->has_failed || key->size == 0 || key->size > CALL_NAME_BYTES_MAX) {
+        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                     "the key of what is added has 1 to %u bytes", CALL_NAME_BYTES_MAX);
+        return false;
+    }
+    if (!seen_keys_have(&var->keys, *key))
+        return true;
+    answer_value(var, session, call->sequence, ANSWER_FLAG_SEEN);
+    return false;
+}
+
+static weft_err remember_key(struct var *var, weft_bytes key)
+{
+    if (!seen_keys_add(&var->keys, key, host_seed(var->resource.host)))
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+    seen_keys_trim(&var->keys);
+    return WEFT_OK;
+}
+
 // What nearly all changes are: a number added to a number. False: nothing happened, and the long way says why.
 static bool add_at_once(struct var *var, struct session *session, const struct call *call)
 {
@@ -304,8 +332,10 @@ static void change(struct var *var, struct session *session, const struct call *
         return;
     struct call_reader operands = {call->payload, false};
     struct call_item item;
-    const bool is_once = call->flags & CALL_FLAG_ONCE;
-    if (is_once && !begin_once(var, session, call, &operands, &item))
+    weft_bytes key;
+    const bool is_once = call->flags & CALL_FLAG_ONCE, is_keyed = call->flags & CALL_FLAG_KEYED;
+    if ((is_once && !begin_once(var, session, call, &operands, &item)) ||
+        (is_keyed && !begin_keyed(var, session, call, &operands, &key)))
         return;
     bool has_missed = false;
     weft_err err = work_out(var, call->op, &operands, &has_missed);
@@ -315,6 +345,8 @@ static void change(struct var *var, struct session *session, const struct call *
     }
     if (!err && is_once)
         err = item_set_add(&var->counted, item.queue, item.id);
+    if (!err && is_keyed)
+        err = remember_key(var, key);
     if (err) {
         session_fail_by_err(session, call->sequence, err);
         return;
@@ -407,7 +439,8 @@ static void var_apply(struct resource *resource, struct session *session, const 
     struct var *var = var_of(resource);
     const bool can_count_once =
         call->op >= CALL_VAR_SET && call->op <= CALL_VAR_MAX && call->op != CALL_VAR_CREATE;
-    if (call->flags & ~(can_count_once ? CALL_FLAG_ONCE : 0)) {
+    const bool is_keyed = call->op == CALL_VAR_ADD && call->flags == CALL_FLAG_KEYED;
+    if (!is_keyed && call->flags & ~(can_count_once ? CALL_FLAG_ONCE : 0)) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s with the flags %u is none",
                      call_op_name(call->op), call->flags);
         return;
@@ -443,6 +476,7 @@ static void var_free(struct resource *resource)
     buf_fini(&var->value);
     buf_fini(&var->next);
     item_set_fini(&var->counted);
+    seen_keys_fini(&var->keys);
     free(var);
 }
 

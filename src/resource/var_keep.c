@@ -7,6 +7,7 @@ enum {
     PART_BYTES_MAX = 2 << 20,
     PART_VALUE = 1,  // u64 version, u64 size of the value, the next bytes of it
     PART_ITEMS = 2,  // {u64 queue, u64 first, u64 last} of what was counted
+    PART_KEYS = 3,   // texts, the oldest first
 };
 
 static weft_err save_part(struct host_saver *saver, struct buf *part)
@@ -54,6 +55,19 @@ static weft_err save_items(const struct item_set *set, struct host_saver *saver,
     return err || part->size == 0 ? err : save_part(saver, part);
 }
 
+static weft_err save_keys(const struct seen_keys *keys, struct host_saver *saver, struct buf *part)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < keys->count && !err; i++) {
+        if (part->size == 0)
+            call_write_u8(part, PART_KEYS);
+        call_write_text(part, seen_keys_at(keys, i));
+        if (part->size >= PART_BYTES_MAX)
+            err = save_part(saver, part);
+    }
+    return err || part->size == 0 ? err : save_part(saver, part);
+}
+
 weft_err var_save(const struct resource *resource, struct host_saver *saver)
 {
     const struct var *var = (const struct var *)resource;
@@ -61,6 +75,8 @@ weft_err var_save(const struct resource *resource, struct host_saver *saver)
     weft_err err = var->has_value ? save_value(var, saver, &part) : WEFT_OK;
     if (!err)
         err = save_items(&var->counted, saver, &part);
+    if (!err)
+        err = save_keys(&var->keys, saver, &part);
     buf_fini(&part);
     return err;
 }
@@ -98,6 +114,19 @@ static weft_err load_items(struct var *var, struct call_reader *part)
     return err;
 }
 
+static weft_err load_keys(struct var *var, struct call_reader *part)
+{
+    while (part->rest.size) {
+        const weft_bytes key = call_read_text(part);
+        if (part->has_failed || key.size == 0 || seen_keys_have(&var->keys, key))
+            return refuse_part();
+        if (!seen_keys_add(&var->keys, key, host_seed(var->resource.host)))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+        seen_keys_trim(&var->keys);
+    }
+    return WEFT_OK;
+}
+
 weft_err var_load(struct resource *resource, struct call_reader *part)
 {
     struct var *var = (struct var *)resource;
@@ -106,6 +135,8 @@ weft_err var_load(struct resource *resource, struct call_reader *part)
         return load_value(var, part);
     case PART_ITEMS:
         return load_items(var, part);
+    case PART_KEYS:
+        return load_keys(var, part);
     default:
         return refuse_part();
     }

@@ -42,6 +42,32 @@ static void item_counts_once_whoever_delivers_it(void **state)
                    PAYLOAD(U64(4), U64(11)));
 }
 
+static uint64_t add_by_key(struct testing_member *member, uint16_t var, const char *key,
+                           int64_t amount)
+{
+    return testing_call(member, CALL_VAR_ADD, CALL_FLAG_KEYED, var,
+                        PAYLOAD(TEXT(key), U64(amount)));
+}
+
+static void key_counts_once_also_after_a_restart(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t of_a = open_total(a), of_b = open_total(b);
+    testing_expect_failure(a, add_by_key(a, of_a, "k", 1), WEFT_FAILED_PRECONDITION, "no value");
+    set(a, of_a, INT64_MAX);
+    testing_expect_failure(a, add_by_key(a, of_a, "k", 1), WEFT_FAILED_PRECONDITION, "fit");
+    set(a, of_a, 0);
+    testing_expect(a, add_by_key(a, of_a, "k", 5), 0, PAYLOAD(U64(3), U64(5)));
+    testing_expect(b, add_by_key(b, of_b, "k", 5), ANSWER_FLAG_SEEN, PAYLOAD(U64(3), U64(5)));
+    testing_restart();
+    testing_expect(b, add_by_key(b, of_b, "k", 7), ANSWER_FLAG_SEEN, PAYLOAD(U64(3), U64(5)));
+    testing_expect(b, add_by_key(b, of_b, "other", 5), 0, PAYLOAD(U64(4), U64(10)));
+    testing_restart_from_snapshot();
+    testing_expect(a, add_by_key(a, of_a, "other", 5), ANSWER_FLAG_SEEN, PAYLOAD(U64(4), U64(10)));
+    testing_expect_failure(a, add_by_key(a, of_a, "", 5), WEFT_INVALID_ARGUMENT, "key");
+}
+
 static void all_changes_can_count_once(void **state)
 {
     (void)state;
@@ -216,6 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(item_counts_once_whoever_delivers_it),
+        TEST(key_counts_once_also_after_a_restart),
         TEST(all_changes_can_count_once),
         TEST(what_failed_or_missed_has_not_counted),
         TEST(add_of_nothing_counts_but_wakes_nobody),

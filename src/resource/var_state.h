@@ -4,6 +4,7 @@
 
 #include "resource/item_set.h"
 #include "resource/resource.h"
+#include "resource/seen_keys.h"
 #include "wire/tuple.h"
 
 enum { VAR_BYTES_MAX = 28 << 20 };  // of a value: two fit into a call, as VAR_SWAP needs
@@ -19,6 +20,7 @@ struct var {
     struct buf value;
     struct buf next;  // a value while it is made: a change that fails has changed nothing
     struct item_set counted;
+    struct seen_keys keys;  // of what was added
     struct link watches;
 };
 

@@ -44,7 +44,7 @@ enum {
 // Flags of calls.
 enum {
     CALL_FLAG_TUPLE = 1,           // the element is a tuple (wire/tuple.h), not one string
-    CALL_FLAG_KEYED = 2,           // QUEUE_PUSH: a key goes before the element
+    CALL_FLAG_KEYED = 2,           // QUEUE_PUSH, VAR_ADD: a key goes before the payload
     CALL_FLAG_UP_TO = 4,           // QUEUE_POP_MANY: what is left of a closed queue will do
     CALL_FLAG_CANCEL_PENDING = 8,  // QUEUE_CLOSE
     CALL_FLAG_BURY = 16,           // QUEUE_GIVE_BACK: to the dead letters, at once

@@ -18,6 +18,16 @@ fails_with "a variable that is not there: exit 4" 4 "no variable hits" weft var 
 check "counting begins at 0" is "$(weft var add hits 5)" 5
 check "negative numbers are numbers" is "$(weft var add hits -7)" -2
 check "get" is "$(weft var get hits)" -2
+check "add with a key" is "$(weft var add --key a once 5)" 5
+check "counts once, and prints what is there" is "$(weft var add --key a once 5)" 5
+check "another key is another" is "$(weft var add --key b once 5)" 10
+fails_with "an empty key is none" 2 "the key is empty" weft var add --key '' once 5
+fails_with "set has no keys" 2 "unknown option" weft var set --key a once 5
+seq 3 | weft queue push items && weft queue close items
+check "the key of an item adds once for each, however often it fails" weft queue take items -q --backoff 20ms -- sh -c \
+    '"$WEFT" var add --key "$WEFT_ITEM_KEY" sum 10 >/dev/null && "$WEFT" queue push --key "$WEFT_ITEM_KEY" next {} && [ $WEFT_DELIVERY -gt 1 ]'
+check "so it did" is "$(weft var get sum) $(weft queue size next)" "30 3"
+weft var rm once && weft var rm sum
 weft var set hits 9223372036854775807
 fails_with "an overflow is refused" 1 "does not fit" weft var add hits 1
 fails_with "what is no number" 2 "no int64" weft var set hits many
