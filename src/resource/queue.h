@@ -14,9 +14,9 @@
 #include "resource/elements.h"
 #include "resource/host.h"
 #include "resource/leases.h"
-#include "resource/seen_keys.h"
 #include "resource/queue_notes.h"
 #include "resource/queue_types.h"
+#include "resource/seen_keys.h"
 
 struct queue_attributes {
     int64_t capacity;         // elements; negative: no limit
@@ -35,7 +35,7 @@ struct queue {
     struct link givers, takers;  // attempts that wait
     uint32_t giver_count, taker_count;
     bool is_closed;
-    struct seen_keys keys;    // of pushes
+    struct seen_keys keys;     // of pushes
     struct queue_notes notes;  // of dead letters
 };
 
