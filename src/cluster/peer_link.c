@@ -292,7 +292,7 @@ void peer_gather(struct peer *peer)
 
 static weft_err send_out(struct peer *peer)
 {
-    if (peer->out_sent == peer->out.size)
+    if (peer->out_sent == peer->out.size && channel_unsent_bytes(peer->channel) == 0)
         return WEFT_OK;
     size_t sent = 0;
     const weft_err err = channel_send(
@@ -400,7 +400,7 @@ void peer_pump(struct peer *peer, bool *has_moved)
 static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
 {
     struct channel *channel = peer->channel;
-    const bool wants_to_send = peer->out_sent < peer->out.size || channel_has_unsent(channel);
+    const bool wants_to_send = peer->out_sent < peer->out.size || channel_unsent_bytes(channel);
     size_t received = 0;
     bool timed_out;
     peer->in.size = 0;

@@ -7,10 +7,16 @@ enum { KEEP_MS = 100, RETRY_MS = 1, LEAVE_MS = 1000 };
 
 static const uint64_t ns_per_ms = 1000000;
 
+// Also what TLS has sealed and the network did not take: it is in this process, and ends with it.
+static size_t left_to_send(const struct peer *peer)
+{
+    return peer_unsent_calls(peer).size + peer->new_asks.size + peer->out.size - peer->out_sent +
+           (peer->channel ? channel_unsent_bytes(peer->channel) : 0);
+}
+
 static bool has_unsent(const struct peer *peer)
 {
-    return peer_unsent_calls(peer).size + peer->new_asks.size > 0 ||
-           peer->out_sent < peer->out.size;
+    return left_to_send(peer) > 0;
 }
 
 bool peer_is_here(struct peer *peer, uint32_t life)
@@ -152,11 +158,6 @@ weft_err peer_say(struct peer *peer, const struct peer_ask *asks, size_t count,
 }
 
 // ---- Tending -----------------------------------------------------------------------------------------------
-
-static size_t left_to_send(const struct peer *peer)
-{
-    return peer_unsent_calls(peer).size + peer->new_asks.size + peer->out.size - peer->out_sent;
-}
 
 bool peer_tend(struct peer *peer, bool *has_moved)
 {

@@ -58,7 +58,7 @@ static weft_err send_some(struct channel *channel, weft_bytes bytes, size_t *sen
 
 static bool has_unsent(const struct channel *channel)
 {
-    return channel->tls && tls_unsent(channel->tls).size > 0;
+    return channel_unsent_bytes(channel) > 0;
 }
 
 // What TLS has sealed and the network did not take before.
@@ -78,7 +78,7 @@ weft_err channel_send(struct channel *channel, weft_bytes bytes, size_t *sent)
         return send_some(channel, bytes, sent);
     *sent = 0;
     weft_err code = send_sealed(channel);
-    if (code != WEFT_OK || tls_waiting_bytes(channel->tls) >= UNSENT_BYTES_MAX)
+    if (code != WEFT_OK || bytes.size == 0 || tls_waiting_bytes(channel->tls) >= UNSENT_BYTES_MAX)
         return code;
     bytes.size = bytes.size < SEAL_BYTES_MAX ? bytes.size : SEAL_BYTES_MAX;
     code = tls_seal(channel->tls, bytes);
@@ -230,9 +230,9 @@ weft_err channel_await(struct channel *channel, struct buf *in, size_t *received
     return receive_with(channel, in, received, is_there ? MSG_DONTWAIT : 0);
 }
 
-bool channel_has_unsent(const struct channel *channel)
+size_t channel_unsent_bytes(const struct channel *channel)
 {
-    return has_unsent(channel);
+    return channel->tls ? tls_unsent(channel->tls).size : 0;
 }
 
 // ---- From beginning to end ------------------------------------------------------------------------

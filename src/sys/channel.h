@@ -20,7 +20,7 @@ MUST_CHECK weft_err channel_open(const struct net_address *address, const struct
 void channel_close(struct channel *channel);  // what is unsent is lost; NULL is fine
 
 // Takes as many bytes as go without waiting; *sent says how many, 0 is no error. With TLS, some of
-// what was taken may still be inside: it goes with the next call of any kind.
+// what was taken may still be inside: it goes with the next call of any kind, also a send of nothing.
 // UNAVAILABLE: the other side closed, or the connection broke.
 MUST_CHECK weft_err channel_send(struct channel *channel, weft_bytes bytes, size_t *sent);
 
@@ -36,10 +36,10 @@ MUST_CHECK weft_err channel_wait(struct channel *channel, bool wants_to_send, in
                                  uint64_t deadline_ns, bool *timed_out);
 
 // The same for whoever has let the lock of a shared channel go: looks at the socket only, as another thread
-// may be sending. With TLS, what channel_has_unsent says, under the lock, is to be sent too.
+// may be sending. With TLS, what channel_unsent_bytes counts, under the lock, is to be sent too.
 MUST_CHECK weft_err channel_watch(struct channel *channel, bool wants_to_send, uint64_t deadline_ns,
                                   bool *timed_out);
-bool channel_has_unsent(const struct channel *channel);
+size_t channel_unsent_bytes(const struct channel *channel);
 
 // Waits for something to arrive, and appends it: one system call instead of two. Up to CHANNEL_NAP_MS, or
 // less; `in` is the waiting thread's alone. Where there is TLS it only waits, as channel_watch does.

@@ -38,6 +38,7 @@ weft_err world_channel_open(const struct net_address *address, const struct secr
                             uint32_t timeout_ms, struct channel **channel);
 void world_channel_close(struct channel *channel);
 weft_err world_channel_send(struct channel *channel, weft_bytes bytes, size_t *sent);
+size_t world_channel_unsent_bytes(const struct channel *channel);
 weft_err world_channel_receive(struct channel *channel, struct buf *in, size_t *received);
 weft_err world_channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
                             uint64_t deadline_ns, bool *timed_out);
@@ -95,7 +96,7 @@ bool world_process_is_gone(pid_t pid);
 #define channel_await(channel, in, received)                                                       \
     (*(received) = 0,                                                                              \
      world_channel_wait(channel, false, -1, world_clock_now_ns() + 200000000, &(bool){false}))
-#define channel_has_unsent(channel) ((void)(channel), false)
+#define channel_unsent_bytes world_channel_unsent_bytes
 #define loop_stream_new world_stream_new
 #define loop_stream_out world_stream_out
 #define loop_stream_flush world_stream_flush

@@ -72,6 +72,8 @@ struct wire {
 
 struct channel {
     struct wire *wire;
+    bool seals;         // takes more than the wire has room for
+    struct buf sealed;  // which is here until then
 };
 
 struct loop_stream {
