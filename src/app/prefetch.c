@@ -285,22 +285,22 @@ static weft_err confirm(struct remote *remote, const struct peer_call *call, uin
 
 // The session may have been given up while we were stopped, or cut off: then the element is another's. That may
 // happen while we ask, too.
-static weft_err make_sure(struct remote *remote, struct peer_call *call, uint64_t deadline_ns)
+static weft_err make_sure(struct remote *remote, struct peer_call *call, uint64_t *now_ns,
+                          uint64_t deadline_ns)
 {
     weft_err err = WEFT_OK;
-    uint64_t now_ns = clock_now_ns();
     while (!err &&
-           (now_ns - call->since_ns >= sure_ns || !peer_is_here(remote->peer, remote->life))) {
+           (*now_ns - call->since_ns >= sure_ns || !peer_is_here(remote->peer, remote->life))) {
         err = confirm(remote, call, deadline_ns);
-        call->since_ns = err ? call->since_ns : now_ns;
-        now_ns = clock_now_ns();
+        call->since_ns = err ? call->since_ns : *now_ns;
+        *now_ns = clock_now_ns();
     }
     return err;
 }
 
 // What the host must know before the element is worked on, so that it knows it if that is our end.
 static weft_err announce(struct remote *remote, const struct peer_call *call, uint32_t lease_ms,
-                         bool is_popped, uint64_t deadline_ns)
+                         bool is_popped, uint64_t *now_ns, uint64_t deadline_ns)
 {
     if (!is_popped && lease_ms == 0)
         return WEFT_OK;
@@ -311,7 +311,9 @@ static weft_err announce(struct remote *remote, const struct peer_call *call, ui
         .parts = {{call->answer.data, CALL_ITEM_BYTES},
                   {(const char *)&lease_ms, is_popped ? 0 : sizeof lease_ms}},
     };
-    return peer_say(remote->peer, &ask, 1, deadline_ns);
+    const weft_err err = peer_say(remote->peer, &ask, 1, deadline_ns);
+    *now_ns = clock_now_ns();  // a slow host is not a slow consumer
+    return err;
 }
 
 // Time is over: what is under way is asked back, so that nothing is taken for a caller who has gone. The host says
@@ -327,9 +329,8 @@ static weft_err give_up(struct prefetch *prefetch, struct peer_call *call)
     return peer_wait(peer, call, clock_now_ns() + GIVE_UP_MS * ns_per_ms);
 }
 
-static weft_err begin_wait(struct prefetch *prefetch, struct peer_call **call)
+static weft_err begin_wait(struct prefetch *prefetch, uint64_t now_ns, struct peer_call **call)
 {
-    const uint64_t now_ns = clock_now_ns();
     mutex_lock(&prefetch->lock);
     adapt(prefetch, now_ns);
     const weft_err err = refill(prefetch, now_ns);
@@ -353,26 +354,27 @@ static weft_err drop_all(struct prefetch *prefetch, weft_err err)
     return err;
 }
 
-static void hand_out(struct prefetch *prefetch, const struct peer_call *call)
+static void hand_out(struct prefetch *prefetch, const struct peer_call *call, uint64_t now_ns)
 {
     prefetch->is_limited = call->flags & ANSWER_FLAG_LIMITED;
     prefetch->is_plain = (call->flags & ANSWER_FLAG_PLAIN && !prefetch->is_limited) ||
                          call->answer.size > CALL_ITEM_BYTES + CALL_AHEAD_BYTES_MAX;
     prefetch->mean_bytes = (prefetch->mean_bytes * 3 + call->answer.size) / 4;
     prefetch->handed_count++;
-    prefetch->handed_ns = clock_now_ns();
+    prefetch->handed_ns = now_ns;
     if (prefetch->count > 0)
         keeper_arm(prefetch->remote->cluster);
 }
 
 // The call ended, or time is over; what was not handed out goes to its place. False: the next one is to be waited for.
-static bool end_wait(struct prefetch *prefetch, struct peer_call *call, weft_err *err)
+static bool end_wait(struct prefetch *prefetch, struct peer_call *call, uint64_t now_ns,
+                     weft_err *err)
 {
     bool is_over = true;
     mutex_lock(&prefetch->lock);
     prefetch->waiting_count--;
     if (!*err) {
-        hand_out(prefetch, call);
+        hand_out(prefetch, call, now_ns);
     } else if (*err == WEFT_DEADLINE_EXCEEDED) {
         put_first(prefetch, call);
     } else {
@@ -397,6 +399,21 @@ bool prefetch_has_next(struct prefetch *prefetch)
     return is_here;
 }
 
+// The element is here, or time is over. One that was here already costs no look at the clock.
+static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *call,
+                                 uint64_t *now_ns, uint64_t deadline_ns)
+{
+    const bool is_here = call->is_done;
+    weft_err err = peer_wait(prefetch->remote->peer, call, deadline_ns);
+    if (err == WEFT_DEADLINE_EXCEEDED)
+        err = give_up(prefetch, call);
+    if (!is_here)
+        *now_ns = clock_now_ns();
+    if (!err && call->answer.size < CALL_ITEM_BYTES)
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    return err;
+}
+
 weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
                        uint64_t deadline_ns, struct peer_call **taken)
 {
@@ -404,20 +421,18 @@ weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_pop
     weft_err err = remote_make(remote);
     if (err)
         return err;
+    uint64_t now_ns;
     do {
-        err = begin_wait(prefetch, taken);
+        now_ns = clock_now_ns();
+        err = begin_wait(prefetch, now_ns, taken);
         if (err)
             return drop_all(prefetch, err);
-        err = peer_wait(remote->peer, *taken, deadline_ns);
-        if (err == WEFT_DEADLINE_EXCEEDED)
-            err = give_up(prefetch, *taken);
-        if (!err && (*taken)->answer.size < CALL_ITEM_BYTES)
-            err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+        err = wait_for_element(prefetch, *taken, &now_ns, deadline_ns);
         if (!err)
-            err = make_sure(remote, *taken, deadline_ns);
+            err = make_sure(remote, *taken, &now_ns, deadline_ns);
         if (!err)
-            err = announce(remote, *taken, lease_ms, is_popped, deadline_ns);
-    } while (!end_wait(prefetch, *taken, &err) && clock_now_ns() < deadline_ns);
+            err = announce(remote, *taken, lease_ms, is_popped, &now_ns, deadline_ns);
+    } while (!end_wait(prefetch, *taken, now_ns, &err) && clock_now_ns() < deadline_ns);
     err = err_wrap(err, "%s", remote->path);
     return err && err != WEFT_DEADLINE_EXCEEDED ? drop_all(prefetch, err) : err;
 }
