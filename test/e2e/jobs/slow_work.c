@@ -165,7 +165,11 @@ static void nobody_is_idle(void)
         pthread_create(&threads[i], NULL, work, &workers[i]);
     }
     push_numbers(queue, 3000);
-    sleep_ms(100);
+    for (int begun = 0; begun < 3000; sleep_ms(100)) {
+        begun = 0;
+        for (int i = 0; i < CONSUMERS; i++)
+            begun += workers[i].count;
+    }
     int before[CONSUMERS];
     for (int i = 0; i < CONSUMERS; i++) {
         before[i] = workers[i].count;
