@@ -249,6 +249,7 @@ static weft_err fill(struct reading *r)
     const enum phase phase = slot_enter(slot, PHASE_READ);
     const weft_err code = source_read(&r->source, buffered(r) + r->filled, read_size(r), &got);
     slot_enter(slot, phase);
+    atomic_store_explicit(&slot->decoder_bytes, source_memory(&r->source), memory_order_relaxed);
     r->filled += got;
     const bool is_longer = r->source.codec && !r->source.input->is_indexed;
     if (is_longer && slot->mode != SLOT_SAMPLE && !slot->is_watched)
@@ -412,6 +413,7 @@ static weft_err map_read(struct slot *slot, const struct piece *piece)
     if (!code && source_is_at_end(&r.source) && r.source.at == 0)
         feed_empty(slot);
     source_close(&r.source);
+    atomic_store_explicit(&slot->decoder_bytes, 0, memory_order_relaxed);
     return code;
 }
 

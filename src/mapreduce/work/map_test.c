@@ -348,6 +348,24 @@ static void a_process_beyond_its_memory_fails_the_attempt(void **state)
     rig_fini(&rig);
 }
 
+static void a_decoder_beyond_the_memory_is_called_that(void **state)
+{
+    (void)state;
+    static struct rig rig;
+    struct buf packed = {0};
+    if (mem_resident_bytes() == 0)
+        skip();  // unknown, as under a sanitizer
+    assert_int_equal(codec_compress(CODEC_XZ, weft_text("a\nb\n"), &packed), WEFT_OK);
+    open_for_reading(&rig, &line_job, buf_bytes(&packed), false, 64);
+    rig.stage.process_bytes_max = 1;
+    assert_int_equal(rig_map_piece(&rig, 0, 0, 0, packed.size), WEFT_RESOURCE_EXHAUSTED);
+    assert_true(rig.slots[0].is_final);
+    assert_non_null(strstr(err_text(), "decompressing "));
+    assert_non_null(strstr(err_text(), "--memory"));
+    rig_fini(&rig);
+    buf_fini(&packed);
+}
+
 static struct sigaction our_handler;  // cmocka puts its own in place before every test
 static struct rig *shrunk_rig;
 static uint64_t shrunk_to;
@@ -508,6 +526,7 @@ int main(void)
         cmocka_unit_test(several_pieces_are_one_attempt),
         cmocka_unit_test(kept_pairs_come_with_their_keys_whatever_the_buffer),
         cmocka_unit_test(a_process_beyond_its_memory_fails_the_attempt),
+        cmocka_unit_test(a_decoder_beyond_the_memory_is_called_that),
         cmocka_unit_test(a_file_that_shrinks_while_read_is_data_loss_with_its_name),
         cmocka_unit_test(a_file_that_shrinks_while_mapped_is_data_loss_with_its_name),
         cmocka_unit_test(a_mapped_file_that_loses_part_of_its_last_page_is_data_loss),

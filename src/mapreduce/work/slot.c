@@ -126,6 +126,7 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->has_appended = false;
     slot->skip_count = slot->bad.count = 0;
     atomic_store_explicit(&slot->outside_bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->decoder_bytes, 0, memory_order_relaxed);
     slot->is_careful = slot->is_drafting = slot->is_reducing = slot->is_watched = false;
     slot->window_begin = 0;
     slot->window_end = UINT64_MAX;
@@ -134,6 +135,30 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->hot = (weft_task){.queue_keys_ = slot->queue_keys,
                             .queue_values_ = slot->queue_values,
                             .queue_limit_ = may_queue ? FOLD_QUEUE : 0};
+}
+
+// Who has taken most of it: the job's own code, or decoders, whose windows are as large as a file wants them.
+static weft_err blame_memory(const struct slot *slot, uint64_t resident)
+{
+    const struct stage *stage = slot->stage;
+    const uint64_t ours = atomic_load_explicit(&stage->budget->used, memory_order_relaxed);
+    const uint64_t theirs = resident > ours ? resident - ours : 0;
+    uint64_t decoders = 0;
+    for (uint32_t i = 0; i < stage->slot_count; i++)
+        decoders += atomic_load_explicit(&stage->slots[i].decoder_bytes, memory_order_relaxed);
+    const uint64_t own = atomic_load_explicit(&slot->decoder_bytes, memory_order_relaxed);
+    if (own > 0 && decoders >= theirs / 2)
+        return err_set(
+            WEFT_RESOURCE_EXHAUSTED,
+            "decompressing %s takes %llu MiB of memory, the window that it was compressed "
+            "with (all that is read at once: %llu MiB); give more --memory or fewer "
+            "--slots, or decompress it first",
+            slot->input_name ? slot->input_name : "an input", (unsigned long long)own >> 20,
+            (unsigned long long)decoders >> 20);
+    return err_set(WEFT_RESOURCE_EXHAUSTED,
+                   "the job's own code uses %llu MiB of memory beside the engine's %llu MiB; "
+                   "give more --memory or fewer --slots, or let it use less",
+                   (unsigned long long)theirs >> 20, (unsigned long long)ours >> 20);
 }
 
 void slot_watch_memory(struct slot *slot)
@@ -148,14 +173,7 @@ void slot_watch_memory(struct slot *slot)
         resident += atomic_load_explicit(&stage->slots[i].outside_bytes, memory_order_relaxed);
     if (resident <= stage->process_bytes_max)
         return;
-    const uint64_t ours = atomic_load_explicit(&stage->budget->used, memory_order_relaxed);
-    const uint64_t theirs = resident > ours ? resident - ours : 0;
-    slot_fail(slot,
-              err_set(WEFT_RESOURCE_EXHAUSTED,
-                      "the job's own code uses %llu MiB of memory beside the engine's %llu MiB; "
-                      "give more --memory or fewer --slots, or let it use less",
-                      (unsigned long long)theirs >> 20, (unsigned long long)ours >> 20),
-              true);
+    slot_fail(slot, blame_memory(slot, resident), true);
 }
 
 static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), const char *name)

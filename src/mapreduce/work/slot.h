@@ -118,6 +118,7 @@ struct slot {
     bool is_set_up;
     uint64_t memory_watched_ns;
     _Atomic uint64_t outside_bytes;  // of memory, that processes of the attempt at hand take
+    _Atomic uint64_t decoder_bytes;  // likewise, that decompressing its input takes
 
     // combining: where the combiner's pairs go
     weft_err (*combined)(void *owner, const struct pair *pair);

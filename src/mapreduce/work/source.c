@@ -128,6 +128,11 @@ weft_err source_read(struct source *source, void *data, size_t size, size_t *got
     return code;
 }
 
+uint64_t source_memory(const struct source *source)
+{
+    return source->codec ? codec_reader_memory(source->codec) : 0;
+}
+
 uint64_t source_taken(const struct source *source)
 {
     return source->codec ? codec_reader_taken(source->codec) : source->at;

@@ -33,6 +33,9 @@ static inline bool source_is_at_end(const struct source *source)
     return source->at == source->size;
 }
 
+// What decompressing it takes of memory.
+uint64_t source_memory(const struct source *source);
+
 // How much of the file itself it has taken, for progress.
 uint64_t source_taken(const struct source *source);
 

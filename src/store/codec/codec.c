@@ -247,6 +247,11 @@ weft_err codec_reader_read(struct codec_reader *reader, void *data, size_t size,
     return err;
 }
 
+uint64_t codec_reader_memory(const struct codec_reader *reader)
+{
+    return reader->format->memory ? reader->format->memory(reader) : 0;
+}
+
 uint64_t codec_reader_taken(const struct codec_reader *reader)
 {
     return codec_source_offset(&reader->in) - reader->start;

@@ -80,6 +80,10 @@ void codec_reader_free(struct codec_reader *reader);
 MUST_CHECK weft_err codec_reader_read(struct codec_reader *reader, void *data, size_t size,
                                       size_t *got);
 
+// How much memory its decoder has asked for so far: the window or dictionary that the file wants, for the most part.
+// 0 of formats in which no file wants more than 8 MiB.
+uint64_t codec_reader_memory(const struct codec_reader *reader);
+
 // How many bytes of the compressed file it has taken, for progress.
 uint64_t codec_reader_taken(const struct codec_reader *reader);
 

@@ -59,6 +59,7 @@ struct codec_format {
     const char *test_command;  // what shows whether a file is sound
     weft_bytes begin;          // one way in which its files begin, so far that sniff is sure
     bool (*sniff)(const unsigned char *data, size_t size);
+    uint64_t (*memory)(const struct codec_reader *reader);  // that `front` has taken; NULL: little
     struct codec_way front;    // from the front of the file, or from a point of an index
     struct codec_way indexed;  // instead of it, for a file with an index; may be empty
     // Adds points until the file's end; *is_index becomes false when it has no (sound) index.

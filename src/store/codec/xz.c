@@ -106,6 +106,12 @@ static weft_err xz_decode(struct codec_reader *reader, struct codec_room *room)
                                                                              : xz_fail(reader, end);
 }
 
+static uint64_t xz_memory(const struct codec_reader *reader)
+{
+    const struct xz *xz = reader->state;
+    return lzma_memusage(&xz->stream);
+}
+
 // For the tests: --compress does not offer it.
 static weft_err xz_compress(weft_bytes text, struct buf *out)
 {
@@ -127,6 +133,7 @@ const struct codec_format codec_format_xz = {
     .test_command = "xz -t",
     .begin = {first_bytes, sizeof first_bytes},
     .sniff = xz_sniff,
+    .memory = xz_memory,
     .front = {xz_open, xz_close, xz_decode},
     .compress = xz_compress,
 };

@@ -86,6 +86,11 @@ static weft_err zstd_decode(struct codec_reader *reader, struct codec_room *room
     return WEFT_OK;
 }
 
+static uint64_t zstd_memory(const struct codec_reader *reader)
+{
+    return ZSTD_sizeof_DStream(reader->state);
+}
+
 static weft_err zstd_compress(weft_bytes text, struct buf *out)
 {
     const size_t bound = ZSTD_compressBound(text.size);
@@ -114,6 +119,7 @@ const struct codec_format codec_format_zstd = {
     .test_command = "zstd -t",
     .begin = {"\x28\xb5\x2f\xfd", 4},
     .sniff = zstd_sniff,
+    .memory = zstd_memory,
     .front = {zstd_open, zstd_close, zstd_decode},
     .build_index = codec_zstd_build_index,
     .compress = zstd_compress,
