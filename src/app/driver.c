@@ -176,6 +176,7 @@ static weft_err find_inputs(struct driver *driver)
         .tmp = options->tmp,
         .deadline_ns =
             options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
+        .answer_fd = driver->output ? output_answer_fd(driver->output) : 0,
         .own = own,
         .own_count = list_own(driver, own),
         .stdout_is_output = output_is_stdout(options->output),
@@ -187,6 +188,7 @@ static weft_err find_inputs(struct driver *driver)
     const weft_err code = inputs_expand(&driver->inputs, &request);
     if (code == WEFT_OK)
         driver_tell_aside(driver);
+    driver->has_reader_left = code == WEFT_CANCELLED;
     if (code != WEFT_DEADLINE_EXCEEDED)
         return code;
     char limit[32];
@@ -363,7 +365,12 @@ weft_err driver_run(struct driver *driver)
     driver->begun_ns = clock_now_ns();
     progress_init(&driver->progress, driver->options, 2, driver->begun_ns);
     weft_err code = prepare(driver);
-    if (code == WEFT_OK && driver->options->dry_run)
+    // As at any later time that is no failure.
+    if (driver->has_reader_left)
+        code = WEFT_OK;
+    if (driver->has_reader_left)
+        err_clear();
+    else if (code == WEFT_OK && driver->options->dry_run)
         driver->is_silent = true;
     else if (code == WEFT_OK && driver->resume.is_done)
         tell_done(driver);

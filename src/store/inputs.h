@@ -50,6 +50,7 @@ struct inputs_request {
     size_t word_count;
     const char *tmp;       // for what must be copied
     uint64_t deadline_ns;  // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
+    int answer_fd;  // a pipe: when nobody reads it any more, copying ends with CANCELLED; 0: none
     // What the run itself writes, which need not be there: files, and directories with all in them. In a
     // directory or matched by a pattern they are left out, named they are refused, except
     // for a file that is the only word. The same file or directory under another name is found, too.

@@ -243,6 +243,11 @@ bool output_is_stdout(const char *target)
     return !target || strcmp(target, "-") == 0 || standard_number(target) == STDOUT_FILENO;
 }
 
+int output_answer_fd(const struct output *output)
+{
+    return output->kind == TARGET_STREAM && standard_has_reader(output->to) ? output->to : 0;
+}
+
 size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN_MAX])
 {
     size_t count = 0;

@@ -52,6 +52,9 @@ MUST_CHECK weft_err output_open(struct output **output, const struct output_opti
 // Whether a target means standard output.
 bool output_is_stdout(const char *target);
 
+// The pipe or socket whose reader the answer is for; 0: there is none.
+int output_answer_fd(const struct output *output);
+
 // What this run writes, or replaces at its end: up to OUTPUT_OWN_MAX paths, which need not be there. Returns
 // how many. Borrowed.
 enum { OUTPUT_OWN_MAX = 2 };

@@ -5,16 +5,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "sys/clock.h"
 #include "sys/file.h"
 
-enum { COPY_BYTES = 256 << 10 };
+enum {
+    COPY_BYTES = 256 << 10,
+    LOOK_BYTES = 16 << 20,  // copied between two looks at the room that is left
+    ROOM_BYTES = 1 << 30,
+};
 
 static void name_spool(struct spool *spool, int fd, uint64_t size)
 {
@@ -23,42 +29,80 @@ static void name_spool(struct spool *spool, int fd, uint64_t size)
     snprintf(spool->path, sizeof spool->path, "/proc/%ld/fd/%d", (long)getpid(), fd);
 }
 
+struct copying {
+    int from, to;
+    const char *name;
+    const struct spool_limits *limits;
+    uint64_t size;       // copied so far
+    uint64_t look_next;  // at this size the room is looked at
+    uint64_t keep_free;
+};
+
 // Waits until there is something to read, or an end.
-static weft_err wait_for_data(int fd, const char *name, uint64_t deadline_ns)
+static weft_err wait_for_data(const struct copying *copying)
 {
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    const uint64_t deadline_ns = copying->limits->deadline_ns;
+    const int answer = copying->limits->answer_fd;
+    // Of the answer's only what is told without being asked for: an error is that nobody reads it.
+    struct pollfd ready[] = {{.fd = copying->from, .events = POLLIN},
+                             {.fd = answer > 0 ? answer : -1}};
     for (;;) {
         const uint64_t now = deadline_ns ? clock_now_ns() : 0;
         if (deadline_ns && now >= deadline_ns)
             return err_set(WEFT_DEADLINE_EXCEEDED, "timed out while waiting for the end of %s",
-                           name);
+                           copying->name);
         const uint64_t left_ms = deadline_ns ? (deadline_ns - now) / 1000000 + 1 : 0;
-        const int got = poll(&ready, 1, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
+        const int got = poll(ready, 2, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
+        if (got > 0 && ready[1].revents)
+            return err_set(WEFT_CANCELLED, "nobody reads the answer any more");
         if (got > 0)
             return WEFT_OK;
         if (got < 0 && errno != EINTR)
-            return err_errno("cannot wait for %s", name);
+            return err_errno("cannot wait for %s", copying->name);
     }
 }
 
-static weft_err copy_all(int from, const char *name, int to, uint64_t deadline_ns, uint64_t *size)
+// Ends what would fill the disk, for all who need it, before it does.
+static weft_err check_room(struct copying *copying)
+{
+    struct statvfs room;
+    if (copying->size < copying->look_next || fstatvfs(copying->to, &room) != 0)
+        return WEFT_OK;  // a disk that is full says so itself
+    const uint64_t left = (uint64_t)room.f_bavail * room.f_frsize;
+    const uint64_t given = copying->limits->room_bytes_left, most = left / 8;
+    if (copying->size == 0)
+        copying->keep_free = given ? given : most < ROOM_BYTES ? most : ROOM_BYTES;
+    copying->look_next = copying->size + LOOK_BYTES;
+    if (copying->size == 0 || left >= copying->keep_free)
+        return WEFT_OK;
+    return err_set(
+        WEFT_RESOURCE_EXHAUSTED,
+        "%s has no end after %" PRIu64 " MB, and only %" PRIu64
+        " MB are left in %s\n  a job begins when its input is complete\n  try: --tmp DIR "
+        "on a larger disk; or less input, such as by head -c",
+        copying->name, copying->size / 1000000, left / 1000000, copying->limits->tmp);
+}
+
+static weft_err copy_all(struct copying *copying)
 {
     char *data = malloc(COPY_BYTES);
-    weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", name);
-    *size = 0;
+    weft_err err =
+        data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", copying->name);
     while (!err) {
-        err = wait_for_data(from, name, deadline_ns);
+        err = wait_for_data(copying);
+        if (!err)
+            err = check_room(copying);
         if (err)
             break;
-        const ssize_t got = read(from, data, COPY_BYTES);
+        const ssize_t got = read(copying->from, data, COPY_BYTES);
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
-            err = err_errno("cannot read %s", name);
+            err = err_errno("cannot read %s", copying->name);
         if (got <= 0)
             break;
-        err = file_write_at(to, "a temporary file", data, (size_t)got, *size);
-        *size += (uint64_t)got;
+        err = file_write_at(copying->to, "a temporary file", data, (size_t)got, copying->size);
+        copying->size += (uint64_t)got;
     }
     free(data);
     return err;
@@ -68,18 +112,18 @@ static weft_err copy_to_spool(struct spool *spool, int from, const char *name,
                               const struct spool_limits *limits)
 {
     int fd;
-    uint64_t size = 0;
     weft_err err = file_create_nameless(limits->tmp, &fd);
     if (err)
         return err_wrap(err, "cannot keep %s", name);
-    err = copy_all(from, name, fd, limits->deadline_ns, &size);
+    struct copying copying = {.from = from, .to = fd, .name = name, .limits = limits};
+    err = copy_all(&copying);
     if (err) {
         file_close(fd);
-        return err == WEFT_DEADLINE_EXCEEDED
+        return err == WEFT_DEADLINE_EXCEEDED || err == WEFT_CANCELLED
                    ? err
                    : err_wrap(err, "cannot keep %s in %s", name, limits->tmp);
     }
-    name_spool(spool, fd, size);
+    name_spool(spool, fd, copying.size);
     return WEFT_OK;
 }
 

@@ -17,6 +17,12 @@ struct spool {
 struct spool_limits {
     const char *tmp;       // the directory for the copy
     uint64_t deadline_ns;  // of clock_now_ns(), then it is DEADLINE_EXCEEDED; 0: none
+    // A pipe or socket that somebody is to read what is made of the input from: when nobody does any more, the
+    // copying ends with CANCELLED. 0: none.
+    int answer_fd;
+    // A pipe may have no end. Where the copy would leave less room than this in `tmp`, it is RESOURCE_EXHAUSTED;
+    // 0: 1 GiB, or an eighth of the room that was there if that is less.
+    uint64_t room_bytes_left;
 };
 
 // Standard input from its position on: a plain file that stands at its start is used as it is,

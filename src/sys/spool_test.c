@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -196,6 +197,72 @@ static void a_place_that_is_full_or_missing_is_told(void **state)
     assert_int_equal(spool.fd, -1);
 }
 
+static void copying_ends_when_nobody_reads_the_answer(void **state)
+{
+    (void)state;
+    int ends[2], answer[2];
+    struct spool spool;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(answer), 0);
+    make_stdin(ends[0]);  // its writer stays
+    close(answer[0]);
+    const struct spool_limits watching = {.tmp = root, .answer_fd = answer[1]};
+    assert_int_equal(spool_open_stdin(&spool, &watching), WEFT_CANCELLED);
+    close(answer[1]);
+    close(ends[1]);
+}
+
+static void *write_until_closed(void *argument)
+{
+    static char data[1 << 16];
+    const int fd = *(int *)argument;
+    for (int i = 0; i < 1024 && write(fd, data, sizeof data) > 0; i++)
+        ;
+    close(fd);
+    return NULL;
+}
+
+static weft_err copy_64_megabytes(uint64_t room_bytes_left)
+{
+    int ends[2];
+    pthread_t writer;
+    struct spool spool;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe(ends), 0);
+    make_stdin(ends[0]);
+    assert_int_equal(pthread_create(&writer, NULL, write_until_closed, &ends[1]), 0);
+    const struct spool_limits narrow = {.tmp = root, .room_bytes_left = room_bytes_left};
+    const weft_err err = spool_open_stdin(&spool, &narrow);
+    spool_close(&spool);
+    dup2(kept_stdin, STDIN_FILENO);
+    pthread_join(writer, NULL);
+    return err;
+}
+
+static void what_has_no_end_does_not_fill_the_disk(void **state)
+{
+    (void)state;
+    assert_int_equal(copy_64_megabytes(1), WEFT_OK);
+    assert_int_equal(copy_64_megabytes(UINT64_MAX), WEFT_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(err_text(), "standard input has no end after 16 MB"));
+    assert_non_null(strstr(err_text(), "try: --tmp DIR"));
+}
+
+static void little_is_copied_however_little_room_there_is(void **state)
+{
+    (void)state;
+    int ends[2];
+    struct spool spool;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "from a pipe", 11), 11);
+    close(ends[1]);
+    make_stdin(ends[0]);
+    const struct spool_limits narrow = {.tmp = root, .room_bytes_left = UINT64_MAX};
+    assert_int_equal(spool_open_stdin(&spool, &narrow), WEFT_OK);
+    assert_child_reads(&spool, "from a pipe");
+    spool_close(&spool);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
@@ -208,6 +275,9 @@ int main(void)
         TEST(a_deadline_ends_the_waiting),
         TEST(our_own_names_are_known),
         TEST(a_place_that_is_full_or_missing_is_told),
+        TEST(little_is_copied_however_little_room_there_is),
+        TEST(what_has_no_end_does_not_fill_the_disk),
+        TEST(copying_ends_when_nobody_reads_the_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

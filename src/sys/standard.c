@@ -64,6 +64,12 @@ bool standard_is_fed(int fd)
            (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISREG(status.st_mode));
 }
 
+bool standard_has_reader(int fd)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
 bool standard_is_terminal(int fd)
 {
     return isatty(fd);

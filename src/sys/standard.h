@@ -27,6 +27,9 @@ MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
 // A device (a terminal, /dev/null) and a closed descriptor are not.
 bool standard_is_fed(int fd);
 
+// Whether somebody reads what is written there, who may leave: of a pipe, a FIFO or a socket.
+bool standard_has_reader(int fd);
+
 // Whether the descriptor is a terminal, and how wide it is (80 when it does not say).
 bool standard_is_terminal(int fd);
 uint32_t standard_columns(int fd);

@@ -73,4 +73,11 @@ fails_with "- twice is wrong usage" 2 'twice|once|-' from small wordcount - -
 closed() { weft run -q wordcount - <&-; }
 fails_with "a closed stdin is an error that says so" '1|2' 'closed' closed
 
+# A writer that never ends, and a reader that has gone: nothing is worth waiting for.
+sleep 600 >fifo &
+writer=$!
+abandoned() { timeout 60 "$WEFT" run -q grep x - <fifo | true && return "${PIPESTATUS[0]}"; }
+check "a run whose answer nobody reads does not wait for its input" abandoned
+kill $writer
+
 finish
