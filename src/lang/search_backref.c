@@ -13,8 +13,17 @@ enum {
     COST_MAX = 1 << 30,    // counting ends here
 };
 
+// The first match of a pattern at or behind a place of the line at hand.
+struct next {
+    bool is_known;
+    size_t start;
+    long length;  // -1: there is none
+};
+
 struct backref {
     struct re_pattern_buffer *patterns;  // one per line
+    struct next *nexts;                  // one for each
+    weft_bytes line;                     // at hand
     size_t count;
     enum syntax_flags flags;
     struct re_registers registers;  // allocated by the matcher, used again
@@ -90,12 +99,15 @@ weft_err backref_new(struct backref **backref, weft_bytes text, enum syntax_flag
     struct backref *made = calloc(1, sizeof *made);
     const size_t count = count_lines(text);
     struct re_pattern_buffer *patterns = calloc(count, sizeof *patterns);
-    if (!made || !patterns) {
+    struct next *nexts = calloc(count, sizeof *nexts);
+    if (!made || !patterns || !nexts) {
         free(made);
         free(patterns);
+        free(nexts);
         return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
     }
     made->patterns = patterns;
+    made->nexts = nexts;
     made->flags = flags;
     re_set_syntax(RE_SYNTAX_EGREP | (flags & SYNTAX_FOLDS_CASE ? RE_ICASE : 0));
     const char *why = NULL;
@@ -124,6 +136,7 @@ void backref_free(struct backref *backref)
     free(backref->registers.start);
     free(backref->registers.end);
     free(backref->patterns);
+    free(backref->nexts);
     free(backref);
 }
 
@@ -189,6 +202,27 @@ static long match_one(struct backref *backref, size_t index, weft_bytes line, si
     return length;
 }
 
+// A line is read from its beginning; what is known of the one before says nothing about it.
+static void begin_line(struct backref *backref, weft_bytes line)
+{
+    backref->line = line;
+    for (size_t i = 0; i < backref->count; i++)
+        backref->nexts[i].is_known = false;
+}
+
+// What was found behind a place before stays the first one until that is passed: of several patterns one that
+// is rare would otherwise be looked for to the end of the line behind every match of the others.
+static struct next find_next(struct backref *backref, size_t index, weft_bytes line, size_t from)
+{
+    struct next *next = &backref->nexts[index];
+    if (next->is_known && (next->length < 0 || next->start >= from))
+        return *next;
+    next->start = from;
+    next->length = match_one(backref, index, line, &next->start);
+    next->is_known = next->length >= -1;
+    return *next;
+}
+
 bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size_t *end,
                    bool *has_failed)
 {
@@ -200,15 +234,17 @@ bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size
     }
     if (!line.data)
         line.data = "";
+    if (from == 0 || line.data != backref->line.data || line.size != backref->line.size)
+        begin_line(backref, line);
     for (size_t i = 0; i < backref->count; i++) {
-        size_t at = from;
-        const long length = match_one(backref, i, line, &at);
-        *has_failed |= length < -1;
-        if (length < 0)
+        const struct next next = find_next(backref, i, line, from);
+        const size_t end_of_next = next.start + (size_t)next.length;
+        *has_failed |= next.length < -1;
+        if (next.length < 0)
             continue;
-        if (!has_match || at < *start || (at == *start && at + (size_t)length > *end)) {
-            *start = at;
-            *end = at + (size_t)length;
+        if (!has_match || next.start < *start || (next.start == *start && end_of_next > *end)) {
+            *start = next.start;
+            *end = end_of_next;
         }
         has_match = true;
     }

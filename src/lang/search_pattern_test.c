@@ -343,6 +343,37 @@ static const char *literals_of(const char *text)
     return shown;
 }
 
+static void several_patterns_with_back_references_come_in_the_order_of_the_line(void **unused)
+{
+    (void)unused;
+    struct pattern *pattern = compiled("(a)\\1\n(b)\\1+\nc\n(d)?\\1c", false, false);
+    char line[] = "c aa bbb c dc dd bb aaa ddc";
+    assert_string_equal(matches(pattern, weft_text(line)), "[c][aa][bbb][c][c][bb][aa][ddc]");
+    // The next line may stand where this one did.
+    memcpy(line, "bb aa", 5);
+    assert_string_equal(matches(pattern, weft_text(line)), "[bb][aa][bbb][c][c][bb][aa][ddc]");
+    pattern_free(pattern);
+}
+
+// This took minutes: the pattern that is not there was looked for behind each match of the other.
+static void a_rare_pattern_beside_a_frequent_one_does_not_take_for_ever(void **unused)
+{
+    (void)unused;
+    enum { WORDS = 100000 };
+    struct pattern *pattern = compiled("(q)\\1\nfoo", false, false);
+    char *text = malloc(WORDS * 4);
+    assert_non_null(text);
+    for (size_t i = 0; i < WORDS; i++)
+        memcpy(text + i * 4, "foo ", 4);
+    size_t count = 0, end;
+    for (size_t start = 0; pattern_next_match(pattern, (weft_bytes){text, WORDS * 4}, &start, &end);
+         start = end)
+        count++;
+    assert_int_equal(count, WORDS);
+    free(text);
+    pattern_free(pattern);
+}
+
 static void literals_that_a_match_must_contain_are_found(void **unused)
 {
     (void)unused;
@@ -385,6 +416,8 @@ int main(void)
         cmocka_unit_test(groups_within_groups_have_a_limit),
         cmocka_unit_test(an_automaton_that_grows_too_large_starts_again),
         cmocka_unit_test(random_patterns_match_as_glibc_does),
+        cmocka_unit_test(several_patterns_with_back_references_come_in_the_order_of_the_line),
+        cmocka_unit_test(a_rare_pattern_beside_a_frequent_one_does_not_take_for_ever),
         cmocka_unit_test(literals_that_a_match_must_contain_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
