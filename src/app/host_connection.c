@@ -317,7 +317,9 @@ void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
     weft_err err = has_room(connection) ? go_on(connection) : WEFT_OK;
     if (!err && connection->held.size && now_ms - connection->held_ms >= HOST_HELD_MS &&
         loop_stream_unsent(connection->stream) == 0)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "it does not say which answers it has");
+        err = err_set(
+            WEFT_RESOURCE_EXHAUSTED,
+            "it asks for more, and does not confirm what it was answered: it hangs, or is no weft");
     if (!err)
         return;
     say_refused(connection);
@@ -332,7 +334,10 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
     if (frame->type == WEFT__FRAME_TYPE__FRAME_CALLS)
         err = take_calls(connection, frame->payload);
     else
-        err = err_set(WEFT_DATA_LOSS, "a frame of type %d", (int)frame->type);
+        err = err_set(
+            WEFT_DATA_LOSS,
+            "it sent what is no call (a frame of type %d): it is of another version, or no weft",
+            (int)frame->type);
     if (!err)
         return true;
     say_refused(connection);

@@ -109,8 +109,7 @@ static void barrier_apply(struct resource *resource, struct session *session,
 {
     struct barrier *barrier = barrier_of(resource);
     if (call->op != CALL_BARRIER_WAIT) {
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s is no call of a barrier",
-                     call_op_name(call->op));
+        session_fail_unknown(session, call, "barrier");
         return;
     }
     if (call->payload.size) {

@@ -125,7 +125,8 @@ static void senseless_calls_are_refused(void **state)
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_BARRIER, "start", PAYLOAD(U32(3))),
                            WEFT_INVALID_ARGUMENT, "'start' is for 2, not for 3");
     testing_expect_failure(a, testing_call(a, CALL_VAR_SET, 0, barrier, weft_none()),
-                           WEFT_INVALID_ARGUMENT, "VAR_SET is no call of a barrier");
+                           WEFT_INVALID_ARGUMENT,
+                           "what this barrier is asked for (VAR_SET, flags 0)");
     testing_expect_failure(a, testing_call(a, CALL_BARRIER_WAIT, 0, barrier, PAYLOAD(U8(1))),
                            WEFT_INVALID_ARGUMENT, "no operands");
     open_for(a, 2);

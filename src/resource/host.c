@@ -407,7 +407,9 @@ static void cancel_all_of(struct session *session, struct resource *resource)
         next = at->next;
         struct wait *wait = LIST_ITEM(at, struct wait, in_session);
         if (wait->resource == resource)
-            resource->kind->cancel(wait, WEFT_ABORTED, "it was removed");
+            resource->kind->cancel(
+                wait, WEFT_ABORTED,
+                "it was removed\n  try: the same again: who names it makes it anew");
     }
     for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
         next = at->next;

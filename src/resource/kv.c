@@ -142,8 +142,8 @@ static bool begin_change(struct kv *kv, struct session *session, const struct ca
     target->key = call_read_text(reader);
     if (reader->has_failed || target->key.size == 0 || target->key.size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
-                     "%s names a key of 1 to %u bytes, and %zu came", call_op_name(call->op),
-                     CALL_NAME_BYTES_MAX, target->key.size);
+                     "a key has 1 to %u bytes, and this one has %zu", CALL_NAME_BYTES_MAX,
+                     target->key.size);
         return false;
     }
     target->entry = kv_map_find(&kv->map, target->key);
@@ -265,12 +265,8 @@ static void kv_apply(struct resource *resource, struct session *session, const s
         [CALL_KV_RANGE] = {range, 0},
         [CALL_KV_WATCH] = {kv_watch, 0},
     };
-    if (!ops[call->op].apply)
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s is no call of a kv",
-                     call_op_name(call->op));
-    else if (call->flags & ~ops[call->op].flags)
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s with the flags %u is none",
-                     call_op_name(call->op), call->flags);
+    if (!ops[call->op].apply || call->flags & ~ops[call->op].flags)
+        session_fail_unknown(session, call, "map");
     else
         ops[call->op].apply(kv_of(resource), session, call);
 }

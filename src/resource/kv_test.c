@@ -208,16 +208,16 @@ static void senseless_calls_are_refused(void **state)
     } rows[] = {
         {CALL_KV_GET, 0, weft_none(), "names one key"},
         {CALL_KV_GET, 0, PAYLOAD(TEXT("a"), U8(1)), "names one key"},
-        {CALL_KV_PUT, 0, PAYLOAD(TEXT(""), RAW("v")), "a key of 1 to 1024 bytes"},
-        {CALL_KV_PUT, 0, too_long, "and 1025 came"},
-        {CALL_KV_PUT, CALL_FLAG_IF, PAYLOAD(TEXT("a")), "names a key"},
-        {CALL_KV_PUT, CALL_FLAG_ONCE, PAYLOAD(TEXT("a")), "KV_PUT with the flags 32 is none"},
-        {CALL_KV_REMOVE, 0, weft_none(), "KV_REMOVE names a key"},
+        {CALL_KV_PUT, 0, PAYLOAD(TEXT(""), RAW("v")), "a key has 1 to 1024 bytes"},
+        {CALL_KV_PUT, 0, too_long, "and this one has 1025"},
+        {CALL_KV_PUT, CALL_FLAG_IF, PAYLOAD(TEXT("a")), "a key has 1 to"},
+        {CALL_KV_PUT, CALL_FLAG_ONCE, PAYLOAD(TEXT("a")), "(KV_PUT, flags 32)"},
+        {CALL_KV_REMOVE, 0, weft_none(), "a key has 1 to"},
         {CALL_KV_REMOVE, 0, PAYLOAD(TEXT("a"), U8(1)), "1 bytes follow"},
-        {CALL_KV_REMOVE, CALL_FLAG_OWNED, PAYLOAD(TEXT("a")), "with the flags 64"},
+        {CALL_KV_REMOVE, CALL_FLAG_OWNED, PAYLOAD(TEXT("a")), "(KV_REMOVE, flags 64)"},
         {CALL_KV_RANGE, 0, weft_none(), "KV_RANGE names"},
         {CALL_KV_WATCH, 0, weft_none(), "KV_WATCH names"},
-        {CALL_VAR_ADD, 0, weft_none(), "VAR_ADD is no call of a kv"},
+        {CALL_VAR_ADD, 0, weft_none(), "what this map is asked for (VAR_ADD, flags 0)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         testing_expect_failure(a, testing_call(a, rows[i].op, rows[i].flags, kv, rows[i].payload),

@@ -235,8 +235,7 @@ static void apply_to_queue(struct resource *resource, struct session *session,
         answer_peek(queue, session, call);
         break;
     default:
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "'%.*s' is a queue: no %s",
-                     (int)resource->name.size, resource->name.data, call_op_name(call->op));
+        session_fail_unknown(session, call, "queue");
     }
 }
 

@@ -110,10 +110,10 @@ static void calls_that_wait_are_cancelled_in_an_order_that_a_snapshot_keeps(void
     testing_restart_from_snapshot();
     expect_ok(a, testing_call(a, CALL_LEAVE, 0, 0, weft_none()));
     assert_true(testing_first_answered(a) == three);
-    testing_expect_failure(a, three, WEFT_CANCELLED, "on 'r'");
+    testing_expect_failure(a, three, WEFT_CANCELLED, "'r' has ended");
     assert_true(testing_first_answered(a) == two);
-    testing_expect_failure(a, two, WEFT_CANCELLED, "on 'q'");
-    testing_expect_failure(a, one, WEFT_CANCELLED, "on 'r'");
+    testing_expect_failure(a, two, WEFT_CANCELLED, "'q' has ended");
+    testing_expect_failure(a, one, WEFT_CANCELLED, "'r' has ended");
 }
 
 // ---- A queue is removed --------------------------------------------------------------------------------------

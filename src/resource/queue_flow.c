@@ -406,10 +406,28 @@ static void try_or_wait(struct queue *queue, struct attempt *now, const struct c
 
 // ---- Calls ---------------------------------------------------------------------------------------------------
 
-static bool refuse(struct session *session, const struct call *call, const char *why)
+static const char *words_of(uint8_t op)
 {
-    session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s: %s", call_op_name(call->op),
-                 why);
+    switch (op) {
+    case CALL_QUEUE_PUSH:
+        return "the push to";
+    case CALL_QUEUE_PUSH_MANY:
+        return "the push of several to";
+    case CALL_QUEUE_POP_MANY:
+    case CALL_QUEUE_TAKE_MANY:
+        return "the take of several from";
+    case CALL_QUEUE_CLOSE:
+        return "the closing of";
+    default:
+        return "the take from";
+    }
+}
+
+static bool refuse(const struct queue *queue, struct session *session, const struct call *call,
+                   const char *why)
+{
+    session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s '%.*s': %s",
+                 words_of(call->op), name_size(queue), queue->resource.name.data, why);
     return false;
 }
 
@@ -436,7 +454,7 @@ static bool check_push(const struct queue *queue, struct session *session, const
 {
     struct call_reader reader = {call->payload, false};
     if (call->flags & CALL_FLAG_KEYED && call_read_text(&reader).size == 0)
-        return refuse(session, call, "the key is empty or cut");
+        return refuse(queue, session, call, "the key is empty or cut");
     return check_element(queue, session, call, reader.rest, call->flags & CALL_FLAG_TUPLE);
 }
 
@@ -459,13 +477,14 @@ static bool check_push_many(const struct queue *queue, struct session *session,
         const uint32_t size = call_read_u32(&reader);
         const weft_bytes element = call_read_bytes(&reader, size & ~CALL_TUPLE_BIT);
         if (reader.has_failed)
-            return refuse(session, call, "its elements are cut");
+            return refuse(queue, session, call, "its elements are cut");
         if (!check_element(queue, session, call, element, size & CALL_TUPLE_BIT))
             return false;
     }
     if (reader.has_failed)
-        return refuse(session, call, "the call is cut");
-    return reader.rest.size == 0 || refuse(session, call, "there is something behind its elements");
+        return refuse(queue, session, call, "the call is cut");
+    return reader.rest.size == 0 ||
+           refuse(queue, session, call, "there is something behind its elements");
 }
 
 // What nearly all pushes are: one string without a key, nobody before it, and room. False: nothing
@@ -525,11 +544,11 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
     } else if (is_for_many(call->op)) {
         now.wanted = call_read_u32(&reader);
         if (now.wanted > INT32_MAX) {
-            refuse(session, call, "a negative number of elements");
+            refuse(queue, session, call, "a negative number of elements");
             return;
         }
         if (!queue->types.has_shapes) {
-            refuse(session, call,
+            refuse(queue, session, call,
                    "many at once need a queue that declares the shapes of all components");
             return;
         }
@@ -539,7 +558,7 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
         }
     }
     if (reader.has_failed)
-        refuse(session, call, "the call is cut");
+        refuse(queue, session, call, "the call is cut");
     else if (call->flags & CALL_FLAG_AHEAD && session->wait_count >= SESSION_WAITS_MAX / 2)
         session_fail(session, call->sequence, WEFT_CANCELLED, "not ahead of so many others");
     else
@@ -570,8 +589,8 @@ void queue_cancel(struct wait *wait, weft_err code, const char *why)
 {
     struct attempt *attempt = (struct attempt *)wait;
     struct queue *queue = (struct queue *)wait->resource;
-    session_fail(wait->session, wait->sequence, code, "%s on '%.*s': %s", call_op_name(attempt->op),
-                 name_size(queue), queue->resource.name.data, why);
+    session_fail(wait->session, wait->sequence, code, "%s '%.*s' has ended: %s",
+                 words_of(attempt->op), name_size(queue), queue->resource.name.data, why);
     put_back(queue, attempt);
     end_attempt(queue, attempt);
     queue_settle(queue);

@@ -167,24 +167,31 @@ static void calls_that_are_cut_are_invalid_arguments(void **state)
     static const struct {
         uint8_t op, flags;
         weft_bytes payload;
+        const char *words;
     } calls[] = {
-        {CALL_QUEUE_POP_MANY, 0, {"", 0}},
-        {CALL_QUEUE_POP_MANY, 0, {"\1\0\0", 3}},
-        {CALL_QUEUE_TAKE, 0, {"\0\0\0", 3}},
-        {CALL_QUEUE_PUSH_MANY, 0, {"", 0}},
-        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\3\0\0\0ab", 10}},
-        {CALL_QUEUE_PUSH_MANY, 0, {"\2\0\0\0\1\0\0\0a", 9}},
-        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\1\0\0\0ab", 10}},
-        {CALL_QUEUE_PUSH_MANY, 0, {"\0\0\0\0x", 5}},
-        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"\5\0abc", 5}},
-        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"\0\0abc", 5}},
-        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"", 0}},
-        {CALL_QUEUE_DONE, 0, {"", 0}},
-        {CALL_QUEUE_EXTEND, 0, {"123456789012345678901234", 24}},
+        {CALL_QUEUE_POP_MANY, 0, {"", 0}, "the take of several from 'q': the call is cut"},
+        {CALL_QUEUE_POP_MANY, 0, {"\1\0\0", 3}, "the take of several from 'q': the call is cut"},
+        {CALL_QUEUE_TAKE, 0, {"\0\0\0", 3}, "the take from 'q': the call is cut"},
+        {CALL_QUEUE_PUSH_MANY, 0, {"", 0}, "the push of several to 'q'"},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\3\0\0\0ab", 10}, "the push of several to 'q'"},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\2\0\0\0\1\0\0\0a", 9}, "the push of several to 'q'"},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\1\0\0\0\1\0\0\0ab", 10}, "the push of several to 'q'"},
+        {CALL_QUEUE_PUSH_MANY, 0, {"\0\0\0\0x", 5}, "the push of several to 'q'"},
+        {CALL_QUEUE_PUSH,
+         CALL_FLAG_KEYED,
+         {"\5\0abc", 5},
+         "the push to 'q': the key is empty or cut"},
+        {CALL_QUEUE_PUSH,
+         CALL_FLAG_KEYED,
+         {"\0\0abc", 5},
+         "the push to 'q': the key is empty or cut"},
+        {CALL_QUEUE_PUSH, CALL_FLAG_KEYED, {"", 0}, "the push to 'q': the key is empty or cut"},
+        {CALL_QUEUE_DONE, 0, {"", 0}, "QUEUE_DONE"},
+        {CALL_QUEUE_EXTEND, 0, {"123456789012345678901234", 24}, "QUEUE_EXTEND"},
     };
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         testing_expect_failure(a, testing_call(a, calls[i].op, calls[i].flags, q, calls[i].payload),
-                               WEFT_INVALID_ARGUMENT, call_op_name(calls[i].op));
+                               WEFT_INVALID_ARGUMENT, calls[i].words);
     const struct queue_state end = state_of(a, q);
     assert_true(end.last_id == 0 && end.takers == 0 && end.givers == 0);
 }
@@ -195,9 +202,9 @@ static void operations_of_other_kinds_are_invalid_arguments(void **state)
     struct testing_member *a = testing_join("/work/0");
     const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
     testing_expect_failure(a, testing_call(a, CALL_VAR_ADD, 0, q, weft_none()),
-                           WEFT_INVALID_ARGUMENT, "'q' is a queue: no VAR_ADD");
+                           WEFT_INVALID_ARGUMENT, "what this queue is asked for (VAR_ADD");
     testing_expect_failure(a, testing_call(a, CALL_KV_GET, 0, q, weft_none()),
-                           WEFT_INVALID_ARGUMENT, "'q' is a queue: no KV_GET");
+                           WEFT_INVALID_ARGUMENT, "what this queue is asked for (KV_GET");
 }
 
 // ---- Closing ---------------------------------------------------------------------------------------------
@@ -371,7 +378,7 @@ static void a_cancelled_call_is_answered_and_others_go_on(void **state)
     expect_ok(a, push(a, q, "a"));
     const uint64_t many = push_many(a, q, "xy"), next = push(b, q, "b");
     expect_ok(a, cancel(a, many));
-    testing_expect_failure(a, many, WEFT_CANCELLED, "QUEUE_PUSH_MANY on 'q'");
+    testing_expect_failure(a, many, WEFT_CANCELLED, "the push of several to 'q' has ended");
     expect_element(a, pop(a, q), "a");
     expect_ok(b, next);
     expect_element(a, pop(a, q), "b");
@@ -403,7 +410,7 @@ static void a_cancelled_close_does_not_close(void **state)
     expect_ok(a, push(a, q, "a"));
     const uint64_t pending = push(a, q, "b"), closing = close_queue(a, q), late = push(a, q, "c");
     expect_ok(a, cancel(a, closing));
-    testing_expect_failure(a, closing, WEFT_CANCELLED, "QUEUE_CLOSE");
+    testing_expect_failure(a, closing, WEFT_CANCELLED, "the closing of 'q'");
     expect_elements(a, pop_many(a, q, 3), "abc");
     expect_ok(a, pending);
     expect_ok(a, late);

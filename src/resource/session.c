@@ -67,6 +67,14 @@ void session_fail_by_err(struct session *session, uint64_t sequence, weft_err co
     err_clear();
 }
 
+void session_fail_unknown(struct session *session, const struct call *call, const char *kind)
+{
+    session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
+                 "the host does not know what this %s is asked for (%s, flags %u)\n"
+                 "  try: the same version of weft here and at the host",
+                 kind, call_op_name(call->op), call->flags);
+}
+
 // Calls that ask are counted apart: a journal does not know them, and what it replays must be as it was.
 static uint32_t *count_of_waits(struct session *session, uint64_t sequence)
 {

@@ -62,6 +62,9 @@ void session_fail(struct session *session, uint64_t sequence, weft_err code, con
 // The same with this thread's sentence.
 void session_fail_by_err(struct session *session, uint64_t sequence, weft_err code);
 
+// A kind of resource knows no such call, or none with such flags: its caller is of another version.
+void session_fail_unknown(struct session *session, const struct call *call, const char *kind);
+
 // A call begins to wait, or no longer does. False: too many do, and it was answered so.
 bool session_add_wait(struct session *session, struct resource *resource, uint64_t sequence,
                       struct wait *wait);

@@ -441,8 +441,7 @@ static void var_apply(struct resource *resource, struct session *session, const 
         call->op >= CALL_VAR_SET && call->op <= CALL_VAR_MAX && call->op != CALL_VAR_CREATE;
     const bool is_keyed = call->op == CALL_VAR_ADD && call->flags == CALL_FLAG_KEYED;
     if (!is_keyed && call->flags & ~(can_count_once ? CALL_FLAG_ONCE : 0)) {
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s with the flags %u is none",
-                     call_op_name(call->op), call->flags);
+        session_fail_unknown(session, call, "variable");
         return;
     }
     switch (call->op) {
@@ -463,8 +462,7 @@ static void var_apply(struct resource *resource, struct session *session, const 
         watch(var, session, call);
         return;
     default:
-        session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s is no call of a var",
-                     call_op_name(call->op));
+        session_fail_unknown(session, call, "variable");
     }
 }
 

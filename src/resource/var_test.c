@@ -225,11 +225,11 @@ static void senseless_operands_are_refused(void **state)
         {CALL_VAR_WATCH, 0, number, BYTES_4, "names a version"},
         {CALL_VAR_ADD, CALL_FLAG_ONCE, number, BYTES_4, "VAR_ADD is cut before the item"},
         {CALL_VAR_ADD, CALL_FLAG_KEYED, number, BYTES_4, "the key of what is added"},
-        {CALL_VAR_MIN, CALL_FLAG_KEYED, number, BYTES_4, "VAR_MIN with the flags 2"},
-        {CALL_VAR_ADD, CALL_FLAG_KEYED | CALL_FLAG_ONCE, number, BYTES_4, "VAR_ADD with the flags"},
-        {CALL_VAR_READ, CALL_FLAG_ONCE, number, {NULL, 0}, "VAR_READ with the flags 32"},
-        {CALL_VAR_ADD, CALL_FLAG_IF, number, BYTES_4, "VAR_ADD with the flags 128"},
-        {CALL_KV_PUT, 0, number, {NULL, 0}, "KV_PUT is no call of a var"},
+        {CALL_VAR_MIN, CALL_FLAG_KEYED, number, BYTES_4, "(VAR_MIN, flags 2)"},
+        {CALL_VAR_ADD, CALL_FLAG_KEYED | CALL_FLAG_ONCE, number, BYTES_4, "(VAR_ADD, flags"},
+        {CALL_VAR_READ, CALL_FLAG_ONCE, number, {NULL, 0}, "(VAR_READ, flags 32)"},
+        {CALL_VAR_ADD, CALL_FLAG_IF, number, BYTES_4, "(VAR_ADD, flags 128)"},
+        {CALL_KV_PUT, 0, number, {NULL, 0}, "what this variable is asked for (KV_PUT, flags 0)"},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         testing_expect_failure(

@@ -198,6 +198,15 @@ weft queue push zebra z && weft queue push quietone z
 wait $worker $quiet
 check_not "-q says nothing" test -s quiet.err
 
+"$WEFT" queue take gone -- true 2>gone.err &
+worker=$!
+until_state gone '"takers_waiting":1'
+weft queue rm gone
+wait $worker
+check "the end of a queue is the end of who waits for it" is $? 1
+check "it is told in words" grep -q "gone: the take from 'gone' has ended: it was removed" gone.err
+check "with what to do" grep -q "try: the same again" gone.err
+
 # --- until it is empty --------------------------------------------------------------------------------
 
 seq 5 | weft queue push drain

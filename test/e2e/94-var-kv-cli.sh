@@ -82,6 +82,7 @@ printf 'db/host\tlocalhost\ndb/port\t5432\nrate\t0.1\n' >expected
 gives "ls is sorted" expected weft kv ls conf
 head -2 expected >expected2
 gives "a prefix selects" expected2 weft kv ls conf db/
+fails_with "an empty key of a map is none, in words" 2 "conf: a key has 1 to 1024 bytes, and this one has 0" weft kv put conf '' x
 fails_with "a key that is not there: exit 4" 4 "no key 'x'" weft kv get conf x
 check "a key is given once" weft kv put --if-absent conf leader me
 fails_with "the next comes too late" 1 "is there, of version 4" weft kv put --if-absent conf leader you
