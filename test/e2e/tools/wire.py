@@ -53,7 +53,11 @@ def fields(message):
         key = read()
         if key & 7 == 0:
             found[key >> 3] = read()
+        elif key & 7 == 1:
+            found[key >> 3] = int.from_bytes(message[at:at + 8], "little")
+            at += 8
         else:
+            assert key & 7 == 2, f"a field of wire type {key & 7}"
             size = read()
             found[key >> 3] = message[at:at + size]
             at += size
