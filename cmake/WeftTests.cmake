@@ -2,6 +2,7 @@
 # CTest labels: unit, sim, prop, fuzz; and `threads` for those that are worth a run under TSan. Simulations
 # are not: they run everything in one thread, by turns.
 add_custom_target(tests)
+add_custom_target(tests_threads)
 if(TARGET weft)
   add_dependencies(tests weft)
 endif()
@@ -31,6 +32,7 @@ function(weft_add_test name label)
   set(labels ${label})
   if(uses_threads AND NOT label STREQUAL sim)
     list(APPEND labels threads)
+    add_dependencies(tests_threads ${target})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
     ENVIRONMENT "WEFT_BUILD=${PROJECT_BINARY_DIR}")

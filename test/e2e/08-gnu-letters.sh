@@ -1,6 +1,7 @@
 #!/bin/bash
 # The letters of GNU grep and sort: the same answers, over random calls, and what there is not is refused by
 # name with what to use instead.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 random_calls=250

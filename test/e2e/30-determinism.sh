@@ -1,5 +1,6 @@
 #!/bin/bash
 # The bytes of the output are the same for any number of slots and any memory budget.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 mkdir in

@@ -1,5 +1,6 @@
 #!/bin/bash
 # --memory is a promise for the anonymous and shared memory of the whole process tree.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 generate lines 4500000 321 >distinct # 148 MB

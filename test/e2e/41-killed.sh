@@ -1,5 +1,6 @@
 #!/bin/bash
 # kill -9: a killed worker costs attempts, not the job; a killed driver takes its worker along.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 generate lines 1500000 411 >distinct # 50 MB

@@ -1,5 +1,6 @@
 #!/bin/bash
 # A key of 1 GiB, and ten million keys from one record.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 compile huge

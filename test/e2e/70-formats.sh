@@ -1,5 +1,6 @@
 #!/bin/bash
 # Records of every format: what each is, where it begins, and that it does not matter how inputs are cut.
+# takes long
 . "$(dirname "$0")/lib.sh"
 formats() { python3 "$e2e/tools/formats.py" "$@"; }
 compile record_places || exit 1

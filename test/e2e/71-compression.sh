@@ -1,6 +1,7 @@
 #!/bin/bash
 # Compressed inputs are told by their content and read as if they were plain; compressed outputs are what the
 # real tools read. Damaged files are told with their name and the place.
+# takes long
 . "$(dirname "$0")/lib.sh"
 formats() { python3 "$e2e/tools/formats.py" "$@"; }
 has() { command -v "$1" >/dev/null; }

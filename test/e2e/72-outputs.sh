@@ -1,5 +1,6 @@
 #!/bin/bash
 # Output in other forms: csv, jsonl and tfrecord, from every kind of job, read back by others and by us.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 # tfrecords: the records of a tfrecord file, one per line; checksums are looked at.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Commands as mapper, combiner and reducer: what comes out is what `cat | MAP | sort | REDUCE` gives.
 # also: asan tsan
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 generate words 400000 71 >text

@@ -1,6 +1,7 @@
 #!/bin/bash
 # -o DIR/ after kill -9: the same command goes on with what was done, and ends with the same bytes,
 # whatever was killed (the driver, its worker, both) and whenever.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 export WEFT_CHECKPOINT_MS=10

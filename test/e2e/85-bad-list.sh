@@ -1,5 +1,6 @@
 #!/bin/bash
 # Where the list of bad records goes: among the user's files, none of which it may cost.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 printf '#!/bin/sh\nwhile read -r l; do [ "$l" = boom ] && exit 3; echo "$l"; done; exit 0\n' >map

@@ -1,6 +1,7 @@
 #!/bin/bash
 # weft host: beginning and end, its journal, its address, its secret.
 # also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
 

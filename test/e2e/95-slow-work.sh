@@ -2,6 +2,7 @@
 # Work that takes longer than anything the library might take for granted: an element stays with whoever works on it,
 # what was only asked for ahead is not withheld from others, and deadlines lose nothing.
 # also: tsan
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 check "slow_work.c compiles" compile slow_work

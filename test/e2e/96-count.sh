@@ -1,6 +1,6 @@
 #!/bin/bash
 # The cluster of examples/count: started by hand, in any order, killed at any moment, and exact.
-# also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 program=$(dirname "$WEFT")/examples/count

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Hosts and those who mean no good: refused or dropped, told of once, and everybody else is served.
 # also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 compile host || { not_ok "the host of this test can be built" && finish; }

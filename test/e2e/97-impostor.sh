@@ -2,6 +2,7 @@
 # Processes without the token, at the port of a host or between it and its clients: they can be in the way, and
 # that is all. Nothing that they say is believed, nothing that they change is taken.
 # also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT TF_CONFIG
 export WEFT_TOKEN=00112233445566778899aabbccddeeff

@@ -1,6 +1,7 @@
 #!/bin/bash
 # `weft host --repair`: a damaged journal is shown and cut, after a question; what is not ours to cut stays.
 # also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG WEFT_JOURNAL
 is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
@@ -291,7 +292,7 @@ task() { # ROLE PROGRAM...: becomes a member of two
 host_starts() {
     rm -f host.in host.out
     mkfifo host.in
-    WEFT_SESSION_TTL=20s WEFT_JOURNAL=$PWD/kept task host ./host <host.in >host.out 2>>kept.err 9>&- &
+    WEFT_SESSION_TTL=4s WEFT_JOURNAL=$PWD/kept task host ./host <host.in >host.out 2>>kept.err 9>&- &
     pid=$!
     exec 8>host.in
     until grep -qs ready host.out || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Members on two machines, as network namespaces, and a cable that is pulled out: for a while, for good.
-# also: asan
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 program=$(dirname "$WEFT")/examples/count

@@ -6,13 +6,14 @@
 // older journal that is put back (older.c), a host that stands still for a while. At the end a verifier takes all that is left, and the history of all calls must be
 // one that a host without faults could have had (check.c). Without --seed it runs the seeds that once
 // failed (test/sim_host/seeds.txt, from the root of the source) and COUNT others.
+#include "base/sanitized.h"
 #include "sim_host/client.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SEEDS_DEFAULT = 2000, STEPS_MAX = 400000 };
+enum { SEEDS_DEFAULT = IS_SANITIZED ? 700 : 2000, STEPS_MAX = 400000 };
 
 static uint64_t totals[WORLD_COUNTS], total_steps, total_seeds;
 

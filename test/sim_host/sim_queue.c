@@ -14,12 +14,13 @@
 
 #include "app/host_server.h"
 #include "app/keeper.h"
+#include "base/sanitized.h"
 #include "sim_host/client.h"
 #include "sim_host/net.h"
 #include "sim_host/replace.h"
 
 enum {
-    SEEDS_DEFAULT = 600,
+    SEEDS_DEFAULT = IS_SANITIZED ? 150 : 600,
     STEPS_MAX = 3000000,
     ELEMENTS_MAX = 200,
     CONSUMERS_MAX = 3,
