@@ -20,14 +20,19 @@ def redis_pipe(*arguments):
 
 
 class Rabbits:
-    """One RabbitMQ for a whole table, started when it is first wanted: that takes it seconds."""
+    """One RabbitMQ for a whole table, started when it is first wanted: that takes it seconds. If it does not start, it
+    is absent from then on."""
 
     def __init__(self):
         self.stack, self.server = contextlib.ExitStack(), None
 
     def port(self):
         if not self.server:
-            self.server = self.stack.enter_context(Rabbit())
+            try:
+                self.server = self.stack.enter_context(Rabbit())
+            except place.Failed as failure:
+                place.failures.append(failure)
+                raise place.Absent(failure) from failure
         return self.server.port
 
     def __enter__(self):

@@ -12,17 +12,6 @@ from . import machine, place
 REDIS = {"push": "lpush", "mix": "rpop", "add": "incr"}
 
 
-def wait_for(port, host="127.0.0.1", seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            socket.create_connection((host, port), 0.2).close()
-            return
-        except OSError:
-            time.sleep(0.02)
-    raise place.Failed(f"nobody listens at {host}:{port}")
-
-
 class Server:
     """A process with a port and a folder of its own, ended when the block is left."""
 
@@ -38,6 +27,20 @@ class Server:
                                         cwd=self.folder, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL, start_new_session=True)
         machine.alive[self.process.pid] = self
+
+    def wait(self, host="127.0.0.1", seconds=10):
+        """Until it takes connections. A server that does not is ended, and has failed."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                socket.create_connection((host, self.port), 0.2).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        code = self.process.poll()
+        self.__exit__()
+        raise place.Failed(f"{self.folder.name}: nobody listens at {host}:{self.port}" if code is None else
+                           f"{self.folder.name}: the server ended with {code}")
 
     def __enter__(self):
         return self
@@ -71,7 +74,7 @@ class Weft(Server):
         kept = ["--journal", self.folder / "journal"] if journal else []
         self.start([*self.bound[0], place.BUILD / "weft", "host", "-q", "--listen", f"{self.host}:{self.port}", *kept],
                    WEFT_TOKEN=place.token(), **env)
-        wait_for(self.port, self.host)
+        self.wait(self.host)
 
     def load(self, *arguments):
         return place.run("load", self.port, *arguments, under=self.bound[1], HOST=self.host, **self.env)
@@ -88,7 +91,7 @@ class Redis(Server):
         super().__init__("redis")
         always = ["--appendonly", "yes", "--appendfsync", "always"] if journal else []
         self.start(["redis-server", "--port", self.port, "--save", "", "--dir", self.folder, *always])
-        wait_for(self.port)
+        self.wait()
 
     def load(self, operation, clients, in_flight, seconds):
         test = REDIS[operation]
@@ -130,7 +133,7 @@ class Rabbit(Server):
                    RABBITMQ_CONFIG_FILE=folder + "/none", RABBITMQ_ENABLED_PLUGINS_FILE=folder + "/plugins",
                    RABBITMQ_PID_FILE=folder + "/pid", ERL_EPMD_PORT=str(self.epmd_port),
                    ERL_EPMD_ADDRESS="127.0.0.1")
-        wait_for(self.port, seconds=60)
+        self.wait(seconds=60)
         time.sleep(2)  # it takes connections a little before it is up
 
     def __exit__(self, *rest):

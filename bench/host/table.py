@@ -2,6 +2,7 @@
 import os
 import re
 import statistics
+import subprocess
 
 from . import machine, place
 
@@ -17,7 +18,7 @@ class Ratio:
 
     def cell(self, measured):
         ours, theirs = measured.get(self.ours, {}), measured.get(self.theirs, {})
-        ratios = [ours[turn] / theirs[turn] for turn in ours if turn in theirs]
+        ratios = [ours[turn] / theirs[turn] for turn in ours if theirs.get(turn)]
         if not ratios:
             return ""
         middle = statistics.median(ratios)
@@ -73,8 +74,8 @@ class Table:
             self.absent.add(columns)
             place.say(f"bench: {columns if isinstance(columns, str) else columns[0]} is left out: {absent}")
             return []
-        except place.Failed as failure:
-            place.failures.append(failure)
-            place.say(f"bench: {failure}")
+        except (place.Failed, OSError, ValueError, IndexError, subprocess.SubprocessError) as failure:
+            place.failures.append(failure)  # of one column in one round: all others are measured
+            place.say(f"bench: {columns if isinstance(columns, str) else columns[0]}: {failure or repr(failure)}")
             return []
         return [numbers] if isinstance(columns, str) else numbers
