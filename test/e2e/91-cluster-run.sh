@@ -118,8 +118,7 @@ TF_CONFIG=old WEFT_ROLE=old try run --role files=1 --role map=3 python3 server.p
 check "members listen at their addresses and find each other" [ "$code" = 0 ]
 check "all see the same cluster" [ "$(sed 's/^.*| //' "$out" | sort -u | wc -l)/$(wc -l <"$out")" = 1/4 ]
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-port=$(free_port)
+port=$(free_ports 1)
 echo "{\"files\": [\"localhost:$port\"], \"map\": [\"127.0.0.1:0\"]}" >here.json
 try run --cluster here.json --no-prefix sh -c 'test $WEFT_ROLE = files && echo "$TF_CONFIG"'
 check "addresses of a cluster file are kept" grep -q "\"localhost:$port\"" "$out"

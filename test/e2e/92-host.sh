@@ -20,7 +20,6 @@ stop() {
     wait "$pid" 2>/dev/null
     code=$?
 }
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 
 # --- beginning and end -------------------------------------------------------------------------------
 
@@ -112,8 +111,8 @@ else
     check "and by WEFT_TOKEN" env WEFT_TOKEN="${joins#*#}" "$WEFT" queue size --at "$address:$port" jobs
     wrong=$(printf '%032x' 1)
     fails_with "a wrong token is refused" 5 "token" \
-        weft queue size --at "$address:$port#$wrong" --wait 10s jobs
-    fails_with "so is none" 5 "token" weft queue size --at "$address:$port" --wait 10s jobs
+        weft queue size --at "$address:$port#$wrong" --wait 3s jobs
+    fails_with "so is none" 5 "token" weft queue size --at "$address:$port" --wait 3s jobs
     fails_with "and one that is no token" 2 "token" weft queue size --at "$address:$port#xyz" jobs
     "$WEFT" queue take --at "$joins" waits & # nothing comes
     taker=$!

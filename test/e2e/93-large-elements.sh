@@ -2,7 +2,6 @@
 # Elements that are nearly as large as may be: nobody is dropped for them, and the limit is told with its figure.
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 
 "$WEFT" host --listen localhost:0 --port-file port >/dev/null 2>host.err &
 host=$!

@@ -3,19 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
 
-"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
-host=$!
-trap 'kill $host 2>/dev/null; cleanup' EXIT
-until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
-used=$(cat port)
-export WEFT_AT=localhost:$used
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
-# until_state QUEUE PATTERN: waits for it, not for ever.
-until_state() {
-    local i
-    for ((i = 0; i < 200; i++)); do weft queue size --json "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
-    false
-}
+serve
 
 weft queue push jobs one
 for _ in 1 2 3 4 5 6; do

@@ -4,20 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
 
-"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
-host=$!
-trap 'kill $host 2>/dev/null; cleanup' EXIT
-until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
-used=$(cat port)
-export WEFT_AT=localhost:$used
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
-state() { weft queue size --json "$1"; }
-# until_state QUEUE PATTERN: waits for it, not for ever.
-until_state() {
-    local i
-    for ((i = 0; i < 200; i++)); do state "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
-    false
-}
+serve
 
 # --- in and out -------------------------------------------------------------------------------------
 
@@ -241,18 +228,7 @@ unset WEFT_AT
 
 program=$(dirname "$WEFT")/examples/count
 if [ -x "$program" ]; then
-    # Below those that outgoing connections get: nobody takes it between here and its member.
-    used=$(python3 -c '
-import random, socket
-while True:
-    with socket.socket() as one:
-        port = random.randrange(12000, 30000)
-        try:
-            one.bind(("", port))
-        except OSError:
-            continue
-        print(port)
-        break')
+    used=$(free_ports 1)
     weft cluster config -q --role "files=localhost:$used" --role reduce=localhost:1 --role map=localhost:2
     printf 'one.txt\ntwo.txt\n' >names
     (. ./config_files_0.sh && exec "$program" names 2>member.err) &

@@ -10,15 +10,6 @@ trap 'kill $host 2>/dev/null; cleanup' EXIT
 until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
 used=$(cat port)
 export WEFT_AT=localhost:$used
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
-state() { weft queue size --json "$1"; }
-# until_state QUEUE PATTERN: waits for it, not for ever.
-until_state() {
-    local i
-    for ((i = 0; i < 200; i++)); do state "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
-    state "$1"
-    false
-}
 # lines FROM TO: lines of 1,000 bytes.
 lines() { seq -f '%0999.0f' "$1" "$2"; }
 

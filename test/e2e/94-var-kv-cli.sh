@@ -4,13 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
 
-"$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
-host=$!
-trap 'kill $host 2>/dev/null; cleanup' EXIT
-until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
-WEFT_AT=localhost:$(cat port)
-export WEFT_AT
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
+serve
 
 # --- variables --------------------------------------------------------------------------------------
 

@@ -30,19 +30,6 @@ check_not "and not that something is NULL" grep -q NULL "$err"
 fails_with "one with a bad token says so" 2 'token' env WEFT_TOKEN=xyz \
     TF_CONFIG='{"cluster": {"files": ["localhost:1"]}, "task": {"type": "files", "index": 0}}' "$example"
 
-# So many ports that nobody listens on, none of those that the kernel gives to those who connect.
-free_ports() {
-    python3 -c 'import random, socket, sys
-sockets = []
-while len(sockets) < int(sys.argv[1]):
-    s = socket.socket()
-    try:
-        s.bind(("127.0.0.1", random.randrange(20000, 32000)))
-        sockets.append(s)
-    except OSError:
-        pass
-print(*(s.getsockname()[1] for s in sockets))' "$1"
-}
 
 # config MEMBER ROLES: TF_CONFIG of a member of a cluster of these roles, each of one member.
 read -r -a ports < <(free_ports 3)

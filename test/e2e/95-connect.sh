@@ -21,7 +21,6 @@ host() {
     port=$(cat "$name.port" 2>/dev/null)
 }
 stop() { kill "$pid" && wait "$pid" 2>/dev/null; }
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 trap 'kill $pid 2>/dev/null; cleanup' EXIT
 
 host a

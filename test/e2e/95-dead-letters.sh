@@ -17,7 +17,6 @@ host() {
     export WEFT_AT
 }
 stop() { kill "$pid" && wait "$pid" 2>/dev/null; }
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 trap 'kill $pid 2>/dev/null; cleanup' EXIT
 
 host

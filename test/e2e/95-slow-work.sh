@@ -7,19 +7,6 @@
 
 check "slow_work.c compiles" compile slow_work
 
-# So many ports that nobody listens on, none of those that the kernel gives to those who connect.
-free_ports() {
-    python3 -c 'import random, socket, sys
-sockets = []
-while len(sockets) < int(sys.argv[1]):
-    s = socket.socket()
-    try:
-        s.bind(("127.0.0.1", random.randrange(20000, 32000)))
-        sockets.append(s)
-    except OSError:
-        pass
-print(*(s.getsockname()[1] for s in sockets))' "$1"
-}
 
 slow_work() {
     local ports

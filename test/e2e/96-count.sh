@@ -6,9 +6,6 @@
 program=$(dirname "$WEFT")/examples/count
 [ -x "$program" ] || { skip "examples/count" "it is not built" && finish; }
 members() { timeout -k 5 "${limit:-110}" python3 "$e2e/tools/members.py" "$1" "program=$program" "${@:2}"; }
-ports() { python3 -c "
-import sys; sys.path.insert(0, '$e2e/tools')
-import members; print(*members.free_ports($1))"; }
 
 # make_files DIR COUNT SEED: so many small files of words, their names and how many words they have.
 make_files() {
@@ -29,7 +26,7 @@ make_files() {
 # --- alone: looked at in the end ---------------------------------------------------------------------
 
 seq 30 >names
-read -r a b c <<<"$(ports 3)"
+read -r a b c <<<"$(free_ports 3)"
 TF_CONFIG="{\"cluster\": {\"files\": [\"localhost:$a\"], \"map\": [\"localhost:$b\"],
     \"reduce\": [\"localhost:$c\"]}, \"task\": {\"type\": \"files\", \"index\": 0}}" \
     timeout -s KILL 25 "$program" names 2>"$dir/alone" &
@@ -44,7 +41,7 @@ for i in "${!words[@]}"; do
     echo "file$i.txt" >>article/filenames.txt
 done
 echo -n 1087 >article/total
-read -r a b c d <<<"$(ports 4)"
+read -r a b c d <<<"$(free_ports 4)"
 printf '{"files":["localhost:%s"],"reduce":["localhost:%s"],"map":["localhost:%s","localhost:%s"]}' \
     "$a" "$b" "$c" "$d" >article/cluster.json
 check "a file for every member" weft cluster config -q -d article article/cluster.json

@@ -7,12 +7,6 @@
 compile host || { not_ok "the host of this test can be built" && finish; }
 export WEFT_TOKEN=00112233445566778899aabbccddeeff WEFT_SESSION_TTL=2s WEFT_EXPECT=1s
 is_sanitized && export HOSTILE_SLACK=3
-cat >free_port.py <<PYTHON
-import sys
-sys.path.insert(0, "$e2e/tools")
-import members
-print(*members.free_ports(1))
-PYTHON
 
 # start_host ADDRESS [COMMAND...]: in $host; its output in host.out and host.err.
 start_host() {
@@ -33,7 +27,7 @@ stop_host() {
 attack() { timeout -k 5 "${2:-60}" python3 "$e2e/tools/hostile.py" "$1" "$target" $WEFT_TOKEN $host; }
 lines_said() { wc -l <host.err; }
 
-port=$(python3 free_port.py)
+port=$(free_ports 1)
 target=127.0.0.1:$port
 start_host localhost:"$port"
 check "the host serves" attack alive
@@ -73,7 +67,7 @@ check "and ends with 0" stop_host
 
 machine=$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m 1 '^[0-9.]*$')
 if [ -n "$machine" ]; then
-    port=$(python3 free_port.py)
+    port=$(free_ports 1)
     target=$machine:$port
     start_host "$machine:$port"
     check "where TLS is spoken a plain client gets nowhere" attack plain_on_tls

@@ -7,13 +7,7 @@
 unset WEFT_AT TF_CONFIG
 export WEFT_TOKEN=00112233445566778899aabbccddeeff
 
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
-ports=$(python3 -c "
-import sys
-sys.path.insert(0, '$e2e/tools')
-import members
-print(*members.free_ports(2))")
-read -r port relay_port <<<"$ports"
+read -r port relay_port < <(free_ports 2)
 others=()
 stop_others() {
     local pid

@@ -2,7 +2,6 @@
 # A host whose disk fails, whose disk is full, whose journal is damaged or an older one.
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 
 # host NAME WORD...: starts `weft host` with the journal NAME by env WORD..., waits until it is ready.
 host() {
@@ -86,7 +85,7 @@ fi
 
 compile host
 compile adder
-read -r -a ports < <(cd "$e2e/tools" && python3 -c 'import members; print(*members.free_ports(2))')
+read -r -a ports < <(free_ports 2)
 task() { # ROLE PROGRAM...: becomes a member of two
     exec env TF_CONFIG="{\"cluster\": {\"host\": [\"localhost:${ports[0]}\"], \"adder\": [\"localhost:${ports[1]}\"]},
         \"task\": {\"type\": \"$1\", \"index\": 0}}" WEFT_EXPECT=1s "${@:2}"

@@ -4,7 +4,6 @@
 # takes long
 . "$(dirname "$0")/lib.sh"
 unset WEFT_AT WEFT_TOKEN TF_CONFIG WEFT_JOURNAL
-is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 segment() { python3 "$e2e/tools/segment.py" "$@"; }
 trap 'kill ${pid:-} 2>/dev/null; cleanup' EXIT
 
@@ -284,7 +283,7 @@ check "after the repair it goes on" is "$code" 0
 
 compile host
 compile adder
-read -r -a ports < <(cd "$e2e/tools" && python3 -c 'import members; print(*members.free_ports(2))')
+read -r -a ports < <(free_ports 2)
 task() { # ROLE PROGRAM...: becomes a member of two
     exec env TF_CONFIG="{\"cluster\": {\"host\": [\"localhost:${ports[0]}\"], \"adder\": [\"localhost:${ports[1]}\"]},
         \"task\": {\"type\": \"$1\", \"index\": 0}}" WEFT_EXPECT=1s "${@:2}"

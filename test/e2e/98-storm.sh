@@ -7,7 +7,7 @@ compile storm || { not_ok "the program of this test can be built" && finish; }
 members=200 adds=500 kills=5
 is_long && kills=50 adds=5000
 is_sanitized && members=40 adds=100
-port=$(python3 -c "import sys; sys.path.insert(0, '$e2e/tools'); import members; print(*members.free_ports(1))")
+port=$(free_ports 1)
 export TF_CONFIG="{\"cluster\": {\"host\": [\"localhost:$port\"]}, \"task\": {\"type\": \"host\", \"index\": 0}}"
 export WEFT_JOURNAL=$PWD/journal
 

@@ -122,6 +122,29 @@ has_done() {
     [ -n "$first" ] && [ "$(stat -c %s "$file" 2>/dev/null || echo 0)" -gt $((64 + 20 + first)) ]
 }
 
+# serve: a host of queues on a port of its own; in $host, its port in $used, for all commands by WEFT_AT.
+serve() {
+    "$WEFT" host --listen localhost:0 --port-file port >host.out 2>host.err &
+    host=$!
+    trap 'kill $host 2>/dev/null; cleanup' EXIT
+    until [ -e port ] || ! kill -0 $host; do sleep 0.02; done
+    used=$(cat port)
+    export WEFT_AT=localhost:$used
+}
+
+# until_state QUEUE PATTERN: waits until the state of a queue is like that, not for ever.
+state() { weft queue size --json "$1"; }
+until_state() {
+    local i
+    for ((i = 0; i < 200; i++)); do state "$1" 2>/dev/null | grep -q "$2" && return; sleep 0.05; done
+    state "$1" 2>&1 | note
+    false
+}
+
+# free_ports COUNT: ports that nobody listens on, none of those that outgoing connections get: nobody takes
+# one between here and its member.
+free_ports() { (cd "$e2e/tools" && python3 -B -c 'import members, sys; print(*members.free_ports(int(sys.argv[1])))' "$1"); }
+
 is_root() { [ "$(id -u)" = 0 ]; }
 is_long() { [ "${WEFT_LONG:-0}" = 1 ]; }
 
@@ -149,6 +172,9 @@ not_ok() {
 }
 note() { sed 's/^/# /' | cut -c1-300 | head -n "${1:-12}"; }
 skip() { ok "$1 # SKIP $2"; }
+
+# is ACTUAL EXPECTED: for `check`.
+is() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'" && false; }; }
 
 # check SENTENCE COMMAND...: the command succeeds.
 check() {
