@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/options.h"
-#include "app/progress.h"
 #include "base/args.h"
 #include "cli/tool_group.h"
-#include "lang/builtin.h"
-#include "lang/compile.h"
+#include "code/native/compile.h"
+#include "jobs/builtin.h"
+#include "run/options.h"
+#include "run/talk/progress.h"
 #include "sys/file.h"
 
 enum { COMMANDS_MAX = 32, OPTIONS_MAX = 48, OPTION_VERSION = 1000 };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <unistd.h>
 
-#include "lang/builtin.h"
+#include "jobs/builtin.h"
 #include "sys/file.h"
 
 static char printed[16384], said[16384];

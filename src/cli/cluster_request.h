@@ -3,8 +3,8 @@
 #ifndef CLI_CLUSTER_REQUEST_H
 #define CLI_CLUSTER_REQUEST_H
 
-#include "app/cluster_run.h"
 #include "base/args.h"
+#include "launch/local/cluster_run.h"
 
 enum {
     REQUEST_ROLE = 1,

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-#include "app/cluster_logs.h"
-#include "app/cluster_up.h"
 #include "base/args.h"
 #include "base/text.h"
+#include "launch/local/cluster_logs.h"
+#include "launch/local/cluster_up.h"
 
 enum { OPTION_FOLLOW = 1, OPTION_LINES, OPTION_HELP };
 

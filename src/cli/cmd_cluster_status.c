@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include "app/cluster_up.h"
 #include "base/args.h"
+#include "launch/local/cluster_up.h"
 #include "sys/file.h"
 
 enum { OPTION_JSON = 1, OPTION_QUIET, OPTION_HELP };

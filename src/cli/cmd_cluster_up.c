@@ -4,8 +4,8 @@
 
 #include <unistd.h>
 
-#include "app/cluster_up.h"
 #include "cli/cluster_request.h"
+#include "launch/local/cluster_up.h"
 #include "sys/file.h"
 
 static const struct args_option options_table_up[] = {

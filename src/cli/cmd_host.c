@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "app/broker.h"
-#include "app/host_repair.h"
 #include "base/args.h"
 #include "cli/cli.h"
+#include "host/broker.h"
+#include "host/repair.h"
 
 enum {
     OPTION_LISTEN = 1,

@@ -1,13 +1,13 @@
-// weft queue take PATH [-- CMD]: items to standard output (app/item_print.h), or a command for each
-// (app/item_work.h).
+// weft queue take PATH [-- CMD]: items to standard output (client/item_print.h), or a command for each
+// (client/item_work.h).
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "app/item_print.h"
-#include "app/item_work.h"
 #include "base/text.h"
 #include "cli/cmd_queue.h"
+#include "client/item_print.h"
+#include "client/item_work.h"
 
 enum {
     WORKERS_MAX = 1024,

@@ -2,8 +2,8 @@
 
 #include "cli/cli.h"
 
-#include "app/replay.h"
 #include "base/args.h"
+#include "run/replay.h"
 
 enum { OPTION_DEBUG = 1, OPTION_HELP };
 

@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-#include "app/options.h"
-#include "app/program.h"
-#include "lang/builtin.h"
-#include "lang/compile.h"
+#include "code/native/compile.h"
+#include "jobs/builtin.h"
+#include "run/options.h"
+#include "run/program.h"
 #include "sys/command.h"
 #include "sys/file.h"
 

@@ -1,6 +1,6 @@
 // weft streaming: takes the words behind `hadoop jar hadoop-streaming.jar` and gives its part files.
 //
-//   words -> lang/streaming (what they mean) -> the words of `weft run` for command_job -> a run
+//   words -> hadoop/streaming (what they mean) -> the words of `weft run` for command_job -> a run
 //
 // Here is what touches files: -conf is read, the inputs are looked up, what is shipped is put where the
 // commands run (streaming_ship.c), and an output that exists is refused before anything is read.
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "app/options.h"
-#include "app/program.h"
 #include "cli/streaming_ship.h"
-#include "lang/command.h"
-#include "lang/streaming_conf.h"
-#include "lang/streaming_inputs.h"
+#include "code/command/command.h"
+#include "hadoop/conf.h"
+#include "hadoop/inputs.h"
+#include "run/options.h"
+#include "run/program.h"
 #include "sys/file.h"
 #include "sys/machine.h"
 #include "sys/workdir.h"

@@ -3,10 +3,10 @@
 
 #include "cli/cli.h"
 
-#include "app/options.h"
 #include "base/args.h"
 #include "cli/tool_group.h"
-#include "lang/builtin.h"
+#include "jobs/builtin.h"
+#include "run/options.h"
 
 void help_format_verbs(struct buf *buf, bool has_all)
 {

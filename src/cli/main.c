@@ -1,9 +1,9 @@
 // The process `weft`: driver for the person who typed it, or worker for another one of itself.
 
-#include "app/program.h"
-#include "app/tool.h"
 #include "cli/cli.h"
-#include "lang/builtin.h"
+#include "client/tool.h"
+#include "jobs/builtin.h"
+#include "run/program.h"
 
 int main(int argc, char **argv)
 {

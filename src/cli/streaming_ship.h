@@ -2,7 +2,7 @@
 #ifndef CLI_STREAMING_SHIP_H
 #define CLI_STREAMING_SHIP_H
 
-#include "lang/streaming.h"
+#include "hadoop/streaming.h"
 #include "sys/workdir.h"
 
 // Makes the directory, in `tmp` (NULL: the default place), with everything in it; none when there is nothing to

@@ -2,9 +2,9 @@
 #ifndef CLI_TOOL_WORDS_H
 #define CLI_TOOL_WORDS_H
 
-#include "app/tool.h"
 #include "base/args.h"
 #include "cli/cli.h"
+#include "client/tool.h"
 
 enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_HELP };
 

@@ -8,7 +8,7 @@
 //     CALLS --> host_call --> kind->apply --> answers, in sessions that are stirred
 //     time  --> host_expire ----^
 //
-// The server (app/host_server.c) owns connections, the clock and the journal. Thread: one at a time.
+// The server (host/server.c) owns connections, the clock and the journal. Thread: one at a time.
 #ifndef RESOURCE_HOST_H
 #define RESOURCE_HOST_H
 

@@ -1,8 +1,8 @@
 // Fuzzes the command line. The first line of an input is the job's getopt letters, the second how
 // many arguments it takes, each further one a word. What the driver made of the job's words, the worker
 // must read the same; what it hands to a program must mean the same there.
-#include "app/options.h"
 #include "base/text.h"
+#include "run/options.h"
 
 #include <stdint.h>
 #include <stdlib.h>

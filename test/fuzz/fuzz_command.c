@@ -1,7 +1,7 @@
 // Fuzzes what is read of commands: the line that names one, and what it says on standard error. The first
 // byte chooses. Words must lie in their room and be ended; the same text taken in pieces counts the same.
-#include "lang/command_stderr.h"
-#include "lang/command_words.h"
+#include "code/command/stderr.h"
+#include "code/command/words.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 // found one way is found the other way too.
 
 #include "base/bytes.h"
-#include "lang/search_pattern.h"
-#include "lang/search_syntax.h"
+#include "jobs/grep/search_pattern.h"
+#include "jobs/grep/search_syntax.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "mapreduce/work/run_index.h"
+#include "mapreduce/work/run/run_index.h"
 #include "sys/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

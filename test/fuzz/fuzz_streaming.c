@@ -1,12 +1,12 @@
 // Fuzzes the words of a streaming job: each line of an input is a word. What was understood must make
 // words that command_job's letters can be read from again, and refused words must have a sentence.
-#include "lang/streaming.h"
+#include "hadoop/streaming.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lang/streaming_conf.h"
-#include "lang/streaming_inputs.h"
+#include "hadoop/conf.h"
+#include "hadoop/inputs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #define PROP_JOB_H
 
 #include "base/buf.h"
-#include "mapreduce/work/pair.h"
+#include "mapreduce/work/sort/pair.h"
 
 enum kind { SUM, MIN, MAX, COLLECT, FIRST, DISTINCT, IDENTITY, MEAN, OWN, COUNT, WORDS, KINDS };
 

@@ -10,7 +10,7 @@
 
 #include "mapreduce/work/slot_testing.h"
 
-#include "mapreduce/work/stretches.h"
+#include "mapreduce/work/map/stretches.h"
 #include "prop/job.h"
 #include "store/codec/codec_testing.h"
 

@@ -1,5 +1,5 @@
 // The host's lives: started with what the disk holds, killed at any moment.
-#include "app/host_server.h"
+#include "host/server.h"
 
 #include <stdlib.h>
 

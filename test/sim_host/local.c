@@ -1,6 +1,6 @@
 // The client that lives in the host's process, and dies with it. What the product's port does is the
 // product's; only its sleep is the world's, as a fiber must not be asleep in memory of a host that is gone.
-#include "app/host_local.h"
+#include "host/local.h"
 #include "sim_host/client.h"
 #include "sim_host/replace.h"
 

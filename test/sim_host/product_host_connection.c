@@ -1,4 +1,4 @@
-// app/host_connection.c in the simulated world.
+// host/connection.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/host_connection.c"
+#include "host/connection.c"

@@ -1,4 +1,4 @@
-// app/host_local.c in the simulated world.
+// host/local.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/host_local.c"
+#include "host/local.c"

@@ -1,4 +1,4 @@
-// app/host_server.c in the simulated world.
+// host/server.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/host_server.c"
+#include "host/server.c"

@@ -1,4 +1,4 @@
-// app/host_server_journal.c in the simulated world.
+// host/server_journal.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/host_server_journal.c"
+#include "host/server_journal.c"

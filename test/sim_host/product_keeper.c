@@ -1,4 +1,4 @@
-// app/keeper.c in the simulated world.
+// client/keeper.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/keeper.c"
+#include "client/keeper.c"

@@ -1,4 +1,4 @@
-// app/prefetch.c in the simulated world.
+// client/prefetch.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/prefetch.c"
+#include "client/prefetch.c"

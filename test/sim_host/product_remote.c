@@ -1,4 +1,4 @@
-// app/remote.c in the simulated world.
+// client/remote.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/remote.c"
+#include "client/remote.c"

@@ -1,4 +1,4 @@
-// app/remote_call.c in the simulated world.
+// client/remote_call.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/remote_call.c"
+#include "client/remote_call.c"

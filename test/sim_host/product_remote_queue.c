@@ -1,4 +1,4 @@
-// app/remote_queue.c in the simulated world.
+// client/remote_queue.c in the simulated world.
 #include "sim_host/replace.h"
 
-#include "app/remote_queue.c"
+#include "client/remote_queue.c"

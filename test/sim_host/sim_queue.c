@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/host_server.h"
-#include "app/keeper.h"
 #include "base/sanitized.h"
+#include "client/keeper.h"
+#include "host/server.h"
 #include "sim_host/client.h"
 #include "sim_host/net.h"
 #include "sim_host/replace.h"

@@ -38,7 +38,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 TIMEOUT_SECONDS = 120
 OURS = {"_manifest.json"}
-RENAMED = HERE.parent.parent / "src/lang/streaming_renamed.def"
+RENAMED = HERE.parent.parent / "src/hadoop/renamed.def"
 
 
 def escape(data):

@@ -6,9 +6,9 @@
 
 #include "base/number.h"
 #include "mapreduce/task.h"
-#include "mapreduce/work/map.h"
-#include "mapreduce/work/values.h"
-#include "mapreduce/work/words.h"
+#include "mapreduce/work/map/map.h"
+#include "mapreduce/work/map/words.h"
+#include "mapreduce/work/reduce/values.h"
 
 enum {
     WORD_LONGS_MAX = 256,

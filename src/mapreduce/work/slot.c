@@ -2,8 +2,8 @@
 
 #include "mapreduce/work/slot.h"
 
-#include "mapreduce/work/values.h"
-#include "mapreduce/work/words.h"
+#include "mapreduce/work/map/words.h"
+#include "mapreduce/work/reduce/values.h"
 
 enum {
     QUEUE_ITEMS = FOLD_QUEUE + FOLD_AHEAD + FOLD_SLACK,

@@ -8,8 +8,8 @@
 #include "base/buf.h"
 #include "mapreduce/record_place.h"
 #include "mapreduce/slot_page.h"
-#include "mapreduce/work/collector.h"
-#include "mapreduce/work/gather.h"
+#include "mapreduce/work/collect/collector.h"
+#include "mapreduce/work/sort/gather.h"
 #include "mapreduce/work/stage.h"
 #include "sys/clock.h"
 

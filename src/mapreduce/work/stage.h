@@ -3,10 +3,10 @@
 #ifndef MAPREDUCE_WORK_STAGE_H
 #define MAPREDUCE_WORK_STAGE_H
 
-#include "mapreduce/work/dataset.h"
-#include "mapreduce/work/fold_table.h"
-#include "mapreduce/work/ranges.h"
-#include "mapreduce/work/sink.h"
+#include "mapreduce/work/collect/fold_table.h"
+#include "mapreduce/work/output/dataset.h"
+#include "mapreduce/work/output/sink.h"
+#include "mapreduce/work/sort/ranges.h"
 #include "store/codec/codec.h"
 #include "store/record/record.h"
 #include "sys/thread.h"

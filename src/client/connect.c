@@ -1,0 +1,56 @@
+// Connecting to an address. The address may hold the token, so no copy of it is left in memory.
+
+#include "client/connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "client/tool.h"
+
+weft_err connect_open(weft_cluster *cluster, const weft_join_options *options)
+{
+    const size_t size = strlen(options->at);
+    char *address = strdup(options->at);
+    if (!address)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an address");
+    char *token = strchr(address, '#');
+    if (token)
+        *token++ = 0;
+    cluster->has_at = cluster->is_program = true;
+    weft_err err = net_read_address(address, ADDRESS_PORT_OF_HOSTS, &cluster->at);
+    if (!err && token && !options->token_file)
+        err = secret_read(token, &cluster->token)
+                  ? err_set(WEFT_INVALID_ARGUMENT,
+                            "%s: what follows # is no token\n  a token is 32 to 128 hexadecimal "
+                            "digits, as weft host prints it",
+                            address)
+                  : WEFT_OK;
+    else if (!err)
+        err = secret_load(options->token_file, &cluster->token);
+    explicit_bzero(address, size);
+    free(address);
+    return err;
+}
+
+weft_err connect_explain(const weft_cluster *cluster, weft_err err)
+{
+    char sentence[ERR_TEXT_BYTES_MAX], address[NET_ADDRESS_TEXT_BYTES];
+    if (err != WEFT_UNAVAILABLE || !cluster->is_program || strchr(err_text(), '\n'))
+        return err;
+    snprintf(sentence, sizeof sentence, "%s", err_text());
+    net_write_address(&cluster->at, address);
+    return err_set(err, "%s\n  try: weft host --listen %s there, or another address", sentence,
+                   address);
+}
+
+weft_cluster *weft_connect(const char *address)
+{
+    const char *from_environment = getenv("WEFT_AT");
+    const bool has_default = from_environment && *from_environment;
+    const weft_join_options options = {
+        .at = address       ? address
+              : has_default ? from_environment
+                            : TOOL_HOST_DEFAULT,
+    };
+    return weft_join(&options);
+}

@@ -1,0 +1,15 @@
+// connect: a program that is no member of a cluster and uses what is held at one address, by a host
+// (weft host) or a member. For the command line there is client/tool.h.
+#ifndef CLIENT_CONNECT_H
+#define CLIENT_CONNECT_H
+
+#include "client/member.h"
+
+// Makes the cluster one of options->at, with its token: that of the options' file, of "#TOKEN" in the
+// address, or as secret_load finds it. Nothing is connected yet. INVALID_ARGUMENT: no address, no token.
+MUST_CHECK weft_err connect_open(weft_cluster *cluster, const weft_join_options *options);
+
+// Adds to the sentence of a host that is out of reach how one is started; returns the code.
+weft_err connect_explain(const weft_cluster *cluster, weft_err err);
+
+#endif

@@ -1,0 +1,18 @@
+// item: elements of queues as a program holds them, and tensors as they travel.
+#ifndef CLIENT_ITEM_H
+#define CLIENT_ITEM_H
+
+#include "wire/tuple.h"
+
+// Fills the data of an item, whose other fields stay. The bytes are copied; DATA_LOSS: they are no tuple.
+MUST_CHECK weft_err item_copy(weft_bytes bytes, bool is_tuple, weft_item *item);
+
+// What a host knows the item by.
+struct call_item item_name(const weft_item *item);
+void item_take_name(weft_item *item, const struct call_item *name);
+
+// Append the encodings of wire/tuple.h; INVALID_ARGUMENT as there.
+MUST_CHECK weft_err item_append_tuple(struct buf *out, const weft_tensor *components, size_t count);
+MUST_CHECK weft_err item_append_types(struct buf *out, const weft_tensor *types, size_t count);
+
+#endif

@@ -1,0 +1,545 @@
+// Joining and leaving a cluster. What a member hosts runs in a loop of its own thread; calls to others
+// are made by the threads of the program.
+
+#include "client/member.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "client/connect.h"
+#include "client/keeper.h"
+#include "client/tool.h"
+#include "sys/clock.h"
+#include "sys/file.h"
+#include "sys/own.h"
+
+enum {
+    GOODBYES_MS = 3000,  // for all of them
+    FREE_MS = 1000,      // for all handles together, where a host does not answer
+    STARTING_MS = 250,   // members that are started together are all there by then
+    RETRY_MS = 20,
+    GOODBYES_AGAIN_MS = 500,
+    TELL_NEXT_MS = 10000
+};
+
+static const uint64_t ns_per_ms = 1000000;
+
+static void say(void *owner, const char *sentence)
+{
+    weft_cluster *cluster = owner;
+    fprintf(stderr, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
+}
+
+weft_err member_keep_error(weft_cluster *cluster, weft_err code)
+{
+    if (!code || !cluster)
+        return code;
+    connect_explain(cluster, code);
+    mutex_lock(&cluster->lock);
+    if (!cluster->first_error) {
+        cluster->first_error = code;
+        snprintf(cluster->first_sentence, sizeof cluster->first_sentence, "%s", err_text());
+    }
+    mutex_unlock(&cluster->lock);
+    return code;
+}
+
+// ---- Hosting --------------------------------------------------------------------------------------------
+
+static void stop_hosting(void *owner)
+{
+    weft_cluster *cluster = owner;
+    loop_stop(cluster->loop);
+}
+
+// A library does not end its program: what is hosted here has ended, calls to it fail, and so does
+// weft_leave. A program that leaves then ends with a code by which it is started again.
+static void stop_broken(void *owner, weft_err code)
+{
+    weft_cluster *cluster = owner;
+    say(cluster, err_text());
+    member_keep_error(cluster, code);
+    net_listener_close(&cluster->listener);  // whoever comes shall not wait for an answer
+    loop_stop(cluster->loop);
+}
+
+static void take_wake(void *owner)
+{
+    weft_cluster *cluster = owner;
+    if (cluster->is_leaving)
+        host_server_leave(cluster->server);
+}
+
+// A call that waits for others at what is hosted here, at a full or empty queue for example.
+static void tell_who_is_missing(weft_cluster *cluster)
+{
+    struct buf awaited = {0}, sentence = {0};
+    if (!host_server_waits_alone(cluster->server))
+        return;
+    host_server_name_awaited(cluster->server, &awaited);
+    if (awaited.size)
+        buf_format(&sentence,
+                   "a call waits for others at what is hosted here, and none has come: %s",
+                   buf_text(&awaited));
+    else
+        buf_append_text(&sentence, "a call waits at what is hosted here, and all other members are "
+                                   "gone: only another thread of this program could end that");
+    say(cluster, buf_text(&sentence));
+    buf_fini(&awaited);
+    buf_fini(&sentence);
+}
+
+static void tell_who_stays(weft_cluster *cluster)
+{
+    struct buf sentence = {0};
+    buf_append_text(&sentence, "done; stays for those who use what is here: ");
+    host_server_name_users(cluster->server, &sentence);
+    say(cluster, buf_text(&sentence));
+    buf_fini(&sentence);
+}
+
+static void tell_for_whom_we_wait(void *owner)
+{
+    weft_cluster *cluster = owner;
+    if (cluster->is_leaving)
+        tell_who_stays(cluster);
+    else
+        tell_who_is_missing(cluster);
+}
+
+static void run_host(void *owner)
+{
+    weft_cluster *cluster = owner;
+    loop_run(cluster->loop);
+    mutex_lock(&cluster->lock);
+    cluster->has_stopped = true;
+    condition_broadcast(&cluster->stopped);
+    mutex_unlock(&cluster->lock);
+}
+
+static weft_err name_expected(weft_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->spec.roles.count; i++) {
+        const struct cluster_role *role = &cluster->spec.roles.items[i];
+        for (size_t j = 0; j < role->members.count; j++) {
+            struct buf name = {0};
+            member_path_append(&name, role->name, role->members.items[j].index);
+            char *text = strdup(buf_text(&name));
+            buf_fini(&name);
+            if (!text || !VEC_PUSH(&cluster->expected, text))
+                return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+            if (strcmp(text, cluster->me) == 0)
+                free(cluster->expected.items[--cluster->expected.count]);
+        }
+    }
+    return VEC_PUSH(&cluster->expected, NULL)
+               ? WEFT_OK
+               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+}
+
+static weft_err read_time(const char *variable, uint32_t *milliseconds)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text || text_read_duration(text, milliseconds))
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a time such as 90s", variable, text);
+}
+
+// What a host takes from the environment, for those who start it.
+static weft_err read_host_settings(struct host_server_options *options)
+{
+    const char *bytes = getenv("WEFT_JOURNAL_REWRITE");
+    weft_err err = read_time("WEFT_EXPECT", &options->expect_ms);
+    if (!err)
+        err = read_time("WEFT_SESSION_TTL", &options->session_ttl_ms);
+    if (!err && bytes && *bytes && !text_read_size(bytes, &options->rewrite_bytes))
+        err = err_set(WEFT_INVALID_ARGUMENT, "WEFT_JOURNAL_REWRITE is '%s', not a size such as 64M",
+                      bytes);
+    return err;
+}
+
+static weft_err make_server(weft_cluster *cluster, const char *journal)
+{
+    struct host_server_options options = {
+        .member = cluster->me,
+        .listener = &cluster->listener,
+        .token = &cluster->token,
+        .journal = journal,
+        .expected = (const char *const *)cluster->expected.items,
+        .say = say,
+        .idle = stop_hosting,
+        .broken = stop_broken,
+        .owner = cluster,
+    };
+    weft_err err = read_host_settings(&options);
+    if (err)
+        return err;
+    cluster->loop = loop_new(take_wake, cluster);
+    if (!cluster->loop)
+        return WEFT_RESOURCE_EXHAUSTED;
+    err = host_server_new(&cluster->server, cluster->loop, &options);
+    cluster->local = err ? NULL : host_local_new(cluster->server);
+    if (!err && !cluster->local)
+        err = WEFT_RESOURCE_EXHAUSTED;
+    if (!err &&
+        !loop_timer_new(cluster->loop, TELL_NEXT_MS, TELL_NEXT_MS, tell_for_whom_we_wait, cluster))
+        err = WEFT_RESOURCE_EXHAUSTED;
+    return err ? err : thread_start(&cluster->thread, run_host, cluster, 0);
+}
+
+static void drop_server(weft_cluster *cluster)
+{
+    host_local_free(cluster->local);
+    host_server_free(cluster->server);
+    loop_free(cluster->loop);
+    cluster->local = NULL;
+    cluster->server = NULL;
+    cluster->loop = NULL;
+    net_listener_close(&cluster->listener);
+}
+
+// The journal of this member inside the directory that all members of the run may share.
+static weft_err name_journal(const weft_cluster *cluster, const char *directory, struct buf *path)
+{
+    buf_format(path, "%s/%s-%u", directory, cluster->spec.my_role, cluster->spec.my_index);
+    return path->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path") : WEFT_OK;
+}
+
+static weft_err start_hosting(weft_cluster *cluster, const char *directory)
+{
+    const struct cluster_member *me =
+        cluster_spec_find_member(&cluster->spec, cluster->spec.my_role, cluster->spec.my_index);
+    if (!me || !me->host)
+        return WEFT_OK;
+    struct net_address address = {.port = me->port};
+    struct buf journal = {0};
+    snprintf(address.host, sizeof address.host, "%s", me->host);
+    weft_err err = net_listen(&address, &cluster->listener);
+    if (!err)
+        err = name_expected(cluster);
+    if (!err && directory && *directory)
+        err = name_journal(cluster, directory, &journal);
+    if (!err && journal.size)
+        err = own_make_named_directory(directory);
+    if (!err)
+        err = make_server(cluster, journal.size ? buf_text(&journal) : NULL);
+    buf_fini(&journal);
+    if (err)
+        drop_server(cluster);
+    return err;
+}
+
+// ---- Joining --------------------------------------------------------------------------------------------
+
+static weft_err read_spec(weft_cluster *cluster, const weft_join_options *options)
+{
+    const char *text = options->config ? options->config : getenv("TF_CONFIG");
+    const char *source = options->config ? "the cluster's description" : "TF_CONFIG";
+    if (!text || !*text)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "%s is not set: this program does not know its cluster\n  try: weft cluster "
+                       "run --role ROLE=N PROGRAM, or . config_ROLE_0.sh from weft cluster config",
+                       source);
+    weft_err err = cluster_spec_read_tf_config(&cluster->spec, weft_text(text), source);
+    if (!err && !cluster->spec.my_role)
+        err = err_set(WEFT_INVALID_ARGUMENT, "%s does not say who we are: it has no \"task\"",
+                      source);
+    if (err)
+        return err;
+    struct buf name = {0};
+    member_path_append(&name, cluster->spec.my_role, cluster->spec.my_index);
+    if (name.size >= sizeof cluster->me)
+        err = err_set(WEFT_INVALID_ARGUMENT, "the role %s has too long a name",
+                      cluster->spec.my_role);
+    else
+        snprintf(cluster->me, sizeof cluster->me, "%s", buf_text(&name));
+    buf_fini(&name);
+    return err;
+}
+
+weft_cluster *member_new(void)
+{
+    weft_cluster *cluster = calloc(1, sizeof *cluster);
+    if (!cluster) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a cluster");
+        return NULL;
+    }
+    secret_random(&cluster->incarnation, sizeof cluster->incarnation);
+    keeper_init(&cluster->keeper);
+    mutex_init(&cluster->lock);
+    condition_init(&cluster->stopped);
+    return cluster;
+}
+
+void member_free(weft_cluster *cluster)
+{
+    for (size_t i = 0; i < cluster->expected.count; i++)
+        free(cluster->expected.items[i]);
+    VEC_FINI(&cluster->expected);
+    VEC_FINI(&cluster->links);
+    VEC_FINI(&cluster->remotes);
+    cluster_spec_fini(&cluster->spec);
+    secret_clear(&cluster->token);
+    keeper_fini(&cluster->keeper);
+    condition_fini(&cluster->stopped);
+    mutex_fini(&cluster->lock);
+    free(cluster);
+}
+
+static weft_err join(weft_cluster *cluster, const weft_join_options *options)
+{
+    cluster->patience_ms = options->at ? TOOL_PATIENCE_MS : MEMBER_PATIENCE_MS;
+    weft_err err = read_time("WEFT_PATIENCE", &cluster->patience_ms);
+    if (options->patience_ms)
+        cluster->patience_ms = options->patience_ms;
+    cluster->joined_ns = clock_now_ns();
+    if (options->at) {
+        cluster->patience_again_ms =
+            cluster->patience_ms > MEMBER_PATIENCE_MS ? cluster->patience_ms : MEMBER_PATIENCE_MS;
+        return err ? err : connect_open(cluster, options);
+    }
+    if (!err)
+        err = read_spec(cluster, options);
+    if (!err)
+        err = secret_load(options->token_file, &cluster->token);
+    if (!err)
+        err = start_hosting(cluster, options->journal ? options->journal : getenv("WEFT_JOURNAL"));
+    return err;
+}
+
+weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size)
+{
+    weft_join_options all = {0};
+    weft_cluster *cluster = member_new();
+    if (!cluster) {
+        no_handle_keep(WEFT_RESOURCE_EXHAUSTED);
+        return NULL;
+    }
+    if (options)
+        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
+    const weft_err err = no_handle_keep(join(cluster, &all));
+    if (!err) {
+        cluster->is_looked_after = true;
+        return cluster;
+    }
+    member_free(cluster);
+    return NULL;
+}
+
+// ---- Who is who -----------------------------------------------------------------------------------------
+
+bool weft_is(const weft_cluster *cluster, const char *role)
+{
+    return cluster && role && strcmp(weft_role(cluster), role) == 0;
+}
+
+const char *weft_role(const weft_cluster *cluster)
+{
+    return cluster && cluster->spec.my_role ? cluster->spec.my_role : "";
+}
+
+uint32_t weft_index(const weft_cluster *cluster)
+{
+    return cluster ? cluster->spec.my_index : 0;
+}
+
+uint32_t weft_member_count(const weft_cluster *cluster, const char *name)
+{
+    const struct cluster_role *role =
+        cluster && name ? cluster_spec_find_role(&cluster->spec, name) : NULL;
+    return role ? (uint32_t)role->members.count : 0;
+}
+
+// ---- Others -----------------------------------------------------------------------------------------------
+
+static bool tend_peer(void *owner)
+{
+    return keeper_arm(owner);
+}
+
+static struct peer *make_peer(weft_cluster *cluster, const char *name,
+                              const struct cluster_member *member, uint32_t patience_ms)
+{
+    struct peer_options options = {
+        .address = {.port = member->port},
+        .host = name,
+        .member = cluster->me,
+        .incarnation = cluster->incarnation,
+        .token = &cluster->token,
+        .patience_ms = patience_ms,
+        .patience_again_ms = cluster->patience_again_ms,
+        .waits = patience_ms ? say : NULL,
+        .asks_to_be_tended = tend_peer,
+        .owner = cluster,
+    };
+    snprintf(options.address.host, sizeof options.address.host, "%s", member->host);
+    if (cluster->local && strcmp(name, cluster->me) == 0) {
+        options.port = &host_local_port;
+        options.port_owner = cluster->local;
+    }
+    return peer_new(&options);
+}
+
+static struct member_link *find_link(const weft_cluster *cluster, const char *name)
+{
+    for (size_t i = 0; i < cluster->links.count; i++)
+        if (strcmp(cluster->links.items[i]->name, name) == 0)
+            return cluster->links.items[i];
+    return NULL;
+}
+
+static weft_err add_link(weft_cluster *cluster, const char *name,
+                         const struct cluster_member *member, struct member_link **made)
+{
+    struct member_link *link = calloc(1, sizeof *link);
+    struct peer *peer = make_peer(cluster, name, member, cluster->patience_ms);
+    if (!link || !peer || !VEC_PUSH(&cluster->links, link)) {
+        free(link);
+        peer_free(peer, false);
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+    }
+    snprintf(link->name, sizeof link->name, "%s", name);
+    link->peer = peer;
+    *made = link;
+    return WEFT_OK;
+}
+
+weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
+                             const struct cluster_member *member, struct peer **peer)
+{
+    weft_err err = WEFT_OK;
+    mutex_lock(&cluster->lock);
+    struct member_link *link = find_link(cluster, name);
+    if (!link)
+        err = add_link(cluster, name, member, &link);
+    mutex_unlock(&cluster->lock);
+    if (!err)
+        *peer = link->peer;
+    return err;
+}
+
+weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
+                          struct peer **peer)
+{
+    weft_err err = cluster_spec_check_member(&cluster->spec, role, index);
+    if (err)
+        return err;
+    const struct cluster_member *member = cluster_spec_find_member(&cluster->spec, role, index);
+    struct buf name = {0};
+    member_path_append(&name, role, index);
+    if (!member || !member->host)
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s has no address, it hosts nothing",
+                      buf_text(&name));
+    else
+        err = member_find_peer_at(cluster, buf_text(&name), member, peer);
+    buf_fini(&name);
+    return err;
+}
+
+// ---- Leaving ----------------------------------------------------------------------------------------------
+
+static bool has_spoken_to(const weft_cluster *cluster, const char *name)
+{
+    const struct member_link *link = find_link(cluster, name);
+    return link && peer_has_spoken(link->peer);
+}
+
+// False: it is not there at the moment.
+static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
+{
+    struct member_path path;
+    if (member_path_parse(name, &path))
+        return true;
+    const struct cluster_member *member =
+        cluster_spec_find_member(&cluster->spec, path.role, path.index);
+    struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
+    struct peer_call call = {0};
+    const struct peer_ask ask = {.op = CALL_LEAVE};
+    const bool is_gone = peer && peer_ask(peer, &ask, &call, deadline_ns);
+    err_clear();
+    peer_call_fini(&call);
+    peer_free(peer, false);
+    return !is_gone;
+}
+
+// Those we never spoke to may be waiting for us: they need not. Who was told leaves the list; true: all.
+static bool say_goodbye_to_strangers(weft_cluster *cluster)
+{
+    const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
+    char **names = cluster->expected.items;
+    size_t left = 0;
+    for (size_t i = 0; i + 1 < cluster->expected.count; i++) {
+        if (has_spoken_to(cluster, names[i]) ||
+            (clock_now_ns() < deadline_ns && say_goodbye(cluster, names[i], deadline_ns)))
+            free(names[i]);
+        else
+            names[left++] = names[i];
+    }
+    if (cluster->expected.count)
+        names[left] = NULL;
+    cluster->expected.count = left + (cluster->expected.count > 0);
+    return left == 0;
+}
+
+// Waits for the end of what is hosted here. Meanwhile those who were not there come, perhaps: a host that
+// starts when we are done would wait for us.
+static void stay(weft_cluster *cluster, bool have_all_been_told)
+{
+    mutex_lock(&cluster->lock);
+    while (!cluster->has_stopped) {
+        if (have_all_been_told)
+            condition_wait(&cluster->stopped, &cluster->lock);
+        else
+            condition_wait_until(&cluster->stopped, &cluster->lock,
+                                 clock_now_ns() + GOODBYES_AGAIN_MS * ns_per_ms);
+        if (cluster->has_stopped || have_all_been_told)
+            continue;
+        mutex_unlock(&cluster->lock);
+        have_all_been_told = say_goodbye_to_strangers(cluster);
+        mutex_lock(&cluster->lock);
+    }
+    mutex_unlock(&cluster->lock);
+    thread_join(&cluster->thread);
+}
+
+static void leave(weft_cluster *cluster)
+{
+    cluster->leave_by_ns = clock_now_ns() + FREE_MS * ns_per_ms;
+    remote_free_all(cluster);
+    keeper_stop(cluster);
+    bool have_all_been_told = say_goodbye_to_strangers(cluster);
+    // In the first moments of a cluster, who is not there has not come yet.
+    const uint64_t started_ns = cluster->joined_ns + STARTING_MS * ns_per_ms;
+    while (!have_all_been_told && clock_now_ns() < started_ns) {
+        clock_sleep_ms(RETRY_MS);
+        have_all_been_told = say_goodbye_to_strangers(cluster);
+    }
+    for (size_t i = 0; i < cluster->links.count; i++) {
+        member_keep_error(cluster, peer_leave(cluster->links.items[i]->peer));
+        peer_free(cluster->links.items[i]->peer, false);
+        free(cluster->links.items[i]);
+    }
+    cluster->links.count = 0;
+    if (cluster->server) {
+        cluster->is_leaving = true;
+        loop_wake(cluster->loop);
+        stay(cluster, have_all_been_told);
+        drop_server(cluster);
+    }
+}
+
+int weft_leave(weft_cluster *cluster)
+{
+    if (!cluster) {
+        const weft_err why = no_handle_reason();
+        fprintf(stderr, "weft: %s\n", err_text());
+        return err_exit_code(why);
+    }
+    leave(cluster);
+    const weft_err err = cluster->first_error;
+    if (err)
+        say(cluster, cluster->first_sentence);
+    member_free(cluster);
+    return err ? err_exit_code(err) : 0;
+}

@@ -1,0 +1,63 @@
+// prefetch: elements that are asked for before the caller wants them. A caller notices nothing of it but speed.
+//
+// A consumer that deals with an element in microseconds would spend its time waiting for the next one. So
+// several takes are under way, as many as it deals with in a couple of milliseconds: that is also as long as a
+// host's journal needs to reach the disk, which it does once for all that is under way. What lies here:
+//
+//   - is leased to our session, with no end by the clock: an element that was handed out stays with its
+//     holder, however long the work takes. An element that comes up late is asked about first.
+//   - has not been begun: when the consumer stays away for more than a moment, the keeper takes back what is
+//     under way and gives back what is here, in one go, so that others have it, in its old order. That is no
+//     delivery.
+//   - is small, and not of a queue that counts deliveries (CALL_FLAG_AHEAD).
+#ifndef CLIENT_PREFETCH_H
+#define CLIENT_PREFETCH_H
+
+#include "client/member.h"
+
+enum { PREFETCH_MAX = 4096 };
+
+struct prefetch {
+    struct remote *remote;
+    struct mutex lock;  // never held while waiting
+    struct peer_call
+        *calls[PREFETCH_MAX];  // under way or answered, a ring in the order of their start
+    uint32_t first, count;
+    uint32_t credit;      // how many may be
+    uint32_t credit_max;  // the owner wants no more; may be set before each call
+    uint32_t
+        limited_max;  // the same of a queue that counts deliveries: who is killed uses up one of each
+    bool is_plain;  // the last element was large, or of a queue of limited room: none is had ahead
+    bool is_limited;         // deliveries are counted
+    bool is_withdrawing;     // those under way were asked back
+    uint32_t waiting_count;  // threads that want one
+    uint64_t handed_count;   // elements handed out, and
+    uint64_t tended_count;   // what that was when the keeper last looked
+    uint64_t marked;         // the last call whose element was here a few rounds of the keeper ago,
+    uint64_t marked_rounds;  // that many
+    uint64_t handed_ns;      // when the last element was handed out
+    uint64_t mean_ns;        // that an element takes its consumer
+    uint64_t mean_bytes;     // that it has
+    struct link in_keeper;
+};
+
+void prefetch_init(struct prefetch *prefetch, struct remote *remote);
+void prefetch_fini(struct prefetch *prefetch);  // the same as prefetch_give_back, and its end
+
+// The next element, ours for lease_ms (0: as long as the session lives) or, when it is popped, for good. The
+// answer is the caller's: CALL_ITEM_BYTES and then the element. DEADLINE_EXCEEDED: what comes later is the
+// next caller's, or goes back.
+MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
+                                  uint64_t deadline_ns, struct peer_call **taken);
+
+// Whether the next one is here: then it is handed out without waiting. For the one thread that takes.
+bool prefetch_has_next(struct prefetch *prefetch);
+
+// Gives back what is here and what is under way, as the keeper would, and waits for it, as far as there is time: so
+// an element that the caller gives back after this comes before them again, and the queue has them all.
+void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns);
+
+// For the keeper: gives back what the consumer does not come for. True: something is still here.
+bool prefetch_tend(struct prefetch *prefetch);
+
+#endif

@@ -1,0 +1,91 @@
+// Waiting for calls that were started before.
+
+#include "client/remote_call.h"
+
+#include <stdlib.h>
+
+#include "client/item.h"
+
+weft_call *remote_call_new(struct remote *remote)
+{
+    weft_call *call = remote ? calloc(1, sizeof *call) : NULL;
+    if (call)
+        call->remote = remote;
+    else if (remote)
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+    else
+        member_no_handle();
+    return call;
+}
+
+weft_call *remote_call_started(weft_call *call, weft_err err)
+{
+    if (!err)
+        return call;
+    if (call->once_per)
+        call->once_per->has_failed_ = true;
+    peer_call_fini(&call->call);
+    free(call);
+    return NULL;
+}
+
+bool weft_call_is_done(weft_call *call)
+{
+    return call && peer_is_done(call->remote->peer, &call->call);
+}
+
+static weft_err finish(weft_call *call, uint32_t timeout_ms)
+{
+    weft_err err = remote_finish(call->remote, &call->call, timeout_ms);
+    err = call->settles ? remote_settled(call->remote, &call->settled, err, call->call.flags)
+                        : remote_keep_error(call->remote, err);
+    if (err && call->once_per)
+        call->once_per->has_failed_ = true;
+    return err;
+}
+
+static void free_call(weft_call *call)
+{
+    peer_call_fini(&call->call);
+    free(call);
+}
+
+// An element that nobody wants any more is somebody else's.
+static weft_err give_back(struct remote *remote, const struct buf *answer)
+{
+    const uint32_t at_once = 0;
+    const weft_bytes parts[] = {{answer->data, CALL_ITEM_BYTES},
+                                {(const char *)&at_once, sizeof at_once}};
+    struct peer_call call = {0};
+    const weft_err err =
+        remote_ask(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2, &call);
+    peer_call_fini(&call);
+    return err;
+}
+
+weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
+{
+    if (!call)
+        return member_no_handle();
+    weft_err err = finish(call, timeout_ms);
+    if (!err && call->takes && call->call.answer.size >= CALL_ITEM_BYTES)
+        err = give_back(call->remote, &call->call.answer);
+    free_call(call);
+    return err;
+}
+
+weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
+{
+    if (item)
+        *item = (weft_item){0};
+    if (!call || !item)
+        return member_no_handle();
+    weft_err err = finish(call, timeout_ms);
+    if (!err && !call->takes)
+        err = err_set(WEFT_INVALID_ARGUMENT, "%s: only weft_take_start brings an element",
+                      call->remote->path);
+    if (!err)
+        err = remote_take_item(&call->call, item);
+    free_call(call);
+    return err;
+}

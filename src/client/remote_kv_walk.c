@@ -1,0 +1,207 @@
+// Walks over the keys of a kv, and over their changes.
+//
+//     range    KV_RANGE from `from`, again from behind the last key while there is MORE
+//     watch    KV_WATCH with the revision that is known, for ever. When the answer is ALL and there is
+//              MORE, the rest is a range, and then the watch goes on.
+//
+// An answer holds many entries; it is kept while they are handed out.
+
+#include <stdlib.h>
+
+#include "client/remote_kv.h"
+
+struct weft_kv_walk {
+    weft_kv *kv;
+    struct peer_call call;  // its answer is where `rest` points
+    struct call_reader rest;
+    bool rest_is_range;  // its entries are those of KV_RANGE
+    bool is_watch, is_ended;
+    bool has_range;     // there is more of a range to ask for
+    bool has_seen;      // an answer of a watch
+    uint64_t revision;  // that is known to a watch
+    weft_err failure;
+    struct buf from;  // where the range goes on
+    struct buf to;    // where it ends; empty: at the end
+    struct buf prefix;
+};
+
+static weft_kv_walk *make_walk(weft_kv *kv)
+{
+    weft_kv_walk *walk = kv ? calloc(1, sizeof *walk) : NULL;
+    if (walk)
+        walk->kv = kv;
+    else if (kv)
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a walk");
+    else
+        member_no_handle();
+    return walk;
+}
+
+static weft_kv_walk *end_making(weft_kv_walk *walk)
+{
+    const struct buf *bufs[] = {&walk->from, &walk->to, &walk->prefix};
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; i < 3 && !err; i++) {
+        if (bufs[i]->has_failed)
+            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+        else if (bufs[i]->size > CALL_NAME_BYTES_MAX)
+            err = err_set(WEFT_INVALID_ARGUMENT, "%s: a key has at most %u bytes, not %zu",
+                          walk->kv->remote.path, CALL_NAME_BYTES_MAX, bufs[i]->size);
+    }
+    if (!member_keep_error(walk->kv->remote.cluster, err))
+        return walk;
+    weft_kv_walk_free(walk);
+    return NULL;
+}
+
+weft_kv_walk *weft_kv_range(weft_kv *kv, weft_bytes from, weft_bytes to)
+{
+    weft_kv_walk *walk = make_walk(kv);
+    if (!walk)
+        return NULL;
+    buf_append(&walk->from, from.data, from.size);
+    buf_append(&walk->to, to.data, to.size);
+    walk->has_range = true;
+    return end_making(walk);
+}
+
+weft_kv_walk *weft_kv_watch(weft_kv *kv, weft_bytes prefix)
+{
+    weft_kv_walk *walk = make_walk(kv);
+    if (!walk)
+        return NULL;
+    buf_append(&walk->prefix, prefix.data, prefix.size);
+    // What has the prefix ends before the prefix with its last byte one higher.
+    size_t size = prefix.size;
+    while (size && (uint8_t)prefix.data[size - 1] == UINT8_MAX)
+        size--;
+    buf_append(&walk->to, prefix.data, size);
+    if (size && !walk->to.has_failed)
+        walk->to.data[size - 1]++;
+    walk->is_watch = true;
+    return end_making(walk);
+}
+
+void weft_kv_walk_free(weft_kv_walk *walk)
+{
+    if (!walk)
+        return;
+    peer_call_fini(&walk->call);
+    buf_fini(&walk->from);
+    buf_fini(&walk->to);
+    buf_fini(&walk->prefix);
+    free(walk);
+}
+
+weft_err weft_kv_walk_error(const weft_kv_walk *walk)
+{
+    return walk ? walk->failure : member_no_handle();
+}
+
+// ---- Asking ------------------------------------------------------------------------------------------------
+
+static weft_err ask(weft_kv_walk *walk, uint8_t op, const struct buf *payload)
+{
+    const weft_bytes part = buf_bytes(payload);
+    peer_call_fini(&walk->call);
+    walk->call = (struct peer_call){0};
+    walk->rest = (struct call_reader){weft_none(), false};
+    if (payload->has_failed)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+    const weft_err err = remote_ask(&walk->kv->remote, op, 0, &part, 1, &walk->call);
+    if (!err)
+        walk->rest = (struct call_reader){buf_bytes(&walk->call.answer), false};
+    return err;
+}
+
+static weft_err ask_range(weft_kv_walk *walk)
+{
+    struct buf payload = {0};
+    call_write_text(&payload, buf_bytes(&walk->from));
+    call_write_text(&payload, buf_bytes(&walk->to));
+    call_write_u32(&payload, 0);
+    const weft_err err = ask(walk, CALL_KV_RANGE, &payload);
+    buf_fini(&payload);
+    if (err)
+        return err;
+    call_read_u64(&walk->rest);
+    walk->rest_is_range = true;
+    walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
+    return WEFT_OK;
+}
+
+// *is_reset: what was told before does not hold any more.
+static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
+{
+    struct buf payload = {0};
+    call_write_text(&payload, buf_bytes(&walk->prefix));
+    call_write_u64(&payload, walk->revision);
+    const weft_err err = ask(walk, CALL_KV_WATCH, &payload);
+    buf_fini(&payload);
+    if (err)
+        return err;
+    walk->revision = call_read_u64(&walk->rest);
+    walk->rest_is_range = false;
+    walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
+    *is_reset = walk->call.flags & ANSWER_FLAG_ALL && walk->has_seen;
+    walk->has_seen = true;
+    return WEFT_OK;
+}
+
+// ---- Handing out ---------------------------------------------------------------------------------------------
+
+static weft_err read_entry(weft_kv_walk *walk, weft_kv_entry *entry)
+{
+    struct call_reader *rest = &walk->rest;
+    *entry = (weft_kv_entry){.what = WEFT_KV_PUT};
+    if (!walk->rest_is_range)
+        entry->what = call_read_u8(rest) == WEFT_KV_REMOVED ? WEFT_KV_REMOVED : WEFT_KV_PUT;
+    entry->key = call_read_text(rest);
+    entry->version = call_read_u64(rest);
+    if (walk->rest_is_range)
+        entry->is_owned = call_read_u8(rest);
+    entry->value = call_read_blob(rest);
+    if (rest->has_failed)
+        return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
+    if (!walk->has_range || rest->rest.size)
+        return WEFT_OK;
+    walk->from.size = 0;  // behind the last key: it and a zero is the next there can be
+    buf_append(&walk->from, entry->key.data, entry->key.size);
+    buf_append(&walk->from, "", 1);
+    return WEFT_OK;
+}
+
+static weft_err next(weft_kv_walk *walk, weft_kv_entry *entry)
+{
+    weft_err err = WEFT_OK;
+    while (!err && walk->rest.rest.size == 0) {
+        bool is_reset = false;
+        if (walk->has_range)
+            err = ask_range(walk);
+        else if (walk->is_watch)
+            err = ask_watch(walk, &is_reset);
+        else
+            return WEFT_OUT_OF_RANGE;
+        if (!err && is_reset) {
+            *entry = (weft_kv_entry){.what = WEFT_KV_RESET, .version = walk->revision};
+            return WEFT_OK;
+        }
+    }
+    return err ? err : read_entry(walk, entry);
+}
+
+bool weft_kv_next(weft_kv_walk *walk, weft_kv_entry *entry)
+{
+    if (entry)
+        *entry = (weft_kv_entry){.version = 0};
+    if (!walk || !entry) {
+        member_no_handle();
+        return false;
+    }
+    if (walk->is_ended)
+        return false;
+    const weft_err err = next(walk, entry);
+    walk->is_ended = err && err != WEFT_DEADLINE_EXCEEDED;
+    walk->failure = err;
+    return !err;
+}

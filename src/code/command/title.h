@@ -1,0 +1,13 @@
+// What to call a job of commands, so that who started it knows it again.
+#ifndef CODE_COMMAND_TITLE_H
+#define CODE_COMMAND_TITLE_H
+
+#include <weft/weft.h>
+
+enum { COMMAND_TITLE_BYTES = 48 };  // with its zero
+
+// The job's name if it was given one (mapreduce.job.name), else the mapper, else the reducer: one line of
+// printable UTF-8, cut with "..." behind whole characters. Only for people: it is not what the job is.
+void command_title(const weft_args *args, char title[COMMAND_TITLE_BYTES]);
+
+#endif

@@ -1,0 +1,29 @@
+// compile: a C or C++ source file becomes a program, built with the system's compiler and kept.
+//
+// The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by what it was made of:
+// the preprocessed source, so all that it includes, the compiler, its flags and libweft. Where that is not all
+// (libraries among the flags, LIBRARY_PATH) it is built anew. $CC names the compiler (default cc), $CFLAGS adds
+// to -O2; for .cpp, .cc, .cxx, .c++ and .C these are $CXX (c++) and $CXXFLAGS. Thread: any.
+#ifndef CODE_NATIVE_COMPILE_H
+#define CODE_NATIVE_COMPILE_H
+
+#include "base/err.h"
+
+struct compile_spec {
+    const char *source;  // path
+    int messages;        // where the compiler's words go; -1: standard error
+};
+
+// Gives the path of the program, which the caller frees. A source that does not compile is
+// FAILED_PRECONDITION after the compiler has said why, a missing one NOT_FOUND, no compiler
+// UNIMPLEMENTED with what to install.
+MUST_CHECK weft_err compile_source(const struct compile_spec *spec, char **program);
+
+// Whether the name is that of a source: it ends with .c or as C++ does.
+bool compile_is_source(const char *name);
+
+// Whether a program calls weft_main: INVALID_ARGUMENT says that `name`, as the user calls it, does not.
+// It is looked at, not run: who knows what it would do.
+MUST_CHECK weft_err compile_check_program(const char *path, const char *name);
+
+#endif

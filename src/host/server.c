@@ -1,0 +1,474 @@
+// A host and the world: who comes and goes, what is due, when it is over.
+
+#include "host/server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/vec.h"
+#include "host/server_state.h"
+#include "sys/clock.h"
+#include "sys/spin.h"
+
+enum {
+    TICK_MS = 100,
+    TICKS_PER_SECOND = 10,
+    SENTENCE_BYTES = 2048,
+    REFUSALS_FIRST_MS = 10000,  // between two lines about refusals; doubled while they go on, up to
+    REFUSALS_MAX_MS = 64 * REFUSALS_FIRST_MS,
+    STANDSTILL_MS = 5 * TICK_MS
+};
+
+uint64_t host_server_now_ms(struct host_server *server)
+{
+    const uint64_t clock_ms = clock_now_ns() / 1000000;
+    const uint64_t passed_ms = clock_ms - server->clock_ms;
+    server->clock_ms = clock_ms;
+    server->now_ms += passed_ms < STANDSTILL_MS ? passed_ms : STANDSTILL_MS;
+    return server->now_ms;
+}
+
+void host_server_say(struct host_server *server, const char *format, ...)
+{
+    if (!server->options.say)
+        return;
+    char sentence[SENTENCE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    server->options.say(server->options.owner, sentence);
+}
+
+void host_server_say_refused(struct host_server *server, const char *peer)
+{
+    const uint64_t now_ms = host_server_now_ms(server);
+    const unsigned long long silent = server->refused_silent;
+    if (server->refused_ms && now_ms - server->refused_ms < server->refused_pause_ms) {
+        server->refused_silent++;
+        err_clear();
+        return;
+    }
+    // Strangers must not fill a disk with what is said of them.
+    const uint64_t pause_ms = silent ? 2 * server->refused_pause_ms : REFUSALS_FIRST_MS;
+    server->refused_pause_ms = pause_ms < REFUSALS_MAX_MS ? pause_ms : REFUSALS_MAX_MS;
+    server->refused_ms = now_ms;
+    server->refused_silent = 0;
+    if (silent)
+        host_server_say(server, "refused %s, and %llu others before: %s", peer, silent, err_text());
+    else
+        host_server_say(server, "refused %s: %s", peer, err_text());
+    err_clear();
+}
+
+struct host *host_server_host(struct host_server *server)
+{
+    return server->host;
+}
+
+// ---- The end of a turn --------------------------------------------------------------------------------------
+
+static bool is_used(struct host_server *server)
+{
+    // Who hosts nothing need not wait for those who may come.
+    return host_resource_count(server->host) > 0 && host_has_users(server->host, NULL);
+}
+
+static void tell_if_idle(struct host_server *server)
+{
+    if (!server->is_leaving || server->has_told_idle || is_used(server))
+        return;
+    server->has_told_idle = true;
+    if (server->options.idle)
+        server->options.idle(server->options.owner);
+}
+
+static void begin_turn(void *owner)
+{
+    struct host_server *server = owner;
+    mutex_lock(&server->lock);
+}
+
+static void tell_all(struct host_server *server)
+{
+    struct link *stirred = host_stirred(server->host);
+    while (!list_is_empty(stirred)) {
+        struct session *session = LIST_ITEM(stirred->next, struct session, in_stirred);
+        list_take_out(&session->in_stirred);
+        if (session->connection)
+            host_connection_send(session->connection);
+    }
+    tell_if_idle(server);
+}
+
+static void close_all(struct host_server *server)
+{
+    while (!list_is_empty(&server->connections))
+        host_connection_drop(
+            LIST_ITEM(server->connections.next, struct host_connection, in_server));
+    for (size_t i = 0; i < NET_LISTENERS_MAX; i++)
+        if (server->listeners[i])
+            loop_listener_free(server->listeners[i]);
+    memset(server->listeners, 0, sizeof server->listeners);
+    if (server->tick)
+        loop_timer_free(server->tick);
+    server->tick = NULL;
+}
+
+// A disk that has failed once is not asked again by the same process: nobody knows what it has of what was
+// written, and what the kernel holds of it may be something else. Who opens the journal anew finds out.
+static void give_up(struct host_server *server)
+{
+    char failure[ERR_TEXT_BYTES_MAX];
+    snprintf(failure, sizeof failure, "%s", err_text());
+    const weft_err code =
+        err_set(WEFT_UNKNOWN,
+                "the journal can no longer be written: %s\n  all that was acknowledged is in it; "
+                "try: see that the disk works, then start this again with the same journal",
+                failure);
+    server->is_broken = true;
+    snprintf(server->broken_text, sizeof server->broken_text, "%s", err_text());
+    close_all(server);
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        if (session->connection)
+            host_local_stir(session->connection);  // the others were dropped
+    if (server->options.broken)
+        server->options.broken(server->options.owner, code);
+    err_clear();
+}
+
+// Who is connected would wait without a word, and does not know for what. He comes again and is told.
+static void close_while_stuck(struct host_server *server)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        if (connection->session)
+            host_connection_drop(connection);
+    }
+}
+
+static void end_turn(void *owner)
+{
+    struct host_server *server = owner;
+    if (!server->is_broken && host_server_commit(server))
+        tell_all(server);
+    else if (!server->is_broken && journal_has_failed(server->journal))
+        give_up(server);
+    else if (!server->is_broken)
+        close_while_stuck(server);
+    err_clear();
+    mutex_unlock(&server->lock);
+}
+
+// ---- The clock ------------------------------------------------------------------------------------------------
+
+static bool is_lost(const struct host_server *server, const struct session *session,
+                    uint64_t now_ms)
+{
+    return session->has_left || now_ms - session->lost_ms >= server->options.session_ttl_ms ||
+           net_process_is_gone(session->peer_pid);
+}
+
+static weft_err await(struct host_server *server, const char *member, uint64_t until_ms,
+                      bool was_here);
+
+// Who did not say goodbye may be started again: what he uses stays for a while.
+static void end_session(struct host_server *server, struct session *session, uint64_t now_ms)
+{
+    char member[SESSION_MEMBER_BYTES];
+    const bool may_come_back = !session->has_left && session->member[0];
+    snprintf(member, sizeof member, "%s", session->member);
+    // First, or watches would end.
+    if (may_come_back && await(server, member, now_ms + server->options.session_ttl_ms, true))
+        err_clear();
+    if (host_end_session(server->host, session)) {
+        err_clear();  // tried again with the next tick
+        host_server_met(server, member);
+    } else if (may_come_back) {
+        host_server_say(server, "%s is lost: what it had leased goes to others", member);
+    }
+}
+
+static void end_lost_sessions(struct host_server *server, uint64_t now_ms)
+{
+    struct session *session = host_next_session(server->host, NULL);
+    while (session) {
+        struct session *next = host_next_session(server->host, session);
+        if (!session->connection && is_lost(server, session, now_ms))
+            end_session(server, session, now_ms);
+        session = next;
+    }
+}
+
+// Who neither proves himself nor takes what is his is dropped.
+static void drop_idlers(struct host_server *server, uint64_t now_ms)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        const size_t unsent = loop_stream_unsent(connection->stream);
+        if (connection->session && (unsent == 0 || unsent != connection->unsent_before))
+            connection->since_ms = now_ms;
+        connection->unsent_before = unsent;
+        const uint64_t limit = connection->session      ? HOST_STALL_MS
+                               : connection->is_closing ? HOST_REFUSED_MS
+                                                        : HOST_HELLO_MS;
+        if (now_ms - connection->since_ms >= limit)
+            host_connection_drop(connection);
+    }
+}
+
+static void go_on_with_held(struct host_server *server, uint64_t now_ms)
+{
+    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
+        next = at->next;
+        host_connection_go_on(LIST_ITEM(at, struct host_connection, in_server), now_ms);
+    }
+}
+
+static bool drop_oldest_stranger(struct host_server *server)
+{
+    for (struct link *at = server->connections.next; at != &server->connections; at = at->next) {
+        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
+        if (connection->session)
+            continue;
+        err_set(WEFT_RESOURCE_EXHAUSTED, "%u connections at once", server->connection_count);
+        host_server_say_refused(server, connection->peer);
+        host_connection_drop(connection);
+        return true;
+    }
+    return false;
+}
+
+bool host_server_admit(struct host_server *server)
+{
+    if (server->connection_count < server->connections_max &&
+        server->stranger_count < server->strangers_max)
+        return true;
+    return drop_oldest_stranger(server);
+}
+
+static void forget_late_ones(struct host_server *server, uint64_t now_ms)
+{
+    for (size_t i = 0; i < server->awaited.count;)
+        if (now_ms >= server->awaited.items[i].until_ms)
+            server->awaited.items[i] = server->awaited.items[--server->awaited.count];
+        else
+            i++;
+    host_expect(server->host, server->awaited.count > 0);
+}
+
+static void tick(void *owner)
+{
+    struct host_server *server = owner;
+    const uint64_t now_ms = host_server_now_ms(server);
+    host_set_time(server->host, now_ms);
+    host_expire(server->host);
+    if (!server->is_journal_stuck)  // else nobody can come back
+        end_lost_sessions(server, now_ms);
+    go_on_with_held(server, now_ms);
+    if (++server->ticks % TICKS_PER_SECOND == 0)
+        drop_idlers(server, now_ms);
+    if (server->awaited.count)
+        forget_late_ones(server, now_ms);
+}
+
+// ---- Members ---------------------------------------------------------------------------------------------------
+
+static weft_err await(struct host_server *server, const char *member, uint64_t until_ms,
+                      bool was_here)
+{
+    struct awaited *awaited = VEC_NEXT(&server->awaited);
+    if (!awaited)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+    *awaited = (struct awaited){.until_ms = until_ms, .was_here = was_here};
+    snprintf(awaited->member, sizeof awaited->member, "%s", member);
+    server->awaited.count++;
+    host_expect(server->host, true);
+    return WEFT_OK;
+}
+
+void host_server_met(struct host_server *server, const char *member)
+{
+    for (size_t i = 0; i < server->awaited.count; i++)
+        if (strcmp(server->awaited.items[i].member, member) == 0)
+            server->awaited.items[i--] = server->awaited.items[--server->awaited.count];
+    host_expect(server->host, server->awaited.count > 0);
+}
+
+static bool has_session(struct host_server *server, const char *member)
+{
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        if (strcmp(session->member, member) == 0)
+            return true;
+    return false;
+}
+
+static weft_err await_others(struct host_server *server)
+{
+    const char *const *names = server->options.expected;
+    weft_err err = WEFT_OK;
+    for (; names && *names && !err; names++)
+        if (!host_has_left(server->host, *names) && !has_session(server, *names))
+            err = await(server, *names, server->started_ms + server->options.expect_ms, false);
+    return err;
+}
+
+void host_server_name_users(struct host_server *server, struct buf *out)
+{
+    const char *comma = "";
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL) {
+        if (!session->member[0] || session->has_left)
+            continue;
+        buf_format(out, "%s%s", comma, session->member);
+        comma = ", ";
+    }
+    if (server->awaited.count)
+        buf_append_text(out, comma);
+    host_server_name_awaited(server, out);
+}
+
+void host_server_name_awaited(struct host_server *server, struct buf *out)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < server->awaited.count; i++) {
+        const struct awaited *awaited = &server->awaited.items[i];
+        buf_format(out, "%s%s (%s)", comma, awaited->member,
+                   awaited->was_here ? "lost, may come back" : "not come yet");
+        comma = ", ";
+    }
+}
+
+bool host_server_waits_alone(struct host_server *server)
+{
+    const uint64_t applied_before = server->applied_before;
+    const struct session *mine = NULL;
+    struct session *session = NULL;
+    server->applied_before = UINT64_MAX;
+    while ((session = host_next_session(server->host, session)) != NULL) {
+        const bool is_mine = strcmp(session->member, server->options.member) == 0;
+        if (!is_mine && session->member[0] && !session->has_left)
+            return false;
+        mine = is_mine ? session : mine;
+    }
+    if (!mine || mine->wait_count == 0)
+        return false;
+    server->applied_before = mine->applied;
+    return mine->applied == applied_before;
+}
+
+void host_server_leave(struct host_server *server)
+{
+    server->is_leaving = true;
+    tell_if_idle(server);
+}
+
+// ---- Beginning and end -------------------------------------------------------------------------------------------
+
+static weft_err make_host(struct host_server *server)
+{
+    struct host_options options = {
+        .member = server->options.member,
+        .ends_watches = server->options.member[0],
+        .log = server->options.journal ? host_server_log : NULL,
+        .log_owner = server,
+        .gathers_calls = true,
+    };
+    secret_random(&options.epoch, sizeof options.epoch);
+    secret_random(&options.seed, sizeof options.seed);
+    options.epoch |= 1;  // 0 says "none" in a hello
+    server->host = host_new(&options);
+    if (!server->host)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+    host_set_time(server->host, host_server_now_ms(server));
+    return server->options.journal ? host_server_open_journal(server) : WEFT_OK;
+}
+
+void host_server_restart_clock(struct host_server *server)
+{
+    const uint64_t now_ms = host_server_now_ms(server);
+    struct session *session = NULL;
+    while ((session = host_next_session(server->host, session)) != NULL)
+        session->lost_ms = now_ms;
+}
+
+static weft_err start_listening(struct host_server *server)
+{
+    const struct net_listener *listener = server->options.listener;
+    for (size_t i = 0; i < listener->count; i++) {
+        server->listeners[i] =
+            loop_listener_new(server->loop, listener->fds[i], host_connection_accept, server);
+        if (!server->listeners[i])
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
+    server->tick = loop_timer_new(server->loop, TICK_MS, TICK_MS, tick, server);
+    if (!server->tick)
+        return WEFT_RESOURCE_EXHAUSTED;
+    loop_set_turn(server->loop, (struct loop_turn){begin_turn, end_turn}, server);
+    loop_set_spin(server->loop, spin_default_us());
+    return WEFT_OK;
+}
+
+static void set_defaults(struct host_server_options *options)
+{
+    if (options->session_ttl_ms == 0)
+        options->session_ttl_ms = HOST_SESSION_TTL_MS;
+    if (options->expect_ms == 0)
+        options->expect_ms = HOST_EXPECT_MS;
+    if (options->rewrite_bytes == 0)
+        options->rewrite_bytes = HOST_REWRITE_BYTES;
+}
+
+weft_err host_server_new(struct host_server **made, struct loop *loop,
+                         const struct host_server_options *options)
+{
+    struct host_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+    server->options = *options;
+    server->loop = loop;
+    server->token = *options->token;
+    server->clock_ms = clock_now_ns() / 1000000;
+    server->now_ms = 1;
+    list_init(&server->connections);
+    mutex_init(&server->lock);
+    server->connections_max = net_connections_max();
+    server->strangers_max = server->connections_max / 2 < HOST_STRANGERS_MAX
+                                ? server->connections_max / 2
+                                : HOST_STRANGERS_MAX;
+    set_defaults(&server->options);
+    weft_err err = make_host(server);
+    if (!err) {
+        server->started_ms = host_server_now_ms(server);
+        host_server_restart_clock(server);  // a journal brought sessions
+        err = await_others(server);
+    }
+    if (!err)
+        err = start_listening(server);
+    if (err)
+        host_server_free(server);
+    else
+        *made = server;
+    return err;
+}
+
+void host_server_free(struct host_server *server)
+{
+    if (!server)
+        return;
+    loop_set_turn(server->loop, (struct loop_turn){0}, NULL);
+    close_all(server);
+    if (server->journal)
+        host_server_close_journal(server);
+    if (server->host)
+        host_free(server->host);
+    VEC_FINI(&server->awaited);
+    secret_clear(&server->token);
+    mutex_fini(&server->lock);
+    free(server);
+}

@@ -1,0 +1,133 @@
+// The insides of a host server, shared by its files.
+#ifndef HOST_SERVER_STATE_H
+#define HOST_SERVER_STATE_H
+
+#include "base/list.h"
+#include "host/server.h"
+#include "store/journal.h"
+#include "sys/process.h"
+#include "sys/thread.h"
+#include "wire/hello.h"
+
+// A member who may still come: one that has not been here yet, or was lost and may be started again.
+struct awaited {
+    char member[SESSION_MEMBER_BYTES];
+    uint64_t until_ms;
+    bool was_here;
+};
+
+struct host_server {
+    struct host_server_options options;  // journal and expected only while it is started
+    struct loop *loop;
+    struct mutex lock;  // held by the loop in its turns, and by members who call from this process
+    struct secret token;
+    struct host *host;
+    struct journal *journal;  // NULL: none
+    uint64_t journal_base;    // its size after the last rewrite
+    bool is_journal_dirty, is_journal_stuck;
+    char stuck_text[ERR_TEXT_BYTES_MAX];  // why it is stuck
+    bool is_broken;                       // the journal has failed for good
+    char broken_text[ERR_TEXT_BYTES_MAX];
+    struct process rewriter;            // writes a snapshot of it
+    struct loop_watch *rewriter_watch;  // NULL: there is none
+    uint64_t rewritten_bytes;           // the size that made it start
+    struct loop_listener *listeners[NET_LISTENERS_MAX];
+    struct loop_timer *tick;
+    struct link connections;                    // the oldest first
+    uint32_t connection_count, stranger_count;  // strangers have no session
+    uint32_t connections_max, strangers_max;
+    VEC(struct awaited) awaited;
+    uint64_t clock_ms, now_ms;  // of the machine when it was last looked at; what counts
+    uint64_t started_ms, ticks;
+    uint64_t applied_before;    // by our own member, when host_server_waits_alone was last asked
+    uint64_t refused_ms;        // when the last refusal was told of
+    uint64_t refused_pause_ms;  // until when others are only counted
+    uint64_t refused_silent;    // refusals since then
+    bool is_leaving, has_told_idle;
+};
+
+// Somebody who has connected; a session once the hello is over.
+struct host_connection {
+    struct host_server *server;
+    struct loop_stream *stream;  // NULL: none, it is a host_local's
+    struct hello_server *hello;  // NULL once it is over: a kilobyte that idle members need not cost
+    struct frame_parser parser;
+    struct session *session;
+    struct link in_server;
+    uint64_t since_ms;  // it connected; then: it last took something
+    size_t unsent_before;
+    struct buf held;   // u64 answers received, blob calls: that wait for room for their answers
+    uint64_t held_ms;  // since when none of them was done
+    pid_t pid;         // of a peer on this machine; 0: not known
+    char peer[64];     // where it came from
+    bool is_paused, is_closing;
+};
+
+// ---- connection.c ---------------------------------------------------------------------------------
+
+void host_connection_accept(void *owner, int fd);
+void host_connection_drop(struct host_connection *connection);
+
+// Does calls that were held, if there is room now; drops who does not make any. To be asked now and then.
+void host_connection_go_on(struct host_connection *connection, uint64_t now_ms);
+
+// Hands what its session has to the stream.
+void host_connection_send(struct host_connection *connection);
+
+// The same by another thread than the loop's. False: it is for the loop to go on.
+MUST_CHECK bool host_connection_push(struct host_connection *connection);
+
+// The session that a hello names, found or made; all others of that member's earlier lives end.
+MUST_CHECK weft_err host_connection_find_session(struct host_server *server,
+                                                 const struct hello *hello,
+                                                 struct session **session);
+
+// What it is welcomed with.
+struct hello_welcome host_connection_join(struct host_connection *connection,
+                                          struct session *session, const struct hello *hello);
+
+// ---- local.c ----------------------------------------------------------------------------------------
+
+// There is something for its session, or the session has another connection or none.
+void host_local_stir(struct host_connection *connection);
+
+// ---- server_journal.c ------------------------------------------------------------------------------
+
+MUST_CHECK weft_err host_server_open_journal(struct host_server *server);
+
+// Makes all that was applied durable. False: that failed, nothing may be told to anyone; it is tried
+// again with every turn, unless the journal has failed for good. The sentence is this thread's.
+MUST_CHECK bool host_server_commit(struct host_server *server);
+
+// Whether nothing that was applied is still to be made durable: others may be told of all of it.
+bool host_server_is_committed(const struct host_server *server);
+void host_server_close_journal(struct host_server *server);
+host_log_fn host_server_log;
+
+// Whoever comes while the journal cannot be written.
+weft_err host_server_refuse_stuck(const struct host_server *server);
+
+// Whoever calls a host whose journal has failed for good.
+weft_err host_server_refuse_broken(const struct host_server *server);
+
+// ---- server.c --------------------------------------------------------------------------------------
+
+// Milliseconds that this host has lived. Time in which it stood still, stopped or suspended with its
+// machine, does not count: what others sent meanwhile must be looked at before their leases end.
+uint64_t host_server_now_ms(struct host_server *server);
+void host_server_say(struct host_server *server, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Somebody was refused, for this thread's reason; a flood of them is told of once in a while.
+void host_server_say_refused(struct host_server *server, const char *peer);
+
+// Makes room for one more connection: the oldest who has not proven himself goes. False: all have.
+MUST_CHECK bool host_server_admit(struct host_server *server);
+
+// The time of sessions that have no connection begins now.
+void host_server_restart_clock(struct host_server *server);
+
+// A member is here: it is not waited for.
+void host_server_met(struct host_server *server, const char *member);
+
+#endif

@@ -1,0 +1,37 @@
+// The built-in jobs. Each is an ordinary job, in a file of its own, that uses the public interface only:
+// what they can do, a user's job can do too. A new one also needs a line in builtin.c, its results in
+// test/e2e and a word in the manual.
+#ifndef JOBS_BUILTIN_H
+#define JOBS_BUILTIN_H
+
+#include <weft/weft.h>
+
+#include "base/args.h"
+
+extern const weft_job builtin_wordcount;  // words and how often
+extern const weft_job builtin_count;      // lines and how often
+extern const weft_job builtin_sort;       // lines in order
+extern const weft_job builtin_grep;       // lines that match
+extern const weft_job builtin_index;      // words and the files they are in
+
+// All of them, NULL-terminated, in the order in which help shows them.
+extern const weft_job *const builtin_jobs[];
+
+// The same and the one behind `weft run --map`: all that a worker of the command may have to run.
+extern const weft_job *const builtin_all_jobs[];
+
+// The job of that name; NULL when there is none.
+const weft_job *builtin_find(const char *name);
+
+// What users of the tool that the job is named after may try, and what to write here; NULL: nothing is known.
+const struct args_hint *builtin_hints(const weft_job *job);
+
+// The counter by which `grep -q` says that it has found a line, and whether the job is run for just that:
+// then none found is exit code 1.
+#define BUILTIN_GREP_FOUND "grep.found"
+bool builtin_is_question(const weft_job *job, const weft_args *args);
+
+// Whether it is one of builtin_jobs, and not just called like one.
+bool builtin_has(const weft_job *job);
+
+#endif

@@ -1,0 +1,47 @@
+// cluster_run: all members of a cluster as processes of this machine, from the first start to the last
+// end. What is to be done when is decided by launch/crew.h; this carries it out over the event loop.
+// Thread: the only one of the process, because of sys/nursery.h.
+#ifndef LAUNCH_LOCAL_CLUSTER_RUN_H
+#define LAUNCH_LOCAL_CLUSTER_RUN_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "cluster/spec.h"
+
+struct cluster_run_restart {
+    const char *role;  // NULL: of all that are not named
+    uint32_t count;
+};
+
+// Zero means the default. All texts are borrowed.
+struct cluster_run_options {
+    const char *const *arguments;  // the program and its arguments, NULL-terminated
+    const char *directory;         // where it runs; NULL: here
+    VEC(struct cluster_run_restart) restarts;
+    VEC(const char *) until;  // roles: when all their members have ended, the others are stopped
+    const char *journal;  // a directory that stays; NULL: one of the run when there are restarts
+    const char *tmp;      // where that is made; NULL: $TMPDIR or /tmp
+    const char *input_member;  // "map/0": who reads our standard input; NULL: nobody
+    uint32_t timeout_ms;       // 0: none
+    uint32_t grace_ms;         // between SIGTERM and SIGKILL
+    bool keep_going;
+    bool quiet, verbose, json;
+    bool no_prefix, no_color;
+
+    // In the background (launch/local/cluster_up.h): what the members are up to is written to state.json in this
+    // directory, and what they say to ROLE_INDEX.log. NULL: it is not.
+    const char *state_directory;
+    const char *name;                      // of the cluster, in that file
+    void (*started)(void *started_owner);  // all have been started for the first time
+    void *started_owner;
+};
+
+// Gives every member of the spec that has no port an address on this machine, starts all, waits for the
+// end of all. What they write goes to our standard output and error, what happens is told on the latter.
+// *exit_code: 0, or that of the first failure, 128 + N after signal N, 6 when time was over.
+// An error means that nothing has been started: INVALID_ARGUMENT (an address of another machine, a role
+// that is not there), NOT_FOUND (no such program)...
+MUST_CHECK weft_err cluster_run(struct cluster_spec *spec,
+                                const struct cluster_run_options *options, int *exit_code);
+
+#endif

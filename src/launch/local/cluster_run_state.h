@@ -1,0 +1,137 @@
+// What the parts of cluster_run share: the runner, its members, and where their output goes.
+//
+//   cluster_run.c          the life: setting up, events to the crew, actions from it
+//   cluster_run_members.c  who there is: addresses, names, environments
+//   cluster_run_output.c   lines from members to our own outputs, which may be slow
+//   cluster_run_talk.c     what is told, as sentences or as JSON
+//   cluster_run_save.c     what others may know of a run in the background
+#ifndef LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
+#define LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
+
+#include "launch/crew.h"
+#include "launch/local/cluster_run.h"
+#include "launch/prefix.h"
+#include "sys/loop.h"
+#include "sys/nursery.h"
+#include "sys/outlet.h"
+#include "sys/ports.h"
+#include "sys/workdir.h"
+
+// Where lines go. Streams of members that lead here are not read while much of it waits.
+struct run_sink {
+    struct run *run;
+    const char *name;  // "standard output"
+    struct outlet outlet;
+    struct loop_watch *writable;  // while something is unsent
+    bool is_full;                 // nothing is read for it until it has room
+    bool is_broken;               // nobody will read it: what comes is dropped
+};
+
+// One of a member's two outputs.
+struct run_stream {
+    struct run_member *member;
+    unsigned which;  // CHILD_OUT or CHILD_ERR
+    bool is_open;
+    bool is_json;  // lines go out as objects
+    struct prefix prefix;
+    struct run_sink *sink;
+    struct loop_watch *readable;  // NULL while closed or while the sink is full
+};
+
+struct run_member {
+    struct run *run;
+    size_t number;     // in the crew
+    const char *role;  // the spec's
+    uint32_t index;
+    char *name;                    // "map/0"
+    char *address;                 // "127.0.0.1:20123"
+    char *prefixes[2];             // of its lines on standard output and error
+    char *variables[4];            // TF_CONFIG=..., WEFT_ROLE=..., WEFT_INDEX=..., WEFT_JOURNAL=...
+    struct port_hold hold;         // its port, until it starts
+    struct child child;            // .nursery NULL: it does not run
+    struct run_stream streams[2];  // standard output, standard error
+    struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
+    int64_t since_s;               // when it was started, or has ended; calendar
+    struct loop_watch *ended;
+    struct loop_timer *rest;  // until it is started again
+    uint64_t started_ns;
+};
+
+enum { RUN_OUT, RUN_ERR };
+
+struct run {
+    const struct cluster_run_options *options;
+    struct crew crew;
+    struct crew_actions actions;
+    struct run_member *members;                      // as many as the crew has
+    struct crew_event events[2 * CREW_MEMBERS_MAX];  // that wait for their turn
+    size_t event_count;
+    bool is_telling;
+    struct run_sink sinks[2];  // our standard output and error
+    // Where standard error goes: the first sink when both are one pipe or terminal, because a line for
+    // the one may be half written when a line for the other comes.
+    struct run_sink *talk_sink;
+    struct nursery *nursery;
+    struct loop *loop;
+    struct workdir journal;  // of this run alone
+    char *kept_journal;      // or one that stays; NULL: none
+    struct loop_timer *grace, *limit;
+    int64_t begun_s;                     // calendar
+    uint64_t begun_ns, first_signal_ns;  // 0: no signal yet
+    size_t start_count;
+    weft_err refusal;        // the very first start failed
+    weft_err start_failure;  // a later one did
+    bool is_over;            // all have ended; only output is left
+    int exit_code;
+};
+
+// ---- Members ---------------------------------------------------------------------------------------------
+
+// Gives each member of the spec an address and holds its port, and fills run->members and run->crew.
+MUST_CHECK weft_err run_make_members(struct run *run, struct cluster_spec *spec);
+void run_free_members(struct run *run);
+
+// Our environment with the member's variables in place of ours; the strings are borrowed. NULL: no memory.
+const char **run_make_environment(const struct run_member *member);
+
+// ---- Output ------------------------------------------------------------------------------------------------
+
+MUST_CHECK weft_err run_open_sinks(struct run *run);
+void run_close_sinks(struct run *run);
+
+// In the background: a file for each member. Nothing to do otherwise.
+MUST_CHECK weft_err run_open_logs(struct run *run);
+void run_close_logs(struct run *run);
+bool run_has_unsent(const struct run *run);
+
+// Sends what was appended to sink->outlet.unsent, as far as it goes now.
+void sink_flush(struct run_sink *sink);
+
+// Reads from a child that has just been started, until run_end_streams, which takes what is left.
+void run_begin_streams(struct run_member *member);
+void run_end_streams(struct run_member *member);
+
+// ---- The life (cluster_run.c), as the output sees it ----------------------------------------------------------
+
+// Ends the members because of something that is no member's fault; the exit code says what.
+void run_ask_to_stop(struct run *run, int exit_code);
+void run_leave_when_sent(struct run *run);
+
+// ---- State ---------------------------------------------------------------------------------------------------
+
+// Writes down how the members are. Nothing to do unless in the background.
+void run_save(struct run *run);
+
+// ---- Talk ----------------------------------------------------------------------------------------------------
+
+void talk_started(struct run_member *member);
+void talk_ended(struct run_member *member, const struct process_exit *exit);
+void talk_restart(struct run_member *member, uint32_t delay_ms);
+void talk_given_up(struct run_member *member, int exit_code);
+void talk_not_started(struct run_member *member);  // this thread's error says why
+void talk_stopping(struct run *run, const char *why);
+void talk_killing(struct run_member *member);
+void talk_line(struct run_stream *stream, weft_bytes line, struct buf *out);
+void talk_end(struct run *run);
+
+#endif

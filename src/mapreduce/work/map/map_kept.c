@@ -1,0 +1,48 @@
+// Map behind the first stage: the records are the pairs that the stage before has kept.
+
+#include "mapreduce/work/map/map.h"
+
+enum { SAMPLE_BYTES = 64 << 10 };
+
+// Pairs that begin before bytes_max, however many are read at a time.
+weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
+{
+    const struct dataset *source = slot->stage->source;
+    uint64_t done = 0;
+    while (done < bytes_max && !slot->has_failed) {
+        size_t got = 0;
+        weft_err code =
+            dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
+        if (code || got == 0)
+            return code;
+        size_t at = 0;
+        slot_enter(slot, PHASE_MAP);
+        while (got - at >= 8 && done + at < bytes_max && !slot->has_failed) {
+            uint32_t sizes[2];
+            memcpy(sizes, slot->read_buffer + at, sizeof sizes);
+            if (got - at - 8 < (uint64_t)sizes[0] + sizes[1])
+                break;
+            slot->record_key = (weft_bytes){slot->read_buffer + at + 8, sizes[0]};
+            map_note_position(slot, done + at);
+            slot->stage->job.map(&slot->hot,
+                                 (weft_bytes){slot->read_buffer + at + 8 + sizes[0], sizes[1]});
+            at += 8 + (size_t)sizes[0] + sizes[1];
+            slot->record_index++;
+            map_note_progress(slot, 1, 8 + (uint64_t)sizes[0] + sizes[1]);
+        }
+        done += at;
+        if (at == 0 && !slot->has_failed &&
+            (code = map_grow_buffer(slot, "the stage before", done, got)))
+            return code;
+    }
+    return WEFT_OK;
+}
+
+// Sample task i of n looks at the beginning of a segment that stands for its share of them.
+weft_err map_kept_sample(struct slot *slot)
+{
+    const struct stage *stage = slot->stage;
+    const uint32_t range =
+        (uint32_t)((uint64_t)slot->task * stage->source->range_count / stage->sample_count);
+    return map_kept(slot, range, SAMPLE_BYTES);
+}

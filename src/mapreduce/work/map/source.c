@@ -1,0 +1,139 @@
+// Sources: plain files by pread, compressed ones through a codec.
+
+#include "mapreduce/work/map/source.h"
+
+#include "store/codec/codec.h"
+#include "sys/file.h"
+
+static weft_err open_index(const struct stage *stage, struct input *input, int fd,
+                           uint64_t file_size)
+{
+    weft_err code = WEFT_OK;
+    mutex_lock(stage->inputs_lock);
+    if (!input->index)
+        code = codec_index_open(fd, input->name, file_size, input_codec_kind(input), &input->index);
+    mutex_unlock(stage->inputs_lock);
+    if (!code && !input->index)
+        code = err_set(WEFT_DATA_LOSS, "%s has changed since the job began: its index is gone",
+                       input->name);
+    return code;
+}
+
+static weft_err open_codec(struct source *source, uint64_t from)
+{
+    struct input *input = source->input;
+    struct file_stat status;
+    weft_err code = file_stat_fd(source->fd, input->name, &status);
+    if (!code && input->is_indexed)
+        code = open_index(source->stage, input, source->fd, status.size);
+    if (code)
+        return code;
+    source->at = input->is_indexed ? from : 0;
+    source->size = input->is_indexed ? input->size : SOURCE_SIZE_UNKNOWN;
+    source->codec = codec_reader_new(source->fd, input->name, status.size, input_codec_kind(input),
+                                     input->index, source->at);
+    return source->codec ? WEFT_OK : WEFT_DATA_LOSS;
+}
+
+// Jobs that want the bytes of a file may know better what to do with an archive.
+static enum codec_kind sniff(const struct source *source, const void *data, size_t size)
+{
+    const enum codec_kind kind = codec_sniff(data, size);
+    return kind == CODEC_FOREIGN && !record_is_text(&source->stage->format) ? CODEC_NONE : kind;
+}
+
+// A piece of a file nobody has looked at yet begins inside it: that is a sample.
+static weft_err look_at_front(struct source *source)
+{
+    char front[CODEC_SNIFF_BYTES];
+    size_t got = 0;
+    const weft_err code =
+        file_read_at(source->fd, source->input->name, front, sizeof front, 0, &got);
+    if (!code)
+        input_set_codec(source->input, sniff(source, front, got));
+    return code;
+}
+
+weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,
+                     uint64_t from)
+{
+    struct input *input = &stage->inputs[input_index];
+    *source =
+        (struct source){.stage = stage, .input = input, .fd = -1, .at = from, .size = input->size};
+    weft_err code = file_open(input->path, &source->fd);
+    if (!code && !input_is_codec_known(input) && from > 0)
+        code = look_at_front(source);
+    if (!code && input_codec_kind(input) != CODEC_NONE)
+        code = open_codec(source, from);
+    if (code)
+        source_close(source);
+    return code;
+}
+
+void source_close(struct source *source)
+{
+    if (source->codec)
+        codec_reader_free(source->codec);
+    if (source->fd >= 0)
+        file_close(source->fd);
+    source->codec = NULL;
+    source->fd = -1;
+}
+
+// An archive of texts is none: its headers and padding would be counted as words.
+static weft_err check_tar(const struct source *source, const void *data, size_t size)
+{
+    return source->at == 0 && record_is_text(&source->stage->format) && codec_is_tar(data, size)
+               ? codec_refuse_tar(source->input->name)
+               : WEFT_OK;
+}
+
+static weft_err read_codec(struct source *source, void *data, size_t size, size_t *got)
+{
+    weft_err code = codec_reader_read(source->codec, data, size, got);
+    if (!code)
+        code = check_tar(source, data, *got);
+    source->at += *got;
+    if (!code && *got < size)
+        source->size = source->at;
+    return code;
+}
+
+weft_err source_read(struct source *source, void *data, size_t size, size_t *got)
+{
+    struct input *input = source->input;
+    *got = 0;
+    if (source->codec)
+        return read_codec(source, data, size, got);
+    const uint64_t left = source->size - source->at;
+    const size_t wanted = size < left ? size : (size_t)left;
+    weft_err code = file_read_at(source->fd, input->name, data, wanted, source->at, got);
+    if (code)
+        return code;
+    if (source->at == 0 && !input_is_codec_known(input)) {
+        input_set_codec(input, sniff(source, data, *got));
+        if (input_codec_kind(input) != CODEC_NONE) {
+            code = open_codec(source, 0);
+            return code ? code : read_codec(source, data, size, got);
+        }
+    }
+    if (*got < wanted)
+        return err_set(WEFT_DATA_LOSS,
+                       "%s became shorter while it was read: %llu bytes, not %llu"
+                       "\n  try: run it again when nothing writes to the file",
+                       input->name, (unsigned long long)(source->at + *got),
+                       (unsigned long long)source->size);
+    code = check_tar(source, data, *got);
+    source->at += *got;
+    return code;
+}
+
+uint64_t source_memory(const struct source *source)
+{
+    return source->codec ? codec_reader_memory(source->codec) : 0;
+}
+
+uint64_t source_taken(const struct source *source)
+{
+    return source->codec ? codec_reader_taken(source->codec) : source->at;
+}

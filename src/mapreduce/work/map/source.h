@@ -1,0 +1,42 @@
+// A source: the plain bytes of one input from some offset on, whatever the input is compressed with.
+//
+// What an input is compressed with is told by the driver for those it cuts into pieces; of the others
+// it is seen when their first bytes are read. Thread: a source belongs to one slot; what is known of an
+// input is shared (input_* below).
+#ifndef MAPREDUCE_WORK_MAP_SOURCE_H
+#define MAPREDUCE_WORK_MAP_SOURCE_H
+
+#include "mapreduce/work/stage.h"
+
+#define SOURCE_SIZE_UNKNOWN UINT64_MAX
+
+struct source {
+    const struct stage *stage;
+    struct input *input;
+    int fd;
+    struct codec_reader *codec;  // NULL: plain
+    uint64_t at;                 // plain offset of what is read next
+    uint64_t size;               // of the plain data; SOURCE_SIZE_UNKNOWN until it has ended
+};
+
+// Opens the input at `from`. One that can only be read from its front is opened there: look at `at`.
+MUST_CHECK weft_err source_open(struct source *source, const struct stage *stage,
+                                uint32_t input_index, uint64_t from);
+void source_close(struct source *source);
+
+// The next up to `size` bytes, fewer only at the end; *got says how many. An input that became shorter is
+// DATA_LOSS.
+MUST_CHECK weft_err source_read(struct source *source, void *data, size_t size, size_t *got);
+
+static inline bool source_is_at_end(const struct source *source)
+{
+    return source->at == source->size;
+}
+
+// What decompressing it takes of memory.
+uint64_t source_memory(const struct source *source);
+
+// How much of the file itself it has taken, for progress.
+uint64_t source_taken(const struct source *source);
+
+#endif

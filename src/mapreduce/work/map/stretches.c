@@ -1,0 +1,143 @@
+// Stretches: a table of counts per input, filled as it is needed.
+
+#include "mapreduce/work/map/stretches.h"
+
+#include <stdlib.h>
+
+#include "mapreduce/work/map/source.h"
+#include "mapreduce/work/slot.h"
+
+enum { STRETCH_BYTES = 1 << 20, READ_BYTES = 64 << 10 };
+
+enum stretch_state { STRETCH_OPEN, STRETCH_TAKEN, STRETCH_DONE };
+
+struct stretch {
+    struct record_counts counts;  // valid when done
+    _Atomic int state;
+};
+
+struct stretches {
+    size_t count;
+    struct stretch items[];
+};
+
+static struct stretches *stretches_of(const struct stage *stage, struct input *input)
+{
+    mutex_lock(stage->inputs_lock);
+    if (!input->stretches) {
+        const size_t count = (size_t)(input->size / STRETCH_BYTES) + 1;
+        struct stretches *made = calloc(1, sizeof *made + count * sizeof made->items[0]);
+        if (made)
+            made->count = count;
+        input->stretches = made;
+    }
+    struct stretches *stretches = input->stretches;
+    mutex_unlock(stage->inputs_lock);
+    if (!stretches)
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to count in %s", input->name);
+    return stretches;
+}
+
+// A mark of byte order is no data, and a line of nothing else is empty.
+static weft_bytes without_mark(const struct stage *stage, weft_bytes text, bool is_front)
+{
+    const enum record_kind kind = stage->format.kind;
+    const bool may_have_one = is_front && (kind == RECORD_CSV || kind == RECORD_JSONL);
+    const size_t mark = may_have_one ? record_bom_size(text) : 0;
+    return (weft_bytes){text.data + mark, text.size - mark};
+}
+
+// Counts from where the source is up to `end`.
+static weft_err count_bytes(const struct stage *stage, struct source *source, uint64_t end,
+                            struct record_counts *counts)
+{
+    char *room = malloc(READ_BYTES);
+    weft_err code = room ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to count in");
+    *counts = (struct record_counts){0};
+    while (!code && source->at < end) {
+        const uint64_t left = end - source->at;
+        const bool is_front = source->at == 0;
+        size_t got = 0;
+        code = source_read(source, room, left < READ_BYTES ? (size_t)left : READ_BYTES, &got);
+        if (code || got == 0)
+            break;
+        const weft_bytes text = without_mark(stage, (weft_bytes){room, got}, is_front);
+        *counts = record_counts_join(*counts, record_count_stretch(&stage->format, text));
+    }
+    free(room);
+    return code;
+}
+
+static weft_err count_range(const struct stage *stage, uint32_t input_index, uint64_t begin,
+                            uint64_t end, struct record_counts *counts)
+{
+    struct source source;
+    weft_err code = source_open(&source, stage, input_index, begin);
+    if (code)
+        return code;
+    ASSERT(source.at == begin);  // pieces are only made of inputs that can be read from anywhere
+    code = count_bytes(stage, &source, end, counts);
+    source_close(&source);
+    return code;
+}
+
+static weft_err finish_stretch(const struct stage *stage, uint32_t input_index,
+                               struct stretch *stretch, size_t index)
+{
+    const uint64_t begin = (uint64_t)index * STRETCH_BYTES;
+    const weft_err code =
+        count_range(stage, input_index, begin, begin + STRETCH_BYTES, &stretch->counts);
+    atomic_store_explicit(&stretch->state, code ? STRETCH_OPEN : STRETCH_DONE,
+                          memory_order_release);
+    return code;
+}
+
+// Takes every stretch before `count` that nobody has; then waits for those that others have taken.
+static weft_err finish_before(const struct stage *stage, uint32_t input_index,
+                              struct stretches *stretches, size_t count)
+{
+    for (bool waits = true; waits;) {
+        waits = false;
+        for (size_t i = 0; i < count; i++) {
+            struct stretch *stretch = &stretches->items[i];
+            int state = STRETCH_OPEN;
+            if (atomic_compare_exchange_strong(&stretch->state, &state, STRETCH_TAKEN)) {
+                const weft_err code = finish_stretch(stage, input_index, stretch, i);
+                if (code)
+                    return code;
+            } else if (state == STRETCH_TAKEN) {
+                waits = true;
+            }
+        }
+        if (waits)
+            thread_yield();
+    }
+    return WEFT_OK;
+}
+
+weft_err stretches_count(struct slot *slot, uint32_t input_index, uint64_t end,
+                         struct record_counts *counts)
+{
+    const struct stage *stage = slot->stage;
+    struct stretches *stretches = stretches_of(stage, &stage->inputs[input_index]);
+    *counts = record_counts_begin();
+    if (!stretches)
+        return WEFT_RESOURCE_EXHAUSTED;
+    const size_t whole = (size_t)(end / STRETCH_BYTES);
+    ASSERT(whole < stretches->count);
+    const enum phase phase = slot_enter(slot, PHASE_READ);
+    weft_err code = finish_before(stage, input_index, stretches, whole);
+    for (size_t i = 0; !code && i < whole; i++)
+        *counts = record_counts_join(*counts, stretches->items[i].counts);
+    struct record_counts rest = {0};
+    if (!code && end % STRETCH_BYTES)
+        code = count_range(stage, input_index, (uint64_t)whole * STRETCH_BYTES, end, &rest);
+    *counts = record_counts_join(*counts, rest);
+    slot_enter(slot, phase);
+    return code;
+}
+
+void stretches_free(struct stretches *stretches)
+{
+    free(stretches);
+}

@@ -1,0 +1,91 @@
+// chain: copying, configuring and counting the jobs of a run.
+
+#include "run/chain.h"
+
+static uint32_t rounds_of(const weft_job *job)
+{
+    return job->rounds ? job->rounds : 1;
+}
+
+// A configure() written by somebody else may fail without a sentence.
+static weft_err configure(weft_job *job, const weft_args *args)
+{
+    if (!job->configure)
+        return WEFT_OK;
+    err_clear();
+    const weft_err code = job->configure(job, args);
+    if (code != WEFT_OK && err_text()[0] == 0)
+        return err_set(code, "the job %s does not accept these options (%s); -h lists them",
+                       job->name, weft_err_name(code));
+    return code;
+}
+
+static weft_err check_job(const weft_job *job)
+{
+    if (!job->name || !job->name[0])
+        return err_set(WEFT_INVALID_ARGUMENT, "the job has no name: set weft_job.name");
+    if (!job->map && !job->map_block)
+        return err_set(WEFT_INVALID_ARGUMENT, "the job %s has no map: set weft_job.map", job->name);
+    if (job->map && job->map_block)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the job %s has both map and map_block: set one of them", job->name);
+    if (!job->reduce && job->combine)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the job %s has a combiner but no reduce: set weft_job.reduce", job->name);
+    return WEFT_OK;
+}
+
+static weft_err add_job(struct chain *chain, const weft_job *job)
+{
+    const weft_err code = check_job(job);
+    if (code != WEFT_OK)
+        return code;
+    if (job->map_block && (chain->jobs.count > 0 || rounds_of(job) > 1))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the job %s has a map_block behind another stage, where there are pairs and "
+                       "no lines: set weft_job.map",
+                       job->name);
+    // Also what ends the search in a chain that bites its own tail.
+    if (rounds_of(job) > CHAIN_STAGES_MAX - chain->stage_count)
+        return err_set(WEFT_INVALID_ARGUMENT, "the job has more than %d stages", CHAIN_STAGES_MAX);
+    if (!VEC_PUSH(&chain->jobs, *job))
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the stages of a job");
+    chain->stage_count += rounds_of(job);
+    return WEFT_OK;
+}
+
+weft_err chain_init(struct chain *chain, const weft_job *job, const weft_args *args)
+{
+    *chain = (struct chain){0};
+    weft_job first = *job;
+    weft_err code = configure(&first, args);
+    if (code == WEFT_OK)
+        code = add_job(chain, &first);
+    for (const weft_job *next = first.next; code == WEFT_OK && next; next = next->next)
+        code = add_job(chain, next);
+    return code;
+}
+
+void chain_fini(struct chain *chain)
+{
+    VEC_FINI(&chain->jobs);
+    chain->stage_count = 0;
+}
+
+uint32_t chain_job_of_stage(const struct chain *chain, uint32_t stage)
+{
+    uint32_t job = 0;
+    for (uint32_t first = 0; job < chain->jobs.count; job++) {
+        first += rounds_of(&chain->jobs.items[job]);
+        if (stage < first)
+            break;
+    }
+    return job;
+}
+
+weft_job chain_extend_job(const weft_job *job, size_t job_size)
+{
+    weft_job whole = {0};
+    memcpy(&whole, job, job_size < sizeof whole ? job_size : sizeof whole);
+    return whole;
+}

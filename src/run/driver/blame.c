@@ -1,0 +1,149 @@
+// driver_blame: what to say when an attempt or a worker came to a bad end, and what to try next.
+//
+// The shared page outlives the worker: it tells which record each slot was at.
+
+#include "run/driver/driver_state.h"
+#include "sys/signals.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *driver_kind_name(enum sched_kind kind)
+{
+    static const char *const names[SCHED_KIND_COUNT] = {"sample", "map", "reduce"};
+    return names[kind];
+}
+
+void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
+{
+    static const struct {
+        uint32_t milliseconds;
+        const char *unit;
+    } units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    size_t i = 0;
+    while (milliseconds % units[i].milliseconds != 0)
+        i++;
+    snprintf(text, text_size, "%" PRIu32 "%s", milliseconds / units[i].milliseconds, units[i].unit);
+}
+
+// The input an attempt was reading, NULL when it was not reading one.
+static const struct input *input_of(const struct driver *driver, const struct sched_attempt *at,
+                                    uint64_t *offset)
+{
+    const struct slot_page *slot = &driver->link.page->slots[at->slot];
+    const uint32_t input = atomic_load(&slot->input_index);
+    *offset = atomic_load(&slot->input_offset);
+    const bool reads_files = sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE;
+    return reads_files && input < driver->inputs.count ? &driver->inputs.items[input] : NULL;
+}
+
+// "in map, FILE near offset 123", "in reduce, task 5 of stage 2"
+static void format_place(const struct driver *driver, const struct sched_attempt *at, char *text,
+                         size_t text_size)
+{
+    uint64_t offset = 0;
+    const struct input *input = input_of(driver, at, &offset);
+    const char *kind = at->kind == SCHED_SAMPLE ? "map (on a sample)" : driver_kind_name(at->kind);
+    if (input)
+        snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, offset);
+    else if (driver->stage_count == 1)
+        snprintf(text, text_size, "in %s, task %" PRIu32, kind, at->task);
+    else
+        snprintf(text, text_size, "in %s, task %" PRIu32 " of stage %" PRIu32, kind, at->task,
+                 sched_stage(driver->sched) + 1);
+}
+
+// How to see the record an attempt was at, when a command can show it.
+static void advise_record(struct driver *driver, const struct sched_attempt *at, const char *also)
+{
+    uint64_t offset = 0;
+    const struct input *input = input_of(driver, at, &offset);
+    if (input && input->name == input->path)
+        snprintf(driver->next, sizeof driver->next,
+                 "tail -c +%" PRIu64 " '%s' | head -n 1 shows the record%s", offset + 1,
+                 input->name, also);
+    else if (input)
+        snprintf(driver->next, sizeof driver->next,
+                 "look at the record near byte %" PRIu64 " of %s%s", offset, input->name, also);
+    else
+        snprintf(driver->next, sizeof driver->next, "--slots 1 --max-attempts 1 in a debugger%s",
+                 also);
+}
+
+// Inside one attempt, or one that is known to have done it.
+static void explain_crash(struct driver *driver, const struct process_exit *exit,
+                          const struct sched_attempt *at, int crash_signal)
+{
+    char place[512], how[128];
+    format_place(driver, at, place, sizeof place);
+    if (crash_signal != 0) {
+        signal_describe(crash_signal, how, sizeof how);
+        snprintf(driver->why, sizeof driver->why, "the job crashed: %s %s", how, place);
+        advise_record(driver, at, "");
+        return;
+    }
+    process_describe_exit(exit, how, sizeof how);
+    if (exit->is_known && !exit->was_signalled) {
+        snprintf(driver->why, sizeof driver->why, "the job ended its worker: it %s %s", how, place);
+        advise_record(driver, at, "; a job ends an attempt by weft_fail, not by exit");
+    } else {
+        snprintf(driver->why, sizeof driver->why, "the worker was %s %s", how, place);
+        advise_record(driver, at, "; the kernel log tells whether memory ran out");
+    }
+}
+
+static void explain_early_end(struct driver *driver, const char *how)
+{
+    snprintf(driver->why, sizeof driver->why, "the worker %s before it was ready", how);
+    snprintf(driver->next, sizeof driver->next,
+             "call weft_main or weft_start first in main(), before anything that may end the "
+             "program");
+}
+
+void driver_explain_loss(struct driver *driver, const struct process_exit *exit,
+                         const struct sched_event *event)
+{
+    char how[128];
+    driver->next[0] = 0;
+    process_describe_exit(exit, how, sizeof how);
+    for (uint32_t i = 0; i < event->inside_count; i++)
+        if (event->inside[i].slot == event->crash_slot || event->inside_count == 1) {
+            const struct slot_page *slot = &driver->link.page->slots[event->inside[i].slot];
+            explain_crash(driver, exit, &event->inside[i], atomic_load(&slot->crash_signal));
+            return;
+        }
+    const char *was = exit->is_known && exit->was_signalled ? "was " : "";
+    if (!driver->has_hello) {
+        char sentence[160];
+        snprintf(sentence, sizeof sentence, "%s%s", was, how);
+        explain_early_end(driver, sentence);
+    } else if (event->inside_count > 0) {
+        snprintf(driver->why, sizeof driver->why,
+                 "the worker %s%s while %" PRIu32 " attempts ran; each runs alone next time", was,
+                 how, event->inside_count);
+    } else {
+        snprintf(driver->why, sizeof driver->why, "the worker %s%s between two attempts", was, how);
+    }
+}
+
+void driver_explain_timeout(struct driver *driver, const struct sched_attempt *at)
+{
+    char place[512], limit[32];
+    format_place(driver, at, place, sizeof place);
+    const bool is_record = driver->is_record_late;
+    driver_format_duration(is_record ? driver->options->record_timeout_ms
+                                     : driver->options->task_timeout_ms,
+                           limit, sizeof limit);
+    const char *option = is_record ? "record-timeout" : "task-timeout";
+    snprintf(driver->why, sizeof driver->why, "an attempt timed out: longer than --%s %s %s",
+             option, limit, place);
+    advise_record(driver, at,
+                  is_record ? ", or a longer --record-timeout" : ", or a longer --task-timeout");
+}
+
+void driver_explain_failure(struct driver *driver, const Weft__TaskEnd *end)
+{
+    driver->next[0] = 0;
+    snprintf(driver->why, sizeof driver->why, "%s",
+             end->text[0] ? end->text : weft_err_name((weft_err)end->code));
+}

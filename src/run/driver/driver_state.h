@@ -1,0 +1,354 @@
+// What a driver knows of its run. Private to driver*.c:
+//   driver.c    the life of a run, from inputs to the end
+//   inputs.c    what the inputs are
+//   plan.c      inputs and job to stages
+//   messages.c  what a worker is told of it
+//   events.c    frames, ends and limits to events; actions to frames
+//   blame.c     sentences about what went wrong
+//   probe.c     looking for the record that makes a task fail
+//   bad.c       records that are left out
+//   resume.c    what outlives the run; resume_bad.c: of records that are left out;
+//                     resume_counts.c: of counters
+//   progress.c  where it is
+//   dry.c       --dry-run
+#ifndef RUN_DRIVER_DRIVER_STATE_H
+#define RUN_DRIVER_DRIVER_STATE_H
+
+#include "code/command/title.h"
+#include "mapreduce/coord/bisect.h"
+#include "mapreduce/coord/plan.h"
+#include "mapreduce/coord/sched.h"
+#include "mapreduce/record_place.h"
+#include "run/chain.h"
+#include "run/driver/driver.h"
+#include "run/driver/link.h"
+#include "run/driver/tally.h"
+#include "run/talk/progress.h"
+#include "store/inputs.h"
+#include "store/manifest.h"
+#include "store/output.h"
+#include "sys/file.h"
+
+struct driver_stage {
+    uint32_t job_index;
+    uint32_t part_count, range_count, map_count, sample_count;
+    uint32_t piece_count;  // of its output: ranges, or map tasks without reduce
+    bool is_map_only, is_last;
+    size_t first_task[SCHED_KIND_COUNT];  // where its tasks start in the tally
+};
+
+// Bytes and records of workers that are gone: a new page starts at zero.
+struct driver_past {
+    uint64_t bytes_in, records_in, spill_bytes;
+};
+
+// What was found out about an input.
+struct driver_input {
+    uint64_t size;       // of its plain data where that can be read from anywhere, else of the file
+    int codec;           // 0: not looked at; else its kind + 1
+    bool is_indexed;     // compressed, but can be read from anywhere
+    bool is_whole;       // can only be read from its front
+    VEC(uint64_t) cuts;  // --lines-per-task
+};
+
+// Where an attempt at a task last failed.
+struct driver_harm {
+    enum sched_kind kind;
+    uint32_t task;
+    struct place place;
+    uint64_t fed_end;
+};
+
+// A task that waits to be looked into, and what was said of it.
+struct driver_stuck {
+    struct sched_attempt at;
+    weft_err code;
+    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];
+};
+
+struct driver_probe {
+    VEC(struct driver_stuck) stuck;
+    bool is_active, is_looking, has_hello, has_timed_out;
+    struct sched_attempt at;  // whose input it is
+    weft_err code;
+    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];  // of the task
+    char how[ERR_TEXT_BYTES_MAX];                            // the last try failed
+    VEC(struct plan_piece) ranges;
+    struct bisect bisect;
+    struct bad_record found;
+    struct link link;
+    struct loop_timer *timer;
+    uint64_t seen_offset;  // where the try was when the timer was set
+};
+
+// A record that an attempt has left out by itself.
+// What stands where the list of bad records goes.
+struct driver_list {
+    enum file_kind kind;
+    uint64_t device, inode;
+    int number;             // a name for a descriptor of this process; -1: none
+    bool is_old, is_empty;  // a list that a run has written, every line of it
+};
+
+struct driver_left_out {
+    size_t task;  // in the tally
+    uint32_t attempt;
+    struct bad_record bad;
+};
+
+// A file of map output that outlives its worker: its name, and where its last index is.
+struct driver_runs {
+    char *name;
+    uint64_t offset;
+};
+
+// What the journal of a run holds. Numbers stay as they are: another weft may read them.
+enum resume_record {
+    RECORD_BEGIN = 1,
+    RECORD_PIECE,
+    RECORD_RUNS,
+    RECORD_BAD,
+    RECORD_LEFT_OUT,
+    RECORD_READ,
+    RECORD_COUNTS,
+};
+
+// What the journal says that a map task has left out (or, is_read, how many records it had).
+struct driver_found {
+    uint32_t task;
+    bool is_read;
+    uint64_t records;
+    struct bad_record bad;
+};
+
+struct driver_resume {
+    uint32_t task_count;      // map tasks whose output is safe, as the journal tells
+    struct manifest origin;   // what this run is: its job and inputs
+    struct manifest found;    // what the unfinished one was
+    struct journal *journal;  // NULL: this run cannot be resumed
+    VEC(struct driver_runs) runs;
+    VEC(struct driver_found) left_out;
+    bool is_done;       // the answer is there already
+    bool has_begun;     // there is an unfinished one
+    bool has_progress;  // there is something worth going on with
+    struct loop_timer *timer;
+    uint64_t every_ms, cost_ms;  // of checkpoints
+};
+
+struct driver {
+    const struct run_options *options;
+    bool owns_process;
+    bool is_silent;  // inside a program that did not ask to be told on standard error
+    struct chain chain;
+    char title[COMMAND_TITLE_BYTES];  // of a job of commands; "": it has a name
+    struct inputs inputs;
+    struct driver_input *looks;  // one each
+    struct record_format format;
+    struct plan plan;
+    struct driver_stage *stages;
+    uint32_t stage_count;
+    uint32_t slot_count;
+    uint64_t worker_bytes;  // its share of the memory
+    struct output *output;
+    struct progress progress;
+    struct tally tally;
+    struct output_piece *pieces;  // of the last stage
+    uint32_t *parts;              // the part of each of them
+    Weft__TaskEnd **samples;      // by number in the tally; only those of sample tasks are set
+
+    struct loop *loop;
+    struct loop_timer *timeout, *tick, *hello;
+    struct loop_signal *signals[5];  // as many as signals_to_end
+    _Atomic bool is_cancelled;
+
+    struct sched *sched;
+    struct sched_actions *actions;  // of the step under way
+    struct link link;
+    uint32_t worker;  // its number in events
+    bool has_hello, has_bye, is_gone;
+    bool is_expected_loss;  // we killed it ourselves, and have said why
+    bool is_past_kept;
+    uint64_t seen_serials[SLOTS_MAX];  // of the slots' pages, a tick ago
+    bool is_stepping, is_done, is_over, has_reader_left;
+    struct sched_event deferred;  // found while actions are carried out
+    bool has_deferred;
+    char why[ERR_TEXT_BYTES_MAX];   // of the event under way
+    char next[ERR_TEXT_BYTES_MAX];  // what to try about it; "": nothing comes to mind
+    struct sched_attempt inside[SLOTS_MAX];
+    struct driver_past past;
+    uint32_t seen_status[SLOTS_MAX];  // serials of what attempts say of themselves,
+    uint32_t status_slot;             // and whose was shown last
+    uint64_t step_bytes;              // read when the step that is shown began
+    uint32_t step_stage;
+    const char *step;
+
+    struct driver_resume resume;
+    struct driver_probe probe;
+    VEC(struct driver_harm) harms;
+    VEC(struct bad_record) bad;  // found by probes, in order of their places
+    VEC(struct driver_left_out) left_out;
+    uint64_t record_since_ns[SLOTS_MAX];  // when a slot was first seen at its record
+    uint64_t record_offsets[SLOTS_MAX];
+    struct driver_list list;
+    bool has_judged_bad;
+    bool is_record_late;  // the timeout at hand is --record-timeout
+
+    uint64_t begun_ns;
+    weft_err code;
+    int exit_code;  // 0: from the code
+    char error[2 * ERR_TEXT_BYTES_MAX];
+    struct summary summary;
+};
+
+// ---- inputs.c
+
+// Looks into the inputs that would be cut into pieces of that size.
+MUST_CHECK weft_err driver_look_at_inputs(struct driver *driver, uint64_t split_bytes);
+void driver_free_looks(struct driver *driver);
+
+// ---- plan.c
+
+// Makes the stages and the scheduler, divides the memory.
+MUST_CHECK weft_err driver_make_plan(struct driver *driver);
+void driver_free_plan(struct driver *driver);
+// Tells the output its pieces.
+MUST_CHECK weft_err driver_plan_output(struct driver *driver);
+
+// ---- messages.c
+
+MUST_CHECK weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot_count);
+MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
+MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
+MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
+
+// What the user is shown as the job's name.
+static inline const char *driver_title(const struct driver *driver)
+{
+    return driver->title[0] ? driver->title : driver->chain.jobs.items[0].name;
+}
+
+static inline uint32_t driver_task_count(const struct driver_stage *stage, enum sched_kind kind)
+{
+    return kind == SCHED_SAMPLE ? stage->sample_count
+           : kind == SCHED_MAP  ? stage->map_count
+           : stage->is_map_only ? 0
+                                : stage->range_count;
+}
+
+// ---- events.c
+
+extern const struct link_calls driver_link_calls;
+
+// Takes one event to the scheduler and carries out what follows. `why` and `next` are set before.
+void driver_step(struct driver *driver, const struct sched_event *event);
+// Ends the run with this thread's sentence.
+void driver_fail(struct driver *driver, weft_err code);
+void driver_tell_aside(struct driver *driver);  // which inputs were left out
+// Closes the link to the worker, if any, keeping what its page counted.
+void driver_close_link(struct driver *driver);
+// Looks at the page for attempts beyond --task-timeout.
+void driver_check_task_times(struct driver *driver);
+void driver_warn(struct driver *driver, const char *text);
+// Stops the loop when there is nothing more to wait for.
+void driver_check_end(struct driver *driver);
+
+// ---- progress.c
+
+void driver_show_progress(struct driver *driver);
+
+// ---- probe.c
+
+// Looks into a task that the scheduler gave up, and answers it: excused or condemned. `why` and `next`
+// are set before.
+void driver_probe_stuck(struct driver *driver, const struct sched_action *action);
+void driver_conclude_probe(struct driver *driver, bool is_found);
+void driver_end_probe(struct driver *driver);
+void driver_free_probe(struct driver *driver);
+// Remembers where an attempt failed.
+void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uint32_t input,
+                      uint64_t offset, uint64_t fed_end);
+void driver_note_harm_of_page(struct driver *driver, const struct sched_attempt *at);
+
+// ---- bad.c
+
+bool driver_may_skip(const struct driver *driver);
+MUST_CHECK weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad);
+MUST_CHECK weft_err driver_fill_skips(const struct driver *driver, Weft__TaskRun *run);
+void driver_free_skips(Weft__TaskRun *run);
+MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
+                                         const Weft__TaskEnd *end);
+// Whether there are not too many; a share is judged at the end only.
+MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
+// Writes the list of those so far; failing that is no news.
+void driver_list_bad(struct driver *driver);
+// A job that left out too much is no good; what it left out is listed in any case. Once, when all records
+// have been seen.
+MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
+
+// ---- list.c
+
+// Whether the list can be written, before the work: what stands there and is none is ALREADY_EXISTS without
+// --force, the output is INVALID_ARGUMENT; and when the inputs are known, one of them.
+MUST_CHECK weft_err driver_check_list(struct driver *driver);
+MUST_CHECK weft_err driver_check_list_inputs(const struct driver *driver);
+void driver_append_bad(struct buf *text, const char *file, const struct bad_record *bad);
+MUST_CHECK weft_err driver_write_list(const struct driver *driver, const struct buf *text);
+// Only one that is known to be ours.
+MUST_CHECK weft_err driver_remove_list(const struct driver *driver);
+
+// ---- resume.c, in the order of a run
+
+// Tells what this run is; resume.is_done: the answer is there already.
+MUST_CHECK weft_err driver_resume_check(struct driver *driver);
+// What an unfinished run has done, without touching anything.
+void driver_resume_look(struct driver *driver);
+// Opens or begins the journal; refuses what is another job's. With the plan, before the output's.
+MUST_CHECK weft_err driver_resume_open(struct driver *driver);
+// Checks what is there and tells the scheduler. With the output's plan, before START.
+MUST_CHECK weft_err driver_resume_restore(struct driver *driver);
+void driver_resume_start(struct driver *driver);
+MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece);
+// A task whose output is not safe, but which need not run again if all that was made of it is.
+MUST_CHECK weft_err driver_resume_note_task(struct driver *driver, uint32_t stage,
+                                            enum sched_kind kind, uint32_t task);
+void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
+void driver_resume_end(struct driver *driver, bool is_kept);
+void driver_resume_free(struct driver *driver);
+
+// ---- resume_bad.c
+
+// A record that tries have found.
+MUST_CHECK weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *bad);
+// What a map task of the first stage has left out: to be called, and its output to be noted, in one go.
+MUST_CHECK weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task);
+// A record of the journal of one of these types.
+MUST_CHECK weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type,
+                                           weft_bytes payload);
+// Counts those of tasks that are taken over; when it is known which are.
+MUST_CHECK weft_err driver_resume_restore_bad(struct driver *driver);
+// How many records these tasks had.
+uint64_t driver_resume_records(const struct driver *driver);
+
+// ---- resume_counts.c
+
+// What a task that is committed has counted: to be called before its output is noted.
+MUST_CHECK weft_err driver_resume_note_counts(struct driver *driver, uint32_t stage,
+                                              enum sched_kind kind, uint32_t task);
+// A record of the journal.
+MUST_CHECK weft_err driver_resume_take_counts(struct driver *driver, weft_bytes payload);
+
+// ---- dry.c
+
+MUST_CHECK weft_err driver_print_plan(struct driver *driver);
+
+// ---- blame.c
+
+const char *driver_kind_name(enum sched_kind kind);
+void driver_explain_loss(struct driver *driver, const struct process_exit *exit,
+                         const struct sched_event *event);
+void driver_explain_timeout(struct driver *driver, const struct sched_attempt *at);
+void driver_explain_failure(struct driver *driver, const Weft__TaskEnd *end);
+// "500ms", "30s", "10m": as the option is written.
+void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size);
+
+#endif

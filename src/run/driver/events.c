@@ -1,0 +1,600 @@
+// driver_events: what a worker says and does becomes events; what the scheduler wants becomes frames.
+//
+// What comes from a worker is checked here and never trusted: it ran user code. A worker that breaks
+// the rules is killed, and is then a lost worker like any other.
+
+#include "run/driver/driver_state.h"
+#include "sys/clock.h"
+
+#include <stdio.h>
+
+// ---- Carrying out actions -----------------------------------------------------------------------
+
+static void defer(struct driver *driver, const struct sched_event *event)
+{
+    if (!driver->has_deferred)  // the first thing that went wrong is the one to tell
+        driver->deferred = *event;
+    driver->has_deferred = true;
+}
+
+void driver_fail(struct driver *driver, weft_err code)
+{
+    const struct sched_event event = {.type = EVENT_CANCEL, .code = code};
+    snprintf(driver->why, sizeof driver->why, "%s", err_text());
+    driver->next[0] = 0;
+    driver_step(driver, &event);
+}
+
+static void end(struct driver *driver, weft_err code)
+{
+    driver->code = code;
+    driver->is_over = true;
+    loop_stop(driver->loop);
+}
+
+static void hello_is_late(void *owner)
+{
+    struct driver *driver = owner;
+    driver_fail(driver, err_set(WEFT_DEADLINE_EXCEEDED,
+                                "the worker has not come up in a minute\n  try: call weft_main or "
+                                "weft_start first in main(), before anything that takes time"));
+}
+
+static void start_worker(struct driver *driver, uint32_t worker)
+{
+    enum { HELLO_TIMEOUT_MS = 60000 };
+    const struct output_place *place = output_place(driver->output);
+    const int output_fd = place->kind == OUTPUT_PLACE_FD ? place->fd : -1;
+    driver->worker = worker;
+    driver->has_hello = driver->is_expected_loss = false;
+    driver_close_link(driver);
+    if (link_open(&driver->link, driver->loop, output_fd, &driver_link_calls, driver) == WEFT_OK) {
+        driver->hello = loop_timer_new(driver->loop, HELLO_TIMEOUT_MS, 0, hello_is_late, driver);
+        return;
+    }
+    const struct sched_event event = {.type = EVENT_WORKER_LOST,
+                                      .worker = worker,
+                                      .crash_slot = SCHED_NO_SLOT,
+                                      .code = WEFT_UNAVAILABLE};
+    snprintf(driver->why, sizeof driver->why, "%s", err_text());
+    defer(driver, &event);
+}
+
+static weft_err send_seal(struct driver *driver, uint32_t slot)
+{
+    Weft__Seal seal = WEFT__SEAL__INIT;
+    seal.slot = slot;
+    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
+}
+
+static weft_err send_checkpoint(struct driver *driver, uint32_t slot)
+{
+    Weft__Checkpoint checkpoint = WEFT__CHECKPOINT__INIT;
+    checkpoint.slot = slot;
+    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
+}
+
+// The sentence of a failed run: what, how often it was tried, what next.
+static void take_failure(struct driver *driver, const struct sched_action *action)
+{
+    char tries[64] = "";
+    const uint32_t charges =
+        action->at.task == SCHED_NO_TASK
+            ? 0
+            : sched_charges(driver->sched, action->stage, action->at.kind, action->at.task);
+    if (charges > 1)
+        snprintf(tries, sizeof tries, " (attempt %u of %u)", charges,
+                 driver->options->max_attempts);
+    // A sentence of several lines has its own advice behind the first; what the first one announces stays
+    // in front of it.
+    const char *rest = strchr(driver->why, '\n');
+    if (rest && rest > driver->why && rest[-1] == ':') {
+        const char *announcement = memrchr(driver->why, ';', (size_t)(rest - driver->why));
+        rest = announcement ? announcement : rest;
+    }
+    const int first = rest ? (int)(rest - driver->why) : (int)strlen(driver->why);
+    snprintf(driver->error, sizeof driver->error, "%.*s%s%s%s%s", first, driver->why, tries,
+             rest ? rest : "", driver->next[0] ? "\n  try: " : "", driver->next);
+    end(driver, action->code);
+}
+
+static weft_err finish_job(struct driver *driver)
+{
+    driver->is_done = true;
+    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+}
+
+// The first reduce task begins: all records have been seen, nothing has been written yet.
+static weft_err send_reduce(struct driver *driver, const struct sched_action *action)
+{
+    weft_err code = WEFT_OK;
+    if (action->stage == 0 && !driver->has_judged_bad)
+        code = driver_judge_bad(driver);
+    return code != WEFT_OK ? code : driver_send_task(driver, action);
+}
+
+static weft_err carry_out(struct driver *driver, const struct sched_action *action)
+{
+    switch (action->type) {
+    case ACTION_START_WORKER:
+        start_worker(driver, action->worker);
+        return WEFT_OK;
+    case ACTION_STAGE_OPEN:
+        return driver_send_stage_open(driver, action->stage);
+    case ACTION_STAGE_PLAN:
+        return driver_send_stage_plan(driver, action->stage);
+    case ACTION_RUN:
+        return action->at.kind == SCHED_REDUCE ? send_reduce(driver, action)
+                                               : driver_send_task(driver, action);
+    case ACTION_SEAL:
+        return send_seal(driver, action->at.slot);
+    case ACTION_TASK_STUCK:
+        driver_probe_stuck(driver, action);
+        return WEFT_OK;
+    case ACTION_CHECKPOINT:
+        return send_checkpoint(driver, action->at.slot);
+    case ACTION_KILL_WORKER:
+        driver->is_expected_loss = true;
+        link_kill(&driver->link);
+        return WEFT_OK;
+    case ACTION_JOB_DONE:
+        return finish_job(driver);
+    case ACTION_JOB_FAILED:
+        take_failure(driver, action);
+        return WEFT_OK;
+    }
+    return WEFT_OK;
+}
+
+void driver_step(struct driver *driver, const struct sched_event *event)
+{
+    if (driver->is_over)
+        return;
+    if (driver->is_stepping) {
+        defer(driver, event);
+        return;
+    }
+    struct sched_event now = *event;
+    do {
+        driver->is_stepping = true;
+        driver->has_deferred = false;
+        sched_step(driver->sched, &now, driver->actions);
+        for (uint32_t i = 0; i < driver->actions->count && !driver->has_deferred; i++) {
+            const weft_err code = carry_out(driver, &driver->actions->items[i]);
+            if (code != WEFT_OK)
+                driver_fail(driver, code);
+        }
+        driver->is_stepping = false;
+        // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
+        if (now.type == EVENT_CANCEL && !driver->is_over && !driver->has_deferred) {
+            snprintf(driver->error, sizeof driver->error, "%s", driver->why);
+            end(driver, now.code);
+        }
+        now = driver->deferred;
+    } while (driver->has_deferred && !driver->is_over);
+}
+
+void driver_warn(struct driver *driver, const char *text)
+{
+    if (!driver->is_silent)
+        progress_warn(&driver->progress, text);
+}
+
+// ---- Frames -------------------------------------------------------------------------------------
+
+// The worker broke the rules: its end is all that can still be expected of it.
+static void give_up_worker(struct driver *driver, const char *what)
+{
+    snprintf(driver->error, sizeof driver->error, "the worker sent %s", what);
+    driver_warn(driver, driver->error);
+    driver->error[0] = 0;
+    driver->is_expected_loss = true;
+    link_kill(&driver->link);
+}
+
+static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
+{
+    const struct driver_stage *stage = &driver->stages[sched_stage(driver->sched)];
+    return kind < SCHED_KIND_COUNT && task < driver_task_count(stage, (enum sched_kind)kind);
+}
+
+static void take_hello(struct driver *driver, const Weft__Hello *hello)
+{
+    loop_timer_free(driver->hello);
+    driver->hello = NULL;
+    driver->has_hello = true;
+    weft_err code = message_check_hello(hello);
+    if (code == WEFT_OK)
+        code = driver_send_job(driver, &driver->link, driver->slot_count);
+    if (code != WEFT_OK) {
+        driver_fail(driver, code);
+        return;
+    }
+    const struct sched_event event = {
+        .type = EVENT_WORKER_READY, .worker = driver->worker, .slot_count = driver->slot_count};
+    driver_step(driver, &event);
+}
+
+// Tells that an attempt is tried again, once it is clear that it is.
+static void tell_retry(struct driver *driver, uint32_t stage, const struct sched_attempt *at)
+{
+    const bool is_stuck = sched_task_state(driver->sched, stage, at->kind, at->task) == SCHED_STUCK;
+    if (driver->is_over || is_stuck)
+        return;
+    char what[64];
+    snprintf(what, sizeof what, "%s task %u", driver_kind_name(at->kind), at->task);
+    driver->summary.retry_count++;
+    progress_retry(&driver->progress, what, sched_charges(driver->sched, stage, at->kind, at->task),
+                   driver->options->max_attempts, driver->why);
+}
+
+static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
+                             struct sched_event *event)
+{
+    const uint32_t stage = sched_stage(driver->sched);
+    const uint32_t before = sched_charges(driver->sched, stage, event->at.kind, event->at.task);
+    event->type = EVENT_TASK_FAILED;
+    event->code = (weft_err)end->code;
+    event->is_final = end->is_final;
+    driver_explain_failure(driver, end);
+    if (end->place && end->place->input < driver->inputs.count && stage == 0)
+        driver_note_harm(driver, &event->at, end->place->input, end->place->offset, end->fed_end);
+    driver_step(driver, event);
+    // A stale attempt changed nothing and is not told.
+    if (sched_charges(driver->sched, stage, event->at.kind, event->at.task) > before)
+        tell_retry(driver, stage, &event->at);
+}
+
+// Takes the message over when it must live longer; tells so by returning true.
+static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
+{
+    if (!is_task(driver, end->kind, end->task) || end->slot >= driver->slot_count) {
+        give_up_worker(driver, "the end of a task that there is not");
+        return false;
+    }
+    struct sched_event event = {
+        .type = EVENT_TASK_HELD,
+        .worker = driver->worker,
+        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot},
+    };
+    if (end->code != WEFT_OK) {
+        take_failed_task(driver, end, &event);
+        return false;
+    }
+    const struct driver_stage *stage = &driver->stages[sched_stage(driver->sched)];
+    const size_t number = stage->first_task[event.at.kind] + event.at.task;
+    const bool is_current = driver->tally.tasks[number].attempt == end->attempt;
+    weft_err code = tally_hold(&driver->tally, number, end);
+    if (code == WEFT_OK && is_current && event.at.kind == SCHED_MAP && end->n_bad)
+        code = driver_take_left_out(driver, number, end);
+    if (code == WEFT_OK && end->n_bad)
+        code = driver_check_bad(driver, 0, false);
+    const bool is_kept =
+        code == WEFT_OK && is_current && event.at.kind == SCHED_SAMPLE && !driver->samples[number];
+    if (is_kept)
+        driver->samples[number] = end;
+    if (code != WEFT_OK)
+        driver_fail(driver, code);
+    else
+        driver_step(driver, &event);
+    return is_kept;
+}
+
+static bool is_output_kind(const struct driver_stage *stage, uint32_t kind)
+{
+    return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
+}
+
+// What was made of it may outlive this run, and with that what it has counted and left out.
+static void note_committed_task(struct driver *driver, uint32_t stage, enum sched_kind kind,
+                                uint32_t task, bool is_noted)
+{
+    if (is_noted || kind == SCHED_SAMPLE ||
+        sched_task_state(driver->sched, stage, kind, task) != SCHED_COMMITTED)
+        return;
+    const weft_err code = driver_resume_note_task(driver, stage, kind, task);
+    if (code != WEFT_OK)
+        driver_fail(driver, code);
+}
+
+static void take_committed_task(struct driver *driver, uint32_t stage,
+                                const Weft__Committed *committed, size_t i)
+{
+    const uint32_t task = committed->tasks[i];
+    const enum sched_kind kind = (enum sched_kind)committed->kind;
+    const bool is_output = is_output_kind(&driver->stages[stage], kind);
+    const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
+                                      .worker = driver->worker,
+                                      .at = {.kind = kind, .task = task},
+                                      .is_durable = is_output};
+    const bool was_durable = sched_is_durable(driver->sched, stage, kind, task);
+    driver_step(driver, &event);
+    if (!is_output) {
+        note_committed_task(driver, stage, kind, task, was_durable);
+        return;
+    }
+    if (was_durable || !sched_is_durable(driver->sched, stage, kind, task))
+        return;
+    driver->pieces[task] = (struct output_piece){.bytes = committed->output_bytes[i],
+                                                 .records = committed->output_records[i],
+                                                 .crc32c = committed->output_crc[i],
+                                                 .is_done = true};
+    weft_err code = output_piece_committed(driver->output, task, committed->output_bytes[i],
+                                           committed->output_crc[i], committed->output_records[i]);
+    if (code == WEFT_OK)
+        code = driver_resume_note_piece(driver, task);
+    if (code != WEFT_OK)
+        driver_fail(driver, code);
+}
+
+static void take_committed(struct driver *driver, const Weft__Committed *committed)
+{
+    const uint32_t stage = sched_stage(driver->sched);
+    bool is_right = true;
+    for (size_t i = 0; i < committed->n_tasks; i++)
+        is_right = is_right && is_task(driver, committed->kind, committed->tasks[i]);
+    if (is_output_kind(&driver->stages[stage], committed->kind))
+        is_right = is_right && committed->n_output_bytes == committed->n_tasks &&
+                   committed->n_output_crc == committed->n_tasks &&
+                   committed->n_output_records == committed->n_tasks;
+    if (!is_right) {
+        give_up_worker(driver, "a commit of tasks that there are not");
+        return;
+    }
+    // Behind the last task of a stage nothing can be meant that was checked above.
+    for (size_t i = 0; i < committed->n_tasks && sched_stage(driver->sched) == stage; i++)
+        take_committed_task(driver, stage, committed, i);
+}
+
+static void take_sealed(struct driver *driver, const Weft__Sealed *sealed)
+{
+    const struct sched_event event = {
+        .type = EVENT_SEALED, .worker = driver->worker, .at = {.slot = sealed->slot}};
+    if (sealed->slot < driver->slot_count)
+        driver_step(driver, &event);
+    else
+        give_up_worker(driver, "the seal of a slot that there is not");
+}
+
+static void take_checkpointed(struct driver *driver, const Weft__Checkpointed *done)
+{
+    bool is_right = done->slot < driver->slot_count && sched_stage(driver->sched) == 0;
+    for (size_t i = 0; i < done->n_tasks; i++)
+        is_right = is_right && is_task(driver, SCHED_MAP, done->tasks[i]);
+    if (is_right)
+        driver_resume_take(driver, done);
+    else
+        give_up_worker(driver, "a checkpoint of tasks that there are not");
+}
+
+// After the last task: with the last of the output.
+static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *failed)
+{
+    struct sched_event event = {.worker = driver->worker, .code = (weft_err)failed->code};
+    event.type = driver->is_done ? EVENT_CANCEL : EVENT_WORKER_FAILED;
+    snprintf(driver->why, sizeof driver->why, "%s", failed->text);
+    driver->next[0] = 0;
+    driver_step(driver, &event);
+}
+
+static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
+{
+    switch (type) {
+    case WEFT__FRAME_TYPE__FRAME_HELLO:
+        return &weft__hello__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_TASK_END:
+        return &weft__task_end__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
+        return &weft__committed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_SEALED:
+        return &weft__sealed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
+        return &weft__checkpointed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
+        return &weft__worker_failed__descriptor;
+    default:
+        return NULL;
+    }
+}
+
+static void take_message(struct driver *driver, Weft__FrameType type, ProtobufCMessage *message)
+{
+    bool is_kept = false;
+    if (type == WEFT__FRAME_TYPE__FRAME_HELLO)
+        take_hello(driver, (Weft__Hello *)message);
+    else if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
+        is_kept = take_task_end(driver, (Weft__TaskEnd *)message);
+    else if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
+        take_committed(driver, (Weft__Committed *)message);
+    else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
+        take_sealed(driver, (Weft__Sealed *)message);
+    else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
+        take_checkpointed(driver, (Weft__Checkpointed *)message);
+    else
+        take_worker_failed(driver, (Weft__WorkerFailed *)message);
+    if (!is_kept)
+        message_free(message);
+}
+
+static void take_frame(void *owner, const struct frame *frame)
+{
+    struct driver *driver = owner;
+    const bool is_hello = frame->type == WEFT__FRAME_TYPE__FRAME_HELLO;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_BYE && driver->is_done) {
+        driver->has_bye = true;
+        driver_check_end(driver);
+        return;
+    }
+    const ProtobufCMessageDescriptor *descriptor = descriptor_of(frame->type);
+    ProtobufCMessage *message = NULL;
+    if (!descriptor || is_hello == driver->has_hello)
+        give_up_worker(driver, "a frame that does not belong here");
+    else if (message_unpack(frame, descriptor, &message) != WEFT_OK)
+        give_up_worker(driver, "a message that cannot be read");
+    else
+        take_message(driver, frame->type, message);
+    driver_show_progress(driver);
+}
+
+// ---- Attempts beyond their time -----------------------------------------------------------------
+
+static void time_out(struct driver *driver, const struct sched_attempt *at)
+{
+    const uint32_t stage = sched_stage(driver->sched);
+    const uint32_t before = sched_charges(driver->sched, stage, at->kind, at->task);
+    const struct sched_event event = {
+        .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = *at};
+    driver_explain_timeout(driver, at);
+    driver_note_harm_of_page(driver, at);
+    driver_step(driver, &event);
+    if (sched_charges(driver->sched, stage, at->kind, at->task) > before)
+        tell_retry(driver, stage, at);
+}
+
+// Whether the slot has been at one record for longer than --record-timeout.
+static bool stays_at_record(struct driver *driver, uint32_t slot_index, uint64_t now_ns)
+{
+    const struct slot_page *slot = &driver->link.page->slots[slot_index];
+    const uint64_t limit_ns = (uint64_t)driver->options->record_timeout_ms * 1000000;
+    const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
+    if (limit_ns == 0 || atomic_load(&slot->kind) == SCHED_REDUCE)
+        return false;
+    if (driver->record_offsets[slot_index] != offset || driver->record_since_ns[slot_index] == 0 ||
+        driver->record_since_ns[slot_index] < atomic_load(&slot->begun_ns)) {
+        driver->record_offsets[slot_index] = offset;
+        driver->record_since_ns[slot_index] = now_ns;
+    }
+    return now_ns - driver->record_since_ns[slot_index] > limit_ns;
+}
+
+static bool is_too_long(struct driver *driver, uint32_t slot_index, uint64_t begun_ns,
+                        uint64_t now_ns)
+{
+    const uint64_t limit_ns = (uint64_t)driver->options->task_timeout_ms * 1000000;
+    driver->is_record_late = stays_at_record(driver, slot_index, now_ns);
+    return driver->is_record_late ||
+           (limit_ns && now_ns > begun_ns && now_ns - begun_ns > limit_ns);
+}
+
+void driver_check_task_times(struct driver *driver)
+{
+    const uint64_t now_ns = clock_now_ns();
+    for (uint32_t i = 0; driver->has_hello && i < driver->slot_count && !driver->is_over; i++) {
+        const struct slot_page *slot = &driver->link.page->slots[i];
+        const uint64_t serial = atomic_load(&slot->attempt_serial);
+        // Seen a tick ago already: what the slot wrote at the beginning is all there.
+        const bool is_seen = driver->seen_serials[i] == serial;
+        driver->seen_serials[i] = serial;
+        const struct sched_attempt at = {(enum sched_kind)atomic_load(&slot->kind),
+                                         atomic_load(&slot->task), atomic_load(&slot->attempt), i};
+        const uint64_t begun_ns = atomic_load(&slot->begun_ns);
+        if ((serial & 1) == 0 || !is_seen || atomic_load(&slot->attempt_serial) != serial)
+            continue;
+        if (is_too_long(driver, i, begun_ns, now_ns) && is_task(driver, at.kind, at.task))
+            time_out(driver, &at);
+    }
+}
+
+// ---- The end of a worker ------------------------------------------------------------------------
+
+// The attempts that the page shows as begun and not ended.
+static uint32_t find_inside(struct driver *driver, uint32_t *crash_slot)
+{
+    uint32_t count = 0;
+    *crash_slot = SCHED_NO_SLOT;
+    for (uint32_t i = 0; i < driver->slot_count; i++) {
+        const struct slot_page *slot = &driver->link.page->slots[i];
+        if ((atomic_load(&slot->attempt_serial) & 1) == 0)
+            continue;
+        const struct sched_attempt at = {(enum sched_kind)atomic_load(&slot->kind),
+                                         atomic_load(&slot->task), atomic_load(&slot->attempt), i};
+        if (!is_task(driver, at.kind, at.task))
+            continue;
+        driver->inside[count++] = at;
+        if (atomic_load(&slot->crash_signal) != 0)
+            *crash_slot = i;
+    }
+    return count;
+}
+
+static void keep_past(struct driver *driver)
+{
+    const struct worker_page *page = driver->link.page;
+    driver->is_past_kept = true;
+    summary_add_page(&driver->summary, page, driver->slot_count);
+    for (uint32_t i = 0; i < driver->slot_count; i++) {
+        driver->past.bytes_in += atomic_load(&page->slots[i].bytes_in);
+        driver->past.records_in += atomic_load(&page->slots[i].records_in);
+        driver->past.spill_bytes += atomic_load(&page->slots[i].spill_bytes);
+    }
+}
+
+void driver_close_link(struct driver *driver)
+{
+    if (driver->link.is_open && !driver->is_past_kept)
+        keep_past(driver);
+    driver->is_past_kept = false;
+    link_close(&driver->link);
+}
+
+// Charges that the loss brought are told one by one; a loss without any is told as such.
+static void tell_loss(struct driver *driver, uint32_t stage, const struct sched_event *event,
+                      const uint32_t *charges, bool is_told)
+{
+    for (uint32_t i = 0; i < event->inside_count; i++) {
+        const struct sched_attempt *at = &event->inside[i];
+        if (sched_charges(driver->sched, stage, at->kind, at->task) <= charges[i])
+            continue;
+        tell_retry(driver, stage, at);
+        is_told = true;
+    }
+    if (!is_told && !driver->is_over)
+        driver_warn(driver, driver->why);
+}
+
+// All work is done: a worker that ends badly now cannot harm it, but the user should know.
+static void take_last_end(struct driver *driver, const struct process_exit *exit)
+{
+    char how[128], text[256];
+    process_describe_exit(exit, how, sizeof how);
+    snprintf(text, sizeof text, "the worker did not end well (%s); the output is complete", how);
+    if (!driver->has_bye && !driver->is_over)
+        driver_warn(driver, text);
+    driver->has_bye = driver->is_gone = true;
+    driver_check_end(driver);
+}
+
+static void take_loss(void *owner, const struct process_exit *exit, weft_err code)
+{
+    struct driver *driver = owner;
+    const uint32_t stage = sched_stage(driver->sched);
+    uint32_t charges[SLOTS_MAX];
+    loop_timer_free(driver->hello);
+    driver->hello = NULL;
+    keep_past(driver);
+    if (driver->is_done) {
+        take_last_end(driver, exit);
+        return;
+    }
+    driver->summary.worker_lost_count++;
+    struct sched_event event = {.type = EVENT_WORKER_LOST,
+                                .worker = driver->worker,
+                                .inside = driver->inside,
+                                .code = driver->has_hello ? WEFT_ABORTED : WEFT_UNAVAILABLE};
+    event.inside_count = find_inside(driver, &event.crash_slot);
+    for (uint32_t i = 0; i < event.inside_count; i++)
+        charges[i] =
+            sched_charges(driver->sched, stage, driver->inside[i].kind, driver->inside[i].task);
+    if (code != WEFT_OK)
+        snprintf(driver->why, sizeof driver->why, "the connection to the worker broke: %s",
+                 err_text());
+    else
+        driver_explain_loss(driver, exit, &event);
+    for (uint32_t i = 0; i < event.inside_count; i++)
+        driver_note_harm_of_page(driver, &event.inside[i]);
+    const bool is_told = driver->is_expected_loss;
+    driver_step(driver, &event);
+    tell_loss(driver, stage, &event, charges, is_told);
+}
+
+const struct link_calls driver_link_calls = {.frame = take_frame, .lost = take_loss};

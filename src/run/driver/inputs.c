@@ -1,0 +1,204 @@
+// driver_inputs: what the inputs are, before they are cut: which of them are compressed, and which can only
+// be read from their front.
+
+#include "run/driver/driver_state.h"
+#include "sys/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { READ_BYTES = 1 << 20 };
+
+// ---- What was left out --------------------------------------------------------------------------
+
+static void tell_aside(struct driver *driver, const struct inputs_aside *aside, const char *one,
+                       const char *many, const char *what)
+{
+    char text[512];
+    if (aside->count == 0)
+        return;
+    if (aside->count == 1)
+        snprintf(text, sizeof text, "%.300s %s %s", aside->first, one, what);
+    else
+        snprintf(text, sizeof text, "%.300s and %zu more %s %s", aside->first, aside->count - 1,
+                 many, what);
+    driver_warn(driver, text);
+}
+
+void driver_tell_aside(struct driver *driver)
+{
+    const struct inputs *inputs = &driver->inputs;
+    if (driver->options->quiet)
+        return;
+    tell_aside(
+        driver, &inputs->marked, "was", "were",
+        "left out: in a directory, names that begin with _ are not data; name them to read them");
+    tell_aside(driver, &inputs->loops, "was", "were", "left out: it leads back to where it lies");
+    tell_aside(driver, &inputs->own, "was", "were",
+               "left out: what this run writes is no input of it");
+    tell_aside(driver, &inputs->missing, "is", "are", "missing, and left out (--skip-missing)");
+}
+
+// ---- Looking at files ---------------------------------------------------------------------------
+
+// A bgzip file that was cut between two blocks looks whole but for that.
+static weft_err check_end(struct driver *driver, const struct input *input, int fd)
+{
+    char text[512];
+    bool lacks_end;
+    const weft_err code = codec_lacks_end(fd, input->name, input->size, &lacks_end);
+    if (code != WEFT_OK || !lacks_end || driver->options->quiet)
+        return code;
+    snprintf(text, sizeof text,
+             "%.300s has no end mark, by which bgzip shows that a file is whole: it may be cut off",
+             input->name);
+    driver_warn(driver, text);
+    return WEFT_OK;
+}
+
+static weft_err look_at_file(struct driver *driver, const struct input *input, int fd,
+                             struct driver_input *look)
+{
+    char front[CODEC_SNIFF_BYTES];
+    size_t got = 0;
+    weft_err code = file_read_at(fd, input->name, front, sizeof front, 0, &got);
+    if (code != WEFT_OK)
+        return code;
+    enum codec_kind kind = codec_sniff(front, got);
+    if (kind == CODEC_FOREIGN && !record_is_text(&driver->format))
+        kind = CODEC_NONE;
+    look->codec = (int)kind + 1;
+    if (kind == CODEC_NONE)
+        return WEFT_OK;
+    if (kind == CODEC_FOREIGN) {
+        codec_reader_free(codec_reader_new(fd, input->name, input->size, kind, NULL, 0));
+        return WEFT_UNIMPLEMENTED;
+    }
+    if (kind == CODEC_GZIP && (code = check_end(driver, input, fd)) != WEFT_OK)
+        return code;
+    struct codec_index *index = NULL;
+    code = codec_index_open(fd, input->name, input->size, kind, &index);
+    if (code == WEFT_OK && index) {
+        look->size = codec_index_size(index);
+        look->is_indexed = true;
+    } else {
+        look->is_whole = true;
+    }
+    codec_index_free(index);
+    return code;
+}
+
+static bool may_be_bgzip(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".bgz") == 0 || strcmp(dot, ".bam") == 0);
+}
+
+static weft_err check_small_end(struct driver *driver, const struct input *input)
+{
+    int fd;
+    weft_err code = file_open(input->path, &fd);
+    if (code == WEFT_OK) {
+        code = check_end(driver, input, fd);
+        file_close(fd);
+    }
+    return code;
+}
+
+// Smaller inputs are one piece anyway, and are looked at by whoever reads them.
+static weft_err look_at_larger(struct driver *driver, uint64_t split_bytes)
+{
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
+        const struct input *input = &driver->inputs.items[i];
+        if (input->size <= split_bytes) {
+            code = may_be_bgzip(input->name) ? check_small_end(driver, input) : WEFT_OK;
+            continue;
+        }
+        int fd;
+        code = file_open(input->path, &fd);
+        if (code != WEFT_OK)
+            break;
+        code = look_at_file(driver, input, fd, &driver->looks[i]);
+        file_close(fd);
+    }
+    return code;
+}
+
+// ---- Every N lines ------------------------------------------------------------------------------
+
+static weft_err add_cuts(struct driver_input *look, weft_bytes text, uint64_t offset,
+                         unsigned char delimiter, uint32_t every, uint32_t *lines)
+{
+    const char *at = text.data, *end = text.data + text.size;
+    while ((at = memchr(at, delimiter, (size_t)(end - at)))) {
+        at++;
+        if (++*lines < every)
+            continue;
+        *lines = 0;
+        const uint64_t cut = offset + (uint64_t)(at - text.data);
+        if (cut < look->size && !VEC_PUSH(&look->cuts, cut))
+            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to cut the input into lines");
+    }
+    return WEFT_OK;
+}
+
+static weft_err cut_file(struct driver *driver, const struct input *input, int fd,
+                         struct driver_input *look)
+{
+    char *room = malloc(READ_BYTES);
+    weft_err code =
+        room ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to look into the input");
+    uint32_t lines = 0;
+    for (uint64_t at = 0; code == WEFT_OK && at < input->size;) {
+        size_t got = 0;
+        code = file_read_at(fd, input->name, room, READ_BYTES, at, &got);
+        if (code == WEFT_OK && got == 0)
+            break;
+        if (code == WEFT_OK)
+            code = add_cuts(look, (weft_bytes){room, got}, at, driver->format.delimiter,
+                            driver->options->lines_per_task, &lines);
+        at += got;
+    }
+    free(room);
+    return code;
+}
+
+static weft_err cut_every_lines(struct driver *driver)
+{
+    if (driver->format.kind != RECORD_LINES)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--lines-per-task needs lines, not another --format\n  try: one of the two");
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
+        int fd;
+        const struct input *input = &driver->inputs.items[i];
+        code = file_open(input->path, &fd);
+        if (code != WEFT_OK)
+            break;
+        code = look_at_file(driver, input, fd, &driver->looks[i]);
+        if (code == WEFT_OK && driver->looks[i].codec == CODEC_NONE + 1)
+            code = cut_file(driver, input, fd, &driver->looks[i]);
+        file_close(fd);
+    }
+    return code;
+}
+
+weft_err driver_look_at_inputs(struct driver *driver, uint64_t split_bytes)
+{
+    const bool is_splittable = record_is_splittable(&driver->format);
+    for (size_t i = 0; i < driver->inputs.count; i++)
+        driver->looks[i].is_whole = !is_splittable;
+    if (driver->options->lines_per_task)
+        return cut_every_lines(driver);
+    if (!is_splittable)
+        return WEFT_OK;
+    return look_at_larger(driver, split_bytes);
+}
+
+void driver_free_looks(struct driver *driver)
+{
+    for (size_t i = 0; driver->looks && i < driver->inputs.count; i++)
+        VEC_FINI(&driver->looks[i].cuts);
+    free(driver->looks);
+}

@@ -1,0 +1,245 @@
+// driver_messages: the plan as a worker is told it.
+
+#include "run/driver/driver_state.h"
+
+#include <stdlib.h>
+
+static weft_err no_memory(void)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to tell the worker its job");
+}
+
+static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
+{
+    const size_t count = driver->inputs.count;
+    Weft__Input *inputs = malloc((count + 1) * sizeof *inputs);
+    start->inputs = malloc((count + 1) * sizeof *start->inputs);
+    if (!inputs || !start->inputs) {
+        free(inputs);
+        return no_memory();
+    }
+    start->n_inputs = count;
+    start->inputs[0] = inputs;
+    for (size_t i = 0; i < count; i++) {
+        weft__input__init(&inputs[i]);
+        inputs[i].name = (char *)driver->inputs.items[i].name;
+        // A million of them must fit a frame: nothing is said twice.
+        if (driver->inputs.items[i].path != driver->inputs.items[i].name)
+            inputs[i].path = (char *)driver->inputs.items[i].path;
+        inputs[i].size = driver->looks[i].size;
+        inputs[i].codec = (uint32_t)driver->looks[i].codec;
+        inputs[i].is_indexed = driver->looks[i].is_indexed;
+        start->inputs[i] = &inputs[i];
+    }
+    return WEFT_OK;
+}
+
+static void fill_format(const struct driver *driver, Weft__RecordFormat *format)
+{
+    format->kind = driver->format.kind;
+    format->delimiter = driver->format.delimiter;
+    format->separator = driver->format.separator;
+    format->has_header = driver->format.has_header;
+    format->fixed_bytes = driver->format.fixed_bytes;
+}
+
+weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot_count)
+{
+    const struct run_options *options = driver->options;
+    const weft_job *jobs = driver->chain.jobs.items;
+    const size_t next_count = driver->chain.jobs.count - 1;
+    Weft__JobStart start = WEFT__JOB_START__INIT;
+    Weft__RecordFormat format = WEFT__RECORD_FORMAT__INIT;
+    fill_format(driver, &format);
+    start.format = &format;
+    start.text_form = options->output_format;
+    start.compress = options->compress;
+    start.job = (char *)jobs[0].name;
+    start.args = options->job_words;
+    start.n_args = options->job_word_count;
+    start.config = message_bytes(jobs[0].config);
+    start.slots = slot_count;
+    start.memory_bytes = driver->worker_bytes;
+    start.tmp = options->tmp;
+    start.may_map_input = driver->inputs.total_bytes <= driver->worker_bytes;
+    start.top = options->top;
+    start.next_configs = malloc((next_count + 1) * sizeof *start.next_configs);
+    weft_err code = start.next_configs ? fill_inputs(driver, &start) : no_memory();
+    if (code == WEFT_OK) {
+        start.n_next_configs = next_count;
+        for (size_t i = 0; i < next_count; i++)
+            start.next_configs[i] = message_bytes(jobs[i + 1].config);
+        code = link_send(link, WEFT__FRAME_TYPE__FRAME_JOB_START, &start.base);
+    }
+    if (start.inputs)
+        free(start.inputs[0]);
+    free(start.inputs);
+    free(start.next_configs);
+    return code;
+}
+
+static void fill_output(const struct driver *driver, Weft__Output *output)
+{
+    static const Weft__OutputKind kinds[] = {
+        [OUTPUT_PLACE_FILE] = WEFT__OUTPUT_KIND__OUTPUT_FILE,
+        [OUTPUT_PLACE_PARTS] = WEFT__OUTPUT_KIND__OUTPUT_PARTS,
+        [OUTPUT_PLACE_FD] = WEFT__OUTPUT_KIND__OUTPUT_FD,
+    };
+    const struct output_place *place = output_place(driver->output);
+    output->kind = kinds[place->kind];
+    output->path = place->path ? (char *)place->path : output->path;
+    output->fd = place->fd;
+}
+
+// What an earlier worker has committed stays.
+static weft_err fill_done(const struct driver *driver, Weft__StageOpen *open)
+{
+    const uint32_t count = driver->stages[open->stage].piece_count;
+    open->done_pieces = malloc((count + 1) * sizeof *open->done_pieces);
+    open->done_bytes = malloc((count + 1) * sizeof *open->done_bytes);
+    open->done_crc = malloc((count + 1) * sizeof *open->done_crc);
+    if (!open->done_pieces || !open->done_bytes || !open->done_crc)
+        return no_memory();
+    size_t done = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!driver->pieces[i].is_done)
+            continue;
+        open->done_pieces[done] = i;
+        open->done_bytes[done] = driver->pieces[i].bytes;
+        open->done_crc[done++] = driver->pieces[i].crc32c;
+    }
+    open->n_done_pieces = open->n_done_bytes = open->n_done_crc = done;
+    return WEFT_OK;
+}
+
+weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
+{
+    const struct driver_stage *at = &driver->stages[stage];
+    Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
+    Weft__Output output = WEFT__OUTPUT__INIT;
+    open.stage = stage;
+    open.job_index = at->job_index;
+    open.part_count = at->part_count;
+    open.range_count = at->range_count;
+    open.map_count = at->map_count;
+    open.sample_count = at->sample_count;
+    open.is_map_only = at->is_map_only;
+    open.output = &output;
+    weft_err code = WEFT_OK;
+    struct buf runs = {0};
+    if (stage == 0 && driver->resume.journal) {
+        buf_format(&runs, "%s/%s", output_resume_place(driver->output), OUTPUT_RUNS);
+        open.runs_directory = (char *)buf_text(&runs);
+        open.runs_identity = message_bytes(weft_text(driver->resume.origin.identity));
+    }
+    if (at->is_last) {
+        fill_output(driver, &output);
+        code = fill_done(driver, &open);
+        if (at->is_map_only) {
+            open.part_of_task = driver->parts;
+            open.n_part_of_task = at->piece_count;
+        }
+    }
+    if (code == WEFT_OK)
+        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
+    free(open.done_pieces);
+    free(open.done_bytes);
+    free(open.done_crc);
+    buf_fini(&runs);
+    return code;
+}
+
+// Map output that is safe, whoever made it.
+static weft_err fill_adopted(const struct driver *driver, Weft__StagePlan *plan)
+{
+    const size_t count = driver->resume.runs.count;
+    Weft__AdoptedRuns *runs = calloc(count + 1, sizeof *runs);
+    plan->adopted = calloc(count + 1, sizeof *plan->adopted);
+    if (!runs || !plan->adopted) {
+        free(runs);
+        return no_memory();
+    }
+    plan->adopted[0] = runs;
+    for (size_t i = 0; i < count; i++) {
+        struct buf path = {0};
+        buf_format(&path, "%s/%s/%s", output_resume_place(driver->output), OUTPUT_RUNS,
+                   driver->resume.runs.items[i].name);
+        weft__adopted_runs__init(&runs[i]);
+        runs[i].path = path.has_failed ? NULL : strdup(buf_text(&path));
+        runs[i].offset = driver->resume.runs.items[i].offset;
+        buf_fini(&path);
+        if (!runs[i].path)
+            return no_memory();
+        plan->adopted[i] = &runs[i];
+        plan->n_adopted = i + 1;
+    }
+    return WEFT_OK;
+}
+
+static void free_adopted(Weft__StagePlan *plan)
+{
+    for (size_t i = 0; i < plan->n_adopted; i++)
+        free(plan->adopted[i]->path);
+    if (plan->adopted)
+        free(plan->adopted[0]);
+    free(plan->adopted);
+}
+
+weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
+{
+    const struct driver_stage *at = &driver->stages[stage];
+    Weft__TaskEnd *const *ends = driver->samples + at->first_task[SCHED_SAMPLE];
+    size_t count = 0;
+    for (uint32_t i = 0; i < at->sample_count; i++)
+        count += ends[i] ? ends[i]->n_sample_keys : 0;
+    Weft__StagePlan plan = WEFT__STAGE_PLAN__INIT;
+    plan.stage = stage;
+    plan.sample_keys = malloc((count + 1) * sizeof *plan.sample_keys);
+    if (!plan.sample_keys)
+        return no_memory();
+    for (uint32_t i = 0; i < at->sample_count; i++)
+        for (size_t j = 0; ends[i] && j < ends[i]->n_sample_keys; j++)
+            plan.sample_keys[plan.n_sample_keys++] = ends[i]->sample_keys[j];
+    weft_err code = stage == 0 ? fill_adopted(driver, &plan) : WEFT_OK;
+    if (code == WEFT_OK)
+        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &plan.base);
+    free_adopted(&plan);
+    free(plan.sample_keys);
+    return code;
+}
+
+weft_err driver_send_task(struct driver *driver, const struct sched_action *action)
+{
+    const struct driver_stage *at = &driver->stages[action->stage];
+    Weft__TaskRun run = WEFT__TASK_RUN__INIT;
+    size_t count = 0;
+    const struct plan_piece *pieces = NULL;
+    if (action->stage == 0 && action->at.kind == SCHED_MAP)
+        pieces = plan_pieces(&driver->plan, action->at.task, &count);
+    else if (action->stage == 0 && action->at.kind == SCHED_SAMPLE)
+        pieces = &driver->plan.samples[action->at.task], count = 1;
+    Weft__Piece *copies = malloc((count + 1) * sizeof *copies);
+    run.pieces = malloc((count + 1) * sizeof *run.pieces);
+    weft_err code = copies && run.pieces ? WEFT_OK : no_memory();
+    for (size_t i = 0; i < count && code == WEFT_OK; i++) {
+        weft__piece__init(&copies[i]);
+        copies[i].input = pieces[i].input;
+        copies[i].begin = pieces[i].begin;
+        copies[i].end = pieces[i].end;
+        run.pieces[run.n_pieces++] = &copies[i];
+    }
+    run.kind = (Weft__TaskKind)action->at.kind;
+    run.task = action->at.task;
+    run.attempt = action->at.attempt;
+    run.slot = action->at.slot;
+    run.is_careful = driver->options->skip_bad.is_set && action->stage == 0;
+    if (code == WEFT_OK && action->stage == 0 && action->at.kind != SCHED_REDUCE)
+        code = driver_fill_skips(driver, &run);
+    tally_begin(&driver->tally, at->first_task[action->at.kind] + action->at.task, run.attempt);
+    if (code == WEFT_OK)
+        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
+    driver_free_skips(&run);
+    free(copies);
+    free(run.pieces);
+    return code;
+}

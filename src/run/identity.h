@@ -1,0 +1,16 @@
+// identity: whether two runs would give the same bytes. The code of the job and the options that change
+// them, boiled down to 128 bits; slots, memory, attempts and the like are left out.
+#ifndef RUN_IDENTITY_H
+#define RUN_IDENTITY_H
+
+#include "run/chain.h"
+#include "run/options.h"
+#include "store/inputs.h"
+#include "store/manifest.h"
+
+// Fills in identity and inputs of an empty struct. UNIMPLEMENTED: an input cannot be told from another
+// one of the same name (it came through a pipe). manifest_fini in every case.
+MUST_CHECK weft_err identity_make(struct manifest *origin, const struct run_options *options,
+                                  const struct chain *chain, const struct inputs *inputs);
+
+#endif

@@ -1,0 +1,20 @@
+// What options.c (words to options) and options_table.c (what their values may be) share.
+#ifndef RUN_OPTIONS_STATE_H
+#define RUN_OPTIONS_STATE_H
+
+#include "run/options.h"
+
+// The heading of the options that only commands have.
+#define OPTIONS_OF_COMMANDS "Commands"
+
+weft_err options_no_memory(void);
+
+// Sets one option from its value ("" for a flag); wrong ones are INVALID_ARGUMENT.
+MUST_CHECK weft_err options_set(struct run_options *options, const struct args_option *option,
+                                const char *text);
+MUST_CHECK weft_err options_set_text(char **to, const char *name, const char *text);
+
+// Whether the words say --map or --reduce: then they name no JOB.
+bool options_name_commands(char *const *words, size_t count);
+
+#endif

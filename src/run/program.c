@@ -1,0 +1,236 @@
+// program: weft_main and its kin, on top of the driver and the worker.
+
+#include "run/program.h"
+
+#include "jobs/builtin.h"
+#include "run/chain.h"
+#include "run/driver/driver.h"
+#include "run/driver/link.h"
+#include "run/replay.h"
+#include "run/talk/progress.h"
+#include "run/worker/worker.h"
+#include "sys/file.h"
+#include "sys/standard.h"
+#include "sys/thread.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STDIN = 0, STDOUT = 1, STDERR = 2 };
+
+// The jobs that weft_start was given: a worker finds by name what is submitted.
+static const weft_job *const *known_jobs;
+
+const char *weft_version(void)
+{
+    return WEFT_VERSION_TEXT;
+}
+
+void program_start(const weft_job *const *jobs)
+{
+    process_open_standard_descriptors();
+    // Some versions of libuv spin a kernel thread unless told not to.
+    setenv("UV_USE_IO_URING", "0", 0);
+    int socket_fd = -1, page_fd = -1;
+    if (link_find_in_environment(&socket_fd, &page_fd))
+        exit(worker_main(socket_fd, page_fd, jobs));
+}
+
+// Without INPUT a program reads what is piped into it, as cat and sort do. On a terminal it would only
+// seem to hang, and /dev/null is what cron and services have there: both are told that INPUT is missing.
+static weft_err read_what_is_piped(struct run_options *options)
+{
+    return options->input_count == 0 && !options->is_hadoop && standard_is_fed(STDIN)
+               ? options_add_input(options, "-")
+               : WEFT_OK;
+}
+
+static int64_t find_counter(const struct summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->counter_count; i++)
+        if (strcmp(summary->counters[i].name, name) == 0)
+            return summary->counters[i].value;
+    return 0;
+}
+
+int program_run(struct run_options *options, const char *program)
+{
+    struct driver *driver = NULL;
+    weft_err code = read_what_is_piped(options);
+    if (code == WEFT_OK)
+        code = options_complete(options);
+    const char *note = getenv(REPLAY_VARIABLE);
+    if (code == WEFT_OK && note)
+        return replay_record(options, note, program);
+    if (code == WEFT_OK) {
+        const struct driver_spec spec = {
+            .job = options->job, .options = options, .owns_process = true};
+        code = driver_new(&driver, &spec);
+    }
+    if (code != WEFT_OK)
+        return progress_report_error(STDERR, program, options->json, code);
+    // What it has to say it says itself.
+    code = driver_run(driver);
+    const struct summary *summary = driver_summary(driver);
+    int exit_code = summary->exit_code;
+    if (exit_code == 0 && builtin_is_question(options->job, &options->args))
+        exit_code = find_counter(summary, BUILTIN_GREP_FOUND) > 0 ? 0 : 1;
+    driver_free(driver);
+    (void)code;
+    return exit_code;
+}
+
+// ---- A whole program ----------------------------------------------------------------------------
+
+static int print_help(const char *program, const weft_job *job)
+{
+    struct buf text = {0};
+    options_format_job_help(&text, program, job);
+    const weft_err code = file_write(STDOUT, "standard output", text.data, text.size);
+    buf_fini(&text);
+    return code == WEFT_OK ? 0 : progress_report_error(STDERR, program, false, code);
+}
+
+int weft_main_sized(int argc, char **argv, const weft_job *job, size_t job_size)
+{
+    const weft_job whole = chain_extend_job(job, job_size);
+    const weft_job *const jobs[] = {&whole, NULL};
+    program_start(jobs);
+    const char *program = argc > 0 ? argv[0] : whole.name;
+    const struct options_request request = {.job = &whole};
+    struct run_options options = {0};
+    const weft_err code =
+        options_parse(&options, &request, argv + 1, argc > 1 ? (size_t)argc - 1 : 0);
+    int exit_code = 0;
+    if (code != WEFT_OK)
+        exit_code = progress_report_error(STDERR, program, options.json, code);
+    else if (options.wants_help)
+        exit_code = print_help(program, &whole);
+    else
+        exit_code = program_run(&options, program);
+    options_fini(&options);
+    return exit_code;
+}
+
+// ---- Jobs from inside a program -----------------------------------------------------------------
+
+struct weft_run {
+    struct run_options options;
+    struct driver *driver;
+    struct thread thread;
+    weft_err code;
+    char error[ERR_TEXT_BYTES_MAX];  // of the thread, for whoever waits
+    bool is_joined;
+};
+
+void weft_start(int argc, char **argv, const weft_job *const *jobs)
+{
+    (void)argc;
+    (void)argv;
+    known_jobs = jobs;
+    program_start(jobs);
+}
+
+static void run_in_thread(void *argument)
+{
+    weft_run *run = argument;
+    run->code = driver_run(run->driver);
+    snprintf(run->error, sizeof run->error, "%s", err_text());
+}
+
+static weft_err check_known(const weft_job *job)
+{
+    if (!known_jobs)
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "call weft_start first in main(): a worker is this program started again");
+    for (const weft_job *const *known = known_jobs; *known; known++)
+        if (job->name && strcmp((*known)->name, job->name) == 0)
+            return WEFT_OK;
+    return err_set(WEFT_NOT_FOUND,
+                   "the job %s is not among those given to weft_start: a worker could not find it",
+                   job->name ? job->name : "without a name");
+}
+
+static weft_err submit(weft_run *run, const weft_job *job, const weft_options *options)
+{
+    weft_err code = check_known(job);
+    if (code == WEFT_OK)
+        code = options_from_api(&run->options, job, options);
+    if (code == WEFT_OK)
+        code = options_complete(&run->options);
+    if (code == WEFT_OK) {
+        const struct driver_spec spec = {.job = job, .options = &run->options};
+        code = driver_new(&run->driver, &spec);
+    }
+    if (code == WEFT_OK)
+        code = thread_start(&run->thread, run_in_thread, run, 0);
+    return code;
+}
+
+weft_run *weft_submit_sized(const weft_job *job, const weft_options *options, size_t options_size)
+{
+    weft_options whole = {0};
+    if (!job) {
+        err_set(WEFT_INVALID_ARGUMENT, "there is no job to run: it is NULL");
+        return NULL;
+    }
+    if (options)
+        memcpy(&whole, options, options_size < sizeof whole ? options_size : sizeof whole);
+    weft_run *run = calloc(1, sizeof *run);
+    if (!run) {
+        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
+        return NULL;
+    }
+    if (submit(run, job, &whole) == WEFT_OK)
+        return run;
+    struct err_kept kept;
+    err_keep(&kept);
+    run->is_joined = true;  // there is nobody to wait for
+    weft_run_free(run);
+    err_put_back(&kept);
+    return NULL;
+}
+
+weft_err weft_wait(weft_run *run)
+{
+    if (!run)
+        return err_text()[0]
+                   ? WEFT_FAILED_PRECONDITION
+                   : err_set(WEFT_FAILED_PRECONDITION, "there is no run to wait for: it is NULL");
+    if (!run->is_joined)
+        thread_join(&run->thread);
+    run->is_joined = true;
+    return run->code == WEFT_OK ? WEFT_OK : err_set(run->code, "%s", run->error);
+}
+
+int64_t weft_run_counter(const weft_run *run, const char *name)
+{
+    if (!run || !name)
+        return 0;
+    const struct summary *summary = driver_summary(run->driver);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } ours[] = {
+        {"weft.records_in", summary->records_in},   {"weft.bytes_in", summary->bytes_in},
+        {"weft.records_out", summary->records_out}, {"weft.bytes_out", summary->bytes_out},
+        {"weft.spill_bytes", summary->spill_bytes}, {"weft.retries", summary->retry_count},
+    };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (strcmp(ours[i].name, name) == 0)
+            return (int64_t)ours[i].value;
+    return find_counter(summary, name);
+}
+
+void weft_run_free(weft_run *run)
+{
+    if (!run)
+        return;
+    if (!run->is_joined) {
+        driver_cancel(run->driver);
+        thread_join(&run->thread);
+    }
+    driver_free(run->driver);
+    options_fini(&run->options);
+    free(run);
+}

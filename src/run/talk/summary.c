@@ -1,0 +1,251 @@
+// summary: the same numbers twice, once to be read and once to be parsed.
+
+#include "run/talk/summary.h"
+
+#include <inttypes.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+static const char *const phase_names[PHASE_COUNT] = PHASE_NAMES;
+
+static const char *bold(bool has_color)
+{
+    return has_color ? "\033[1m" : "";
+}
+
+static const char *plain(bool has_color)
+{
+    return has_color ? "\033[0m" : "";
+}
+
+static uint64_t load(const _Atomic uint64_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+void summary_add_page(struct summary *summary, const struct worker_page *page, uint32_t slots)
+{
+    const uint64_t peak = load(&page->memory_peak);
+    summary->memory_peak = peak > summary->memory_peak ? peak : summary->memory_peak;
+    if (atomic_load_explicit(&page->has_switched_to_sort, memory_order_relaxed))
+        summary->has_switched_to_sort = true;
+    for (uint32_t i = 0; i < slots && i < SLOTS_MAX; i++) {
+        const struct slot_page *slot = &page->slots[i];
+        summary->spill_bytes += load(&slot->spill_bytes);
+        summary->spill_runs += load(&slot->spill_runs);
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            summary->phase_ns[phase] += load(&slot->phase_ns[phase]);
+    }
+}
+
+// Megabytes of input per second of wall time.
+static uint64_t speed_of(const struct summary *summary)
+{
+    const double seconds = (double)summary->elapsed_ns / 1e9;
+    return seconds > 0 ? (uint64_t)((double)summary->bytes_in / 1e6 / seconds + 0.5) : 0;
+}
+
+// ---- For a person --------------------------------------------------------------------------------------
+
+static void append_plural(struct buf *buf, uint64_t count, const char *noun)
+{
+    text_append_count(buf, count);
+    buf_format(buf, " %s%s", noun, count == 1 ? "" : "s");
+}
+
+static void append_in_out(struct buf *buf, const struct summary *summary)
+{
+    buf_append_text(buf, "  in     ");
+    append_plural(buf, summary->records_in, "record");
+    buf_append_text(buf, ", ");
+    text_append_bytes(buf, summary->bytes_in);
+    buf_append_text(buf, " of ");
+    append_plural(buf, summary->input_count, "file");
+    buf_append_text(buf, "\n  out    ");
+    append_plural(buf, summary->records_out, "record");
+    buf_append_text(buf, ", ");
+    text_append_bytes(buf, summary->bytes_out);
+    if (summary->output)
+        buf_format(buf, " in %s", summary->output);
+    buf_append_text(buf, "\n");
+}
+
+static void append_spill(struct buf *buf, const struct summary *summary)
+{
+    buf_append_text(buf, "  spill  ");
+    if (summary->spill_bytes == 0) {
+        buf_append_text(buf, "none\n");
+        return;
+    }
+    text_append_bytes(buf, summary->spill_bytes);
+    buf_append_text(buf, " in ");
+    append_plural(buf, summary->spill_runs, "run");
+    buf_append_text(buf, "\n");
+}
+
+// Shares of the slots' time, all nine of them: the line must stay under 100 columns.
+static void append_phases(struct buf *buf, const struct summary *summary)
+{
+    uint64_t total = 0;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        total += summary->phase_ns[i];
+    buf_append_text(buf, "  time  ");
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        const double share = total ? 100.0 * (double)summary->phase_ns[i] / (double)total : 0;
+        buf_format(buf, " %s %.0f%%", phase_names[i], share);
+    }
+    buf_append_text(buf, "\n");
+}
+
+static void append_hints(struct buf *buf, const struct summary *summary)
+{
+    if (summary->has_switched_to_sort)
+        buf_append_text(buf, "  note   mostly distinct keys: sorted instead of hashed\n");
+    if (summary->spill_bytes > 0 && summary->memory_limit > 0 && !summary->has_checkpoints) {
+        buf_append_text(buf, "  note   did not fit in ");
+        text_append_size(buf, summary->memory_limit);
+        buf_append_text(buf, ": with more --memory it is faster\n");
+    }
+    if (summary->resumed_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->resumed_count, "task");
+        buf_append_text(buf, " had been done by an earlier run and were kept\n");
+    }
+    if (summary->whole_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->whole_count, "file");
+        buf_format(buf, " could not be split (%s): one task each\n",
+                   summary->whole_codec ? summary->whole_codec : "the format does not allow it");
+    }
+    if (summary->bad_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->bad_count, "bad record");
+        buf_format(buf, " left out, listed in %s\n", summary->bad_records);
+    }
+    if (summary->retry_count > 0) {
+        buf_append_text(buf, "  note   ");
+        append_plural(buf, summary->retry_count, "attempt");
+        buf_append_text(buf, " failed and the task was tried again\n");
+    }
+}
+
+static void append_details(struct buf *buf, const struct summary *summary)
+{
+    buf_append_text(buf, "  memory ");
+    text_append_bytes(buf, summary->memory_peak);
+    buf_append_text(buf, " at most, of ");
+    text_append_size(buf, summary->memory_limit);
+    buf_append_text(buf, "\n  tasks  ");
+    append_plural(buf, summary->map_count, "map task");
+    buf_append_text(buf, ", ");
+    append_plural(buf, summary->reduce_count, "reduce task");
+    buf_append_text(buf, ", ");
+    append_plural(buf, summary->stage_count, "stage");
+    buf_append_text(buf, ", ");
+    append_plural(buf, summary->slots, "slot");
+    if (summary->worker_lost_count) {
+        buf_append_text(buf, ", ");
+        append_plural(buf, summary->worker_lost_count, "worker");
+        buf_append_text(buf, " lost");
+    }
+    buf_append_text(buf, "\n");
+    for (int i = 0; i < PHASE_COUNT; i++) {
+        buf_format(buf, "  %-8s", phase_names[i]);
+        text_append_duration(buf, summary->phase_ns[i]);
+        buf_append_text(buf, " of all slots\n");
+    }
+}
+
+static void append_counters(struct buf *buf, const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->counter_count; i++)
+        buf_format(buf, "  count  %s %" PRId64 "\n", summary->counters[i].name,
+                   summary->counters[i].value);
+}
+
+static void append_error(struct buf *buf, const struct summary *summary, bool has_color)
+{
+    buf_format(buf, "%sweft: %s%s\n", has_color ? "\033[31m" : "",
+               summary->error && *summary->error ? summary->error : weft_err_name(summary->code),
+               plain(has_color));
+    if (summary->is_output_cut)
+        buf_append_text(buf, "  the output is cut: only its beginning was written\n");
+    if (summary->is_output_out)
+        buf_append_text(buf, "  all of the output was written before that\n");
+}
+
+void summary_format_text(struct buf *buf, const struct summary *summary, bool is_verbose,
+                         bool has_color)
+{
+    if (summary->code != WEFT_OK) {
+        append_error(buf, summary, has_color);
+        return;
+    }
+    buf_format(buf, "%s%s%s done in ", bold(has_color), summary->job ? summary->job : "job",
+               plain(has_color));
+    text_append_duration(buf, summary->elapsed_ns);
+    buf_append_text(buf, ", ");
+    text_append_count(buf, speed_of(summary));
+    buf_append_text(buf, " MB/s\n");
+    append_in_out(buf, summary);
+    append_spill(buf, summary);
+    append_phases(buf, summary);
+    if (is_verbose)
+        append_details(buf, summary);
+    append_counters(buf, summary);
+    append_hints(buf, summary);
+}
+
+// ---- For a program -------------------------------------------------------------------------------------
+
+static void append_json_totals(struct buf *buf, const struct summary *summary)
+{
+    json_append_uint(buf, "input_count", summary->input_count);
+    json_append_uint(buf, "records_in", summary->records_in);
+    json_append_uint(buf, "bytes_in", summary->bytes_in);
+    json_append_uint(buf, "records_out", summary->records_out);
+    json_append_uint(buf, "bytes_out", summary->bytes_out);
+    json_append_seconds(buf, "seconds", summary->elapsed_ns);
+    json_append_uint(buf, "megabytes_per_second", speed_of(summary));
+    json_append_uint(buf, "spill_bytes", summary->spill_bytes);
+    json_append_uint(buf, "spill_runs", summary->spill_runs);
+    json_append_uint(buf, "slots", summary->slots);
+    json_append_uint(buf, "memory_limit_bytes", summary->memory_limit);
+    json_append_uint(buf, "memory_peak_bytes", summary->memory_peak);
+    json_append_uint(buf, "stage_count", summary->stage_count);
+    json_append_uint(buf, "map_tasks", summary->map_count);
+    json_append_uint(buf, "reduce_tasks", summary->reduce_count);
+    json_append_uint(buf, "retries", summary->retry_count);
+    json_append_uint(buf, "workers_lost", summary->worker_lost_count);
+    json_append_uint(buf, "resumed_tasks", summary->resumed_count);
+    json_append_bool(buf, "already_done", summary->is_already_done);
+    json_append_uint(buf, "bad_records", summary->bad_count);
+    json_append_uint(buf, "unsplit_inputs", summary->whole_count);
+    json_append_bool(buf, "switched_to_sort", summary->has_switched_to_sort);
+}
+
+void summary_format_json(struct buf *buf, const struct summary *summary)
+{
+    json_open(buf, NULL, '{');
+    json_append_text(buf, "event", "end");
+    json_append_text(buf, "job", summary->job);
+    json_append_bool(buf, "ok", summary->code == WEFT_OK);
+    json_append_text(buf, "code", weft_err_name(summary->code));
+    json_append_int(buf, "exit_code",
+                    summary->exit_code ? summary->exit_code : err_exit_code(summary->code));
+    json_append_text(buf, "error", summary->code == WEFT_OK ? NULL : summary->error);
+    json_append_text(buf, "output", summary->output);
+    json_append_bool(buf, "output_cut", summary->is_output_cut);
+    append_json_totals(buf, summary);
+    json_open(buf, "phase_seconds", '{');
+    for (int i = 0; i < PHASE_COUNT; i++)
+        json_append_seconds(buf, phase_names[i], summary->phase_ns[i]);
+    json_close(buf, '}');
+    json_open(buf, "counters", '{');
+    for (size_t i = 0; i < summary->counter_count; i++)
+        json_append_int(buf, summary->counters[i].name, summary->counters[i].value);
+    json_close(buf, '}');
+    json_close(buf, '}');
+    buf_append_text(buf, "\n");
+}

@@ -1,0 +1,214 @@
+// Tests of run/talk/summary: the whole text and the whole object, compared with what they should be.
+
+#include "run/talk/summary.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const struct summary_counter counters[] = {{"bad lines", 3}, {"negative", -7}};
+
+static const struct summary sample = {
+    .job = "wordcount",
+    .input_count = 22,
+    .records_in = 10000000,
+    .bytes_in = 1073741824,
+    .records_out = 400000,
+    .bytes_out = 5200000,
+    .elapsed_ns = 643000000,
+    .slots = 2,
+    .memory_limit = UINT64_C(1) << 30,
+    .memory_peak = 123456789,
+    .stage_count = 1,
+    .map_count = 64,
+    .reduce_count = 1,
+    .phase_ns = {100000000, 500000000, 300000000, 50000000, 0, 20000000, 10000000, 20000000, 0},
+};
+
+static void assert_text(const struct summary *summary, bool is_verbose, bool has_color,
+                        const char *expected)
+{
+    struct buf buf = {0};
+    summary_format_text(&buf, summary, is_verbose, has_color);
+    assert_string_equal(buf_text(&buf), expected);
+    buf_fini(&buf);
+}
+
+static void a_good_run_is_told_in_five_lines(void **state)
+{
+    (void)state;
+    assert_text(
+        &sample, false, false,
+        "wordcount done in 0.643 s, 1,670 MB/s\n"
+        "  in     10,000,000 records, 1.07 GB of 22 files\n"
+        "  out    400,000 records, 5.20 MB\n"
+        "  spill  none\n"
+        "  time   read 10% map 50% combine 30% sort 5% spill 0% merge 2% reduce 1% write 2% "
+        "idle 0%\n");
+}
+
+static void details_counters_and_hints_follow(void **state)
+{
+    (void)state;
+    struct summary summary = sample;
+    summary.output = "counts/";
+    summary.spill_bytes = 2500000000;
+    summary.spill_runs = 14;
+    summary.retry_count = 1;
+    summary.worker_lost_count = 1;
+    summary.has_switched_to_sort = true;
+    summary.counters = counters;
+    summary.counter_count = 2;
+    assert_text(
+        &summary, true, true,
+        "\033[1mwordcount\033[0m done in 0.643 s, 1,670 MB/s\n"
+        "  in     10,000,000 records, 1.07 GB of 22 files\n"
+        "  out    400,000 records, 5.20 MB in counts/\n"
+        "  spill  2.50 GB in 14 runs\n"
+        "  time   read 10% map 50% combine 30% sort 5% spill 0% merge 2% reduce 1% write 2% "
+        "idle 0%\n"
+        "  memory 123 MB at most, of 1 GiB\n"
+        "  tasks  64 map tasks, 1 reduce task, 1 stage, 2 slots, 1 worker lost\n"
+        "  read    0.100 s of all slots\n"
+        "  map     0.500 s of all slots\n"
+        "  combine 0.300 s of all slots\n"
+        "  sort    0.050 s of all slots\n"
+        "  spill   0.000 s of all slots\n"
+        "  merge   0.020 s of all slots\n"
+        "  reduce  0.010 s of all slots\n"
+        "  write   0.020 s of all slots\n"
+        "  idle    0.000 s of all slots\n"
+        "  count  bad lines 3\n"
+        "  count  negative -7\n"
+        "  note   mostly distinct keys: sorted instead of hashed\n"
+        "  note   did not fit in 1 GiB: with more --memory it is faster\n"
+        "  note   1 attempt failed and the task was tried again\n");
+}
+
+static void an_empty_run_divides_by_nothing(void **state)
+{
+    (void)state;
+    assert_text(&(struct summary){.job = "count", .input_count = 1}, false, false,
+                "count done in 0.000 s, 0 MB/s\n"
+                "  in     0 records, 0 B of 1 file\n"
+                "  out    0 records, 0 B\n"
+                "  spill  none\n"
+                "  time   read 0% map 0% combine 0% sort 0% spill 0% merge 0% reduce 0% write 0% "
+                "idle 0%\n");
+}
+
+static void a_failed_run_tells_why_and_that_the_output_is_cut(void **state)
+{
+    (void)state;
+    struct summary summary = sample;
+    summary.code = WEFT_ABORTED;
+    summary.error = "the job failed\n  a reason\n  try: something";
+    assert_text(&summary, true, false, "weft: the job failed\n  a reason\n  try: something\n");
+    summary.is_output_cut = true;
+    summary.error = NULL;
+    assert_text(&summary, false, false,
+                "weft: ABORTED\n  the output is cut: only its beginning was written\n");
+    summary.is_output_cut = false;
+    summary.is_output_out = true;
+    assert_text(&summary, false, false,
+                "weft: ABORTED\n  all of the output was written before that\n");
+}
+
+static void lines_stay_under_a_hundred_columns(void **state)
+{
+    (void)state;
+    struct summary summary = sample;
+    for (int i = 0; i < PHASE_COUNT; i++)
+        summary.phase_ns[i] = 11111111;
+    summary.phase_ns[0] = UINT64_C(1) << 50;
+    struct buf buf = {0};
+    summary_format_text(&buf, &summary, false, false);
+    weft_bytes text = buf_bytes(&buf);
+    for (weft_bytes line; weft_next_line(&text, &line);)
+        assert_true(line.size <= 100);
+    buf_fini(&buf);
+}
+
+static void the_object_has_the_documented_fields(void **state)
+{
+    (void)state;
+    struct summary summary = sample;
+    struct buf buf = {0};
+    summary.counters = counters;
+    summary.counter_count = 2;
+    summary_format_json(&buf, &summary);
+    assert_string_equal(
+        buf_text(&buf),
+        "{\"event\":\"end\",\"job\":\"wordcount\",\"ok\":true,\"code\":\"OK\",\"exit_code\":0,"
+        "\"error\":null,\"output\":null,\"output_cut\":false,\"input_count\":22,"
+        "\"records_in\":10000000,\"bytes_in\":1073741824,\"records_out\":400000,"
+        "\"bytes_out\":5200000,\"seconds\":0.643,\"megabytes_per_second\":1670,\"spill_bytes\":0,"
+        "\"spill_runs\":0,\"slots\":2,\"memory_limit_bytes\":1073741824,"
+        "\"memory_peak_bytes\":123456789,\"stage_count\":1,\"map_tasks\":64,\"reduce_tasks\":1,"
+        "\"retries\":0,\"workers_lost\":0,\"resumed_tasks\":0,"
+        "\"already_done\":false,\"bad_records\":0,\"unsplit_inputs\":0,"
+        "\"switched_to_sort\":false,\"phase_seconds\":{"
+        "\"read\":0.100,\"map\":0.500,\"combine\":0.300,\"sort\":0.050,\"spill\":0.000,"
+        "\"merge\":0.020,\"reduce\":0.010,\"write\":0.020,\"idle\":0.000},"
+        "\"counters\":{\"bad lines\":3,\"negative\":-7}}\n");
+    json_t *read = json_loadb(buf.data, buf.size, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(read);
+    json_decref(read);
+    buf_fini(&buf);
+}
+
+static void a_failure_is_told_in_the_object(void **state)
+{
+    (void)state;
+    struct buf buf = {0};
+    summary_format_json(&buf, &(struct summary){.job = "sort",
+                                                .code = WEFT_CANCELLED,
+                                                .error = "stopped\nby \"you\"",
+                                                .exit_code = 143,
+                                                .is_output_cut = true});
+    assert_non_null(strstr(buf_text(&buf), "\"ok\":false,\"code\":\"CANCELLED\",\"exit_code\":143,"
+                                           "\"error\":\"stopped\\nby \\\"you\\\"\",\"output\":null,"
+                                           "\"output_cut\":true"));
+    buf_fini(&buf);
+}
+
+static void the_pages_of_workers_are_added_up(void **state)
+{
+    (void)state;
+    struct summary summary = {0};
+    struct worker_page *page = calloc(1, sizeof *page);
+    page->memory_peak = 500;
+    page->slots[0].phase_ns[PHASE_MAP] = 7;
+    page->slots[1].phase_ns[PHASE_MAP] = 5;
+    page->slots[1].spill_bytes = 100;
+    page->slots[1].spill_runs = 2;
+    page->slots[2].phase_ns[PHASE_MAP] = 1000;  // not one of ours
+    summary_add_page(&summary, page, 2);
+    page->memory_peak = 300;
+    page->has_switched_to_sort = 1;
+    summary_add_page(&summary, page, 2);
+    assert_int_equal(summary.phase_ns[PHASE_MAP], 24);
+    assert_int_equal(summary.spill_bytes, 200);
+    assert_int_equal(summary.spill_runs, 4);
+    assert_int_equal(summary.memory_peak, 500);
+    assert_true(summary.has_switched_to_sort);
+    free(page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_run_is_told_in_five_lines),
+        cmocka_unit_test(details_counters_and_hints_follow),
+        cmocka_unit_test(an_empty_run_divides_by_nothing),
+        cmocka_unit_test(a_failed_run_tells_why_and_that_the_output_is_cut),
+        cmocka_unit_test(lines_stay_under_a_hundred_columns),
+        cmocka_unit_test(the_object_has_the_documented_fields),
+        cmocka_unit_test(a_failure_is_told_in_the_object),
+        cmocka_unit_test(the_pages_of_workers_are_added_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

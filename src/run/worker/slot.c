@@ -1,0 +1,376 @@
+// The slot threads of a worker: each takes its commands in order and answers with frames.
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "run/worker/worker_state.h"
+#include "sys/crash.h"
+
+enum {
+    SAMPLE_KEYS_MAX =
+        256,  // per sample task: 32 tasks x 256 keys cut up to 2048 ranges well enough
+};
+
+// ---- the queue
+
+void bench_push(struct bench *bench, struct command command)
+{
+    mutex_lock(&bench->lock);
+    ASSERT(bench->queue_count < WORKER_QUEUE_MAX);
+    bench->queue[(bench->queue_first + bench->queue_count++) % WORKER_QUEUE_MAX] = command;
+    condition_broadcast(&bench->changed);
+    mutex_unlock(&bench->lock);
+}
+
+static struct command bench_take(struct bench *bench)
+{
+    mutex_lock(&bench->lock);
+    bench->is_busy = false;
+    condition_broadcast(&bench->changed);
+    while (bench->queue_count == 0)
+        condition_wait(&bench->changed, &bench->lock);
+    const struct command command = bench->queue[bench->queue_first];
+    bench->queue_first = (bench->queue_first + 1) % WORKER_QUEUE_MAX;
+    bench->queue_count--;
+    bench->is_busy = true;
+    mutex_unlock(&bench->lock);
+    return command;
+}
+
+void bench_wait_idle(struct bench *bench)
+{
+    mutex_lock(&bench->lock);
+    while (bench->queue_count || bench->is_busy)
+        condition_wait(&bench->changed, &bench->lock);
+    mutex_unlock(&bench->lock);
+}
+
+// ---- attempts
+
+static void page_begin(struct slot_page *page, const Weft__TaskRun *run)
+{
+    page->kind = (uint32_t)run->kind;
+    page->task = run->task;
+    page->attempt = run->attempt;
+    page->begun_ns = clock_now_ns();
+    page->attempt_serial++;
+}
+
+static void page_end(struct slot_page *page)
+{
+    page->attempt_serial++;
+}
+
+// For the progress line and the summary; between two of these the peak is kept by the budget.
+static void note_state(struct bench *bench)
+{
+    const struct worker *worker = bench->worker;
+    struct worker_page *page = worker->page;
+    if (bench->slot->collector.is_direct)
+        atomic_store_explicit(&page->has_switched_to_sort, 1, memory_order_relaxed);
+    atomic_store_explicit(&page->memory_used, worker->budget.used, memory_order_relaxed);
+    atomic_store_explicit(&page->memory_peak, worker->budget.peak, memory_order_relaxed);
+}
+
+static const struct piece *copy_pieces(struct bench *bench, const Weft__TaskRun *run)
+{
+    if (run->n_pieces > bench->piece_capacity) {
+        free(bench->pieces);
+        bench->pieces = malloc(run->n_pieces * sizeof *bench->pieces);
+        bench->piece_capacity = bench->pieces ? run->n_pieces : 0;
+    }
+    for (size_t i = 0; bench->pieces && i < run->n_pieces; i++)
+        bench->pieces[i] =
+            (struct piece){run->pieces[i]->input, run->pieces[i]->begin, run->pieces[i]->end};
+    return bench->pieces;
+}
+
+static const struct place *copy_skips(struct bench *bench, const Weft__TaskRun *run)
+{
+    if (run->n_skips > bench->skip_capacity) {
+        free(bench->skips);
+        bench->skips = malloc(run->n_skips * sizeof *bench->skips);
+        bench->skip_capacity = bench->skips ? run->n_skips : 0;
+    }
+    for (size_t i = 0; bench->skips && i < run->n_skips; i++)
+        bench->skips[i] = (struct place){run->skips[i]->input, run->skips[i]->offset};
+    return bench->skips;
+}
+
+static weft_err set_up(struct slot *slot)
+{
+    const weft_job *job = &slot->stage->job;
+    if (slot->is_set_up)
+        return WEFT_OK;
+    err_clear();
+    const weft_err code = job->setup ? job->setup(&slot->hot) : WEFT_OK;
+    slot->is_set_up = code == WEFT_OK && !slot->has_failed;
+    if (slot->has_failed)
+        return err_set(slot->code, "%s", slot->error);
+    if (code && !err_text()[0])
+        err_set(code, "the job's setup failed");
+    return err_wrap(code, "setup");
+}
+
+static enum slot_mode mode_of(const struct stage *stage, const Weft__TaskRun *run)
+{
+    if (run->purpose != WEFT__PURPOSE__PURPOSE_RUN)
+        return run->purpose == WEFT__PURPOSE__PURPOSE_PROBE ? SLOT_PROBE : SLOT_LOOK;
+    if (run->kind == WEFT__TASK_KIND__TASK_SAMPLE)
+        return SLOT_SAMPLE;
+    if (run->kind == WEFT__TASK_KIND__TASK_REDUCE || stage->is_map_only)
+        return SLOT_OUTPUT;
+    return SLOT_COLLECT;
+}
+
+static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
+{
+    struct slot *slot = bench->slot;
+    slot_begin_attempt(slot, mode_of(slot->stage, run), run->task);
+    slot_enter(slot, PHASE_MAP);
+    const struct piece *pieces = copy_pieces(bench, run);
+    const struct place *skips = copy_skips(bench, run);
+    weft_err code = set_up(slot);
+    if (!code && ((run->n_pieces && !pieces) || (run->n_skips && !skips)))
+        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a task's pieces");
+    if (code) {
+        slot_fail(slot, code, false);
+        return code;
+    }
+    slot->pieces = pieces;
+    slot->piece_count = run->n_pieces;
+    slot->is_watched = run->purpose != WEFT__PURPOSE__PURPOSE_RUN;
+    slot->skips = skips;
+    slot->skip_count = run->n_skips;
+    // Of records in a block only a wrong checksum can be told from outside.
+    const bool is_told = slot->stage->job.map || slot->stage->format.kind == RECORD_TFRECORD;
+    slot->is_careful = run->is_careful && is_told && !slot->stage->source;
+    slot->attempt = run->attempt;
+    slot->is_reducing = run->kind == WEFT__TASK_KIND__TASK_REDUCE;
+    return slot->is_reducing ? reduce_run(slot, run->task) : map_run(slot, pieces, run->n_pieces);
+}
+
+// ---- telling the driver
+
+// {u32 size, bytes}... as repeated fields that point into the buffer.
+static size_t list_sample(const struct buf *keys, ProtobufCBinaryData *fields)
+{
+    size_t count = 0;
+    for (size_t at = 0; at < keys->size;) {
+        uint32_t size;
+        memcpy(&size, keys->data + at, sizeof size);
+        fields[count++] = (ProtobufCBinaryData){size, (uint8_t *)keys->data + at + sizeof size};
+        at += sizeof size + size;
+    }
+    return count;
+}
+
+// The records that were left out, as fields that point into the slot.
+static Weft__BadRecord **list_bad(const struct slot *slot)
+{
+    const size_t count = slot->bad.count;
+    Weft__BadRecord **list = malloc((count + 1) * sizeof *list);
+    Weft__BadRecord *records = malloc((count + 1) * sizeof *records);
+    ASSERT(list && records);
+    for (size_t i = 0; i < count; i++) {
+        struct bad_record *bad = &slot->bad.items[i];
+        weft__bad_record__init(&records[i]);
+        records[i].input = bad->place.input;
+        records[i].offset = bad->place.offset;
+        records[i].size = bad->size;
+        records[i].text = (ProtobufCBinaryData){bad->text_size, (uint8_t *)bad->text};
+        records[i].reason = bad->reason;
+        list[i] = &records[i];
+    }
+    list[count] = records;  // so that it can be freed
+    return list;
+}
+
+static void fill_place(const struct slot *slot, Weft__TaskEnd *end, Weft__Place *place)
+{
+    if (!slot->has_failed || !slot->input_name)
+        return;
+    weft__place__init(place);
+    place->input = slot->input_index;
+    place->offset = slot->input_offset;
+    end->place = place;
+    end->fed_end = slot->page->fed_end;
+}
+
+static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct buf *sample)
+{
+    struct slot *slot = bench->slot;
+    Weft__TaskEnd end = WEFT__TASK_END__INIT;
+    end.kind = run->kind;
+    end.task = run->task;
+    end.attempt = run->attempt;
+    end.slot = run->slot;
+    end.code = slot->has_failed ? (uint32_t)slot->code : WEFT_OK;
+    end.text = slot->has_failed ? slot->error : (char *)"";
+    end.is_final = slot->is_final;
+    end.records_in = slot->records_in;
+    end.bytes_in = slot->bytes_in;
+    end.records_out = slot->records_out;
+    Weft__Place place;
+    fill_place(slot, &end, &place);
+    end.bad = list_bad(slot);
+    end.n_bad = slot->bad.count;
+    ProtobufCBinaryData keys[SAMPLE_KEYS_MAX];
+    end.n_sample_keys = list_sample(sample, keys);
+    end.sample_keys = keys;
+    Weft__Counter counters[256], *pointers[256];
+    end.n_counters = slot->counters.count;
+    end.counters = pointers;
+    for (size_t i = 0; i < slot->counters.count; i++) {
+        weft__counter__init(&counters[i]);
+        counters[i].name = slot->counters.items[i].name;
+        counters[i].value = slot->counters.items[i].value;
+        pointers[i] = &counters[i];
+    }
+    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_TASK_END, &end.base);
+    free(end.bad[end.n_bad]);
+    free(end.bad);
+}
+
+// The output of a good attempt goes where it belongs after the driver heard of its end: the driver
+// counts an attempt before it counts what the attempt wrote.
+static void submit_output(struct bench *bench, const Weft__TaskRun *run)
+{
+    struct slot *slot = bench->slot;
+    const uint64_t bytes = slot->text.size, records = slot->records_out;
+    const weft_err code = text_submit(slot);
+    if (code)
+        worker_send_failed(bench->worker, code);
+    else if (!slot->stage->sink)
+        worker_send_committed(bench->worker, run->kind, run->task, bytes, 0, records);
+}
+
+// A failure in map says at which record it happened, unless its sentence names the file already.
+static void add_place(struct slot *slot)
+{
+    // Whoever works behind our back, and tells at the end, is not at the record that was read last.
+    if (!slot->input_name || slot->stage->job.end || strstr(slot->error, slot->input_name))
+        return;
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%.800s (at byte %llu of %.160s)", slot->error,
+             (unsigned long long)slot->input_offset, slot->input_name);
+    memcpy(slot->error, text, sizeof slot->error);
+}
+
+static void run_task(struct bench *bench, const Weft__TaskRun *run)
+{
+    struct slot *slot = bench->slot;
+    struct buf sample = {0};
+    page_begin(slot->page, run);
+    weft_err code = run_attempt(bench, run);
+    if (!code && slot->mode == SLOT_SAMPLE) {
+        code = sample_finish(slot, SAMPLE_KEYS_MAX, &sample);
+        if (code)
+            slot_fail(slot, code, false);
+    }
+    page_end(slot->page);
+    if (slot->has_failed && run->kind != WEFT__TASK_KIND__TASK_REDUCE)
+        add_place(slot);
+    const bool is_output = slot->mode == SLOT_OUTPUT;
+    if (slot->mode == SLOT_COLLECT) {
+        if (slot->has_failed) {
+            collector_reset(&slot->collector, slot);
+            bench->held.count = 0;
+        } else {
+            ASSERT(VEC_PUSH(&bench->held, run->task));
+        }
+    }
+    slot_enter(slot, PHASE_IDLE);
+    note_state(bench);
+    send_end(bench, run, &sample);
+    if (is_output && !slot->has_failed)
+        submit_output(bench, run);
+    else if (is_output)
+        text_discard(slot);
+    slot_enter(slot, PHASE_IDLE);
+    buf_fini(&sample);
+}
+
+static void seal(struct bench *bench)
+{
+    struct slot *slot = bench->slot;
+    slot_enter(slot, PHASE_COMBINE);
+    const weft_err code = collector_seal(slot);
+    slot_enter(slot, PHASE_IDLE);
+    note_state(bench);
+    if (code) {
+        worker_send_failed(bench->worker, code);
+        return;
+    }
+    Weft__Committed committed = WEFT__COMMITTED__INIT;
+    committed.kind = WEFT__TASK_KIND__TASK_MAP;
+    committed.n_tasks = bench->held.count;
+    committed.tasks = bench->held.items;
+    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
+    bench->held.count = 0;
+    Weft__Sealed sealed = WEFT__SEALED__INIT;
+    sealed.slot = slot->index;
+    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
+}
+
+static void take_checkpoint(struct bench *bench)
+{
+    struct slot *slot = bench->slot;
+    struct checkpoint checkpoint = {0};
+    const uint64_t begun_ns = clock_now_ns();
+    slot_enter(slot, PHASE_SPILL);
+    const weft_err code =
+        collector_checkpoint(slot, bench->held.items, bench->held.count, false, &checkpoint);
+    slot_enter(slot, PHASE_IDLE);
+    note_state(bench);
+    if (code) {
+        worker_send_failed(bench->worker, code);
+        return;
+    }
+    Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
+    done.slot = slot->index;
+    done.tasks = bench->held.items;
+    done.n_tasks = bench->held.count;
+    done.path = checkpoint.path ? (char *)checkpoint.path : done.path;
+    done.offset = checkpoint.offset;
+    done.bytes = checkpoint.bytes;
+    done.nanoseconds = clock_now_ns() - begun_ns;
+    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
+    bench->held.count = 0;
+}
+
+static void tear_down(struct slot *slot)
+{
+    if (slot->is_set_up && slot->stage->job.teardown)
+        slot->stage->job.teardown(&slot->hot);
+    slot->is_set_up = false;
+    slot->user_state = NULL;
+    // Giving memory back takes a while: each slot does it for itself, side by side.
+    collector_fini(&slot->collector, slot);
+}
+
+void bench_run(void *argument)
+{
+    struct bench *bench = argument;
+    crash_watch_thread(&bench->slot->page->crash_signal);
+    for (;;) {
+        const struct command command = bench_take(bench);
+        switch (command.type) {
+        case COMMAND_RUN:
+            run_task(bench, command.run);
+            message_free(command.run);
+            break;
+        case COMMAND_SEAL:
+            seal(bench);
+            break;
+        case COMMAND_CHECKPOINT:
+            take_checkpoint(bench);
+            break;
+        case COMMAND_TEAR_DOWN:
+            tear_down(bench->slot);
+            break;
+        case COMMAND_STOP:
+            return;
+        }
+    }
+}

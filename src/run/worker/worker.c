@@ -1,0 +1,537 @@
+// The control thread of a worker: frames to commands, and the stages of the job.
+
+#include "run/worker/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "code/command/command.h"
+#include "mapreduce/work/run/run_index.h"
+#include "run/worker/worker_state.h"
+#include "sys/crash.h"
+#include "sys/nursery.h"
+#include "sys/process.h"
+
+enum {
+    // What the process takes beside its budget: libraries, messages, indexes of runs, thread stacks.
+    BASE_BYTES = 3 << 20,
+    SLOT_BASE_BYTES = 256 << 10,
+    SLOT_STACK_BYTES = 8 << 20,
+    MAP_INPUT_ABOVE = 1 << 20,  // smaller inputs are read: mapping costs more than copying
+    MAPPED_INPUTS_MAX = 4096,
+};
+
+static _Noreturn void leave(void)
+{
+    _exit(1);  // the driver is gone: nobody is left to tell
+}
+
+void worker_send(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message)
+{
+    mutex_lock(&worker->send_lock);
+    const weft_err code = message_send(worker->fd, type, message);
+    mutex_unlock(&worker->send_lock);
+    if (code)
+        leave();
+}
+
+void worker_send_failed(struct worker *worker, weft_err code)
+{
+    Weft__WorkerFailed failed = WEFT__WORKER_FAILED__INIT;
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%s", err_text());
+    failed.code = (uint32_t)code;
+    failed.text = text;
+    worker_send(worker, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
+}
+
+void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t task,
+                           uint64_t bytes, uint32_t crc, uint64_t records)
+{
+    Weft__Committed committed = WEFT__COMMITTED__INIT;
+    committed.kind = kind;
+    committed.n_tasks = committed.n_output_bytes = 1;
+    committed.n_output_crc = committed.n_output_records = 1;
+    committed.tasks = &task;
+    committed.output_bytes = &bytes;
+    committed.output_crc = &crc;
+    committed.output_records = &records;
+    worker_send(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
+}
+
+// ---- the job
+
+static const weft_job *find_job(const weft_job *const *jobs, const char *name)
+{
+    for (; *jobs; jobs++)
+        if (strcmp((*jobs)->name, name) == 0)
+            return *jobs;
+    err_set(WEFT_NOT_FOUND, "this program has no job '%s'; weft_start must list it", name);
+    return NULL;
+}
+
+static void take_configs(struct worker *worker)
+{
+    const Weft__JobStart *start = worker->start;
+    for (size_t i = 0; i < worker->chain.jobs.count; i++) {
+        const bool is_sent = i == 0 || i - 1 < start->n_next_configs;
+        const ProtobufCBinaryData config = i == 0    ? start->config
+                                           : is_sent ? start->next_configs[i - 1]
+                                                     : (ProtobufCBinaryData){0};
+        if (config.len)
+            worker->chain.jobs.items[i].config = message_field(config);
+    }
+}
+
+static weft_err take_inputs(struct worker *worker)
+{
+    const Weft__JobStart *start = worker->start;
+    worker->inputs = calloc(start->n_inputs + 1, sizeof *worker->inputs);
+    if (!worker->inputs)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %zu inputs", start->n_inputs);
+    for (size_t i = 0; i < start->n_inputs; i++) {
+        const Weft__Input *input = start->inputs[i];
+        worker->inputs[i] = (struct input){.name = input->name,
+                                           .path = input->path[0] ? input->path : input->name,
+                                           .size = input->size,
+                                           .codec = (int)input->codec,
+                                           .is_indexed = input->is_indexed,
+                                           .map.registered = -1};
+    }
+    return WEFT_OK;
+}
+
+static weft_err take_budget(struct worker *worker)
+{
+    const uint64_t base = BASE_BYTES + (uint64_t)worker->slot_count * SLOT_BASE_BYTES;
+    const uint64_t all = worker->start->memory_bytes;
+    if (all < base + (2 << 20))
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "%llu bytes of memory are too little for %u slots; "
+                       "give more --memory or fewer --slots",
+                       (unsigned long long)all, worker->slot_count);
+    worker->budget.limit = all - base;
+    return WEFT_OK;
+}
+
+static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
+{
+    Weft__JobStart *start = worker->start;
+    const weft_job *job = find_job(jobs, start->job);
+    if (!job)
+        return WEFT_NOT_FOUND;
+    weft_err code = args_parse_job(job, start->args, start->n_args, &worker->args);
+    if (!code)
+        code = chain_init(&worker->chain, job, &worker->args);
+    if (code)
+        return code;
+    take_configs(worker);
+    if (job == &command_job) {
+        struct nursery *nursery = nursery_new();  // while this is the only thread
+        if (!nursery)
+            return WEFT_UNAVAILABLE;
+        command_set_nursery(nursery);
+    }
+    mutex_init(&worker->inputs_lock);
+    worker->slot_count = start->slots;
+    ASSERT(worker->slot_count >= 1 && worker->slot_count <= SLOTS_MAX);
+    if ((code = take_budget(worker)) || (code = take_inputs(worker)))
+        return code;
+    worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
+    worker->benches = calloc(worker->slot_count, sizeof *worker->benches);
+    if (!worker->slots || !worker->benches)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u slots", worker->slot_count);
+    return WEFT_OK;
+}
+
+// ---- stages
+
+static const weft_job *job_of_stage(const struct worker *worker, uint32_t job_index)
+{
+    return job_index < worker->chain.jobs.count ? &worker->chain.jobs.items[job_index]
+                                                : &worker_top_job;
+}
+
+static void piece_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
+                          uint64_t records)
+{
+    struct worker *worker = owner;
+    const Weft__TaskKind kind =
+        worker->stage->is_map_only ? WEFT__TASK_KIND__TASK_MAP : WEFT__TASK_KIND__TASK_REDUCE;
+    worker_send_committed(worker, kind, piece, bytes, crc, records);
+}
+
+static uint32_t *parts_of_pieces(const struct stage *stage, const Weft__StageOpen *open,
+                                 uint32_t piece_count)
+{
+    uint32_t *parts = calloc(piece_count + 1, sizeof *parts);
+    if (!parts)
+        return NULL;
+    const uint32_t per_part = stage->range_count / stage->part_count;
+    for (uint32_t i = 0; i < piece_count; i++)
+        parts[i] = !stage->is_map_only        ? i / per_part
+                   : i < open->n_part_of_task ? open->part_of_task[i]
+                                              : 0;
+    return parts;
+}
+
+static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
+{
+    const uint32_t piece_count = stage->is_map_only ? stage->map_count : stage->range_count;
+    uint32_t *parts = parts_of_pieces(stage, open, piece_count);
+    if (!parts)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u pieces of output", piece_count);
+    const Weft__Output *output = open->output;
+    const struct sink_options options = {
+        .kind = output->kind == WEFT__OUTPUT_KIND__OUTPUT_FILE    ? SINK_FILE
+                : output->kind == WEFT__OUTPUT_KIND__OUTPUT_PARTS ? SINK_PARTS
+                                                                  : SINK_FD,
+        .path = output->path && *output->path ? output->path : stage->tmp,  // nameless there
+        .suffix = codec_suffix(stage->compress),
+        .fd = output->fd,
+        .piece_count = piece_count,
+        .part_count = stage->part_count,
+        .part_of_piece = parts,
+        .tmp = stage->tmp,
+        .held_bytes_max = stage->memory.held_bytes,
+        .is_resumed = open->n_done_pieces > 0,
+        .written = piece_written,
+        .owner = worker,
+    };
+    stage->sink = sink_new(&options);
+    free(parts);
+    if (!stage->sink)
+        return WEFT_UNKNOWN;
+    for (size_t i = 0; i < open->n_done_pieces; i++)
+        sink_adopt(stage->sink, open->done_pieces[i], open->done_bytes[i], open->done_crc[i]);
+    return WEFT_OK;
+}
+
+static weft_err open_output(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
+{
+    if (open->output && open->output->kind != WEFT__OUTPUT_KIND__OUTPUT_KEEP)
+        return open_sink(worker, stage, open);
+    const uint32_t segments = stage->is_map_only ? stage->map_count : stage->range_count;
+    stage->kept = dataset_new(stage->budget, segments, stage->memory.dataset_bytes, stage->tmp);
+    return stage->kept ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+// A job that only sorts its lines may point into its input instead of copying it.
+static void map_inputs(struct worker *worker, const struct stage *stage)
+{
+    const Weft__JobStart *start = worker->start;
+    // What is given to a command goes there without being copied.
+    const bool is_lent = stage->job.name == command_job.name;
+    const bool is_pointed_at = start->may_map_input && stage->job.reduce == weft_identity;
+    if (stage->source || !(is_lent || is_pointed_at) || stage->format.kind != RECORD_LINES ||
+        stage->format.delimiter != '\n' || worker->has_mapped_inputs ||
+        start->n_inputs > MAPPED_INPUTS_MAX)
+        return;
+    worker->has_mapped_inputs = true;
+    for (size_t i = 0; i < start->n_inputs; i++) {
+        struct input *input = &worker->inputs[i];
+        if (input->size < MAP_INPUT_ABOVE)
+            continue;
+        // What cannot be mapped, or has become shorter, is read: that tells what is wrong with it.
+        if (mem_map_open(&input->map, input->path) != WEFT_OK)
+            continue;
+        if (input->map.size < input->size ||
+            (codec_sniff(input->map.data, CODEC_SNIFF_BYTES) != CODEC_NONE ||
+             codec_is_tar(input->map.data, input->map.size)))
+            mem_map_close(&input->map);
+    }
+    err_clear();
+}
+
+static struct record_format record_format_of(const Weft__RecordFormat *format)
+{
+    return (struct record_format){.kind = (enum record_kind)format->kind,
+                                  .delimiter = (unsigned char)format->delimiter,
+                                  .separator = (unsigned char)format->separator,
+                                  .has_header = format->has_header,
+                                  .fixed_bytes = format->fixed_bytes};
+}
+
+static void fill_stage(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
+{
+    *stage = (struct stage){
+        .number = open->stage,
+        .job = *job_of_stage(worker, open->job_index),
+        .args = &worker->args,
+        .is_map_only = open->is_map_only,
+        .part_count = open->part_count,
+        .range_count = open->range_count,
+        .map_count = open->map_count,
+        .sample_count = open->sample_count,
+        .inputs = worker->inputs,
+        .input_count = (uint32_t)worker->start->n_inputs,
+        .inputs_lock = &worker->inputs_lock,
+        .format = record_format_of(worker->start->format),
+        .text_form = (enum record_output)worker->start->text_form,
+        .compress = (enum codec_kind)worker->start->compress,
+        .budget = &worker->budget,
+        .process_bytes_max = worker->start->memory_bytes,
+        .tmp = worker->start->tmp,
+        .slots = worker->slots,
+        .slot_count = worker->slot_count,
+        .top = open->stage + 1 >= worker->chain.stage_count ? worker->start->top : 0,
+    };
+    stage_set_order(stage);
+}
+
+static void close_stage(struct stage *stage)
+{
+    if (!stage)
+        return;
+    ranges_fini(&stage->ranges);
+    if (stage->sink)
+        sink_free(stage->sink);
+    dataset_free(stage->source);
+    free(stage);
+}
+
+static weft_err start_slots(struct worker *worker, struct stage *stage)
+{
+    for (uint32_t i = 0; i < worker->slot_count; i++) {
+        struct bench *bench = &worker->benches[i];
+        *bench = (struct bench){.worker = worker, .slot = &worker->slots[i]};
+        mutex_init(&bench->lock);
+        condition_init(&bench->changed);
+        weft_err code = slot_init(bench->slot, stage, i, &worker->page->slots[i]);
+        if (!code)
+            code = thread_start(&bench->thread, bench_run, bench, SLOT_STACK_BYTES);
+        if (code)
+            return code;
+    }
+    return WEFT_OK;
+}
+
+static void wait_for_slots(struct worker *worker)
+{
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        bench_push(&worker->benches[i], (struct command){.type = COMMAND_TEAR_DOWN});
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        bench_wait_idle(&worker->benches[i]);
+}
+
+static weft_err begin_stage(struct worker *worker, struct stage *stage, struct stage *before)
+{
+    if (!before)
+        return start_slots(worker, stage);
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        worker->benches[i].held.count = 0;
+    return WEFT_OK;
+}
+
+// Between stages pairs are kept twice: those read and those written, an eighth of the memory each.
+static weft_err plan_memory(struct worker *worker, struct stage *stage)
+{
+    const bool has_kept = worker->chain.stage_count > 1 || worker->start->top;
+    const uint64_t all = worker->budget.limit, kept = has_kept ? all / 4 : 0;
+    if (!memory_plan_make(&stage->memory, all - kept, worker->slot_count, stage->range_count))
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "the memory budget is too small for %u slots; "
+                       "give more --memory or fewer --slots",
+                       worker->slot_count);
+    stage->memory.dataset_bytes = (size_t)(kept / 2);
+    return WEFT_OK;
+}
+
+// From now on map output goes where it outlives this worker.
+static weft_err keep_runs(struct worker *worker, const struct stage *stage,
+                          const Weft__StageOpen *open)
+{
+    if (!open->runs_directory[0] || stage->is_map_only)
+        return WEFT_OK;
+    worker->runs_directory = strdup(open->runs_directory);
+    char *identity = malloc(open->runs_identity.len + 1);
+    if (!worker->runs_directory || !identity)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stage");
+    memcpy(identity, open->runs_identity.data, open->runs_identity.len);
+    worker->runs_identity = (weft_bytes){identity, open->runs_identity.len};
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        collector_keep_runs(&worker->slots[i], worker->runs_directory, worker->runs_identity);
+    return WEFT_OK;
+}
+
+static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
+{
+    struct stage *stage = malloc(sizeof *stage), *before = worker->stage;
+    if (!stage)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stage");
+    if (before)
+        wait_for_slots(worker);
+    fill_stage(worker, stage, open);
+    if (open->stage > 0 && before) {
+        stage->source = before->kept;
+        before->kept = NULL;
+    }
+    weft_err code = plan_memory(worker, stage);
+    if (code)
+        return code;
+    map_inputs(worker, stage);
+    worker->stage = stage;
+    code = open_output(worker, stage, open);
+    if (!code)
+        code = begin_stage(worker, stage, before);
+    for (uint32_t i = 0; i < worker->slot_count && !code; i++)
+        code = slot_begin_stage(&worker->slots[i], stage);
+    if (!code)
+        code = keep_runs(worker, stage, open);
+    close_stage(before);
+    return code;
+}
+
+// What earlier workers have made safe is dealt out to the slots, as if they had made it.
+static weft_err adopt_runs(struct worker *worker, const Weft__StagePlan *plan)
+{
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; !code && i < plan->n_adopted; i++) {
+        const Weft__AdoptedRuns *runs = plan->adopted[i];
+        struct run_index *index = NULL;
+        code = run_index_open(&index, runs->path, runs->offset, worker->runs_identity, false);
+        if (!code)
+            code = collector_adopt_take(&worker->slots[i % worker->slot_count], index);
+    }
+    return err_wrap(code, "map output of an earlier worker");
+}
+
+static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
+{
+    struct stage *stage = worker->stage;
+    weft_bytes *keys = malloc((plan->n_sample_keys + 1) * sizeof *keys);
+    if (!keys)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a sample");
+    for (size_t i = 0; i < plan->n_sample_keys; i++)
+        keys[i] = message_field(plan->sample_keys[i]);
+    // A partition function makes the parts; they are not cut further.
+    const bool is_good =
+        ranges_init(&stage->ranges, stage->range_count, stage->part_count, &stage->order,
+                    stage->job.partition, keys, plan->n_sample_keys);
+    free(keys);
+    if (!is_good)
+        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the ranges of keys");
+    return adopt_runs(worker, plan);
+}
+
+// ---- frames
+
+static weft_err take_job_start(struct worker *worker, const struct frame *frame,
+                               const weft_job *const *jobs)
+{
+    const weft_err code = message_unpack(frame, &weft__job_start__descriptor, &worker->start);
+    return code ? code : start_job(worker, jobs);
+}
+
+static weft_err take_stage(struct worker *worker, const struct frame *frame)
+{
+    Weft__StageOpen *open = NULL;
+    Weft__StagePlan *plan = NULL;
+    weft_err code;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_STAGE_OPEN) {
+        code = message_unpack(frame, &weft__stage_open__descriptor, &open);
+        code = code ? code : open_stage(worker, open);
+    } else {
+        code = message_unpack(frame, &weft__stage_plan__descriptor, &plan);
+        code = code ? code : plan_stage(worker, plan);
+    }
+    message_free(open);
+    message_free(plan);
+    return code;
+}
+
+static weft_err take_checkpoint(struct worker *worker, const struct frame *frame)
+{
+    Weft__Checkpoint *checkpoint = NULL;
+    const weft_err code = message_unpack(frame, &weft__checkpoint__descriptor, &checkpoint);
+    if (code)
+        return code;
+    ASSERT(checkpoint->slot < worker->slot_count);
+    bench_push(&worker->benches[checkpoint->slot], (struct command){.type = COMMAND_CHECKPOINT});
+    message_free(checkpoint);
+    return WEFT_OK;
+}
+
+static weft_err take_command(struct worker *worker, const struct frame *frame)
+{
+    Weft__TaskRun *run = NULL;
+    Weft__Seal *seal = NULL;
+    weft_err code;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_TASK_RUN) {
+        if ((code = message_unpack(frame, &weft__task_run__descriptor, &run)))
+            return code;
+        ASSERT(run->slot < worker->slot_count);
+        bench_push(&worker->benches[run->slot], (struct command){COMMAND_RUN, run});
+        return WEFT_OK;
+    }
+    if ((code = message_unpack(frame, &weft__seal__descriptor, &seal)))
+        return code;
+    ASSERT(seal->slot < worker->slot_count);
+    bench_push(&worker->benches[seal->slot], (struct command){.type = COMMAND_SEAL});
+    message_free(seal);
+    return WEFT_OK;
+}
+
+static weft_err take_frame(struct worker *worker, const struct frame *frame,
+                           const weft_job *const *jobs)
+{
+    switch (frame->type) {
+    case WEFT__FRAME_TYPE__FRAME_JOB_START:
+        return take_job_start(worker, frame, jobs);
+    case WEFT__FRAME_TYPE__FRAME_STAGE_OPEN:
+    case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
+        return take_stage(worker, frame);
+    case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
+    case WEFT__FRAME_TYPE__FRAME_SEAL:
+        return take_command(worker, frame);
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
+        return take_checkpoint(worker, frame);
+    default:
+        return err_set(WEFT_INTERNAL, "the driver sent a frame of type %d", (int)frame->type);
+    }
+}
+
+static void say_hello(struct worker *worker)
+{
+    Weft__Hello hello = WEFT__HELLO__INIT;
+    hello.wire_version = WIRE_VERSION;
+    hello.pid = (uint32_t)getpid();
+    hello.version = (char *)weft_version();
+    worker_send(worker, WEFT__FRAME_TYPE__FRAME_HELLO, &hello.base);
+}
+
+int worker_main(int fd, int page_fd, const weft_job *const *jobs)
+{
+    static struct worker worker;
+    worker = (struct worker){.fd = fd};
+    mutex_init(&worker.send_lock);
+    crash_install();
+    if (process_map_shared(page_fd, sizeof *worker.page, (void **)&worker.page)) {
+        fprintf(stderr, "weft: %s\n", err_text());
+        return 70;
+    }
+    say_hello(&worker);
+    struct frame frame = {0};
+    weft_err finished;
+    while (frame_receive(fd, &frame) == WEFT_OK) {
+        if (frame.type == WEFT__FRAME_TYPE__FRAME_BYE) {
+            if (worker.stage)
+                wait_for_slots(&worker);
+            if (worker.stage && worker.stage->sink && (finished = sink_finish(worker.stage->sink)))
+                worker_send_failed(&worker, finished);
+            nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
+            fflush(NULL);                     // what user code printed; _exit would drop it
+            worker_send(&worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+            _exit(0);  // the kernel takes memory back faster than we could give it
+        }
+        // What a slot did before it sent a frame happened before what the driver answers to it. That
+        // order goes through another process; the lock says it to the language and its checkers.
+        mutex_lock(&worker.send_lock);
+        mutex_unlock(&worker.send_lock);
+        const weft_err code = take_frame(&worker, &frame, jobs);
+        if (code)
+            worker_send_failed(&worker, code);
+    }
+    leave();
+}

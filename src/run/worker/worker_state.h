@@ -1,0 +1,82 @@
+// What a worker knows of its job. Private to worker*.c:
+//   worker.c        the control thread: frames to commands, stages
+//   slot.c   the slot threads: commands to attempts, attempts to frames
+//   top.c    the job behind --top
+#ifndef RUN_WORKER_WORKER_STATE_H
+#define RUN_WORKER_WORKER_STATE_H
+
+#include "mapreduce/work/slot.h"
+#include "run/chain.h"
+#include "sys/thread.h"
+#include "wire/messages.h"
+
+enum {
+    WORKER_QUEUE_MAX = 5
+};  // the scheduler queues two tasks a slot; a checkpoint, a seal or an end may follow
+
+enum command_type {
+    COMMAND_RUN,
+    COMMAND_SEAL,
+    COMMAND_CHECKPOINT,
+    COMMAND_TEAR_DOWN,
+    COMMAND_STOP
+};
+
+struct command {
+    enum command_type type;
+    Weft__TaskRun *run;  // COMMAND_RUN: owned
+};
+
+// A slot's thread and what waits for it. The lock guards the queue and is_busy.
+struct bench {
+    struct worker *worker;
+    struct slot *slot;
+    struct thread thread;
+    struct mutex lock;
+    struct condition changed;
+    struct command queue[WORKER_QUEUE_MAX];
+    uint32_t queue_first, queue_count;
+    bool is_busy;
+    VEC(uint32_t) held;    // map tasks in the collector since it was last sealed
+    struct piece *pieces;  // of the task at hand; reused
+    size_t piece_capacity;
+    struct place *skips;  // likewise
+    size_t skip_capacity;
+};
+
+struct worker {
+    int fd;
+    struct mutex send_lock;
+    struct worker_page *page;
+    Weft__JobStart *start;  // kept: strings are borrowed from it
+    struct weft_args args;
+    struct chain chain;
+    struct mem_budget budget;
+    uint32_t slot_count;
+    struct slot *slots;
+    struct bench *benches;
+    struct input *inputs;
+    struct mutex inputs_lock;
+    char *runs_directory;  // of the first stage, for good; NULL: nowhere
+    weft_bytes runs_identity;
+    struct stage *stage;  // NULL before the first
+    bool has_mapped_inputs;
+};
+
+// Any thread: sends a frame; a driver that is gone ends this process.
+void worker_send(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message);
+void worker_send_failed(struct worker *worker, weft_err code);
+
+// Tells the driver that an output piece (or kept range) is where it belongs.
+void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t task,
+                           uint64_t bytes, uint32_t crc, uint64_t records);
+
+// ---- slot.c
+void bench_run(void *bench);  // the thread's body
+void bench_push(struct bench *bench, struct command command);
+void bench_wait_idle(struct bench *bench);
+
+// ---- top.c: the largest `count` of the pairs of the stage before
+extern const weft_job worker_top_job;
+
+#endif
