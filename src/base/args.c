@@ -246,7 +246,7 @@ void args_fini(struct weft_args *args)
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the arguments");
+    return err_no_memory("for the arguments");
 }
 
 weft_err args_add_option(struct weft_args *args, char letter, const char *text)

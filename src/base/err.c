@@ -61,6 +61,16 @@ weft_err err_set(weft_err code, const char *format, ...)
     return code;
 }
 
+weft_err err_no_memory(const char *purpose, ...)
+{
+    char words[sizeof sentence];
+    va_list args;
+    va_start(args, purpose);
+    vsnprintf(words, sizeof words, purpose, args);
+    va_end(args);
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory %s", words);
+}
+
 static weft_err code_of_errno(int number)
 {
     switch (number) {

@@ -18,6 +18,10 @@ weft_err err_set(weft_err code, const char *format, ...) __attribute__((format(p
 // The same for a failed system call: ": permission denied" is added and the code follows errno.
 weft_err err_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// The same when memory ran out: err_no_memory("for a call") sets "no memory for a call" and returns
+// RESOURCE_EXHAUSTED. Advice, where there is any, follows a semicolon: "to sort; give more --memory".
+weft_err err_no_memory(const char *purpose, ...) __attribute__((format(printf, 1, 2)));
+
 // Puts "words: " in front of the sentence when code is a failure; WEFT_OK passes through untouched.
 weft_err err_wrap(weft_err code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

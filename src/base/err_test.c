@@ -24,6 +24,18 @@ static void a_failure_has_a_code_and_a_sentence(void **state)
     assert_string_equal(err_text(), "");
 }
 
+static void out_of_memory_names_its_purpose(void **state)
+{
+    (void)state;
+    assert_int_equal(err_no_memory("for a key of %d bytes", 7), WEFT_RESOURCE_EXHAUSTED);
+    assert_string_equal(err_text(), "no memory for a key of 7 bytes");
+    char words[2 * ERR_TEXT_BYTES_MAX];
+    memset(words, 'w', sizeof words);
+    words[sizeof words - 1] = 0;
+    err_no_memory("to read %s", words);
+    assert_int_equal(strlen(err_text()), ERR_TEXT_BYTES_MAX - 1);
+}
+
 static void errno_gives_the_reason_and_the_code(void **state)
 {
     (void)state;
@@ -182,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_has_a_code_and_a_sentence),
+        cmocka_unit_test(out_of_memory_names_its_purpose),
         cmocka_unit_test(errno_gives_the_reason_and_the_code),
         cmocka_unit_test(wrapping_puts_words_in_front_of_a_failure_only),
         cmocka_unit_test(long_sentences_are_cut_and_end),

@@ -36,7 +36,7 @@ void cli_warn(const char *text, bool json)
 int cli_print(struct buf *text)
 {
     const weft_err err = text->has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory")
+                             ? err_no_memory("for the output")
                              : file_write(STDOUT_FILENO, "standard output", text->data, text->size);
     buf_fini(text);
     return err ? cli_fail(err, false) : 0;
@@ -126,7 +126,7 @@ static int run_command(const struct cli_command *command, char *const *words, si
 {
     char **rest = calloc(count, sizeof *rest);
     if (!rest)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the arguments"), false);
     memcpy(rest, words, verb * sizeof *rest);
     memcpy(rest + verb, words + verb + 1, (count - verb - 1) * sizeof *rest);
     const int exit_code = command->run(rest, count - 1);

@@ -28,9 +28,8 @@ static weft_err take_restart(struct cluster_request *request, char *text)
     if (equals)
         *equals = 0;
     const struct cluster_run_restart restart = {equals ? text : NULL, (uint32_t)count};
-    return VEC_PUSH(&request->options.restarts, restart)
-               ? WEFT_OK
-               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    return VEC_PUSH(&request->options.restarts, restart) ? WEFT_OK
+                                                         : err_no_memory("for the options");
 }
 
 static weft_err take_time(const char *name, const char *text, uint32_t *milliseconds)
@@ -54,8 +53,7 @@ static weft_err take_value(struct cluster_request *request, int id, const char *
     case REQUEST_GRACE:
         return take_time("grace", text, &options->grace_ms);
     case REQUEST_UNTIL:
-        return VEC_PUSH(&options->until, text) ? WEFT_OK
-                                               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+        return VEC_PUSH(&options->until, text) ? WEFT_OK : err_no_memory("for the options");
     case REQUEST_CLUSTER:
         request->path = text;
         break;
@@ -155,7 +153,7 @@ weft_err cluster_request_read(struct cluster_request *request, const char *verb,
 {
     *request = (struct cluster_request){.words = calloc(count + 1, sizeof *words)};
     if (!request->words)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+        return err_no_memory("for the arguments");
     if (count > 0)
         memcpy(request->words, words, count * sizeof *words);
     const weft_err err = read_words(request, options, request->words, count);

@@ -102,7 +102,7 @@ int cmd_cluster(char *const *words, size_t count)
         return cli_fail(unknown(words[verb]), false);
     char **rest = calloc(count, sizeof *rest);
     if (!rest)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the arguments"), false);
     memcpy(rest, words, verb * sizeof *rest);
     memcpy(rest + verb, words + verb + 1, (count - verb - 1) * sizeof *rest);
     const int exit_code = commands[at].run(rest, count - 1);

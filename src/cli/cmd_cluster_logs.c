@@ -82,7 +82,7 @@ int cmd_cluster_logs(char *const *words, size_t count)
         .name = CLUSTER_NAME_DEFAULT, .members = members, .lines = UINT64_MAX};
     bool wants_help = false;
     weft_err err = members ? read_words(&options, members, words, count, &wants_help)
-                           : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+                           : err_no_memory("for the names of members");
     if (!err && !wants_help)
         err = cluster_logs(&options);
     free(members);

@@ -132,7 +132,7 @@ static weft_err send_batch(struct pusher *pusher)
     if (pusher->batch_count == 0)
         return WEFT_OK;
     if (pusher->batch.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for items");
+        return err_no_memory("for items");
     const weft_bytes parts[] = {{(const char *)&pusher->batch_count, sizeof pusher->batch_count},
                                 buf_bytes(&pusher->batch)};
     const weft_err err = start(pusher, CALL_QUEUE_PUSH_MANY, 0, parts, 2);
@@ -196,7 +196,7 @@ static weft_err push_input(struct pusher *pusher)
         char *to = buf_reserve(&in, READ_BYTES);
         const size_t seen = in.size;
         err = to ? file_read_some(STDIN_FILENO, "standard input", to, READ_BYTES, &got)
-                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an item");
+                 : err_no_memory("for an item");
         if (err)
             break;
         in.size += got;
@@ -252,7 +252,7 @@ int cmd_queue_push(char *const *words, size_t count)
     struct buf attributes = {0};
     struct pusher *pusher = calloc(1, sizeof *pusher);
     if (!pusher)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the options"), false);
     pusher->separator = '\n';
     pusher->words =
         (struct tool_words){.options = push_options, .take = take_option, .owner = pusher};

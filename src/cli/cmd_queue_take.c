@@ -255,7 +255,7 @@ int cmd_queue_take(char *const *words, size_t count)
     if (!taker || !copy) {
         free(taker);
         free(copy);
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the options"), false);
     }
     if (count)
         memcpy(copy, words, count * sizeof *copy);

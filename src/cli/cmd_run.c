@@ -104,7 +104,7 @@ static weft_err run_program(const struct run_options *options)
         memcpy(arguments + 1, options->program_words, count * sizeof *arguments);
         err = command_become(program, arguments);
     } else if (!err) {
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run %s", program);
+        err = err_no_memory("to run %s", program);
     }
     free(arguments);
     free(program);

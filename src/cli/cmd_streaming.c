@@ -65,7 +65,7 @@ static weft_err check_output(const struct streaming_options *streaming)
                        streaming->output, streaming->output);
     char *above = strdup(streaming->output);
     if (!above)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of the output");
+        return err_no_memory("for the name of the output");
     size_t length = strlen(above);
     while (length > 0 && above[length - 1] == '/')
         above[--length] = 0;
@@ -135,8 +135,8 @@ static void put(struct spelling *spelling, const char *format, ...)
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     va_end(arguments);
-    spelling->err = text ? streaming_push(&spelling->words, text)
-                         : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    spelling->err =
+        text ? streaming_push(&spelling->words, text) : err_no_memory("for the options");
     free(text);
 }
 

@@ -45,7 +45,7 @@ static weft_err find_program(char **command, const char *path, const char *name)
     char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
     buf_fini(&text);
     if (!copy)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command");
+        return err_no_memory("for a command");
     free(*command);
     *command = copy;
     return WEFT_OK;
@@ -57,7 +57,7 @@ static weft_err split_word(const char *word, char **path, const char **name)
     const char *hash = strrchr(word, '#');
     *path = strndup(word, hash ? (size_t)(hash - word) : strlen(word));
     if (!*path)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for the name of a file");
+        return err_no_memory("for the name of a file");
     for (size_t length = strlen(*path); length > 1 && (*path)[length - 1] == '/';)
         (*path)[--length] = 0;
     *name = hash ? hash + 1 : base_name(*path);
@@ -161,9 +161,8 @@ static weft_err ship_archive(struct workdir *workdir, const char *word)
                       name, path);
     char *absolute = err ? NULL : workdir_absolute(path);
     if (!err)
-        err = absolute
-                  ? unpack(absolute, buf_text(&target))
-                  : err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for the name of an archive");
+        err = absolute ? unpack(absolute, buf_text(&target))
+                       : err_no_memory("for the name of an archive");
     free(absolute);
     free(path);
     buf_fini(&target);

@@ -126,7 +126,7 @@ static int run_verb(const struct tool_group *group, const struct tool_verb *verb
     struct buf usage = {0}, out = {0};
     struct tool_request *request = calloc(1, group->request_bytes);
     if (!request)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the options"), false);
     request->words = (struct tool_words){.options = verb->options,
                                          .take = group->take_option,
                                          .owner = request,
@@ -174,7 +174,7 @@ int tool_group_run(const struct tool_group *group, char *const *words, size_t co
         return cli_fail(unknown_verb(group, words[at]), false);
     char **rest = calloc(count, sizeof *rest);
     if (!rest)
-        return cli_fail(err_set(WEFT_RESOURCE_EXHAUSTED, "no memory"), false);
+        return cli_fail(err_no_memory("for the arguments"), false);
     memcpy(rest, words, at * sizeof *rest);
     memcpy(rest + at, words + at + 1, (count - at - 1) * sizeof *rest);
     const int exit_code =

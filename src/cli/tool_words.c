@@ -39,7 +39,7 @@ weft_err tool_words_read(struct tool_words *words, char *const *argv, size_t cou
         if (item.kind == ARGS_OPTION)
             err = take_option(words, item.option->id, item.text);
         else if (!VEC_PUSH(&words->words, item.text))
-            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+            err = err_no_memory("for the arguments");
         if (err || words->wants_help)
             return err;
     }

@@ -12,7 +12,7 @@ weft_err connect_open(weft_cluster *cluster, const weft_join_options *options)
     const size_t size = strlen(options->at);
     char *address = strdup(options->at);
     if (!address)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an address");
+        return err_no_memory("for an address");
     char *token = strchr(address, '#');
     if (token)
         *token++ = 0;

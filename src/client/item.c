@@ -66,7 +66,7 @@ static struct tuple_memory *lay_out(const struct tuple_component *components, si
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+    return err_no_memory("for an element");
 }
 
 static weft_err copy_tuple(weft_bytes bytes, weft_item *item)

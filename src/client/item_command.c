@@ -29,7 +29,7 @@ weft_err item_command_init(struct item_worker *worker)
     worker->environment =
         calloc(work->environment_count + OWN_VARIABLES + 1, sizeof *worker->environment);
     if (!worker->arguments || !worker->environment)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a worker");
+        return err_no_memory("for a worker");
     memcpy(worker->environment, work->environment,
            work->environment_count * sizeof *worker->environment);
     return WEFT_OK;
@@ -156,7 +156,7 @@ static weft_err read_pipe(struct item_worker *worker, unsigned which, bool *has_
     size_t got = 0;
     char *to = buf_reserve(text, READ_BYTES);
     if (!to)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what a command prints");
+        return err_no_memory("for the output of a command");
     weft_err err = child_read(&worker->child, which, to, READ_BYTES, &got, &has_ended);
     text->size += got;
     *has_moved = got > 0;

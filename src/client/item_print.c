@@ -164,7 +164,7 @@ static weft_err append(struct printing *printing, const struct peer_call *call)
                call->answer.size - CALL_ITEM_BYTES);
     buf_append(&printing->text, &printing->options->separator, 1);
     if (!item || printing->text.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for items");
+        return err_no_memory("for items");
     memcpy(item->name, call->answer.data, CALL_ITEM_BYTES);
     item->end = printing->text.size;
     printing->items.count++;
@@ -265,7 +265,7 @@ weft_err item_print_run(const struct item_print_options *options, struct remote 
     struct printing *printing = calloc(1, sizeof *printing);
     *printed = 0;
     if (!printing)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for items");
+        return err_no_memory("for items");
     printing->options = options;
     printing->queue = queue;
     prefetch_init(&printing->prefetch, queue);

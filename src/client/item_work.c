@@ -142,7 +142,7 @@ static weft_err start_settling(struct item_worker *worker, uint8_t op, uint8_t f
     }
     const weft_bytes part = buf_bytes(&payload);
     weft_err err = payload.has_failed
-                       ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call")
+                       ? err_no_memory("for a call")
                        : remote_start(worker->work->queue, op, flags, &part, 1, &worker->settle);
     buf_fini(&payload);
     worker->is_settling = !err;
@@ -363,7 +363,7 @@ static weft_err make_environment(struct item_work *work)
         count++;
     work->environment = calloc(count + HOST_VARIABLES + 1, sizeof *work->environment);
     if (!work->environment)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the environment");
+        return err_no_memory("for the environment");
     for (size_t i = 0; i < count; i++)
         if (!is_own_variable(environ[i], is_token_given))
             work->environment[work->environment_count++] = environ[i];
@@ -378,7 +378,7 @@ static weft_err make_nurseries(struct item_work *work)
     const size_t count = workers < cores ? workers : cores;
     work->nurseries = calloc(count, sizeof *work->nurseries);
     if (!work->nurseries)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for workers");
+        return err_no_memory("for workers");
     for (; work->nursery_count < count; work->nursery_count++) {
         work->nurseries[work->nursery_count] = nursery_new();
         if (!work->nurseries[work->nursery_count])
@@ -491,7 +491,7 @@ int item_work_run(const struct item_work_options *options, struct remote *queue,
     struct item_work work = {.options = options, .queue = queue, .results = results};
     struct item_worker *workers = calloc(options->worker_count, sizeof *workers);
     mutex_init(&work.lock);
-    weft_err err = workers ? prepare(&work) : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    weft_err err = workers ? prepare(&work) : err_no_memory("for workers");
     if (err) {
         fprintf(stderr, "weft: %s\n", err_text());
         clean_up(&work);

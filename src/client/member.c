@@ -128,14 +128,12 @@ static weft_err name_expected(weft_cluster *cluster)
             char *text = strdup(buf_text(&name));
             buf_fini(&name);
             if (!text || !VEC_PUSH(&cluster->expected, text))
-                return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+                return err_no_memory("for the names of members");
             if (strcmp(text, cluster->me) == 0)
                 free(cluster->expected.items[--cluster->expected.count]);
         }
     }
-    return VEC_PUSH(&cluster->expected, NULL)
-               ? WEFT_OK
-               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+    return VEC_PUSH(&cluster->expected, NULL) ? WEFT_OK : err_no_memory("for the names of members");
 }
 
 static weft_err read_time(const char *variable, uint32_t *milliseconds)
@@ -203,7 +201,7 @@ static void drop_server(weft_cluster *cluster)
 static weft_err name_journal(const weft_cluster *cluster, const char *directory, struct buf *path)
 {
     buf_format(path, "%s/%s-%u", directory, cluster->spec.my_role, cluster->spec.my_index);
-    return path->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path") : WEFT_OK;
+    return path->has_failed ? err_no_memory("for a path") : WEFT_OK;
 }
 
 static weft_err start_hosting(weft_cluster *cluster, const char *directory)
@@ -262,7 +260,7 @@ weft_cluster *member_new(void)
 {
     weft_cluster *cluster = calloc(1, sizeof *cluster);
     if (!cluster) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a cluster");
+        err_no_memory("for a cluster");
         return NULL;
     }
     secret_random(&cluster->incarnation, sizeof cluster->incarnation);
@@ -397,7 +395,7 @@ static weft_err add_link(weft_cluster *cluster, const char *name,
     if (!link || !peer || !VEC_PUSH(&cluster->links, link)) {
         free(link);
         peer_free(peer, false);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+        return err_no_memory("for a connection");
     }
     snprintf(link->name, sizeof link->name, "%s", name);
     link->peer = peer;

@@ -110,7 +110,7 @@ static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ah
     };
     struct peer_call *call = calloc(1, sizeof *call);
     if (!call)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+        return err_no_memory("for a call");
     call->since_ns = now_ns;
     const weft_err err = peer_start(prefetch->remote->peer, &ask, call);
     if (err) {

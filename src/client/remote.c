@@ -95,7 +95,7 @@ static weft_err add_to_cluster(struct remote *remote)
     mutex_lock(&cluster->lock);
     const bool is_added = VEC_PUSH(&cluster->remotes, remote);
     mutex_unlock(&cluster->lock);
-    return is_added ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a handle");
+    return is_added ? WEFT_OK : err_no_memory("for a handle");
 }
 
 static void take_out_of_cluster(const struct remote *remote)
@@ -181,7 +181,7 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
     buf_append(&remote->attributes, attributes.data, attributes.size);
     weft_err err = WEFT_OK;
     if (!remote->path || remote->attributes.has_failed)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path");
+        err = err_no_memory("for a path");
     else
         err = cluster->has_at ? find_at_address(remote) : find_at_member(remote);
     if (!err)

@@ -12,7 +12,7 @@ weft_barrier *weft_barrier_open(weft_cluster *cluster, const char *path, uint32_
 {
     weft_barrier *barrier = calloc(1, sizeof *barrier);
     if (!barrier) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a barrier");
+        err_no_memory("for a barrier");
         return NULL;
     }
     const weft_bytes attributes = {(const char *)&count, count ? sizeof count : 0};

@@ -12,7 +12,7 @@ weft_call *remote_call_new(struct remote *remote)
     if (call)
         call->remote = remote;
     else if (remote)
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+        err_no_memory("for a call");
     else
         member_no_handle();
     return call;

@@ -8,7 +8,7 @@ weft_kv *weft_kv_open(weft_cluster *cluster, const char *path)
 {
     weft_kv *kv = calloc(1, sizeof *kv);
     if (!kv) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a kv");
+        err_no_memory("for a kv");
         return NULL;
     }
     if (!remote_open(cluster, path, CALL_KIND_KV, weft_none(), &kv->remote))
@@ -57,7 +57,7 @@ static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry
         return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
     char *memory = malloc(value.size + 1 + key.size);
     if (!memory)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a value");
+        return err_no_memory("for a value");
     if (value.size)
         memcpy(memory, value.data, value.size);
     memory[value.size] = 0;

@@ -31,7 +31,7 @@ static weft_kv_walk *make_walk(weft_kv *kv)
     if (walk)
         walk->kv = kv;
     else if (kv)
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a walk");
+        err_no_memory("for a walk");
     else
         member_no_handle();
     return walk;
@@ -43,7 +43,7 @@ static weft_kv_walk *end_making(weft_kv_walk *walk)
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < 3 && !err; i++) {
         if (bufs[i]->has_failed)
-            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+            err = err_no_memory("for a key");
         else if (bufs[i]->size > CALL_NAME_BYTES_MAX)
             err = err_set(WEFT_INVALID_ARGUMENT, "%s: a key has at most %u bytes, not %zu",
                           walk->kv->remote.path, CALL_NAME_BYTES_MAX, bufs[i]->size);
@@ -107,7 +107,7 @@ static weft_err ask(weft_kv_walk *walk, uint8_t op, const struct buf *payload)
     walk->call = (struct peer_call){0};
     walk->rest = (struct call_reader){weft_none(), false};
     if (payload->has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+        return err_no_memory("for a key");
     const weft_err err = remote_ask(&walk->kv->remote, op, 0, &part, 1, &walk->call);
     if (!err)
         walk->rest = (struct call_reader){buf_bytes(&walk->call.answer), false};

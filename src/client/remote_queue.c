@@ -35,7 +35,7 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
     struct buf attributes = {0};
     weft_queue *queue = calloc(1, sizeof *queue);
     if (!queue) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+        err_no_memory("for a queue");
         return NULL;
     }
     prefetch_init(&queue->prefetch, &queue->remote);
@@ -113,7 +113,7 @@ weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_
     struct buf tuple = {0};
     weft_err err = item_append_tuple(&tuple, components, count);
     if (!err && tuple.has_failed)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+        err = err_no_memory("for an element");
     err = member_keep_error(queue->remote.cluster, err_wrap(err, "%s", queue->remote.path));
     if (!err)
         err = push(queue, buf_bytes(&tuple), key, CALL_FLAG_TUPLE);
@@ -136,9 +136,8 @@ weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
     call_write_u32(&list, (uint32_t)count);
     for (size_t i = 0; i < count && list.size <= CALL_BYTES_MAX; i++)
         call_write_blob(&list, data[i]);
-    weft_err err = list.has_failed || count > UINT32_MAX
-                       ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %zu elements", count)
-                       : WEFT_OK;
+    weft_err err =
+        list.has_failed || count > UINT32_MAX ? err_no_memory("for %zu elements", count) : WEFT_OK;
     const weft_bytes part = buf_bytes(&list);
     if (!err)
         err = remote_ask(&queue->remote, CALL_QUEUE_PUSH_MANY, 0, &part, 1, &call);
@@ -181,7 +180,7 @@ static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *
             item);
     buf_text(&call->answer);
     if (call->answer.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an element");
+        return err_no_memory("for an element");
     item->memory_ = call->answer.data;
     item->data = call->answer.data + head_bytes;
     item->size = call->answer.size - head_bytes;
@@ -282,7 +281,7 @@ static weft_err keep_many(struct remote *remote, const weft_item *items, uint32_
 {
     struct settlement *done = calloc(count, sizeof *done);
     struct peer_ask *asks = calloc(count, sizeof *asks);
-    weft_err err = done && asks ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    weft_err err = done && asks ? WEFT_OK : err_no_memory("for calls");
     for (uint32_t i = 0; i < count && !err; i++) {
         draw_up(&done[i], CALL_QUEUE_DONE, &items[i], 0);
         asks[i] = (struct peer_ask){.op = CALL_QUEUE_DONE,

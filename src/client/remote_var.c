@@ -24,7 +24,7 @@ static weft_err write_attributes(struct buf *out, const weft_tensor *type)
     call_write_u8(out, (uint8_t)type->dtype);
     call_write_u8(out, (uint8_t)type->rank);
     buf_append(out, type->dims, (size_t)type->rank * sizeof *type->dims);
-    return out->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a type") : WEFT_OK;
+    return out->has_failed ? err_no_memory("for a type") : WEFT_OK;
 }
 
 // The value of a new variable: what was given, or zeros.
@@ -40,7 +40,7 @@ static weft_err write_initial(struct buf *out, const weft_tensor *type)
         return err_set(WEFT_INVALID_ARGUMENT, "a variable has at most %u bytes, not %zu",
                        VAR_BYTES_MAX, size);
     if (!buf_reserve(out, size))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a value of %zu bytes", size);
+        return err_no_memory("for a value of %zu bytes", size);
     if (size && type->data)
         memcpy(out->data, type->data, size);
     else if (size)
@@ -56,7 +56,7 @@ weft_var *weft_var_open_as_sized(weft_cluster *cluster, const char *path,
     struct buf attributes = {0};
     weft_var *var = calloc(1, sizeof *var);
     if (!var) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a variable");
+        err_no_memory("for a variable");
         return NULL;
     }
     if (options)

@@ -68,7 +68,7 @@ static weft_err read_environment_address(weft_cluster *cluster, const char *text
 {
     char *copy = strdup(text);
     if (!copy)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an address");
+        return err_no_memory("for an address");
     if (!hidden.is_given)
         take_token(copy);
     cluster->has_at = true;
@@ -197,7 +197,7 @@ static weft_err add_resources(struct tool_list *list, const char *member, weft_b
         const struct tool_resource one = {kind, name_resource(member, container, name)};
         if (!one.path || !VEC_PUSH(&list->items, one)) {
             free(one.path);
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for names");
+            return err_no_memory("for names");
         }
     }
     return WEFT_OK;

@@ -107,7 +107,7 @@ weft_err config_append(struct buf *buf, const struct cluster_spec *spec, const c
             buf_format(buf, "%sCUDA_VISIBLE_DEVICES=-1\n", is_sh ? "export " : "");
     }
     if (!err && buf->has_failed)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the configuration of a member");
+        err = err_no_memory("for the configuration of a member");
     return err;
 }
 
@@ -175,7 +175,7 @@ static weft_err list_file(struct config_files *files, const struct config_option
     if (file.path && VEC_PUSH(&files->items, file))
         return WEFT_OK;
     free(file.path);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a list of files");
+    return err_no_memory("for a list of files");
 }
 
 static weft_err list_files(struct config_files *files, const struct cluster_spec *spec,

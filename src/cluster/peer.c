@@ -42,7 +42,7 @@ struct peer *peer_new(const struct peer_options *options)
     if (!peer || !ring) {
         free(peer);
         free(ring);
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+        err_no_memory("for a connection");
         return NULL;
     }
     peer->options = *options;
@@ -380,7 +380,7 @@ weft_err peer_start(struct peer *peer, const struct peer_ask *ask, struct peer_c
         if (call->is_under_way)
             peer_flush_if_due(peer, ask, was_idle);
         else
-            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+            err = err_no_memory("for a call");
     }
     mutex_unlock(&peer->lock);
     return err;
@@ -393,7 +393,7 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
     const bool was_idle = peer->unanswered == 0;
     weft_err err = peer_check_ask(peer, ask, size);
     if (!err && !peer_start_change(peer, ask, NULL, size))
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+        err = err_no_memory("for a call");
     if (!err)
         peer_flush_if_due(peer, ask, was_idle);
     mutex_unlock(&peer->lock);
@@ -529,7 +529,7 @@ static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uin
 static weft_err end_of(const struct peer_call *call)
 {
     if (call->answer.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an answer");
+        return err_no_memory("for an answer");
     if (call->code)
         return err_set(call->code, "%.*s", (int)call->answer.size,
                        call->answer.size ? call->answer.data : "");

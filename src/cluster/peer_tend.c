@@ -132,10 +132,10 @@ static weft_err start_all(struct peer *peer, const struct peer_ask *asks, size_t
         err = peer_check_ask(peer, &asks[i], size);
     }
     if (!err && !buf_reserve(&peer->kept, sizes))
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+        err = err_no_memory("for a call");
     for (size_t i = 0; i < count && !err; i++)
         if (!peer_start_change(peer, &asks[i], NULL, peer_size_of_ask(&asks[i])))
-            err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a call");
+            err = err_no_memory("for a call");
     return err;
 }
 

@@ -14,7 +14,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the description of a cluster");
+    return err_no_memory("for the description of a cluster");
 }
 
 void cluster_spec_fini(struct cluster_spec *spec)

@@ -73,7 +73,7 @@ weft_err cluster_spec_check(const struct cluster_spec *spec)
     weft_err err = WEFT_OK;
     struct place *places = sort_places(spec, &count);
     if (!places)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the description of a cluster");
+        return err_no_memory("for the description of a cluster");
     for (size_t i = 1; !err && i < count; i++)
         if (compare_places(&places[i - 1], &places[i]) == 0)
             err = is_double(&places[i - 1], &places[i]);
@@ -108,7 +108,7 @@ static weft_err assign_member(struct cluster_member *member, const char *host, c
                        host);
     member->host = strdup(host);
     if (!member->host)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the description of a cluster");
+        return err_no_memory("for the description of a cluster");
     member->port = (uint16_t)*port;
     *port += *port ? 1 : 0;  // port 0 is for each of them
     return WEFT_OK;
@@ -120,7 +120,7 @@ weft_err cluster_spec_assign_addresses(struct cluster_spec *spec, const char *ho
     bool *is_taken = calloc(PORT_MAX + 1, sizeof *is_taken);
     uint32_t port = first_port;
     if (!is_taken)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a list of ports");
+        return err_no_memory("for a list of ports");
     mark_ports(spec, host, is_taken);
     weft_err err = WEFT_OK;
     for (size_t i = 0; !err && i < spec->roles.count; i++) {

@@ -11,7 +11,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to write TF_CONFIG");
+    return err_no_memory("to write TF_CONFIG");
 }
 
 static weft_err make_address(const struct cluster_role *role, const struct cluster_member *member,

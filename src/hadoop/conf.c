@@ -158,8 +158,7 @@ static weft_err take_property(struct conf *conf)
     buf_append(&word, name.data, name.size);
     buf_append_text(&word, "=");
     buf_append(&word, conf->value.data, conf->value.size);
-    weft_err err = word.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for -conf")
-                                   : streaming_push(conf->words, "-D");
+    weft_err err = word.has_failed ? err_no_memory("for -conf") : streaming_push(conf->words, "-D");
     if (!err)
         err = streaming_push(conf->words, buf_text(&word));
     buf_fini(&word);

@@ -33,9 +33,8 @@ static weft_err expand_alternative(const char *pattern, const char *open, const 
     buf_append(&text, pattern, (size_t)(open - pattern));
     buf_append(&text, begin, (size_t)(end - begin));
     buf_append_text(&text, close + 1);
-    const weft_err err = text.has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the inputs")
-                             : streaming_expand_braces(buf_text(&text), patterns);
+    const weft_err err = text.has_failed ? err_no_memory("for the inputs")
+                                         : streaming_expand_braces(buf_text(&text), patterns);
     buf_fini(&text);
     return err;
 }
@@ -157,7 +156,7 @@ static weft_err add_file(struct search *search, const char *path)
 {
     char *absolute = workdir_absolute(path);
     if (!absolute)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of an input");
+        return err_no_memory("for the name of an input");
     const weft_err err = streaming_push(search->paths, absolute);
     free(absolute);
     return err;

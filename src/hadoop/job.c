@@ -36,7 +36,7 @@ static void put_format(struct spelling *spelling, char letter, const char *forma
     buf_append_text(&joined, format);
     buf_append_text(&joined, text);
     if (joined.has_failed && !spelling->err)
-        spelling->err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+        spelling->err = err_no_memory("for the options");
     put_text(spelling, letter, buf_text(&joined));
     buf_fini(&joined);
 }

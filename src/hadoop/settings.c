@@ -16,7 +16,7 @@ enum { FIELDS_MAX = 1000000, REDUCERS_MAX = 1000000, ATTEMPTS_MAX = 100 };
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    return err_no_memory("for the options");
 }
 
 // ---- Values of properties ----------------------------------------------------------------------------

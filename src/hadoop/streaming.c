@@ -109,7 +109,7 @@ struct parse {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    return err_no_memory("for the options");
 }
 
 weft_err streaming_refuse(const char *what, const char *advice)

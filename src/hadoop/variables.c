@@ -31,9 +31,8 @@ static void put(struct collection *variables, const char *name, const char *valu
         buf_append(&text, is_alphanumeric(*at) ? at : "_", 1);
     buf_append_text(&text, "=");
     buf_append_text(&text, value);
-    variables->err = text.has_failed
-                         ? err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for the variables")
-                         : streaming_push(variables->list, buf_text(&text));
+    variables->err = text.has_failed ? err_no_memory("for the variables")
+                                     : streaming_push(variables->list, buf_text(&text));
     buf_fini(&text);
 }
 

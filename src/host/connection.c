@@ -261,7 +261,7 @@ static weft_err hold(struct host_connection *connection, uint64_t answered, weft
         connection->held_ms = host_server_now_ms(connection->server);
     call_write_u64(held, answered);
     call_write_blob(held, calls);
-    return held->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for its calls") : WEFT_OK;
+    return held->has_failed ? err_no_memory("for the calls of a client") : WEFT_OK;
 }
 
 // Does what was held, as far as it goes.

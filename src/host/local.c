@@ -16,7 +16,7 @@ struct host_local *host_local_new(struct host_server *server)
 {
     struct host_local *local = calloc(1, sizeof *local);
     if (!local) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a way to what is hosted here");
+        err_no_memory("for a link to the local host");
         return NULL;
     }
     local->connection.server = server;

@@ -53,7 +53,7 @@ static weft_err begin(void *owner)
     struct repair *repair = owner;
     host_free(repair->host);
     repair->host = host_new(&(struct host_options){.member = NULL, .seed = 1});
-    return repair->host ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+    return repair->host ? WEFT_OK : err_no_memory("for a host");
 }
 
 static weft_err visit(void *owner, const struct journal_record *record)

@@ -283,7 +283,7 @@ static weft_err await(struct host_server *server, const char *member, uint64_t u
 {
     struct awaited *awaited = VEC_NEXT(&server->awaited);
     if (!awaited)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of members");
+        return err_no_memory("for the names of members");
     *awaited = (struct awaited){.until_ms = until_ms, .was_here = was_here};
     snprintf(awaited->member, sizeof awaited->member, "%s", member);
     server->awaited.count++;
@@ -384,7 +384,7 @@ static weft_err make_host(struct host_server *server)
     options.epoch |= 1;  // 0 says "none" in a hello
     server->host = host_new(&options);
     if (!server->host)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+        return err_no_memory("for a host");
     host_set_time(server->host, host_server_now_ms(server));
     return server->options.journal ? host_server_open_journal(server) : WEFT_OK;
 }
@@ -429,7 +429,7 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
 {
     struct host_server *server = calloc(1, sizeof *server);
     if (!server)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a host");
+        return err_no_memory("for a host");
     server->options = *options;
     server->loop = loop;
     server->token = *options->token;

@@ -98,7 +98,7 @@ static weft_err setup(weft_task *task)
 {
     struct index *index = calloc(1, sizeof *index);
     if (!index)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the table of recent words");
+        return err_no_memory("for the table of recent words");
     weft_set_state(task, index);
     return WEFT_OK;
 }

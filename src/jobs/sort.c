@@ -24,7 +24,7 @@ static weft_err setup(weft_task *task)
 {
     struct sorter *sorter = calloc(1, sizeof *sorter);
     if (!sorter)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for sort");
+        return err_no_memory("for sort");
     const weft_err err = sort_order_init(&sorter->order, weft_task_args(task));
     if (err)
         free(sorter);

@@ -10,7 +10,7 @@ weft_err crew_init(struct crew *crew, size_t count)
     ASSERT(count >= 1 && count <= CREW_MEMBERS_MAX);
     *crew = (struct crew){.count = count, .grace_ms = CREW_GRACE_DEFAULT_MS};
     crew->members = calloc(count, sizeof *crew->members);
-    return crew->members ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the members");
+    return crew->members ? WEFT_OK : err_no_memory("for the members");
 }
 
 void crew_fini(struct crew *crew)

@@ -50,7 +50,7 @@ static struct resource *barrier_make(struct call_reader *attributes, weft_err *e
         return NULL;
     struct barrier *barrier = calloc(1, sizeof *barrier);
     if (!barrier) {
-        *err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a barrier");
+        *err = err_no_memory("for a barrier");
         return NULL;
     }
     barrier->count = count;
@@ -145,9 +145,8 @@ static weft_err barrier_save(const struct resource *resource, struct host_saver 
         call_write_u32(&part, wait->wait.session->number);
         call_write_u64(&part, wait->wait.sequence);
     }
-    const weft_err err = part.has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to save a barrier")
-                             : host_save_part(saver, buf_bytes(&part));
+    const weft_err err = part.has_failed ? err_no_memory("to save a barrier")
+                                         : host_save_part(saver, buf_bytes(&part));
     buf_fini(&part);
     return err;
 }

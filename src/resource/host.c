@@ -208,7 +208,7 @@ weft_err host_add_left(struct host *host, const char *member)
     if (copy && VEC_PUSH(&host->left, copy))
         return WEFT_OK;
     free(copy);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a member");
+    return err_no_memory("for the name of a member");
 }
 
 static void take_out_of_left(struct host *host, const char *member)
@@ -227,7 +227,7 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
     struct session *session = calloc(1, sizeof *session);
     if (!session || !VEC_NEXT(&host->sessions)) {
         free(session);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
+        return err_no_memory("for another session");
     }
     session->host = host;
     session->number = number;
@@ -241,7 +241,7 @@ weft_err host_add_session(struct host *host, uint32_t number, const struct sessi
         if (is_entered)
             map_take_out(&host->sessions_by_id, id_of(session));
         free(session);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another session");
+        return err_no_memory("for another session");
     }
     take_out_of_left(host, session->member);
     host->sessions.items[host->sessions.count++] = session;
@@ -357,7 +357,7 @@ weft_err host_set_handle(struct session *session, uint16_t handle, struct resour
 {
     while (session->handles.count <= handle)
         if (!VEC_PUSH(&session->handles, NULL))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another handle");
+            return err_no_memory("for another handle");
     if (session->handles.items[handle])
         return err_set(WEFT_INVALID_ARGUMENT, "handle %u is in use", handle);
     session->handles.items[handle] = resource;

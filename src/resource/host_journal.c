@@ -62,7 +62,7 @@ static weft_err append_call(struct host *host, const struct session *session,
     struct buf *calls = &host->calls;
     if (!buf_reserve(calls, CALLS_HEAD_BYTES + call->whole.size)) {
         calls->has_failed = false;  // what is there is still whole
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal");
+        return err_no_memory("for the journal");
     }
     if (calls->size == 0) {
         call_write_u32(calls, session->number);
@@ -252,9 +252,7 @@ static weft_err replay_answers(struct session *session, weft_bytes answers)
             return refuse("an answer that is not counted");
     }
     buf_append(&session->answers, answers.data, answers.size);
-    return session->answers.has_failed
-               ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what was answered")
-               : WEFT_OK;
+    return session->answers.has_failed ? err_no_memory("for an answer") : WEFT_OK;
 }
 
 static bool has_come_before(const struct link *a, const struct link *b)
@@ -324,7 +322,7 @@ weft_err host_save_part(struct host_saver *saver, weft_bytes part)
     call_write_u64(&saver->record, saver->uid);
     buf_append(&saver->record, part.data, part.size);
     if (saver->record.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+        return err_no_memory("for a snapshot");
     return saver->log(saver->owner, HOST_RECORD_PART, buf_bytes(&saver->record));
 }
 
@@ -437,7 +435,7 @@ weft_err host_save(const struct host *host, host_log_fn *log, void *owner)
     for (size_t i = 0; i < host->sessions.count && !err; i++)
         err = save_state(host->sessions.items[i], &saver);
     if (!err && saver.record.has_failed)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+        err = err_no_memory("for a snapshot");
     buf_fini(&saver.record);
     return err;
 }

@@ -58,7 +58,7 @@ bool item_set_has(const struct item_set *set, uint64_t queue_uid, uint64_t id)
 
 static weft_err refuse_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to remember which elements were counted");
+    return err_no_memory("to remember which elements were counted");
 }
 
 static weft_err insert_range(struct item_set *set, struct item_queue *queue, size_t place,

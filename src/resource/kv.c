@@ -29,7 +29,7 @@ static struct resource *kv_make(struct call_reader *attributes, weft_err *err)
     struct kv *kv = attributes->rest.size ? NULL : calloc(1, sizeof *kv);
     if (!kv) {
         *err = attributes->rest.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes")
-                                     : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a kv");
+                                     : err_no_memory("for a kv");
         return NULL;
     }
     list_init(&kv->watches);
@@ -205,7 +205,7 @@ static void put(struct kv *kv, struct session *session, const struct call *call)
     weft_err err = check_room(kv, &target, reader.rest);
     struct kv_entry *entry = err ? NULL : store(kv, &target, reader.rest);
     if (!err && !entry)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key and its value");
+        err = err_no_memory("for a key and its value");
     if (err) {
         session_fail_by_err(session, call->sequence, err);
         return;

@@ -18,7 +18,7 @@ struct owned {
 
 static weft_err refuse_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to save a kv");
+    return err_no_memory("to save a kv");
 }
 
 static weft_err save_part(struct host_saver *saver, struct buf *part)
@@ -114,7 +114,7 @@ static weft_err load_entry(struct kv *kv, struct call_reader *part)
     if (!entry || !memory || !kv_map_insert(&kv->map, entry)) {
         free(memory);
         free(entry);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a kv");
+        return err_no_memory("for a kv");
     }
     if (value.size)
         memcpy(memory, value.data, value.size);

@@ -85,7 +85,8 @@ static void write_change(struct buf *out, enum kv_what what, weft_bytes key, uin
 static void answer(struct session *session, uint64_t sequence, uint8_t flags, const struct buf *out)
 {
     if (out->has_failed)
-        session_fail(session, sequence, WEFT_RESOURCE_EXHAUSTED, "no memory to tell what changed");
+        session_fail(session, sequence, WEFT_RESOURCE_EXHAUSTED,
+                     "no memory for a notice of a change");
     else
         session_answer(session, sequence, flags, buf_bytes(out));
 }

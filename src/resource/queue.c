@@ -39,7 +39,7 @@ static weft_err set_attributes(struct queue *queue, struct queue_attributes attr
     attributes.signature.data = signature;
     if (!signature || !queue_types_init(&types, attributes.signature)) {
         free(signature);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+        return err_no_memory("for a queue");
     }
     queue_types_fini(&queue->types);
     free((char *)queue->attributes.signature.data);
@@ -56,8 +56,7 @@ static struct resource *make_queue(struct call_reader *reader, weft_err *err)
     if (*err)
         return NULL;
     struct queue *queue = calloc(1, sizeof *queue);
-    *err = queue ? set_attributes(queue, attributes)
-                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a queue");
+    *err = queue ? set_attributes(queue, attributes) : err_no_memory("for a queue");
     if (*err) {
         free(queue);
         return NULL;

@@ -36,7 +36,7 @@ static void begin(struct part *part, uint8_t kind)
 static void hand_on(struct part *part)
 {
     if (!part->err && part->bytes.has_failed)
-        part->err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a snapshot");
+        part->err = err_no_memory("for a snapshot");
     if (!part->err && part->bytes.size > 1)
         part->err = host_save_part(part->saver, buf_bytes(&part->bytes));
     begin(part, part->kind);
@@ -163,7 +163,7 @@ static weft_err refuse(void)
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what the journal holds");
+    return err_no_memory("for the records of the journal");
 }
 
 typedef struct element *restore_fn(struct elements *elements, uint64_t id, uint32_t deliveries,

@@ -90,7 +90,7 @@ static weft_err enter(struct registry *registry, struct buf *key, size_t name_si
         return WEFT_OK;
     }
     free_resource(resource);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for another resource");
+    return err_no_memory("for another resource");
 }
 
 static weft_err make(struct registry *registry, struct host *host, uint64_t uid_base,
@@ -122,7 +122,7 @@ weft_err registry_open(struct registry *registry, struct host *host, uint64_t ui
     append_key(&key, wish);
     if (key.has_failed) {
         buf_fini(&key);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a name");
+        return err_no_memory("for a name");
     }
     *resource = map_find(&registry->by_key, buf_bytes(&key));
     if (*resource) {

@@ -99,8 +99,7 @@ static weft_err read_attributes(struct call_reader *attributes, struct var *var)
 static struct resource *var_make(struct call_reader *attributes, weft_err *err)
 {
     struct var *var = calloc(1, sizeof *var);
-    *err = var ? read_attributes(attributes, var)
-               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a var");
+    *err = var ? read_attributes(attributes, var) : err_no_memory("for a var");
     if (*err) {
         free(var);
         return NULL;
@@ -207,7 +206,7 @@ static weft_err make_next(struct var *var, weft_bytes value)
     if (!var->next.has_failed)
         return WEFT_OK;
     buf_fini(&var->next);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a value of %zu bytes", value.size);
+    return err_no_memory("for a value of %zu bytes", value.size);
 }
 
 static const char *verb_of(uint8_t op)
@@ -303,7 +302,7 @@ static bool begin_keyed(struct var *var, struct session *session, const struct c
 static weft_err remember_key(struct var *var, weft_bytes key)
 {
     if (!seen_keys_add(&var->keys, key, host_seed(var->resource.host)))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+        return err_no_memory("for a key");
     seen_keys_trim(&var->keys);
     return WEFT_OK;
 }

@@ -12,9 +12,8 @@ enum {
 
 static weft_err save_part(struct host_saver *saver, struct buf *part)
 {
-    const weft_err err = part->has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to save a var")
-                             : host_save_part(saver, buf_bytes(part));
+    const weft_err err =
+        part->has_failed ? err_no_memory("to save a var") : host_save_part(saver, buf_bytes(part));
     part->size = 0;
     return err;
 }
@@ -96,8 +95,7 @@ static weft_err load_value(struct var *var, struct call_reader *part)
         return refuse_part();
     buf_append(&var->value, part->rest.data, part->rest.size);
     var->has_value = var->value.size == size;
-    return var->value.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a var")
-                                 : WEFT_OK;
+    return var->value.has_failed ? err_no_memory("for a var") : WEFT_OK;
 }
 
 static weft_err load_items(struct var *var, struct call_reader *part)
@@ -121,7 +119,7 @@ static weft_err load_keys(struct var *var, struct call_reader *part)
         if (part->has_failed || key.size == 0 || seen_keys_have(&var->keys, key))
             return refuse_part();
         if (!seen_keys_add(&var->keys, key, host_seed(var->resource.host)))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key");
+            return err_no_memory("for a key");
         seen_keys_trim(&var->keys);
     }
     return WEFT_OK;

@@ -49,7 +49,7 @@ static weft_err add_job(struct chain *chain, const weft_job *job)
     if (rounds_of(job) > CHAIN_STAGES_MAX - chain->stage_count)
         return err_set(WEFT_INVALID_ARGUMENT, "the job has more than %d stages", CHAIN_STAGES_MAX);
     if (!VEC_PUSH(&chain->jobs, *job))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the stages of a job");
+        return err_no_memory("for the stages of a job");
     chain->stage_count += rounds_of(job);
     return WEFT_OK;
 }

@@ -39,8 +39,7 @@ static weft_err add_file(XXH3_state_t *hash, const char *path)
 {
     char *room = malloc(READ_BYTES);
     int fd = -1;
-    weft_err code = room ? file_open(path, &fd)
-                         : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+    weft_err code = room ? file_open(path, &fd) : err_no_memory("to read %s", path);
     size_t got = READ_BYTES;
     for (uint64_t at = 0; code == WEFT_OK && got == READ_BYTES; at += got) {
         code = file_read_at(fd, path, room, READ_BYTES, at, &got);
@@ -147,7 +146,7 @@ weft_err identity_make(struct manifest *origin, const struct run_options *option
 {
     XXH3_state_t *hash = XXH3_createState();
     if (!hash)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the identity of a job");
+        return err_no_memory("for the identity of a job");
     XXH3_128bits_reset(hash);
     add_text(hash, weft_version());  // a library may be newer than the program
     add_options(hash, options, chain);

@@ -30,7 +30,7 @@ struct parse {
 
 weft_err options_no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the options");
+    return err_no_memory("for the options");
 }
 
 // Appends a copy of the text and keeps the list NULL-terminated.

@@ -178,7 +178,7 @@ weft_run *weft_submit_sized(const weft_job *job, const weft_options *options, si
         memcpy(&whole, options, options_size < sizeof whole ? options_size : sizeof whole);
     weft_run *run = calloc(1, sizeof *run);
     if (!run) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
+        err_no_memory("to run a job");
         return NULL;
     }
     if (submit(run, job, &whole) == WEFT_OK)

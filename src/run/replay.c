@@ -35,7 +35,7 @@ enum {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a replay");
+    return err_no_memory("for a replay");
 }
 
 static weft_err name_note(struct buf *path, const char *id)

@@ -23,7 +23,7 @@ struct words {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a debugger");
+    return err_no_memory("for a debugger");
 }
 
 static void add_word(struct words *words, const char *word)

@@ -42,7 +42,7 @@ static weft_err visit(void *owner, const char *name)
     memcpy(note.id, name, length);
     note.mtime_ns = status.mtime_ns;
     if (code == WEFT_OK && status.kind == FILE_REGULAR && !VEC_PUSH(&notes->list, note))
-        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a list of notes");
+        code = err_no_memory("for a list of notes");
     return code;
 }
 

@@ -34,7 +34,7 @@ struct inputs_state {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+    return err_no_memory("for the names of the inputs");
 }
 
 // A copy of the text that lives as long as the inputs; NULL when memory is refused.

@@ -64,8 +64,7 @@ static weft_err begin_growing(struct journal *journal, struct tail *tail, const 
 {
     if (!buf_reserve(&journal->waiting, SEGMENT_HEADER_BYTES)) {
         journal->waiting.has_failed = false;
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s",
-                       journal->directory);
+        return err_no_memory("for the journal in %s", journal->directory);
     }
     const weft_err err = file_create_private(tail->path, &tail->fd);
     if (!err)
@@ -258,7 +257,7 @@ struct journal *journal_new(const char *directory, const char *kind,
     if (!journal || !copy) {
         free(journal);
         free(copy);
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s", directory);
+        err_no_memory("for the journal in %s", directory);
         return NULL;
     }
     ASSERT(strlen(kind) < sizeof journal->kind);
@@ -386,8 +385,7 @@ weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes paylo
     const struct journal_record record = {type, journal->sequence, payload};
     const uint64_t salt = journal->syncs_often ? journal->tail.number : 0;
     if (!segment_append(&journal->waiting, salt, salt && !journal->is_unsynced, &record))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a record of %zu bytes",
-                       payload.size);
+        return err_no_memory("for a record of %zu bytes", payload.size);
     journal->sequence++;
     journal->is_unsynced = true;
     return WEFT_OK;

@@ -92,8 +92,7 @@ static weft_err copy_file(const char *from_path, const char *to_path)
 {
     int from = -1, to = -1;
     char *room = malloc(COPY_BYTES);
-    weft_err err = room ? file_open(from_path, &from)
-                        : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", from_path);
+    weft_err err = room ? file_open(from_path, &from) : err_no_memory("to copy %s", from_path);
     if (!err)
         err = file_create_private(to_path, &to);
     if (!err)
@@ -136,7 +135,7 @@ static weft_err name_copy(const char *directory, struct buf *copy)
         copy->size = 0;
         buf_format(copy, "%s/damaged-%u", directory, i);
         if (copy->has_failed)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a path");
+            return err_no_memory("for a path");
         const weft_err err = file_stat(buf_text(copy), &status);
         if (err || status.kind == FILE_MISSING)
             return err;

@@ -39,7 +39,7 @@ char *replay_path(const char *directory, uint64_t number, enum replay_name name)
     if (!path.has_failed)
         return path.data;
     buf_fini(&path);
-    err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s", directory);
+    err_no_memory("for the journal in %s", directory);
     return NULL;
 }
 
@@ -72,8 +72,7 @@ static weft_err visit_name(void *owner, const char *name)
         is_kept = VEC_PUSH(&replay->halves, number);
     else if (strcmp(rest, SUFFIXES[REPLAY_SPARE]) == 0)
         is_kept = VEC_PUSH(&replay->spares, number);
-    return is_kept ? WEFT_OK
-                   : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to list %s", replay->directory);
+    return is_kept ? WEFT_OK : err_no_memory("to list %s", replay->directory);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -111,7 +110,7 @@ static weft_err load(const struct replay *replay, size_t index, size_t max, stru
         const size_t size = status.size < max ? (size_t)status.size : max;
         char *to = buf_reserve(bytes, size + 1);
         err = to ? file_read_at(fd, path, to, size, 0, &bytes->size)
-                 : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+                 : err_no_memory("to read %s", path);
     }
     // An old segment may become another one, but first it loses its name.
     if (!err)

@@ -171,8 +171,7 @@ weft_err spares_take(struct spares *spares, uint64_t number, const char *header)
     wait_for_maker(spares);
     spares->has_failed = false;
     if (!spares->numbers.count && !VEC_PUSH(&spares->numbers, number))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the journal in %s",
-                       spares->directory);
+        return err_no_memory("for the journal in %s", spares->directory);
     const uint64_t old = *spares->numbers.items;
     char *spare = replay_path(spares->directory, old, REPLAY_SPARE);
     weft_err err = spare ? fill_file(spare, spares->bytes, block) : WEFT_RESOURCE_EXHAUSTED;

@@ -57,7 +57,7 @@ weft_err tail_open_blocks(struct tail *tail)
 {
     tail->blocks = aligned_alloc(FILE_BLOCK_BYTES, BLOCKS_BYTES);
     if (!tail->blocks)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to write %s", tail->path);
+        return err_no_memory("to write %s", tail->path);
     const weft_err err = load_last_block(tail);
     return err ? err : open_file(tail, true);
 }

@@ -49,7 +49,7 @@ weft_err manifest_add_input(struct manifest *manifest, const char *name, uint64_
     char *copy = strdup(name);
     if (!input || !copy) {
         free(copy);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the list of inputs");
+        return err_no_memory("for the list of inputs");
     }
     *input = (struct manifest_input){copy, bytes, mtime_ns};
     manifest->input_count++;

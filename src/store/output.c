@@ -20,7 +20,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+    return err_no_memory("for the output");
 }
 
 // Puts what failed in front and what to do behind the sentence; the code stays.

@@ -11,7 +11,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+    return err_no_memory("for the output");
 }
 
 weft_err output_name_unfinished(struct output *output)

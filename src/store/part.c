@@ -20,7 +20,7 @@ weft_err part_sum(int fd, const char *path, uint64_t offset, uint64_t bytes_max,
 {
     *bytes = *crc = 0;
     char *data = malloc(READ_BYTES);
-    weft_err err = data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+    weft_err err = data ? WEFT_OK : err_no_memory("to read %s", path);
     while (!err && *bytes < bytes_max) {
         const uint64_t left = bytes_max - *bytes;
         size_t got;

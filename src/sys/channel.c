@@ -97,7 +97,7 @@ static weft_err receive_with(struct channel *channel, struct buf *in, size_t *re
     *received = 0;
     char *room = buf_reserve(in, RECEIVE_BYTES);
     if (!room)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
+        return err_no_memory("for received bytes");
     ssize_t got;
     do {
         got = recv(channel->fd, room, RECEIVE_BYTES, flags);
@@ -139,7 +139,7 @@ weft_err channel_receive(struct channel *channel, struct buf *in, size_t *receiv
         buf_append(in, channel->early.data, channel->early.size);
         buf_fini(&channel->early);
         if (in->has_failed)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
+            return err_no_memory("for received bytes");
         *received = in->size - before;
         return WEFT_OK;
     }
@@ -282,7 +282,7 @@ weft_err channel_open(const struct net_address *address, const struct secret *to
     struct channel *opened = calloc(1, sizeof *opened);
     if (!opened) {
         close(fd);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+        return err_no_memory("for a connection");
     }
     opened->fd = fd;
     let_block(fd);

@@ -185,7 +185,7 @@ static weft_err start(struct copier *copier)
 {
     copier->chunk = malloc(CHUNK_BYTES);
     if (!copier->chunk)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy to %s", copier->spec.to_name);
+        return err_no_memory("to copy to %s", copier->spec.to_name);
     copier->stop_fd = eventfd(0, EFD_CLOEXEC);
     if (copier->stop_fd < 0)
         return err_errno("cannot copy to %s", copier->spec.to_name);
@@ -206,7 +206,7 @@ struct copier *copier_new(const struct copier_spec *spec)
 {
     struct copier *copier = calloc(1, sizeof *copier);
     if (!copier) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy to %s", spec->to_name);
+        err_no_memory("to copy to %s", spec->to_name);
         return NULL;
     }
     copier->spec = *spec;

@@ -153,7 +153,7 @@ weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *b
         const size_t wanted = bytes_max < PIECE_BYTES ? bytes_max : PIECE_BYTES;
         char *to = buf_reserve(buf, wanted);
         if (!to)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read %s", path);
+            return err_no_memory("to read %s", path);
         const ssize_t n = read(fd, to, wanted);
         if (n < 0 && errno == EINTR)
             continue;

@@ -82,7 +82,7 @@ struct walker {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the names of the inputs");
+    return err_no_memory("for the names of the inputs");
 }
 
 static void drop_entries(entry_vec *entries)

@@ -55,7 +55,7 @@ void *loop_allocate(size_t size)
 {
     void *memory = calloc(1, size);
     if (!memory)
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the event loop");
+        err_no_memory("for the event loop");
     return memory;
 }
 

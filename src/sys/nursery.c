@@ -39,7 +39,7 @@ struct nursery *nursery_new(void)
     int sockets[2];
     struct nursery *nursery = calloc(1, sizeof *nursery);
     if (!nursery) {
-        (void)err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for commands");
+        (void)err_no_memory("for commands");
         return NULL;
     }
     if (process_make_socket_pair(sockets) != WEFT_OK) {

@@ -65,8 +65,7 @@ static void forget_sent(struct outlet *outlet)
 weft_err outlet_flush(struct outlet *outlet, const char *name)
 {
     struct buf *unsent = &outlet->unsent;
-    weft_err err =
-        unsent->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %s", name) : WEFT_OK;
+    weft_err err = unsent->has_failed ? err_no_memory("for %s", name) : WEFT_OK;
     while (!err && outlet->sent < unsent->size) {
         const size_t room = ask_room(outlet, unsent->size - outlet->sent);
         if (room == 0)

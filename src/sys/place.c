@@ -20,7 +20,7 @@ enum { NAME_BYTES_MAX = 200 };  // of the target's own name: ours must stay unde
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a file name");
+    return err_no_memory("for a file name");
 }
 
 // Takes the content out of the buffer as a string.

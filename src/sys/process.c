@@ -120,7 +120,7 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
     struct child child = {.spec = spec, .parent = getpid()};
     child.environment = make_environment(spec->environment);
     if (!child.environment)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to start a process");
+        return err_no_memory("to start a process");
     const pid_t pid = start_child(&child);
     const int number = pid < 0 ? errno : child.number;
     free(child.environment);

@@ -222,7 +222,7 @@ static weft_err load_of_user(struct secret *secret)
     buf_append_text(&path, "/token");
     const char *name = buf_text(&path);
     if (code == WEFT_OK && path.has_failed)
-        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of the token file");
+        code = err_no_memory("for the name of the token file");
     if (code == WEFT_OK && access(name, F_OK) != 0 && errno == ENOENT)
         code = make_file(name);
     if (code == WEFT_OK)

@@ -86,8 +86,7 @@ static weft_err check_room(struct copying *copying)
 static weft_err copy_all(struct copying *copying)
 {
     char *data = malloc(COPY_BYTES);
-    weft_err err =
-        data ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to copy %s", copying->name);
+    weft_err err = data ? WEFT_OK : err_no_memory("to copy %s", copying->name);
     while (!err) {
         err = wait_for_data(copying);
         if (!err)

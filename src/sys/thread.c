@@ -57,7 +57,7 @@ weft_err thread_start(struct thread *thread, void (*body)(void *), void *argumen
 {
     struct start *start = malloc(sizeof *start);
     if (!start)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to start a thread");
+        return err_no_memory("to start a thread");
     *start = (struct start){body, argument};
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

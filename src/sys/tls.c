@@ -202,7 +202,7 @@ struct tls *tls_new(bool is_server, const struct secret *token)
     pthread_once(&once, make_contexts);
     struct tls *tls = calloc(1, sizeof *tls);
     if (!tls) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection");
+        err_no_memory("for a connection");
         return NULL;
     }
     tls->is_server = is_server;
@@ -269,7 +269,7 @@ static weft_err take_result(struct tls *tls, int result)
     const int reason = ERR_GET_REASON(ERR_peek_error());
     ERR_clear_error();
     if (tls->out.has_failed)
-        return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what is to be sent");
+        return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for bytes to send");
     if (kind == SSL_ERROR_WANT_READ)
         return WEFT_OK;
     if (kind == SSL_ERROR_ZERO_RETURN)
@@ -321,7 +321,7 @@ static weft_err read_plain(struct tls *tls, struct buf *plain)
         size_t got = 0;
         char *room = buf_reserve(plain, RECORD_BYTES);
         if (!room)
-            return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
+            return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for received bytes");
         const int result = SSL_read_ex(tls->ssl, room, RECORD_BYTES, &got);
         if (result != 1)
             return take_result(tls, result);
@@ -356,7 +356,7 @@ static weft_err await_first_record(struct tls *tls, weft_bytes *cipher)
     const size_t size = cipher->size < room ? cipher->size : room;
     buf_append(&tls->first, cipher->data, size);
     if (tls->first.has_failed)
-        return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
+        return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for received bytes");
     const size_t have = tls->first.size;
     const size_t whole = first_record_size((const uint8_t *)tls->first.data, have);
     if (whole == 0)
@@ -415,7 +415,7 @@ weft_err tls_feed(struct tls *tls, weft_bytes cipher, struct buf *plain)
     if (code == WEFT_OK && cipher.size > 0)
         code = feed_cipher(tls, cipher, plain);
     if (code == WEFT_OK && plain->has_failed)
-        code = fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what arrives");
+        code = fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for received bytes");
     return code;
 }
 
@@ -428,7 +428,7 @@ weft_err tls_seal(struct tls *tls, weft_bytes plain)
         return write_sealed(tls, plain);
     buf_append(&tls->waiting, plain.data, plain.size);
     return tls->waiting.has_failed
-               ? fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for what is to be sent")
+               ? fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for bytes to send")
                : WEFT_OK;
 }
 

@@ -26,7 +26,7 @@ enum {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a directory");
+    return err_no_memory("for the name of a directory");
 }
 
 char *workdir_absolute(const char *path)

@@ -64,7 +64,7 @@ weft_err frame_receive(int fd, struct frame *frame)
         return code;
     frame->storage.size = 0;
     if (!buf_reserve(&frame->storage, size + 1))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes", size);
+        return err_no_memory("for a message of %zu bytes", size);
     frame->payload = (weft_bytes){frame->storage.data, size};
     return receive_all(fd, frame->storage.data, size);
 }
@@ -85,7 +85,7 @@ weft_err frame_parser_feed(struct frame_parser *parser, const void *data, size_t
     }
     buf_append(&parser->pending, data, size);
     if (parser->pending.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the messages of a worker");
+        return err_no_memory("for the messages of a worker");
     return WEFT_OK;
 }
 

@@ -116,7 +116,7 @@ weft_err hello_client_start(struct hello_client *client, const struct hello *hel
     buf_append(&client->hello, out->data + before + FRAME_HEADER_BYTES,
                out->size - before - FRAME_HEADER_BYTES);
     if (client->hello.has_failed)
-        return client_fail(client, err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a connection"));
+        return client_fail(client, err_no_memory("for a connection"));
     client->state = HELLO_CLIENT_GREETED;
     return WEFT_OK;
 }

@@ -15,7 +15,7 @@ weft_err message_send(int fd, Weft__FrameType type, const ProtobufCMessage *mess
     uint8_t small[SMALL_MESSAGE_BYTES];
     uint8_t *packed = size <= sizeof small ? small : malloc(size);
     if (!packed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes", size);
+        return err_no_memory("for a message of %zu bytes", size);
     protobuf_c_message_pack(message, packed);
     const weft_err code = frame_send(fd, type, packed, size);
     if (packed != small)
@@ -30,7 +30,7 @@ weft_err message_append(struct buf *out, Weft__FrameType type, const ProtobufCMe
         return frame_send(-1, type, NULL, size);
     char *room = buf_reserve(out, FRAME_HEADER_BYTES + size);
     if (!room)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes", size);
+        return err_no_memory("for a message of %zu bytes", size);
     frame_encode_header((uint8_t *)room, type, size);
     if (message)
         protobuf_c_message_pack(message, (uint8_t *)room + FRAME_HEADER_BYTES);

@@ -164,7 +164,7 @@ static weft_err add_item(struct aggregate *aggregate, weft_bytes value)
     }
     buf_append(&aggregate->text, value.data, item.size);
     if (!VEC_PUSH(&aggregate->items, item) || aggregate->text.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the values of an aggregate");
+        return err_no_memory("for the values of an aggregate");
     if (aggregate->items.count >= aggregate->merge_at && !merge_items(aggregate))
         return err_set(WEFT_OUT_OF_RANGE, "aggregate: a count does not fit into 64 bits");
     return WEFT_OK;
@@ -295,7 +295,7 @@ weft_err aggregate_report(struct aggregate *aggregate, weft_bytes *result)
     }
     *result = buf_bytes(to);
     if (to->has_failed || aggregate->text.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the result of an aggregate");
+        return err_no_memory("for the result of an aggregate");
     return WEFT_OK;
 }
 

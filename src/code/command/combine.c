@@ -43,7 +43,7 @@ weft_err command_combine_add(struct command_combine *combine, weft_bytes key, we
             buf_append(&combine->room, value.data, value.size);
     }
     if (!pair || size > UINT32_MAX || combine->room.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pairs of a combiner");
+        return err_no_memory("for the pairs of a combiner");
     combine->pairs.count++;
     return WEFT_OK;
 }
@@ -67,7 +67,7 @@ static weft_err write_lines(struct command_combine *combine, struct command_pump
 {
     bool is_closed;
     if (combine->lines.has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the lines of a combiner");
+        return err_no_memory("for the lines of a combiner");
     const weft_err code = command_pump_write(pump, buf_bytes(&combine->lines), false, &is_closed);
     combine->lines.size = 0;
     return code;

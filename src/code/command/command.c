@@ -20,7 +20,7 @@ enum { LINES_BYTES = 256 << 10 };  // collected before they are written
 static void check_memory(struct command_runner *runner, const struct buf *buf)
 {
     if (buf->has_failed)
-        command_runner_fail(runner, err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a line"));
+        command_runner_fail(runner, err_no_memory("for a line"));
 }
 
 static void print_lines(struct command_runner *runner, weft_bytes lines)

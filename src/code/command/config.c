@@ -26,7 +26,7 @@ static weft_err find_local_program(struct command_step *step, const char *direct
     if (asprintf(&path, "%s/%s", directory ? directory : ".", name) < 0 ||
         asprintf(&step->local_program, "./%s", name) < 0) {
         free(path);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command");
+        return err_no_memory("for a command");
     }
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
         step->words.words[0] = step->local_program;
@@ -147,7 +147,7 @@ static weft_err read_variables(struct command_config *config, const weft_args *a
             return err_set(WEFT_INVALID_ARGUMENT,
                            "a variable for the commands is NAME=value, not '%s'", text);
         if (!VEC_PUSH(&config->variables, text))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the environment of commands");
+            return err_no_memory("for the environment of commands");
     }
     return WEFT_OK;
 }

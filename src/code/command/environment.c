@@ -118,6 +118,6 @@ weft_err command_environment_make(struct command_environment *environment,
     list_new_names(environment, base);
     const char *const end = NULL;
     if (environment->text.has_failed || !VEC_PUSH(&environment->list, end))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the environment of a command");
+        return err_no_memory("for the environment of a command");
     return WEFT_OK;
 }

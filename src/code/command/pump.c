@@ -38,7 +38,7 @@ weft_err command_pump_start(struct command_pump *pump, struct nursery *nursery,
     if (!pump->buffer) {
         pump->buffer = malloc(BUFFER_BYTES);
         if (!pump->buffer)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output of a command");
+            return err_no_memory("for the output of a command");
         pump->capacity = BUFFER_BYTES;
     }
     pump->size = 0;
@@ -101,9 +101,7 @@ static weft_err make_room(struct command_pump *pump)
         return WEFT_OK;
     char *grown = realloc(pump->buffer, 2 * pump->capacity);
     if (!grown)
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "no memory for a line of more than %zu bytes from a command",
-                       pump->capacity);
+        return err_no_memory("for a line of more than %zu bytes from a command", pump->capacity);
     pump->buffer = grown;
     pump->capacity *= 2;
     return WEFT_OK;

@@ -64,7 +64,7 @@ weft_err command_runner_new(const weft_args *args, struct command_runner **runne
     struct command_runner *made = calloc(1, sizeof *made);
     *runner = made;
     if (!made)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for commands");
+        return err_no_memory("for commands");
     command_stderr_init(&made->err, STDERR_FILENO, count, made);
     made->err.tell = tell;
     command_pump_init(&made->pump, command_take_output, made, &made->err);

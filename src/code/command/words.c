@@ -113,7 +113,7 @@ static weft_err finish(struct splitting *splitting, struct command_words *words)
     words->words = splitting->words.items;
     words->count = splitting->words.count;
     if (!splitting->has_memory)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a command line");
+        return err_no_memory("for a command line");
     if (words->count == 0)
         return err_set(WEFT_INVALID_ARGUMENT, "the command is empty");
     return WEFT_OK;

@@ -69,7 +69,7 @@ static const struct dialect *dialect_of(const struct compile *compile)
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to build the job");
+    return err_no_memory("to build the job");
 }
 
 static weft_err format_text(char **text, const char *format, ...)

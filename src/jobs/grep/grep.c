@@ -50,8 +50,7 @@ static weft_err join_patterns(const weft_args *args, struct buf *text)
         buf_append_text(text, part);
     }
     buf_text(text);
-    return text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern")
-                            : WEFT_OK;
+    return text->has_failed ? err_no_memory("for the pattern") : WEFT_OK;
 }
 
 static weft_err new_pattern(struct pattern **pattern, const weft_args *args)
@@ -90,7 +89,7 @@ static weft_err setup(weft_task *task)
     const weft_args *args = weft_task_args(task);
     struct grep *grep = calloc(1, sizeof *grep);
     if (!grep)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for grep");
+        return err_no_memory("for grep");
     weft_set_state(task, grep);
     grep->inverts = has(args, 'v');
     grep->only_matches = has(args, 'o');

@@ -69,8 +69,7 @@ weft_err search_init(struct search *search, weft_bytes needle, bool folds_case)
     search->masks = calloc(needle.size, 1);
     if (!search->needle || !search->masks) {
         search_fini(search);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a pattern of %zu bytes",
-                       needle.size);
+        return err_no_memory("for a pattern of %zu bytes", needle.size);
     }
     memcpy(search->needle, needle.data, needle.size);
     for (size_t i = 0; folds_case && i < needle.size; i++) {

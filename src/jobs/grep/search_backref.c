@@ -104,7 +104,7 @@ weft_err backref_new(struct backref **backref, weft_bytes text, enum syntax_flag
         free(made);
         free(patterns);
         free(nexts);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+        return err_no_memory("for the pattern");
     }
     made->patterns = patterns;
     made->nexts = nexts;

@@ -187,7 +187,7 @@ weft_err literals_find(struct literals *literals, const struct syntax *syntax)
     if (is_ok)
         return WEFT_OK;
     literals_fini(literals);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the literals of the pattern");
+    return err_no_memory("for the literals of the pattern");
 }
 
 void literals_fini(struct literals *literals)

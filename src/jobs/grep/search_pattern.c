@@ -65,7 +65,7 @@ static weft_err compile_match(struct pattern *pattern, weft_bytes text)
         program = &pattern->match_program;
     }
     pattern->match = dfa_new(program, DFA_MATCH);
-    return pattern->match ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+    return pattern->match ? WEFT_OK : err_no_memory("for the pattern");
 }
 
 // After our own limits: glibc has none. A pattern that would take it too long is judged by our parser alone;
@@ -105,8 +105,7 @@ static weft_err compile(struct pattern *pattern, weft_bytes text, struct pattern
         pattern->backref = NULL;
     }
     pattern->search = dfa_new(&pattern->program, DFA_SEARCH);
-    return pattern->search ? WEFT_OK
-                           : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+    return pattern->search ? WEFT_OK : err_no_memory("for the pattern");
 }
 
 weft_err pattern_new(struct pattern **pattern, const char *text, struct pattern_options options)
@@ -114,7 +113,7 @@ weft_err pattern_new(struct pattern **pattern, const char *text, struct pattern_
     *pattern = NULL;
     struct pattern *made = calloc(1, sizeof *made);
     if (!made)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+        return err_no_memory("for the pattern");
     const weft_err err = compile(made, weft_text(text), options);
     if (err)
         pattern_free(made);
@@ -142,8 +141,7 @@ void pattern_free(struct pattern *pattern)
 weft_err pattern_failure(const struct pattern *pattern)
 {
     if (pattern->has_failed || dfa_has_failed(pattern->search) || dfa_has_failed(pattern->match))
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "no memory to match the pattern; a simpler one needs less");
+        return err_no_memory("to match the pattern; a simpler one needs less");
     return WEFT_OK;
 }
 

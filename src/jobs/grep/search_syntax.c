@@ -22,7 +22,7 @@ static uint32_t add_node(struct syntax_parser *parser, struct node node)
     if (syntax->nodes.count >= NODES_MAX)
         return fail(parser, "is too large");
     if (!VEC_PUSH(&syntax->nodes, node)) {
-        parser->failure = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+        parser->failure = err_no_memory("for the pattern");
         return 0;
     }
     return (uint32_t)syntax->nodes.count - 1;
@@ -37,7 +37,7 @@ static uint32_t add_set(struct syntax_parser *parser, struct byte_set set)
     while (index < syntax->sets.count && memcmp(&syntax->sets.items[index], &set, sizeof set) != 0)
         index++;
     if (index == syntax->sets.count && !VEC_PUSH(&syntax->sets, set)) {
-        parser->failure = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pattern");
+        parser->failure = err_no_memory("for the pattern");
         return 0;
     }
     return add_node(parser, (struct node){.kind = NODE_SET, .set = index});

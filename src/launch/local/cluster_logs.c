@@ -71,7 +71,7 @@ static weft_err add_log(struct logs *logs, const char *member)
     if (log.path && VEC_PUSH(&logs->list, log))
         return WEFT_OK;
     free(log.path);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a log");
+    return err_no_memory("for the name of a log");
 }
 
 static weft_err find_logs(struct logs *logs, const struct cluster_logs_options *options)
@@ -157,7 +157,7 @@ static weft_err skip_lines(struct log *log, uint64_t lines)
 static weft_err write_lines(struct buf *out)
 {
     const weft_err err = out->has_failed
-                             ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a line")
+                             ? err_no_memory("for a line")
                              : file_write(STDOUT_FILENO, "standard output", out->data, out->size);
     out->size = 0;
     return err;

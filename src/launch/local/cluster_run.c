@@ -101,7 +101,7 @@ static weft_err start_process(struct run_member *member)
     const struct cluster_run_options *options = member->run->options;
     const char **environment = run_make_environment(member);
     if (!environment)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to start %s", member->name);
+        return err_no_memory("to start %s", member->name);
     const char *reader = options->input_member;
     const bool reads = reader && strcmp(reader + (*reader == '/'), member->name) == 0;
     const struct nursery_spec spec = {
@@ -250,7 +250,7 @@ static weft_err open_journal(struct run *run)
         if (err)
             return err_wrap(err, "--journal");
         run->kept_journal = workdir_absolute(options->journal);
-        return run->kept_journal ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+        return run->kept_journal ? WEFT_OK : err_no_memory("for the name of the journal");
     }
     if (!has_restarts(options))
         return WEFT_OK;
@@ -312,7 +312,7 @@ weft_err cluster_run(struct cluster_spec *spec, const struct cluster_run_options
 {
     struct run *run = calloc(1, sizeof *run);
     if (!run)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+        return err_no_memory("for a cluster");
     run->options = options;
     run->begun_ns = clock_now_ns();
     run->begun_s = clock_calendar_s();

@@ -21,7 +21,7 @@ enum {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the members");
+    return err_no_memory("for the members");
 }
 
 // ---- Addresses -------------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ static weft_err note_name(void *owner, const char *name)
     if (copy && VEC_PUSH(&names->list, copy))
         return WEFT_OK;
     free(copy);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory");
+    return err_no_memory("for the names of members");
 }
 
 static int compare_names(const void *a, const void *b)

@@ -13,7 +13,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the name of a directory");
+    return err_no_memory("for the name of a directory");
 }
 
 static bool is_name(const char *name)

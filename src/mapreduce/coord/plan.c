@@ -40,7 +40,7 @@ static uint64_t piece_weight(uint64_t bytes, uint64_t least)
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the plan of the job");
+    return err_no_memory("for the plan of the job");
 }
 
 static void count_parts(struct plan *plan, uint32_t reducers)

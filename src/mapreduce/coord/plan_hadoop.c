@@ -15,7 +15,7 @@ typedef VEC(struct split) split_vec;
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the plan of the job");
+    return err_no_memory("for the plan of the job");
 }
 
 static weft_err push_split(split_vec *splits, struct split split)

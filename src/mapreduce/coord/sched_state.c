@@ -43,7 +43,7 @@ struct sched *sched_new(const struct sched_plan *plan)
     }
     if (!is_ok) {
         sched_free(sched);
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the tasks of the job");
+        err_no_memory("for the tasks of the job");
         return NULL;
     }
     sched->max_attempts = plan->max_attempts ? plan->max_attempts : SCHED_ATTEMPTS_DEFAULT;

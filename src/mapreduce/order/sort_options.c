@@ -191,7 +191,7 @@ weft_err sort_order_init(struct sort_order *order, const weft_args *args)
         count++;
     order->keys = calloc(count + 1, sizeof *order->keys);
     if (!order->keys)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the keys of sort");
+        return err_no_memory("for the keys of sort");
     weft_err err = read_separators(order, args);
     for (size_t i = 0; i < count && !err; i++) {
         err = read_key(weft_option(args, 'k', (int)i), &order->keys[i]);

@@ -72,8 +72,7 @@ weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index, struc
     buf_reserve(&slot->group_key, 1);  // so that an empty key has an address: without it means none
     if (slot->read_buffer && slot->queue_keys && slot->queue_values && slot->word_keys)
         return WEFT_OK;
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for slot %u; %s", index,
-                   mem_advice(stage->budget));
+    return err_no_memory("for slot %u; %s", index, mem_advice(stage->budget));
 }
 
 void slot_fini(struct slot *slot)

@@ -132,7 +132,7 @@ static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
     const struct place *skips = copy_skips(bench, run);
     weft_err code = set_up(slot);
     if (!code && ((run->n_pieces && !pieces) || (run->n_skips && !skips)))
-        code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a task's pieces");
+        code = err_no_memory("for a task's pieces");
     if (code) {
         slot_fail(slot, code, false);
         return code;

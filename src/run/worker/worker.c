@@ -89,7 +89,7 @@ static weft_err take_inputs(struct worker *worker)
     const Weft__JobStart *start = worker->start;
     worker->inputs = calloc(start->n_inputs + 1, sizeof *worker->inputs);
     if (!worker->inputs)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %zu inputs", start->n_inputs);
+        return err_no_memory("for %zu inputs", start->n_inputs);
     for (size_t i = 0; i < start->n_inputs; i++) {
         const Weft__Input *input = start->inputs[i];
         worker->inputs[i] = (struct input){.name = input->name,
@@ -141,7 +141,7 @@ static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
     worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
     worker->benches = calloc(worker->slot_count, sizeof *worker->benches);
     if (!worker->slots || !worker->benches)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u slots", worker->slot_count);
+        return err_no_memory("for %u slots", worker->slot_count);
     return WEFT_OK;
 }
 
@@ -181,7 +181,7 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
     const uint32_t piece_count = stage->is_map_only ? stage->map_count : stage->range_count;
     uint32_t *parts = parts_of_pieces(stage, open, piece_count);
     if (!parts)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u pieces of output", piece_count);
+        return err_no_memory("for %u pieces of output", piece_count);
     const Weft__Output *output = open->output;
     const struct sink_options options = {
         .kind = output->kind == WEFT__OUTPUT_KIND__OUTPUT_FILE    ? SINK_FILE
@@ -347,7 +347,7 @@ static weft_err keep_runs(struct worker *worker, const struct stage *stage,
     worker->runs_directory = strdup(open->runs_directory);
     char *identity = malloc(open->runs_identity.len + 1);
     if (!worker->runs_directory || !identity)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stage");
+        return err_no_memory("for a stage");
     memcpy(identity, open->runs_identity.data, open->runs_identity.len);
     worker->runs_identity = (weft_bytes){identity, open->runs_identity.len};
     for (uint32_t i = 0; i < worker->slot_count; i++)
@@ -359,7 +359,7 @@ static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
 {
     struct stage *stage = malloc(sizeof *stage), *before = worker->stage;
     if (!stage)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stage");
+        return err_no_memory("for a stage");
     if (before)
         wait_for_slots(worker);
     fill_stage(worker, stage, open);
@@ -402,7 +402,7 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
     struct stage *stage = worker->stage;
     weft_bytes *keys = malloc((plan->n_sample_keys + 1) * sizeof *keys);
     if (!keys)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a sample");
+        return err_no_memory("for a sample");
     for (size_t i = 0; i < plan->n_sample_keys; i++)
         keys[i] = message_field(plan->sample_keys[i]);
     // A partition function makes the parts; they are not cut further.
@@ -411,7 +411,7 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
                     stage->job.partition, keys, plan->n_sample_keys);
     free(keys);
     if (!is_good)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the ranges of keys");
+        return err_no_memory("for the ranges of keys");
     return adopt_runs(worker, plan);
 }
 

@@ -81,8 +81,7 @@ weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
         }
         is_block = parse_block(data + 4, got - 4, &block);
     }
-    return has_memory ? err
-                      : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);
+    return has_memory ? err : err_no_memory("for an index of %s", name);
 }
 
 weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end)

@@ -97,7 +97,7 @@ static weft_err bzip2_compress(weft_bytes text, struct buf *out)
 {
     bz_stream stream = {0};
     if (BZ2_bzCompressInit(&stream, LEVEL, 0, 0) != BZ_OK)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress with bzip2");
+        return err_no_memory("to compress with bzip2");
     const weft_err err = compress_all(&stream, text, out);
     BZ2_bzCompressEnd(&stream);
     return err;

@@ -102,7 +102,7 @@ static weft_err reader_open(struct codec_reader *reader, const char *name, uint6
     reader->in.name = strdup(name);
     reader->in.data = malloc(CODEC_STRETCH_BYTES);
     if (!reader->in.name || !reader->in.data)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to decompress %s", name);
+        return err_no_memory("to decompress %s", name);
     reader->skip = from;
     if (reader->index) {
         const size_t point = codec_index_find(reader->index, from);
@@ -122,7 +122,7 @@ struct codec_reader *codec_reader_new(int fd, const char *name, uint64_t file_si
     ASSERT(kind > CODEC_NONE && kind < CODEC_KIND_COUNT);
     struct codec_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to decompress %s", name);
+        err_no_memory("to decompress %s", name);
         return NULL;
     }
     reader->format = formats[kind];
@@ -269,6 +269,5 @@ weft_err codec_compress(enum codec_kind kind, weft_bytes text, struct buf *out)
         return WEFT_OK;
     out->size = size;
     return err ? err
-               : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress %zu bytes with %s",
-                         text.size, formats[kind]->name);
+               : err_no_memory("to compress %zu bytes with %s", text.size, formats[kind]->name);
 }

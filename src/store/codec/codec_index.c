@@ -37,7 +37,7 @@ weft_err codec_index_open(int fd, const char *name, uint64_t file_size, enum cod
     bool is_index = false;
     struct codec_index *made = calloc(1, sizeof *made);
     weft_err err = made ? format->build_index(fd, name, file_size, made, &is_index)
-                        : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);
+                        : err_no_memory("for an index of %s", name);
     // Of a file that is said to hold nothing nobody would read anything, and so find out that it does.
     if (err || !is_index || codec_index_size(made) == 0) {
         codec_index_free(made);

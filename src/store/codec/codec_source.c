@@ -41,5 +41,5 @@ weft_err codec_is_damaged(const struct codec_reader *reader, const char *what)
 
 weft_err codec_has_no_memory(const struct codec_reader *reader)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to decompress %s", reader->in.name);
+    return err_no_memory("to decompress %s", reader->in.name);
 }

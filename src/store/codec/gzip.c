@@ -109,7 +109,7 @@ static weft_err gzip_compress(weft_bytes text, struct buf *out)
     gz_header header = {.os = SYSTEM_UNIX};
     if (deflateInit2(&stream, LEVEL, Z_DEFLATED, WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
         Z_OK)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress with gzip");
+        return err_no_memory("to compress with gzip");
     deflateSetHeader(&stream, &header);
     const weft_err err = deflate_all(&stream, text, out);
     deflateEnd(&stream);

@@ -122,7 +122,7 @@ static weft_err xz_compress(weft_bytes text, struct buf *out)
         return WEFT_OK;  // the buf has failed, and the caller says so
     if (lzma_easy_buffer_encode(PRESET, LZMA_CHECK_CRC64, NULL, (const uint8_t *)text.data,
                                 text.size, (uint8_t *)to, &size, room) != LZMA_OK)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress with xz");
+        return err_no_memory("to compress with xz");
     out->size += size;
     return WEFT_OK;
 }

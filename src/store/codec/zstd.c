@@ -98,7 +98,7 @@ static weft_err zstd_compress(weft_bytes text, struct buf *out)
     char *to = context ? buf_reserve(out, bound) : NULL;
     if (!to) {
         ZSTD_freeCCtx(context);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to compress with zstd");
+        return err_no_memory("to compress with zstd");
     }
     size_t size = ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
     if (!ZSTD_isError(size))

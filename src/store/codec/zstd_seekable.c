@@ -78,7 +78,7 @@ static weft_err read_entries(int fd, const char *name, const struct table *table
                                name);
         }
         if (!codec_index_add(index, point, false))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);
+            return err_no_memory("for an index of %s", name);
         const unsigned char *entry = data + slot * table->entry_size;
         *fits &= codec_load32(entry) > 0;
         point.packed += codec_load32(entry);
@@ -86,7 +86,7 @@ static weft_err read_entries(int fd, const char *name, const struct table *table
     }
     *fits &= point.packed == table->offset;
     if (!codec_index_add(index, point, true))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %s", name);
+        return err_no_memory("for an index of %s", name);
     return WEFT_OK;
 }
 

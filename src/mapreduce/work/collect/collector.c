@@ -36,7 +36,7 @@ weft_err collector_begin(struct collector *collector, struct slot *slot)
     collector->combine_above = stage->combine ? slot->stage->memory.combine_bytes : SIZE_MAX;
     if (!buckets_init(&collector->buckets, &collector->pages, stage->range_count,
                       stage->memory.chunk_entries))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for %u ranges", stage->range_count);
+        return err_no_memory("for %u ranges", stage->range_count);
     return WEFT_OK;
 }
 
@@ -85,8 +85,7 @@ static weft_err make_room_again(struct slot *slot, int *tries)
 {
     if (++*tries <= MAKE_ROOM_TRIES)
         return collector_make_room(slot);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for one more pair; %s",
-                   mem_advice(slot->stage->budget));
+    return err_no_memory("for one more pair; %s", mem_advice(slot->stage->budget));
 }
 
 static weft_err put_entry(struct slot *slot, uint32_t range, struct entry entry)

@@ -41,14 +41,14 @@ weft_err collector_adopt_take(struct slot *slot, struct run_index *index)
         err = err_set(WEFT_INVALID_ARGUMENT, "%s has %u ranges of keys, this stage has %u",
                       index->file.directory, index->range_count, slot->stage->range_count);
     else if (!VEC_PUSH(&durable->adopted, index))
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to adopt %s", index->file.directory);
+        err = err_no_memory("to adopt %s", index->file.directory);
     if (err) {
         run_index_close(index);
         return err;
     }
     for (uint32_t i = 0; i < index->run_count; i++) {
         if (!VEC_PUSH(&c->runs, index->runs[i]))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more run");
+            return err_no_memory("for one more run");
         index->runs[i] = (struct run){0};  // the collector's now
         durable->adopted_count = durable->kept_count = c->runs.count;
     }
@@ -123,7 +123,7 @@ static weft_err add_tasks(struct durable *durable, const uint32_t *tasks, size_t
 {
     for (size_t i = 0; i < count; i++)
         if (!VEC_PUSH(&durable->tasks, tasks[i]))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more task");
+            return err_no_memory("for one more task");
     if (durable->tasks.count)
         qsort(durable->tasks.items, durable->tasks.count, sizeof *durable->tasks.items,
               compare_tasks);

@@ -26,7 +26,7 @@ static weft_err put_fresh(void *owner, const struct pair *pair)
     if (record && buckets_add(&fresh->buckets, fresh->range, entry))
         return WEFT_OK;
     fresh->is_full = true;
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to combine");
+    return err_no_memory("to combine");
 }
 
 static weft_err combine_range(struct slot *slot, struct fresh *fresh, uint32_t range)

@@ -11,7 +11,7 @@ static weft_err merge_range(struct slot *slot, struct spilling *spilling, const 
                             size_t count, uint32_t range)
 {
     struct merge *merge = merge_new(&slot->stage->order);
-    weft_err code = merge ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge");
+    weft_err code = merge ? WEFT_OK : err_no_memory("to merge");
     for (size_t i = 0; i < count && !code; i++)
         code = merge_add_run(merge, &runs[i], range);
     if (!code)
@@ -42,7 +42,7 @@ static weft_err retire(struct collector *c, size_t first, size_t count)
         else if (i < c->durable.adopted_count)
             run_fini(run);  // in a file that is not ours
         else if (!VEC_PUSH(&c->durable.retired, *run))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more run");
+            return err_no_memory("for one more run");
         *run = (struct run){0};
     }
     return WEFT_OK;
@@ -59,7 +59,7 @@ static weft_err merge_neighbours(struct slot *slot, size_t first, size_t count, 
     struct spilling spilling = {
         run_writer_new(&c->spill, runs->range_count, slot->stage->memory.block_bytes)};
     if (!spilling.writer)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to write a run");
+        return err_no_memory("to write a run");
     for (uint32_t range = 0; range < runs->range_count; range++) {
         if (is_empty(runs, count, range))
             continue;

@@ -74,8 +74,7 @@ static weft_err drain_longs(struct slot *slot)
                            slot->stage->part_count);
         const struct entry entry = {prefix, ENTRY_RECORD | (uintptr_t)record};
         if (!buckets_add(&slot->collector.buckets, range, entry))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to empty a table; %s",
-                           mem_advice(slot->stage->budget));
+            return err_no_memory("to empty a table; %s", mem_advice(slot->stage->budget));
     }
     long_table_clear(table);
     return WEFT_OK;
@@ -115,8 +114,7 @@ static weft_err readd_total(void *owner, uint64_t prefix, weft_bytes key, int64_
     for (int64_t i = 0; i < total; i++)
         if (!buckets_add_wide(&slot->collector.buckets, ((struct readd *)owner)->range,
                               (struct wide_entry){prefix, low}))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to compact pairs; %s",
-                           mem_advice(slot->stage->budget));
+            return err_no_memory("to compact pairs; %s", mem_advice(slot->stage->budget));
     return WEFT_OK;
 }
 
@@ -229,7 +227,7 @@ static weft_err write_run(struct slot *slot, uint64_t pass, uint64_t stretch, st
     struct spilling spilling = {
         run_writer_new(&c->spill, c->buckets.range_count, slot->stage->memory.block_bytes)};
     if (!spilling.writer)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to write a run");
+        return err_no_memory("to write a run");
     weft_err code = WEFT_OK;
     for (uint32_t range = 0; range < c->buckets.range_count && !code; range++) {
         struct sorted sorted;
@@ -265,7 +263,7 @@ weft_err collector_spill(struct slot *slot)
     for (uint64_t pass = 0; pass < passes; pass++) {
         struct run *run = VEC_NEXT(&c->runs);
         if (!run)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for one more run");
+            return err_no_memory("for one more run");
         code = write_run(slot, pass, stretch, run);
         if (code)
             return code;
@@ -285,8 +283,7 @@ weft_err collector_make_room(struct slot *slot)
     struct collector *c = &slot->collector;
     const enum phase phase = slot->phase;
     if (c->is_draining)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to empty the tables; %s",
-                       mem_advice(slot->stage->budget));
+        return err_no_memory("to empty the tables; %s", mem_advice(slot->stage->budget));
     weft_err code = collector_drain_tables(slot);
     if (code)
         return code;

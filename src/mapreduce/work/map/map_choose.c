@@ -45,8 +45,7 @@ static void note_bad(struct slot *slot, weft_bytes record, const char *reason)
     const size_t length = strnlen(reason, sizeof bad.reason - 1);
     memcpy(bad.reason, reason, length);
     if (!VEC_PUSH(&slot->bad, bad))
-        slot_fail(slot, err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the list of bad records"),
-                  true);
+        slot_fail(slot, err_no_memory("for the list of bad records"), true);
 }
 
 // ---- what a record emits is kept aside until it has proved good
@@ -67,8 +66,7 @@ static void add_draft(struct slot *slot, const struct drafted *head, weft_bytes 
     if (value.size)
         buf_append(&slot->draft, value.data, value.size);
     if (slot->draft.has_failed)
-        slot_fail(slot, err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for what a record emits"),
-                  true);
+        slot_fail(slot, err_no_memory("for the pairs of a record"), true);
 }
 
 void map_draft_pair(struct slot *slot, const struct pair *pair)

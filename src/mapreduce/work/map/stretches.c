@@ -34,7 +34,7 @@ static struct stretches *stretches_of(const struct stage *stage, struct input *i
     struct stretches *stretches = input->stretches;
     mutex_unlock(stage->inputs_lock);
     if (!stretches)
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to count in %s", input->name);
+        err_no_memory("to count the records of %s", input->name);
     return stretches;
 }
 
@@ -52,7 +52,7 @@ static weft_err count_bytes(const struct stage *stage, struct source *source, ui
                             struct record_counts *counts)
 {
     char *room = malloc(READ_BYTES);
-    weft_err code = room ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to count in");
+    weft_err code = room ? WEFT_OK : err_no_memory("to count records");
     *counts = (struct record_counts){0};
     while (!code && source->at < end) {
         const uint64_t left = end - source->at;

@@ -14,7 +14,7 @@ struct dataset *dataset_new(struct mem_budget *budget, uint32_t range_count, siz
     if (!dataset || !segments) {
         free(dataset);
         free(segments);
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the pairs between two stages");
+        err_no_memory("for the pairs between two stages");
         return NULL;
     }
     *dataset = (struct dataset){.budget = budget,
@@ -71,7 +71,7 @@ weft_err dataset_append(struct dataset *dataset, uint32_t range, weft_bytes pair
         return WEFT_OK;
     struct dataset_stretch *stretch = VEC_NEXT(&segment->stretches);
     if (!stretch)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to keep pairs for the next stage");
+        return err_no_memory("to keep pairs for the next stage");
     *stretch = (struct dataset_stretch){.size = pairs.size};
     stretch->memory = take_memory(dataset, pairs.size);
     if (stretch->memory) {

@@ -146,7 +146,7 @@ weft_err held_add(struct held_store *store, struct held *held, weft_bytes text)
     while (fill_last(held, &text), text.size > 0) {
         struct held_chunk *chunk = VEC_NEXT(&held->chunks);
         if (!chunk)
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for output that waits");
+            return err_no_memory("for output that waits");
         const bool is_block = text.size >= BLOCK_BYTES_FILLED && has_blocks(store);
         const size_t capacity = is_block ? BLOCK_BYTES : text.size;
         *chunk = (struct held_chunk){.capacity = capacity, .memory = get_memory(store, capacity)};
@@ -189,7 +189,7 @@ static weft_err copy_from_spool(struct held_store *store, int fd, const char *pa
                                 const struct held_chunk *chunk, uint64_t offset)
 {
     char *buffer = malloc(COPY_BYTES);
-    weft_err err = buffer ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+    weft_err err = buffer ? WEFT_OK : err_no_memory("for the output");
     for (size_t done = 0; done < chunk->size && !err;) {
         const size_t left = chunk->size - done;
         size_t got;

@@ -95,8 +95,8 @@ char *text_reserve(struct slot *slot, size_t more)
     if (text->size && hand_on_part(slot) && grow(slot, text->size + more))
         return text->data + text->size;
     slot_fail(slot,
-              err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory for %zu bytes of output; %s",
-                      text->size + more, mem_advice(slot->stage->budget)),
+              err_no_memory("for %zu bytes of output; %s", text->size + more,
+                            mem_advice(slot->stage->budget)),
               true);
     return NULL;
 }

@@ -116,7 +116,7 @@ struct sink *sink_new(const struct sink_options *options)
 {
     struct sink *sink = calloc(1, sizeof *sink);
     if (!sink) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+        err_no_memory("for the output");
         return NULL;
     }
     const uint32_t part_count = options->kind == SINK_PARTS ? options->part_count : 1;
@@ -138,7 +138,7 @@ struct sink *sink_new(const struct sink_options *options)
     held_store_init(&sink->held, sink->tmp, options->held_bytes_max);
     weft_err err = WEFT_OK;
     if (!sink->path || !sink->tmp || !sink->pieces || !sink->parts)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the output");
+        err = err_no_memory("for the output");
     if (!err)
         err = create_files(sink);
     if (err) {

@@ -66,10 +66,7 @@ static void begin_group(weft_values *values)
     slot->group_key.size = 0;
     buf_append(&slot->group_key, values->pair.key.data, values->pair.key.size);
     if (slot->group_key.has_failed)
-        slot_fail(slot,
-                  err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a key of %zu bytes",
-                          values->pair.key.size),
-                  true);
+        slot_fail(slot, err_no_memory("for a key of %zu bytes", values->pair.key.size), true);
     slot->combined_task = values->pair.task;
     values->is_in_group = true;
     values->key = buf_bytes(&slot->group_key);

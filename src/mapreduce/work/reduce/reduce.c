@@ -139,7 +139,7 @@ static weft_err open_merge(struct slot *slot, uint32_t range, const struct sorte
     const struct stage *stage = slot->stage;
     *merge = merge_new(&stage->order);
     if (!*merge)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge");
+        return err_no_memory("to merge");
     for (uint32_t i = 0; i < stage->slot_count; i++) {
         const struct collector *c = &stage->slots[i].collector;
         for (size_t j = 0; j < c->runs.count; j++) {
@@ -192,10 +192,8 @@ static weft_err fold_merge(struct slot *slot, struct merge *merge)
             key->size = 0;
             buf_append(key, pair.key.data, pair.key.size);
             if (key->has_failed)
-                return err_set(
-                    WEFT_RESOURCE_EXHAUSTED,
-                    "out of memory for a key of %zu bytes; give less --memory or fewer --slots",
-                    pair.key.size);
+                return err_no_memory("for a key of %zu bytes; give less --memory or fewer --slots",
+                                     pair.key.size);
         }
         fold_one(stage, &total, pair.number, !is_same);
         is_first = false;

@@ -52,7 +52,7 @@ weft_err spill_open(struct spill *spill, const char *directory)
 {
     *spill = (struct spill){.fd = -1, .directory = strdup(directory)};
     if (!spill->directory)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to spill to %s", directory);
+        return err_no_memory("to spill to %s", directory);
     const weft_err err = file_create_nameless(directory, &spill->fd);
     if (err)
         spill_close(spill);
@@ -62,8 +62,7 @@ weft_err spill_open(struct spill *spill, const char *directory)
 static weft_err spill_begin_named(struct spill *spill, const char *path)
 {
     *spill = (struct spill){.fd = -1, .directory = strdup(path), .has_name = true};
-    return spill->directory ? WEFT_OK
-                            : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to open %s", path);
+    return spill->directory ? WEFT_OK : err_no_memory("to open %s", path);
 }
 
 weft_err spill_create_named(struct spill *spill, const char *path)
@@ -145,7 +144,7 @@ struct run_writer *run_writer_new(struct spill *spill, uint32_t range_count, siz
     return writer;
 refused:
     run_writer_cancel(writer);
-    err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to spill to %s", spill->directory);
+    err_no_memory("to spill to %s", spill->directory);
     return NULL;
 }
 
@@ -308,7 +307,7 @@ struct run_reader *run_reader_new(const struct run *run, uint32_t range,
     const struct run_segment *segment = &run->segments[range];
     struct run_reader *reader = malloc(sizeof *reader);
     if (!reader) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read spilled data");
+        err_no_memory("to read spilled data");
         return NULL;
     }
     *reader = (struct run_reader){
@@ -380,8 +379,7 @@ static weft_err fit_buffer(struct run_reader *reader, size_t payload_bytes)
     reader->block = malloc(wanted);
     reader->capacity = reader->block ? wanted : 0;
     if (!reader->block)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a spilled block of %zu bytes",
-                       payload_bytes);
+        return err_no_memory("for a spilled block of %zu bytes", payload_bytes);
     return WEFT_OK;
 }
 
@@ -454,7 +452,7 @@ weft_err run_check_blocks(const struct run *run)
 static weft_err bad_pair(const struct run_reader *reader)
 {
     if (reader->decoder.is_out_of_memory)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a spilled key");
+        return err_no_memory("for a spilled key");
     return damaged(reader, reader->block_offset, "a pair of the block there makes no sense");
 }
 

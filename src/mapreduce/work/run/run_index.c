@@ -100,8 +100,7 @@ weft_err run_index_write(struct spill *spill, const struct run_index *index, wef
     put_index(&buf, index, identity);
     weft_err err = WEFT_OK;
     if (buf.has_failed || buf.size > INDEX_BYTES_MAX) {
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for an index of %u runs in %s",
-                      index->run_count, spill->directory);
+        err = err_no_memory("for an index of %u runs in %s", index->run_count, spill->directory);
     } else {
         header.bytes = buf.size;
         memcpy(buf.data, &header, sizeof header);
@@ -146,7 +145,7 @@ static weft_err wrong(const char *path, uint64_t offset, const char *what)
 
 static weft_err no_memory(const char *path)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the index of %s", path);
+    return err_no_memory("for the index of %s", path);
 }
 
 static bool take_tasks(struct cursor *cursor, struct run_index *index)

@@ -48,8 +48,9 @@ weft_err gather_sorted(struct area *area, const struct buckets *const *slots, si
     if (entry_count + wide_count == 0)
         return WEFT_OK;
     if (!area_reserve(area, gather_bytes(entry_count, wide_count)))
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "out of memory to sort %llu pairs; %s",
-                       (unsigned long long)(entry_count + wide_count), mem_advice(area->budget));
+        return err_no_memory("to sort %llu pairs; %s",
+                             (unsigned long long)(entry_count + wide_count),
+                             mem_advice(area->budget));
     struct entry *entries = area->memory, *wides = entries + entry_count;
     struct entry *scratch = wides + wide_count;
     size_t entries_done = 0, wides_done = 0;
@@ -248,7 +249,7 @@ struct pair_stream *gather_stream(const struct sorted *sorted)
 {
     struct sorted_stream *s = malloc(sizeof *s);
     if (!s) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a stream of pairs");
+        err_no_memory("for a stream of pairs");
         return NULL;
     }
     *s = (struct sorted_stream){.stream = {sorted_next, sorted_close}, .sorted = *sorted};

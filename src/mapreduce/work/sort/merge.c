@@ -39,7 +39,7 @@ struct merge *merge_new(const struct key_order *order)
 {
     struct merge *merge = calloc(1, sizeof *merge);
     if (!merge) {
-        err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge");
+        err_no_memory("to merge");
         return NULL;
     }
     merge->order = *order;
@@ -70,8 +70,7 @@ weft_err merge_add_take(struct merge *merge, struct pair_stream *stream)
     if (VEC_PUSH(&merge->sources, source))
         return WEFT_OK;
     close_stream(stream);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge %zu streams",
-                   merge->sources.count + 1);
+    return err_no_memory("to merge %zu streams", merge->sources.count + 1);
 }
 
 // ---- A range of a run as a stream -----------------------------------------------------------------
@@ -100,7 +99,7 @@ weft_err merge_add_run(struct merge *merge, const struct run *run, uint32_t rang
     struct run_reader *reader = stream ? run_reader_new(run, range, &merge->order) : NULL;
     if (!reader) {
         free(stream);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to read spilled data");
+        return err_no_memory("to read spilled data");
     }
     *stream = (struct run_stream){{run_stream_next, run_stream_close}, reader};
     return merge_add_take(merge, &stream->stream);
@@ -182,7 +181,7 @@ static weft_err start(struct merge *merge)
     struct node *leaves = calloc(count + 1, sizeof *leaves);
     weft_err err = WEFT_OK;
     if (!merge->nodes || !leaves)
-        err = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to merge %zu streams", count);
+        err = err_no_memory("to merge %zu streams", count);
     for (uint32_t i = 0; i < count && !err; i++)
         err = advance(merge, i, &leaves[i]);
     if (!err && count)

@@ -41,7 +41,7 @@ weft_err sample_finish(struct slot *slot, size_t max, struct buf *keys_out)
     weft_bytes *keys = malloc((count + 1) * sizeof *keys);
     if (!keys || slot->sample.has_failed) {
         free(keys);
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a sample of %zu keys", count);
+        return err_no_memory("for a sample of %zu keys", count);
     }
     list_keys(&slot->sample, keys);
     qsort(keys, count, sizeof *keys, compare_keys);
@@ -56,6 +56,6 @@ weft_err sample_finish(struct slot *slot, size_t max, struct buf *keys_out)
     }
     free(keys);
     if (keys_out->has_failed)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a sample");
+        return err_no_memory("for a sample");
     return WEFT_OK;
 }
