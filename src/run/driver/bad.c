@@ -46,7 +46,7 @@ weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad)
         if (compare_places(&driver->bad.items[i].place, &bad->place) == 0)
             return WEFT_OK;
     if (!VEC_PUSH(&driver->bad, *bad)) {
-        const weft_err code = err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+        const weft_err code = err_no_memory("for bad records");
         driver_fail(driver, code);
         return code;
     }
@@ -73,7 +73,7 @@ weft_err driver_fill_skips(const struct driver *driver, Weft__TaskRun *run)
         free(places);
         free(run->skips);
         run->skips = NULL;
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+        return err_no_memory("for bad records");
     }
     run->n_skips = count;
     for (size_t i = 0; i < count; i++) {
@@ -109,7 +109,7 @@ weft_err driver_take_left_out(struct driver *driver, size_t number, const Weft__
             memcpy(left.bad.text, told->text.data, left.bad.text_size);
         snprintf(left.bad.reason, sizeof left.bad.reason, "%s", told->reason);
         if (told->input >= driver->inputs.count || !VEC_PUSH(&driver->left_out, left))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+            return err_no_memory("for bad records");
     }
     return WEFT_OK;
 }
@@ -146,7 +146,7 @@ static weft_err list_bad(struct driver *driver, uint64_t count)
     struct bad_record *all = malloc((size_t)count * sizeof *all);
     struct buf text = {0};
     if (!all)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+        return err_no_memory("for bad records");
     size_t at = 0;
     for (size_t i = 0; i < driver->bad.count; i++)
         all[at++] = driver->bad.items[i];

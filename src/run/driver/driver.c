@@ -411,7 +411,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
 {
     struct driver *made = *driver = calloc(1, sizeof *made);
     if (!made)
-        return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to run a job");
+        return err_no_memory("to run a job");
     made->options = spec->options;
     made->owns_process = spec->owns_process;
     made->is_silent = !spec->owns_process && spec->options->quiet;

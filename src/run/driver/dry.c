@@ -205,7 +205,7 @@ weft_err driver_print_plan(struct driver *driver)
     else
         format_text(&text, driver);
     const weft_err code = text.has_failed
-                              ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the plan")
+                              ? err_no_memory("for the plan")
                               : file_write(STDOUT_FILENO, "standard output", text.data, text.size);
     buf_fini(&text);
     return code;

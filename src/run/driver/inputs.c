@@ -138,7 +138,7 @@ static weft_err add_cuts(struct driver_input *look, weft_bytes text, uint64_t of
         *lines = 0;
         const uint64_t cut = offset + (uint64_t)(at - text.data);
         if (cut < look->size && !VEC_PUSH(&look->cuts, cut))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to cut the input into lines");
+            return err_no_memory("to cut the input into lines");
     }
     return WEFT_OK;
 }
@@ -147,8 +147,7 @@ static weft_err cut_file(struct driver *driver, const struct input *input, int f
                          struct driver_input *look)
 {
     char *room = malloc(READ_BYTES);
-    weft_err code =
-        room ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to look into the input");
+    weft_err code = room ? WEFT_OK : err_no_memory("to look into the input");
     uint32_t lines = 0;
     for (uint64_t at = 0; code == WEFT_OK && at < input->size;) {
         size_t got = 0;

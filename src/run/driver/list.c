@@ -110,8 +110,7 @@ static weft_err look_into_file(const char *path, bool *is_list)
     int fd = -1;
     char *room = malloc(LOOK_BYTES);
     *is_list = false;
-    weft_err code = room ? file_open(path, &fd)
-                         : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to look into %s", path);
+    weft_err code = room ? file_open(path, &fd) : err_no_memory("to look into %s", path);
     if (code == WEFT_OK)
         code = read_lines(fd, path, room, is_list);
     file_close(fd);
@@ -320,7 +319,7 @@ weft_err driver_write_list(const struct driver *driver, const struct buf *text)
 {
     const char *path = driver->options->bad_records;
     int fd = -1;
-    weft_err code = text->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory")
+    weft_err code = text->has_failed ? err_no_memory("for the list of bad records")
                                      : open_list(driver, path, &fd);
     if (code == WEFT_OK)
         code = file_write(fd, path, text->data, text->size);

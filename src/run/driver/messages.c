@@ -6,7 +6,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to tell the worker its job");
+    return err_no_memory("for the description of the job");
 }
 
 static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)

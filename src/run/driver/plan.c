@@ -21,7 +21,7 @@ enum {
 
 static weft_err no_memory(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to plan the job");
+    return err_no_memory("to plan the job");
 }
 
 static const weft_job *last_job(const struct driver *driver)

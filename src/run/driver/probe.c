@@ -136,9 +136,7 @@ static weft_err send_try(struct driver *driver)
         bisect_next(&probe->bisect, &begin, &end);
     Weft__Piece *pieces = malloc((probe->ranges.count + 1) * sizeof *pieces);
     Weft__Piece **list = malloc((probe->ranges.count + 1) * sizeof *list);
-    weft_err code = pieces && list
-                        ? WEFT_OK
-                        : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to look for a bad record");
+    weft_err code = pieces && list ? WEFT_OK : err_no_memory("to look for a bad record");
     Weft__TaskRun run = WEFT__TASK_RUN__INIT;
     run.kind = WEFT__TASK_KIND__TASK_MAP;
     run.purpose = probe->is_looking ? WEFT__PURPOSE__PURPOSE_LOOK : WEFT__PURPOSE__PURPOSE_PROBE;
@@ -348,7 +346,7 @@ void driver_probe_stuck(struct driver *driver, const struct sched_action *action
     snprintf(stuck.why, sizeof stuck.why, "%s", driver->why);
     snprintf(stuck.next, sizeof stuck.next, "%s", driver->next);
     if (!VEC_PUSH(&driver->probe.stuck, stuck))
-        driver_fail(driver, err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to look for a bad record"));
+        driver_fail(driver, err_no_memory("to look for a bad record"));
     else
         begin_next(driver);
 }

@@ -73,7 +73,7 @@ static weft_err keep_runs(struct driver_resume *resume, const char *name, size_t
     if (runs.name && VEC_PUSH(&resume->runs, runs))
         return WEFT_OK;
     free(runs.name);
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to resume");
+    return err_no_memory("to resume");
 }
 
 static weft_err take_runs(struct driver_resume *resume, weft_bytes payload)
@@ -128,7 +128,7 @@ static void forget_found(struct driver *driver);
 static weft_err name_in_place(const struct driver *driver, const char *name, struct buf *path)
 {
     buf_format(path, "%s/%s", output_resume_place(driver->output), name);
-    return path->has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory to resume") : WEFT_OK;
+    return path->has_failed ? err_no_memory("to resume") : WEFT_OK;
 }
 
 static weft_err open_journal(struct driver *driver)
@@ -206,9 +206,8 @@ static weft_err begin_journal(struct driver *driver)
     struct buf text = {0}, path = {0};
     resume->origin.job = strdup(driver->chain.jobs.items[0].name);
     manifest_format(&text, &resume->origin);
-    weft_err code = text.has_failed || !resume->origin.job
-                        ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
-                        : WEFT_OK;
+    weft_err code =
+        text.has_failed || !resume->origin.job ? err_no_memory("for a journal") : WEFT_OK;
     if (code == WEFT_OK && !resume->has_begun)
         code = journal_append(resume->journal, RECORD_BEGIN, buf_bytes(&text));
     if (code == WEFT_OK)
@@ -371,7 +370,7 @@ static weft_err note_runs(struct driver *driver, const Weft__Checkpointed *done)
     struct buf payload = {0};
     buf_append(&payload, &head, sizeof head);
     buf_append_text(&payload, name);
-    weft_err code = payload.has_failed ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for a journal")
+    weft_err code = payload.has_failed ? err_no_memory("for a journal")
                                        : keep_runs(resume, name, head.name_size, done->offset);
     for (size_t i = 0; i < done->n_tasks && code == WEFT_OK; i++)
         code = driver_resume_note_task(driver, 0, SCHED_MAP, done->tasks[i]);

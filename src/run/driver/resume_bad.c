@@ -37,7 +37,7 @@ static weft_err note(struct driver *driver, enum resume_record type, uint32_t ta
     buf_append(&payload, bad->text, head.text_size);
     buf_append(&payload, bad->reason, head.reason_size);
     const weft_err code = payload.has_failed
-                              ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records")
+                              ? err_no_memory("for bad records")
                               : journal_append(driver->resume.journal, type, buf_bytes(&payload));
     buf_fini(&payload);
     return code;
@@ -103,7 +103,7 @@ weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type, 
             return driver_add_bad(driver, &found.bad);
         is_kept = VEC_PUSH(&resume->left_out, found);
     }
-    return is_kept ? WEFT_OK : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+    return is_kept ? WEFT_OK : err_no_memory("for bad records");
 }
 
 // Walks back: a task may have been noted twice, when its output was lost once. What counts is its last READ
@@ -122,7 +122,7 @@ static weft_err restore_backwards(struct driver *driver, bool *is_settled)
         if (found->is_read)
             is_settled[found->task] = true;
         else if (!VEC_PUSH(&driver->left_out, left))
-            return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+            return err_no_memory("for bad records");
     }
     return WEFT_OK;
 }
@@ -132,9 +132,8 @@ weft_err driver_resume_restore_bad(struct driver *driver)
     if (driver->resume.left_out.count == 0)
         return WEFT_OK;
     bool *is_settled = calloc(driver->stages[0].map_count + (size_t)1, sizeof *is_settled);
-    const weft_err code = is_settled
-                              ? restore_backwards(driver, is_settled)
-                              : err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for bad records");
+    const weft_err code =
+        is_settled ? restore_backwards(driver, is_settled) : err_no_memory("for bad records");
     free(is_settled);
     return code;
 }

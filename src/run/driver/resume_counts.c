@@ -36,10 +36,9 @@ weft_err driver_resume_note_counts(struct driver *driver, uint32_t stage, enum s
         buf_append(&payload, &one, sizeof one);
         buf_append_text(&payload, name);
     }
-    const weft_err code =
-        payload.has_failed
-            ? err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for counters")
-            : journal_append(driver->resume.journal, RECORD_COUNTS, buf_bytes(&payload));
+    const weft_err code = payload.has_failed ? err_no_memory("for counters")
+                                             : journal_append(driver->resume.journal, RECORD_COUNTS,
+                                                              buf_bytes(&payload));
     buf_fini(&payload);
     return code;
 }

@@ -6,7 +6,7 @@
 
 static weft_err refuse(void)
 {
-    return err_set(WEFT_RESOURCE_EXHAUSTED, "no memory for the counters of the job");
+    return err_no_memory("for the counters of the job");
 }
 
 weft_err tally_init(struct tally *tally, size_t task_count)
