@@ -1,6 +1,4 @@
 // driver_blame: what to say when an attempt or a worker came to a bad end, and what to try next.
-//
-// The shared page outlives the worker: it tells which record each slot was at.
 
 #include "run/driver/driver_state.h"
 #include "sys/signals.h"
@@ -27,25 +25,22 @@ void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
 }
 
 // The input an attempt was reading, NULL when it was not reading one.
-static const struct input *input_of(const struct driver *driver, const struct sched_attempt *at,
-                                    uint64_t *offset)
+static const struct input *input_of(const struct driver *driver, const struct agent_attempt *at)
 {
-    const struct slot_page *slot = &driver->link.page->slots[at->slot];
-    const uint32_t input = atomic_load(&slot->input_index);
-    *offset = atomic_load(&slot->input_offset);
     const bool reads_files = sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE;
-    return reads_files && input < driver->inputs.count ? &driver->inputs.items[input] : NULL;
+    return reads_files && at->input < driver->inputs.count ? &driver->inputs.items[at->input]
+                                                           : NULL;
 }
 
 // "in map, FILE near offset 123", "in reduce, task 5 of stage 2"
-static void format_place(const struct driver *driver, const struct sched_attempt *at, char *text,
+static void format_place(const struct driver *driver, const struct agent_attempt *at, char *text,
                          size_t text_size)
 {
-    uint64_t offset = 0;
-    const struct input *input = input_of(driver, at, &offset);
-    const char *kind = at->kind == SCHED_SAMPLE ? "map (on a sample)" : driver_kind_name(at->kind);
+    const struct input *input = input_of(driver, at);
+    const char *kind = at->kind == SCHED_SAMPLE ? "map (on a sample)"
+                                                : driver_kind_name((enum sched_kind)at->kind);
     if (input)
-        snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, offset);
+        snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, at->offset);
     else if (driver->stage_count == 1)
         snprintf(text, text_size, "in %s, task %" PRIu32, kind, at->task);
     else
@@ -54,17 +49,16 @@ static void format_place(const struct driver *driver, const struct sched_attempt
 }
 
 // How to see the record an attempt was at, when a command can show it.
-static void advise_record(struct driver *driver, const struct sched_attempt *at, const char *also)
+static void advise_record(struct driver *driver, const struct agent_attempt *at, const char *also)
 {
-    uint64_t offset = 0;
-    const struct input *input = input_of(driver, at, &offset);
+    const struct input *input = input_of(driver, at);
     if (input && input->name == input->path)
         snprintf(driver->next, sizeof driver->next,
-                 "tail -c +%" PRIu64 " '%s' | head -n 1 shows the record%s", offset + 1,
+                 "tail -c +%" PRIu64 " '%s' | head -n 1 shows the record%s", at->offset + 1,
                  input->name, also);
     else if (input)
         snprintf(driver->next, sizeof driver->next,
-                 "look at the record near byte %" PRIu64 " of %s%s", offset, input->name, also);
+                 "look at the record near byte %" PRIu64 " of %s%s", at->offset, input->name, also);
     else
         snprintf(driver->next, sizeof driver->next, "--slots 1 --max-attempts 1 in a debugger%s",
                  also);
@@ -72,12 +66,12 @@ static void advise_record(struct driver *driver, const struct sched_attempt *at,
 
 // Inside one attempt, or one that is known to have done it.
 static void explain_crash(struct driver *driver, const struct process_exit *exit,
-                          const struct sched_attempt *at, int crash_signal)
+                          const struct agent_attempt *at)
 {
     char place[512], how[128];
     format_place(driver, at, place, sizeof place);
-    if (crash_signal != 0) {
-        signal_describe(crash_signal, how, sizeof how);
+    if (at->crash_signal != 0) {
+        signal_describe(at->crash_signal, how, sizeof how);
         snprintf(driver->why, sizeof driver->why, "the job crashed: %s %s", how, place);
         advise_record(driver, at, "");
         return;
@@ -100,37 +94,37 @@ static void explain_early_end(struct driver *driver, const char *how)
              "program");
 }
 
-void driver_explain_loss(struct driver *driver, const struct process_exit *exit,
-                         const struct sched_event *event)
+void driver_explain_loss(struct driver *driver, const struct agent_loss *loss,
+                         const struct agent_attempt *const *inside, uint32_t inside_count,
+                         uint32_t crash_slot)
 {
+    const struct process_exit *exit = loss->exit;
     char how[128];
     driver->next[0] = 0;
     process_describe_exit(exit, how, sizeof how);
-    for (uint32_t i = 0; i < event->inside_count; i++)
-        if (event->inside[i].slot == event->crash_slot || event->inside_count == 1) {
-            const struct slot_page *slot = &driver->link.page->slots[event->inside[i].slot];
-            explain_crash(driver, exit, &event->inside[i], atomic_load(&slot->crash_signal));
+    for (uint32_t i = 0; i < inside_count; i++)
+        if (inside[i]->slot == crash_slot || inside_count == 1) {
+            explain_crash(driver, exit, inside[i]);
             return;
         }
     const char *was = exit->is_known && exit->was_signalled ? "was " : "";
-    if (!driver->has_hello) {
+    if (!loss->was_ready) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "%s%s", was, how);
         explain_early_end(driver, sentence);
-    } else if (event->inside_count > 0) {
+    } else if (inside_count > 0) {
         snprintf(driver->why, sizeof driver->why,
                  "the worker %s%s while %" PRIu32 " attempts ran; each runs alone next time", was,
-                 how, event->inside_count);
+                 how, inside_count);
     } else {
         snprintf(driver->why, sizeof driver->why, "the worker %s%s between two attempts", was, how);
     }
 }
 
-void driver_explain_timeout(struct driver *driver, const struct sched_attempt *at)
+void driver_explain_timeout(struct driver *driver, const struct agent_attempt *at, bool is_record)
 {
     char place[512], limit[32];
     format_place(driver, at, place, sizeof place);
-    const bool is_record = driver->is_record_late;
     driver_format_duration(is_record ? driver->options->record_timeout_ms
                                      : driver->options->task_timeout_ms,
                            limit, sizeof limit);

@@ -107,7 +107,7 @@ static void take_tick(void *owner)
     struct driver *driver = owner;
     const struct run_options *options = driver->options;
     if ((options->task_timeout_ms || options->record_timeout_ms) && !driver->is_over)
-        driver_check_task_times(driver);
+        agent_look(&driver->agent);
     driver_show_progress(driver);
 }
 
@@ -256,7 +256,7 @@ static void await_exit(struct driver *driver)
 {
     struct loop_timer *patience =
         loop_timer_new(driver->loop, EXIT_PATIENCE_MS, 0, give_up_waiting, driver);
-    while (patience && driver->link.is_open && !driver->is_gone && !driver->is_over)
+    while (patience && agent_has_worker(&driver->agent) && !driver->is_gone && !driver->is_over)
         loop_run(driver->loop);
     loop_timer_free(patience);
 }
@@ -280,6 +280,19 @@ static void add_up(struct driver *driver, struct tally_totals *totals, struct ta
                               i == 0 && kind == SCHED_MAP ? totals : others);
 }
 
+static void make_agent(struct driver *driver)
+{
+    const struct agent_options options = {
+        .loop = driver->loop,
+        .slot_count = driver->slot_count,
+        .task_timeout_ms = driver->options->task_timeout_ms,
+        .record_timeout_ms = driver->options->record_timeout_ms,
+        .calls = &driver_agent_calls,
+        .owner = driver,
+    };
+    agent_init(&driver->agent, &options);
+}
+
 static weft_err run(struct driver *driver)
 {
     const struct progress_begin begin = {
@@ -290,6 +303,7 @@ static weft_err run(struct driver *driver)
         .memory_bytes = driver->options->memory_bytes,
     };
     progress_begin(&driver->progress, &begin);
+    make_agent(driver);
     driver_resume_start(driver);
     driver_step(driver, &(struct sched_event){.type = EVENT_START});
     if (atomic_load(&driver->is_cancelled))
@@ -325,6 +339,18 @@ static void count_whole(struct driver *driver)
     }
 }
 
+static void add_figures(struct driver *driver)
+{
+    struct summary *summary = &driver->summary;
+    struct agent_figures figures;
+    agent_read_figures(&driver->agent, &figures);
+    summary->memory_peak = figures.memory_peak;
+    summary->has_switched_to_sort = figures.has_switched_to_sort;
+    summary->spill_bytes = figures.spill_bytes;
+    summary->spill_runs = figures.spill_runs;
+    memcpy(summary->phase_ns, figures.phase_ns, sizeof summary->phase_ns);
+}
+
 static void sum_up(struct driver *driver)
 {
     struct summary *summary = &driver->summary;
@@ -343,6 +369,7 @@ static void sum_up(struct driver *driver)
     summary->bytes_in = totals.bytes_in;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
+    add_figures(driver);
     summary->slots = driver->slot_count;
     summary->memory_limit = driver->options->memory_bytes;
     summary->stage_count = driver->stage_count;
@@ -378,7 +405,7 @@ weft_err driver_run(struct driver *driver)
         code = run(driver);
     if (code != WEFT_OK && driver->error[0] == 0)
         snprintf(driver->error, sizeof driver->error, "%s", err_text());
-    driver_close_link(driver);
+    agent_fini(&driver->agent);
     driver_end_probe(driver);
     sum_up(driver);
     struct summary *summary = &driver->summary;

@@ -20,8 +20,8 @@
 #include "mapreduce/coord/sched.h"
 #include "mapreduce/record_place.h"
 #include "run/chain.h"
+#include "run/driver/agent.h"
 #include "run/driver/driver.h"
-#include "run/driver/link.h"
 #include "run/driver/tally.h"
 #include "run/talk/progress.h"
 #include "store/inputs.h"
@@ -35,11 +35,6 @@ struct driver_stage {
     uint32_t piece_count;  // of its output: ranges, or map tasks without reduce
     bool is_map_only, is_last;
     size_t first_task[SCHED_KIND_COUNT];  // where its tasks start in the tally
-};
-
-// Bytes and records of workers that are gone: a new page starts at zero.
-struct driver_past {
-    uint64_t bytes_in, records_in, spill_bytes;
 };
 
 // What was found out about an input.
@@ -68,7 +63,7 @@ struct driver_stuck {
 
 struct driver_probe {
     VEC(struct driver_stuck) stuck;
-    bool is_active, is_looking, has_hello, has_timed_out;
+    bool is_active, is_looking, has_timed_out;
     struct sched_attempt at;  // whose input it is
     weft_err code;
     char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];  // of the task
@@ -76,7 +71,7 @@ struct driver_probe {
     VEC(struct plan_piece) ranges;
     struct bisect bisect;
     struct bad_record found;
-    struct link link;
+    struct agent agent;  // of a worker of its own
     struct loop_timer *timer;
     uint64_t seen_offset;  // where the try was when the timer was set
 };
@@ -157,28 +152,22 @@ struct driver {
     Weft__TaskEnd **samples;      // by number in the tally; only those of sample tasks are set
 
     struct loop *loop;
-    struct loop_timer *timeout, *tick, *hello;
+    struct loop_timer *timeout, *tick;
     struct loop_signal *signals[5];  // as many as signals_to_end
     _Atomic bool is_cancelled;
 
     struct sched *sched;
     struct sched_actions *actions;  // of the step under way
-    struct link link;
+    struct agent agent;
     uint32_t worker;  // its number in events
-    bool has_hello, has_bye, is_gone;
-    bool is_expected_loss;  // we killed it ourselves, and have said why
-    bool is_past_kept;
-    uint64_t seen_serials[SLOTS_MAX];  // of the slots' pages, a tick ago
+    bool has_bye, is_gone;
     bool is_stepping, is_done, is_over, has_reader_left;
     struct sched_event deferred;  // found while actions are carried out
     bool has_deferred;
     char why[ERR_TEXT_BYTES_MAX];   // of the event under way
     char next[ERR_TEXT_BYTES_MAX];  // what to try about it; "": nothing comes to mind
     struct sched_attempt inside[SLOTS_MAX];
-    struct driver_past past;
-    uint32_t seen_status[SLOTS_MAX];  // serials of what attempts say of themselves,
-    uint32_t status_slot;             // and whose was shown last
-    uint64_t step_bytes;              // read when the step that is shown began
+    uint64_t step_bytes;  // read when the step that is shown began
     uint32_t step_stage;
     const char *step;
 
@@ -187,11 +176,8 @@ struct driver {
     VEC(struct driver_harm) harms;
     VEC(struct bad_record) bad;  // found by probes, in order of their places
     VEC(struct driver_left_out) left_out;
-    uint64_t record_since_ns[SLOTS_MAX];  // when a slot was first seen at its record
-    uint64_t record_offsets[SLOTS_MAX];
     struct driver_list list;
     bool has_judged_bad;
-    bool is_record_late;  // the timeout at hand is --record-timeout
 
     uint64_t begun_ns;
     weft_err code;
@@ -216,7 +202,8 @@ MUST_CHECK weft_err driver_plan_output(struct driver *driver);
 
 // ---- messages.c
 
-MUST_CHECK weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot_count);
+MUST_CHECK weft_err driver_send_job(struct driver *driver, struct agent *agent,
+                                    uint32_t slot_count);
 MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
@@ -237,17 +224,13 @@ static inline uint32_t driver_task_count(const struct driver_stage *stage, enum 
 
 // ---- events.c
 
-extern const struct link_calls driver_link_calls;
+extern const struct agent_calls driver_agent_calls;
 
 // Takes one event to the scheduler and carries out what follows. `why` and `next` are set before.
 void driver_step(struct driver *driver, const struct sched_event *event);
 // Ends the run with this thread's sentence.
 void driver_fail(struct driver *driver, weft_err code);
 void driver_tell_aside(struct driver *driver);  // which inputs were left out
-// Closes the link to the worker, if any, keeping what its page counted.
-void driver_close_link(struct driver *driver);
-// Looks at the page for attempts beyond --task-timeout.
-void driver_check_task_times(struct driver *driver);
 void driver_warn(struct driver *driver, const char *text);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
@@ -267,7 +250,7 @@ void driver_free_probe(struct driver *driver);
 // Remembers where an attempt failed.
 void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uint32_t input,
                       uint64_t offset, uint64_t fed_end);
-void driver_note_harm_of_page(struct driver *driver, const struct sched_attempt *at);
+void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at);
 
 // ---- bad.c
 
@@ -344,9 +327,12 @@ MUST_CHECK weft_err driver_print_plan(struct driver *driver);
 // ---- blame.c
 
 const char *driver_kind_name(enum sched_kind kind);
-void driver_explain_loss(struct driver *driver, const struct process_exit *exit,
-                         const struct sched_event *event);
-void driver_explain_timeout(struct driver *driver, const struct sched_attempt *at);
+// `inside` are those attempts that are tasks of this stage; crash_slot is SCHED_NO_SLOT when nobody is known to
+// have done it.
+void driver_explain_loss(struct driver *driver, const struct agent_loss *loss,
+                         const struct agent_attempt *const *inside, uint32_t inside_count,
+                         uint32_t crash_slot);
+void driver_explain_timeout(struct driver *driver, const struct agent_attempt *at, bool is_record);
 void driver_explain_failure(struct driver *driver, const Weft__TaskEnd *end);
 // "500ms", "30s", "10m": as the option is written.
 void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size);

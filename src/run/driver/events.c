@@ -1,10 +1,9 @@
 // driver_events: what a worker says and does becomes events; what the scheduler wants becomes frames.
 //
-// What comes from a worker is checked here and never trusted: it ran user code. A worker that breaks
-// the rules is killed, and is then a lost worker like any other.
+// What comes from a worker means nothing until it is checked here: it ran user code. A worker that breaks the
+// rules is killed, and is then a lost worker like any other.
 
 #include "run/driver/driver_state.h"
-#include "sys/clock.h"
 
 #include <stdio.h>
 
@@ -32,26 +31,12 @@ static void end(struct driver *driver, weft_err code)
     loop_stop(driver->loop);
 }
 
-static void hello_is_late(void *owner)
-{
-    struct driver *driver = owner;
-    driver_fail(driver, err_set(WEFT_DEADLINE_EXCEEDED,
-                                "the worker has not come up in a minute\n  try: call weft_main or "
-                                "weft_start first in main(), before anything that takes time"));
-}
-
 static void start_worker(struct driver *driver, uint32_t worker)
 {
-    enum { HELLO_TIMEOUT_MS = 60000 };
     const struct output_place *place = output_place(driver->output);
-    const int output_fd = place->kind == OUTPUT_PLACE_FD ? place->fd : -1;
     driver->worker = worker;
-    driver->has_hello = driver->is_expected_loss = false;
-    driver_close_link(driver);
-    if (link_open(&driver->link, driver->loop, output_fd, &driver_link_calls, driver) == WEFT_OK) {
-        driver->hello = loop_timer_new(driver->loop, HELLO_TIMEOUT_MS, 0, hello_is_late, driver);
+    if (agent_start(&driver->agent, place->kind == OUTPUT_PLACE_FD ? place->fd : -1) == WEFT_OK)
         return;
-    }
     const struct sched_event event = {.type = EVENT_WORKER_LOST,
                                       .worker = worker,
                                       .crash_slot = SCHED_NO_SLOT,
@@ -64,14 +49,14 @@ static weft_err send_seal(struct driver *driver, uint32_t slot)
 {
     Weft__Seal seal = WEFT__SEAL__INIT;
     seal.slot = slot;
-    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
+    return agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
 }
 
 static weft_err send_checkpoint(struct driver *driver, uint32_t slot)
 {
     Weft__Checkpoint checkpoint = WEFT__CHECKPOINT__INIT;
     checkpoint.slot = slot;
-    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
+    return agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
 }
 
 // The sentence of a failed run: what, how often it was tried, what next.
@@ -101,7 +86,7 @@ static void take_failure(struct driver *driver, const struct sched_action *actio
 static weft_err finish_job(struct driver *driver)
 {
     driver->is_done = true;
-    return link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+    return agent_release(&driver->agent);
 }
 
 // The first reduce task begins: all records have been seen, nothing has been written yet.
@@ -134,8 +119,7 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     case ACTION_CHECKPOINT:
         return send_checkpoint(driver, action->at.slot);
     case ACTION_KILL_WORKER:
-        driver->is_expected_loss = true;
-        link_kill(&driver->link);
+        agent_kill(&driver->agent);
         return WEFT_OK;
     case ACTION_JOB_DONE:
         return finish_job(driver);
@@ -180,16 +164,27 @@ void driver_warn(struct driver *driver, const char *text)
         progress_warn(&driver->progress, text);
 }
 
-// ---- Frames -------------------------------------------------------------------------------------
+// ---- What the worker says -------------------------------------------------------------------------
+
+static void tell_wrong(void *owner, const char *what)
+{
+    struct driver *driver = owner;
+    char text[128];
+    snprintf(text, sizeof text, "the worker sent %s", what);
+    driver_warn(driver, text);
+    driver_show_progress(driver);
+}
 
 // The worker broke the rules: its end is all that can still be expected of it.
 static void give_up_worker(struct driver *driver, const char *what)
 {
-    snprintf(driver->error, sizeof driver->error, "the worker sent %s", what);
-    driver_warn(driver, driver->error);
-    driver->error[0] = 0;
-    driver->is_expected_loss = true;
-    link_kill(&driver->link);
+    tell_wrong(driver, what);
+    agent_kill(&driver->agent);
+}
+
+static struct sched_attempt attempt_of(const struct agent_attempt *at)
+{
+    return (struct sched_attempt){(enum sched_kind)at->kind, at->task, at->attempt, at->slot};
 }
 
 static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
@@ -198,21 +193,26 @@ static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
     return kind < SCHED_KIND_COUNT && task < driver_task_count(stage, (enum sched_kind)kind);
 }
 
-static void take_hello(struct driver *driver, const Weft__Hello *hello)
+static void take_silence(void *owner)
 {
-    loop_timer_free(driver->hello);
-    driver->hello = NULL;
-    driver->has_hello = true;
-    weft_err code = message_check_hello(hello);
+    driver_fail(owner, err_set(WEFT_DEADLINE_EXCEEDED,
+                               "the worker has not come up in a minute\n  try: call weft_main or "
+                               "weft_start first in main(), before anything that takes time"));
+}
+
+static void take_ready(void *owner, weft_err code)
+{
+    struct driver *driver = owner;
     if (code == WEFT_OK)
-        code = driver_send_job(driver, &driver->link, driver->slot_count);
+        code = driver_send_job(driver, &driver->agent, driver->slot_count);
     if (code != WEFT_OK) {
         driver_fail(driver, code);
-        return;
+    } else {
+        const struct sched_event event = {
+            .type = EVENT_WORKER_READY, .worker = driver->worker, .slot_count = driver->slot_count};
+        driver_step(driver, &event);
     }
-    const struct sched_event event = {
-        .type = EVENT_WORKER_READY, .worker = driver->worker, .slot_count = driver->slot_count};
-    driver_step(driver, &event);
+    driver_show_progress(driver);
 }
 
 // Tells that an attempt is tried again, once it is clear that it is.
@@ -377,32 +377,11 @@ static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *
     driver_step(driver, &event);
 }
 
-static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
+static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
 {
-    switch (type) {
-    case WEFT__FRAME_TYPE__FRAME_HELLO:
-        return &weft__hello__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_TASK_END:
-        return &weft__task_end__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
-        return &weft__committed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_SEALED:
-        return &weft__sealed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
-        return &weft__checkpointed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
-        return &weft__worker_failed__descriptor;
-    default:
-        return NULL;
-    }
-}
-
-static void take_message(struct driver *driver, Weft__FrameType type, ProtobufCMessage *message)
-{
+    struct driver *driver = owner;
     bool is_kept = false;
-    if (type == WEFT__FRAME_TYPE__FRAME_HELLO)
-        take_hello(driver, (Weft__Hello *)message);
-    else if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
+    if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
         is_kept = take_task_end(driver, (Weft__TaskEnd *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
         take_committed(driver, (Weft__Committed *)message);
@@ -412,129 +391,51 @@ static void take_message(struct driver *driver, Weft__FrameType type, ProtobufCM
         take_checkpointed(driver, (Weft__Checkpointed *)message);
     else
         take_worker_failed(driver, (Weft__WorkerFailed *)message);
-    if (!is_kept)
-        message_free(message);
+    driver_show_progress(driver);
+    return is_kept;
 }
 
-static void take_frame(void *owner, const struct frame *frame)
+static void take_bye(void *owner)
 {
     struct driver *driver = owner;
-    const bool is_hello = frame->type == WEFT__FRAME_TYPE__FRAME_HELLO;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_BYE && driver->is_done) {
-        driver->has_bye = true;
-        driver_check_end(driver);
+    driver->has_bye = true;
+    driver_check_end(driver);
+}
+
+static void take_late(void *owner, const struct agent_attempt *late, bool is_record)
+{
+    struct driver *driver = owner;
+    if (driver->is_over || !is_task(driver, late->kind, late->task))
         return;
-    }
-    const ProtobufCMessageDescriptor *descriptor = descriptor_of(frame->type);
-    ProtobufCMessage *message = NULL;
-    if (!descriptor || is_hello == driver->has_hello)
-        give_up_worker(driver, "a frame that does not belong here");
-    else if (message_unpack(frame, descriptor, &message) != WEFT_OK)
-        give_up_worker(driver, "a message that cannot be read");
-    else
-        take_message(driver, frame->type, message);
-    driver_show_progress(driver);
-}
-
-// ---- Attempts beyond their time -----------------------------------------------------------------
-
-static void time_out(struct driver *driver, const struct sched_attempt *at)
-{
     const uint32_t stage = sched_stage(driver->sched);
-    const uint32_t before = sched_charges(driver->sched, stage, at->kind, at->task);
     const struct sched_event event = {
-        .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = *at};
-    driver_explain_timeout(driver, at);
-    driver_note_harm_of_page(driver, at);
+        .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = attempt_of(late)};
+    const uint32_t before = sched_charges(driver->sched, stage, event.at.kind, event.at.task);
+    driver_explain_timeout(driver, late, is_record);
+    driver_note_harm_of_attempt(driver, late);
     driver_step(driver, &event);
-    if (sched_charges(driver->sched, stage, at->kind, at->task) > before)
-        tell_retry(driver, stage, at);
-}
-
-// Whether the slot has been at one record for longer than --record-timeout.
-static bool stays_at_record(struct driver *driver, uint32_t slot_index, uint64_t now_ns)
-{
-    const struct slot_page *slot = &driver->link.page->slots[slot_index];
-    const uint64_t limit_ns = (uint64_t)driver->options->record_timeout_ms * 1000000;
-    const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
-    if (limit_ns == 0 || atomic_load(&slot->kind) == SCHED_REDUCE)
-        return false;
-    if (driver->record_offsets[slot_index] != offset || driver->record_since_ns[slot_index] == 0 ||
-        driver->record_since_ns[slot_index] < atomic_load(&slot->begun_ns)) {
-        driver->record_offsets[slot_index] = offset;
-        driver->record_since_ns[slot_index] = now_ns;
-    }
-    return now_ns - driver->record_since_ns[slot_index] > limit_ns;
-}
-
-static bool is_too_long(struct driver *driver, uint32_t slot_index, uint64_t begun_ns,
-                        uint64_t now_ns)
-{
-    const uint64_t limit_ns = (uint64_t)driver->options->task_timeout_ms * 1000000;
-    driver->is_record_late = stays_at_record(driver, slot_index, now_ns);
-    return driver->is_record_late ||
-           (limit_ns && now_ns > begun_ns && now_ns - begun_ns > limit_ns);
-}
-
-void driver_check_task_times(struct driver *driver)
-{
-    const uint64_t now_ns = clock_now_ns();
-    for (uint32_t i = 0; driver->has_hello && i < driver->slot_count && !driver->is_over; i++) {
-        const struct slot_page *slot = &driver->link.page->slots[i];
-        const uint64_t serial = atomic_load(&slot->attempt_serial);
-        // Seen a tick ago already: what the slot wrote at the beginning is all there.
-        const bool is_seen = driver->seen_serials[i] == serial;
-        driver->seen_serials[i] = serial;
-        const struct sched_attempt at = {(enum sched_kind)atomic_load(&slot->kind),
-                                         atomic_load(&slot->task), atomic_load(&slot->attempt), i};
-        const uint64_t begun_ns = atomic_load(&slot->begun_ns);
-        if ((serial & 1) == 0 || !is_seen || atomic_load(&slot->attempt_serial) != serial)
-            continue;
-        if (is_too_long(driver, i, begun_ns, now_ns) && is_task(driver, at.kind, at.task))
-            time_out(driver, &at);
-    }
+    if (sched_charges(driver->sched, stage, event.at.kind, event.at.task) > before)
+        tell_retry(driver, stage, &event.at);
 }
 
 // ---- The end of a worker ------------------------------------------------------------------------
 
-// The attempts that the page shows as begun and not ended.
-static uint32_t find_inside(struct driver *driver, uint32_t *crash_slot)
+// The attempts that were begun and not ended, as far as they are tasks of this stage.
+static uint32_t find_inside(struct driver *driver, const struct agent_loss *loss,
+                            const struct agent_attempt **seen, uint32_t *crash_slot)
 {
     uint32_t count = 0;
     *crash_slot = SCHED_NO_SLOT;
-    for (uint32_t i = 0; i < driver->slot_count; i++) {
-        const struct slot_page *slot = &driver->link.page->slots[i];
-        if ((atomic_load(&slot->attempt_serial) & 1) == 0)
+    for (uint32_t i = 0; i < loss->inside_count; i++) {
+        const struct agent_attempt *at = &loss->inside[i];
+        if (!is_task(driver, at->kind, at->task))
             continue;
-        const struct sched_attempt at = {(enum sched_kind)atomic_load(&slot->kind),
-                                         atomic_load(&slot->task), atomic_load(&slot->attempt), i};
-        if (!is_task(driver, at.kind, at.task))
-            continue;
-        driver->inside[count++] = at;
-        if (atomic_load(&slot->crash_signal) != 0)
-            *crash_slot = i;
+        seen[count] = at;
+        driver->inside[count++] = attempt_of(at);
+        if (at->crash_signal != 0)
+            *crash_slot = at->slot;
     }
     return count;
-}
-
-static void keep_past(struct driver *driver)
-{
-    const struct worker_page *page = driver->link.page;
-    driver->is_past_kept = true;
-    summary_add_page(&driver->summary, page, driver->slot_count);
-    for (uint32_t i = 0; i < driver->slot_count; i++) {
-        driver->past.bytes_in += atomic_load(&page->slots[i].bytes_in);
-        driver->past.records_in += atomic_load(&page->slots[i].records_in);
-        driver->past.spill_bytes += atomic_load(&page->slots[i].spill_bytes);
-    }
-}
-
-void driver_close_link(struct driver *driver)
-{
-    if (driver->link.is_open && !driver->is_past_kept)
-        keep_past(driver);
-    driver->is_past_kept = false;
-    link_close(&driver->link);
 }
 
 // Charges that the loss brought are told one by one; a loss without any is told as such.
@@ -564,37 +465,43 @@ static void take_last_end(struct driver *driver, const struct process_exit *exit
     driver_check_end(driver);
 }
 
-static void take_loss(void *owner, const struct process_exit *exit, weft_err code)
+static void take_loss(void *owner, const struct agent_loss *loss)
 {
     struct driver *driver = owner;
     const uint32_t stage = sched_stage(driver->sched);
+    const struct agent_attempt *seen[SLOTS_MAX];
     uint32_t charges[SLOTS_MAX];
-    loop_timer_free(driver->hello);
-    driver->hello = NULL;
-    keep_past(driver);
     if (driver->is_done) {
-        take_last_end(driver, exit);
+        take_last_end(driver, loss->exit);
         return;
     }
     driver->summary.worker_lost_count++;
     struct sched_event event = {.type = EVENT_WORKER_LOST,
                                 .worker = driver->worker,
                                 .inside = driver->inside,
-                                .code = driver->has_hello ? WEFT_ABORTED : WEFT_UNAVAILABLE};
-    event.inside_count = find_inside(driver, &event.crash_slot);
+                                .code = loss->was_ready ? WEFT_ABORTED : WEFT_UNAVAILABLE};
+    event.inside_count = find_inside(driver, loss, seen, &event.crash_slot);
     for (uint32_t i = 0; i < event.inside_count; i++)
         charges[i] =
             sched_charges(driver->sched, stage, driver->inside[i].kind, driver->inside[i].task);
-    if (code != WEFT_OK)
+    if (loss->code != WEFT_OK)
         snprintf(driver->why, sizeof driver->why, "the connection to the worker broke: %s",
                  err_text());
     else
-        driver_explain_loss(driver, exit, &event);
+        driver_explain_loss(driver, loss, seen, event.inside_count, event.crash_slot);
     for (uint32_t i = 0; i < event.inside_count; i++)
-        driver_note_harm_of_page(driver, &event.inside[i]);
-    const bool is_told = driver->is_expected_loss;
+        driver_note_harm_of_attempt(driver, seen[i]);
+    const bool is_told = loss->is_told;
     driver_step(driver, &event);
     tell_loss(driver, stage, &event, charges, is_told);
 }
 
-const struct link_calls driver_link_calls = {.frame = take_frame, .lost = take_loss};
+const struct agent_calls driver_agent_calls = {
+    .ready = take_ready,
+    .silent = take_silence,
+    .message = take_message,
+    .wrong = tell_wrong,
+    .left = take_bye,
+    .late = take_late,
+    .lost = take_loss,
+};

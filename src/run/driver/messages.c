@@ -43,7 +43,7 @@ static void fill_format(const struct driver *driver, Weft__RecordFormat *format)
     format->fixed_bytes = driver->format.fixed_bytes;
 }
 
-weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot_count)
+weft_err driver_send_job(struct driver *driver, struct agent *agent, uint32_t slot_count)
 {
     const struct run_options *options = driver->options;
     const weft_job *jobs = driver->chain.jobs.items;
@@ -69,7 +69,7 @@ weft_err driver_send_job(struct driver *driver, struct link *link, uint32_t slot
         start.n_next_configs = next_count;
         for (size_t i = 0; i < next_count; i++)
             start.next_configs[i] = message_bytes(jobs[i + 1].config);
-        code = link_send(link, WEFT__FRAME_TYPE__FRAME_JOB_START, &start.base);
+        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_JOB_START, &start.base);
     }
     if (start.inputs)
         free(start.inputs[0]);
@@ -141,7 +141,7 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
         }
     }
     if (code == WEFT_OK)
-        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
+        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
     free(open.done_pieces);
     free(open.done_bytes);
     free(open.done_crc);
@@ -202,7 +202,7 @@ weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
             plan.sample_keys[plan.n_sample_keys++] = ends[i]->sample_keys[j];
     weft_err code = stage == 0 ? fill_adopted(driver, &plan) : WEFT_OK;
     if (code == WEFT_OK)
-        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &plan.base);
+        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &plan.base);
     free_adopted(&plan);
     free(plan.sample_keys);
     return code;
@@ -237,7 +237,7 @@ weft_err driver_send_task(struct driver *driver, const struct sched_action *acti
         code = driver_fill_skips(driver, &run);
     tally_begin(&driver->tally, at->first_task[action->at.kind] + action->at.task, run.attempt);
     if (code == WEFT_OK)
-        code = link_send(&driver->link, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
+        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
     driver_free_skips(&run);
     free(copies);
     free(run.pieces);

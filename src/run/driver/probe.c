@@ -36,12 +36,11 @@ void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uin
     (void)VEC_PUSH(&driver->harms, harm);  // without it the search takes longer
 }
 
-void driver_note_harm_of_page(struct driver *driver, const struct sched_attempt *at)
+void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at)
 {
-    const struct slot_page *slot = &driver->link.page->slots[at->slot];
+    const struct sched_attempt task = {(enum sched_kind)at->kind, at->task, at->attempt, at->slot};
     if (sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE)
-        driver_note_harm(driver, at, atomic_load(&slot->input_index),
-                         atomic_load(&slot->input_offset), atomic_load(&slot->fed_end));
+        driver_note_harm(driver, &task, at->input, at->offset, at->fed_end);
 }
 
 static const struct driver_harm *find_harm(const struct driver *driver,
@@ -125,7 +124,7 @@ static weft_err send_stage(struct driver_probe *probe)
     open.part_count = open.range_count = open.map_count = 1;
     open.is_map_only = true;  // nothing is kept of what it emits
     open.output = &output;
-    return link_send(&probe->link, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
+    return agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
 }
 
 static weft_err send_try(struct driver *driver)
@@ -148,7 +147,7 @@ static weft_err send_try(struct driver *driver)
         code = driver_fill_skips(driver, &run);
     }
     if (code == WEFT_OK)
-        code = link_send(&probe->link, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
+        code = agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
     driver_free_skips(&run);
     free(pieces);
     free(list);
@@ -162,6 +161,13 @@ static void give_up(struct driver *driver)
     driver_fail(driver, WEFT_INTERNAL);
 }
 
+static uint64_t where_it_is(const struct driver_probe *probe)
+{
+    struct agent_attempt at;
+    agent_read_attempt(&probe->agent, 0, &at);
+    return at.offset;
+}
+
 static void time_is_up(void *owner);
 
 static void wait_for_it(struct driver *driver)
@@ -171,7 +177,7 @@ static void wait_for_it(struct driver *driver)
     const uint32_t limit_ms = record_ms ? record_ms : driver->options->task_timeout_ms;
     loop_timer_free(probe->timer);
     probe->timer = NULL;
-    probe->seen_offset = atomic_load(&probe->link.page->slots[0].input_offset);
+    probe->seen_offset = where_it_is(probe);
     if (limit_ms)
         probe->timer = loop_timer_new(driver->loop, limit_ms, 0, time_is_up, driver);
 }
@@ -181,13 +187,13 @@ static void time_is_up(void *owner)
 {
     struct driver *driver = owner;
     struct driver_probe *probe = &driver->probe;
-    const uint64_t offset = atomic_load(&probe->link.page->slots[0].input_offset);
+    const uint64_t offset = where_it_is(probe);
     if (driver->options->record_timeout_ms && offset != probe->seen_offset) {
         wait_for_it(driver);
         return;
     }
     probe->has_timed_out = true;
-    link_kill(&probe->link);
+    agent_kill(&probe->agent);
 }
 
 static void try_now(struct driver *driver)
@@ -229,52 +235,75 @@ static void take_look(struct driver *driver, const Weft__TaskEnd *end)
     driver_conclude_probe(driver, true);
 }
 
-static void take_probe_frame(void *owner, const struct frame *frame)
+static void take_ready(void *owner, weft_err code)
 {
     struct driver *driver = owner;
     struct driver_probe *probe = &driver->probe;
-    Weft__TaskEnd *end = NULL;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_HELLO) {
-        probe->has_hello = true;
-        if (driver_send_job(driver, &probe->link, 1) != WEFT_OK || send_stage(probe) != WEFT_OK)
-            give_up(driver);
-        else
-            try_now(driver);
-        return;
-    }
-    if (frame->type != WEFT__FRAME_TYPE__FRAME_TASK_END ||
-        message_unpack(frame, &weft__task_end__descriptor, &end) != WEFT_OK)
-        return;  // commits of nothing
-    if (probe->is_looking)
+    if (code == WEFT_OK)
+        code = driver_send_job(driver, &probe->agent, 1);
+    if (code == WEFT_OK)
+        code = send_stage(probe);
+    if (code == WEFT_OK)
+        try_now(driver);
+    else
+        give_up(driver);
+}
+
+static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
+{
+    struct driver *driver = owner;
+    const Weft__TaskEnd *end = (const Weft__TaskEnd *)message;
+    if (type != WEFT__FRAME_TYPE__FRAME_TASK_END)
+        return false;  // commits of nothing
+    if (driver->probe.is_looking)
         take_look(driver, end);
     else
         take_result(driver, end->code != WEFT_OK, end->text);
-    message_free(end);
+    return false;
 }
 
-static void take_probe_loss(void *owner, const struct process_exit *exit, weft_err code)
+static void take_loss(void *owner, const struct agent_loss *loss)
 {
     struct driver *driver = owner;
     struct driver_probe *probe = &driver->probe;
     char how[160];
-    const int crash = atomic_load(&probe->link.page->slots[0].crash_signal);
-    const bool has_hello = probe->has_hello, was_looking = probe->is_looking;
+    struct agent_attempt at;
+    agent_read_attempt(&probe->agent, 0, &at);
+    const bool was_looking = probe->is_looking;
     if (probe->has_timed_out)
         snprintf(how, sizeof how, "it took longer than %s",
                  driver->options->record_timeout_ms ? "--record-timeout" : "--task-timeout");
-    else if (crash)
-        signal_describe(crash, how, sizeof how);
+    else if (at.crash_signal)
+        signal_describe(at.crash_signal, how, sizeof how);
     else
-        process_describe_exit(exit, how, sizeof how);
-    (void)code;
+        process_describe_exit(loss->exit, how, sizeof how);
     driver_end_probe(driver);
-    if (!has_hello || was_looking)
+    if (!loss->was_ready || was_looking)
         driver_conclude_probe(driver, false);
     else
         take_result(driver, true, how);
 }
 
-static const struct link_calls probe_calls = {.frame = take_probe_frame, .lost = take_probe_loss};
+static void take_silence(void *owner)
+{
+    struct driver *driver = owner;
+    agent_kill(&driver->probe.agent);
+}
+
+// It is killed, and has failed with what it was trying.
+static void take_wrong(void *owner, const char *what)
+{
+    (void)owner;
+    (void)what;
+}
+
+static const struct agent_calls probe_calls = {
+    .ready = take_ready,
+    .silent = take_silence,
+    .message = take_message,
+    .wrong = take_wrong,
+    .lost = take_loss,
+};
 
 // ---- One task -----------------------------------------------------------------------------------
 
@@ -291,12 +320,14 @@ static void go_on(struct driver *driver)
         }
         probe->is_looking = true;
     }
-    if (probe->link.is_open) {
+    if (agent_has_worker(&probe->agent)) {
         try_now(driver);
         return;
     }
-    probe->has_hello = false;
-    if (link_open(&probe->link, driver->loop, -1, &probe_calls, driver) != WEFT_OK)
+    const struct agent_options options = {
+        .loop = driver->loop, .slot_count = 1, .calls = &probe_calls, .owner = driver};
+    agent_init(&probe->agent, &options);
+    if (agent_start(&probe->agent, -1) != WEFT_OK)
         give_up(driver);
 }
 
@@ -314,7 +345,7 @@ void driver_end_probe(struct driver *driver)
 {
     loop_timer_free(driver->probe.timer);
     driver->probe.timer = NULL;
-    link_close(&driver->probe.link);
+    agent_fini(&driver->probe.agent);
 }
 
 static void begin_next(struct driver *driver)

@@ -1,36 +1,10 @@
-// Where a run is, read off the page that its worker shares.
+// Where a run is, as its agent tells it.
 
 #include "run/driver/driver_state.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "sys/clock.h"
-
-static uint64_t sum_slots(const struct driver *driver, size_t field)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; driver->link.page && i < driver->slot_count; i++) {
-        const char *slot = (const char *)&driver->link.page->slots[i];
-        sum += atomic_load_explicit((const _Atomic uint64_t *)(const void *)(slot + field),
-                                    memory_order_relaxed);
-    }
-    return sum;
-}
-
-// What slots have read of the block they are at: a slow job may stay in one for long.
-static uint64_t sum_blocks(const struct driver *driver)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; driver->link.page && i < driver->slot_count; i++) {
-        const struct slot_page *slot = &driver->link.page->slots[i];
-        const uint64_t from = atomic_load_explicit(&slot->counted_offset, memory_order_relaxed);
-        const uint64_t to = atomic_load_explicit(&slot->input_offset, memory_order_relaxed);
-        if (atomic_load_explicit(&slot->kind, memory_order_relaxed) == SCHED_MAP && to > from)
-            sum += to - from;
-    }
-    return sum;
-}
 
 // The step of the stage at work: the first kind of task that is not through.
 static enum sched_kind current_kind(const struct driver *driver, uint32_t stage, uint32_t *done)
@@ -46,25 +20,15 @@ static enum sched_kind current_kind(const struct driver *driver, uint32_t stage,
     }
 }
 
-// One slot's news at a time, in turns.
 static void take_status(struct driver *driver)
 {
-    for (uint32_t i = 1; driver->link.page && i <= driver->slot_count; i++) {
-        const uint32_t slot = (driver->status_slot + i) % driver->slot_count;
-        struct status_words words;
-        if (!slot_status_read(&driver->link.page->slots[slot].status, driver->seen_status[slot],
-                              &words))
-            continue;
-        driver->seen_status[slot] = words.serial;
-        driver->status_slot = slot;
-        if (words.kind >= SCHED_KIND_COUNT)
-            continue;  // a worker that has gone wrong
-        char task[32];
-        snprintf(task, sizeof task, "%s task %u", driver_kind_name((enum sched_kind)words.kind),
-                 words.task);
-        progress_status(&driver->progress, task, words.text);
-        return;
-    }
+    struct status_words words;
+    if (!agent_read_status(&driver->agent, &words) || words.kind >= SCHED_KIND_COUNT)
+        return;  // nobody has news, or a worker has gone wrong
+    char task[32];
+    snprintf(task, sizeof task, "%s task %u", driver_kind_name((enum sched_kind)words.kind),
+             words.task);
+    progress_status(&driver->progress, task, words.text);
 }
 
 void driver_show_progress(struct driver *driver)
@@ -76,24 +40,21 @@ void driver_show_progress(struct driver *driver)
     const enum sched_kind kind = current_kind(driver, stage, &state.tasks_done);
     state.step = driver_kind_name(kind);
     state.task_count = driver_task_count(&driver->stages[stage], kind);
-    const uint64_t bytes =
-        driver->past.bytes_in + sum_slots(driver, offsetof(struct slot_page, bytes_in));
+    struct agent_figures figures;
+    agent_read_figures(&driver->agent, &figures);
     if (driver->step != state.step || driver->step_stage != stage)
-        driver->step_bytes = bytes;
+        driver->step_bytes = figures.bytes_in;
     driver->step = state.step;
     driver->step_stage = stage;
     if (stage == 0 && kind == SCHED_MAP) {
         state.bytes_total = driver->inputs.total_bytes;
-        state.bytes_done = bytes - driver->step_bytes + sum_blocks(driver);
+        state.bytes_done = figures.bytes_in - driver->step_bytes + figures.bytes_begun;
         if (state.bytes_done > state.bytes_total)
             state.bytes_done = state.bytes_total;
     }
-    state.records_in =
-        driver->past.records_in + sum_slots(driver, offsetof(struct slot_page, records_in));
-    state.spill_bytes =
-        driver->past.spill_bytes + sum_slots(driver, offsetof(struct slot_page, spill_bytes));
-    if (driver->link.page)
-        state.memory_bytes = atomic_load(&driver->link.page->memory_used);
+    state.records_in = figures.records_in;
+    state.spill_bytes = figures.spill_bytes;
+    state.memory_bytes = figures.memory_used;
     take_status(driver);
     progress_update(&driver->progress, &state, clock_now_ns());
 }

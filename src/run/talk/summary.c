@@ -19,26 +19,6 @@ static const char *plain(bool has_color)
     return has_color ? "\033[0m" : "";
 }
 
-static uint64_t load(const _Atomic uint64_t *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-void summary_add_page(struct summary *summary, const struct worker_page *page, uint32_t slots)
-{
-    const uint64_t peak = load(&page->memory_peak);
-    summary->memory_peak = peak > summary->memory_peak ? peak : summary->memory_peak;
-    if (atomic_load_explicit(&page->has_switched_to_sort, memory_order_relaxed))
-        summary->has_switched_to_sort = true;
-    for (uint32_t i = 0; i < slots && i < SLOTS_MAX; i++) {
-        const struct slot_page *slot = &page->slots[i];
-        summary->spill_bytes += load(&slot->spill_bytes);
-        summary->spill_runs += load(&slot->spill_runs);
-        for (int phase = 0; phase < PHASE_COUNT; phase++)
-            summary->phase_ns[phase] += load(&slot->phase_ns[phase]);
-    }
-}
-
 // Megabytes of input per second of wall time.
 static uint64_t speed_of(const struct summary *summary)
 {

@@ -44,10 +44,6 @@ struct summary {
     size_t counter_count;
 };
 
-// Adds what the slots of a worker noted: phases, spill, the memory peak, the switch to sorting.
-// Once per worker process, after it ended.
-void summary_add_page(struct summary *summary, const struct worker_page *page, uint32_t slots);
-
 // The lines for a person; `is_verbose` adds memory, tasks and every phase.
 void summary_format_text(struct buf *buf, const struct summary *summary, bool is_verbose,
                          bool has_color);

@@ -175,29 +175,6 @@ static void a_failure_is_told_in_the_object(void **state)
     buf_fini(&buf);
 }
 
-static void the_pages_of_workers_are_added_up(void **state)
-{
-    (void)state;
-    struct summary summary = {0};
-    struct worker_page *page = calloc(1, sizeof *page);
-    page->memory_peak = 500;
-    page->slots[0].phase_ns[PHASE_MAP] = 7;
-    page->slots[1].phase_ns[PHASE_MAP] = 5;
-    page->slots[1].spill_bytes = 100;
-    page->slots[1].spill_runs = 2;
-    page->slots[2].phase_ns[PHASE_MAP] = 1000;  // not one of ours
-    summary_add_page(&summary, page, 2);
-    page->memory_peak = 300;
-    page->has_switched_to_sort = 1;
-    summary_add_page(&summary, page, 2);
-    assert_int_equal(summary.phase_ns[PHASE_MAP], 24);
-    assert_int_equal(summary.spill_bytes, 200);
-    assert_int_equal(summary.spill_runs, 4);
-    assert_int_equal(summary.memory_peak, 500);
-    assert_true(summary.has_switched_to_sort);
-    free(page);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,7 +185,6 @@ int main(void)
         cmocka_unit_test(lines_stay_under_a_hundred_columns),
         cmocka_unit_test(the_object_has_the_documented_fields),
         cmocka_unit_test(a_failure_is_told_in_the_object),
-        cmocka_unit_test(the_pages_of_workers_are_added_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,283 @@
+// The agent: a worker's process and page on one side, facts for the owner on the other.
+
+#include "run/driver/agent.h"
+
+#include "sys/clock.h"
+
+enum { HELLO_TIMEOUT_MS = 60000 };
+
+static uint64_t load(const _Atomic uint64_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+// ---- What the page shows -------------------------------------------------------------------------------------------
+
+void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_attempt *at)
+{
+    const struct slot_page *page = &agent->link.page->slots[slot];
+    *at = (struct agent_attempt){
+        .kind = atomic_load(&page->kind),
+        .task = atomic_load(&page->task),
+        .attempt = atomic_load(&page->attempt),
+        .slot = slot,
+        .input = atomic_load(&page->input_index),
+        .offset = atomic_load(&page->input_offset),
+        .fed_end = atomic_load(&page->fed_end),
+        .crash_signal = atomic_load(&page->crash_signal),
+    };
+}
+
+static bool is_inside(const struct agent *agent, uint32_t slot)
+{
+    return atomic_load(&agent->link.page->slots[slot].attempt_serial) & 1;
+}
+
+// What a slot has read of the block it is at: a slow job may stay in one for long.
+static uint64_t bytes_begun(const struct slot_page *slot)
+{
+    const uint64_t from = load(&slot->counted_offset), to = load(&slot->input_offset);
+    const uint32_t kind = atomic_load_explicit(&slot->kind, memory_order_relaxed);
+    return kind == WEFT__TASK_KIND__TASK_MAP && to > from ? to - from : 0;
+}
+
+static void add_page(const struct agent *agent, struct agent_figures *figures)
+{
+    const struct worker_page *page = agent->link.page;
+    const uint64_t peak = load(&page->memory_peak);
+    figures->memory_peak = peak > figures->memory_peak ? peak : figures->memory_peak;
+    if (atomic_load_explicit(&page->has_switched_to_sort, memory_order_relaxed))
+        figures->has_switched_to_sort = true;
+    for (uint32_t i = 0; i < agent->options.slot_count; i++) {
+        const struct slot_page *slot = &page->slots[i];
+        figures->bytes_in += load(&slot->bytes_in);
+        figures->records_in += load(&slot->records_in);
+        figures->spill_bytes += load(&slot->spill_bytes);
+        figures->spill_runs += load(&slot->spill_runs);
+        for (int phase = 0; phase < PHASE_COUNT; phase++)
+            figures->phase_ns[phase] += load(&slot->phase_ns[phase]);
+    }
+}
+
+void agent_read_figures(const struct agent *agent, struct agent_figures *figures)
+{
+    *figures = agent->past;
+    if (!agent->link.is_open || agent->is_counted)
+        return;
+    add_page(agent, figures);
+    figures->memory_used = load(&agent->link.page->memory_used);
+    for (uint32_t i = 0; i < agent->options.slot_count; i++)
+        figures->bytes_begun += bytes_begun(&agent->link.page->slots[i]);
+}
+
+// A new page starts at zero.
+static void count_worker(struct agent *agent)
+{
+    if (agent->link.is_open && !agent->is_counted)
+        add_page(agent, &agent->past);
+    agent->is_counted = true;
+}
+
+bool agent_read_status(struct agent *agent, struct status_words *words)
+{
+    const uint32_t count = agent->options.slot_count;
+    for (uint32_t i = 1; agent->link.is_open && i <= count; i++) {
+        const uint32_t slot = (agent->status_slot + i) % count;
+        if (!slot_status_read(&agent->link.page->slots[slot].status, agent->status_serials[slot],
+                              words))
+            continue;
+        agent->status_serials[slot] = words->serial;
+        agent->status_slot = slot;
+        return true;
+    }
+    return false;
+}
+
+// ---- Attempts beyond their time ------------------------------------------------------------------------------------
+
+// Whether the slot has been at one record for longer than it may.
+static bool stays_at_record(struct agent *agent, uint32_t slot_index, uint64_t now_ns)
+{
+    const struct slot_page *slot = &agent->link.page->slots[slot_index];
+    const uint64_t limit_ns = (uint64_t)agent->options.record_timeout_ms * 1000000;
+    const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
+    uint64_t *since_ns = &agent->record_since_ns[slot_index];
+    if (limit_ns == 0 || atomic_load(&slot->kind) == WEFT__TASK_KIND__TASK_REDUCE)
+        return false;
+    if (agent->record_offsets[slot_index] != offset || *since_ns == 0 ||
+        *since_ns < atomic_load(&slot->begun_ns)) {
+        agent->record_offsets[slot_index] = offset;
+        *since_ns = now_ns;
+    }
+    return now_ns - *since_ns > limit_ns;
+}
+
+static void look_at_slot(struct agent *agent, uint32_t i, uint64_t now_ns)
+{
+    const struct slot_page *slot = &agent->link.page->slots[i];
+    const uint64_t limit_ns = (uint64_t)agent->options.task_timeout_ms * 1000000;
+    const uint64_t serial = atomic_load(&slot->attempt_serial);
+    // Seen at the last look already: what the slot wrote at the beginning is all there.
+    const bool is_seen = agent->serials[i] == serial;
+    agent->serials[i] = serial;
+    struct agent_attempt at;
+    agent_read_attempt(agent, i, &at);
+    const uint64_t begun_ns = atomic_load(&slot->begun_ns);
+    if ((serial & 1) == 0 || !is_seen || atomic_load(&slot->attempt_serial) != serial)
+        return;
+    const bool is_record = stays_at_record(agent, i, now_ns);
+    if (is_record || (limit_ns && now_ns > begun_ns && now_ns - begun_ns > limit_ns))
+        agent->options.calls->late(agent->options.owner, &at, is_record);
+}
+
+void agent_look(struct agent *agent)
+{
+    const uint64_t now_ns = clock_now_ns();
+    for (uint32_t i = 0; agent->is_ready && i < agent->options.slot_count; i++)
+        look_at_slot(agent, i, now_ns);
+}
+
+// ---- What a worker says ----------------------------------------------------------------------------------------------
+
+static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
+{
+    switch (type) {
+    case WEFT__FRAME_TYPE__FRAME_HELLO:
+        return &weft__hello__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_TASK_END:
+        return &weft__task_end__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
+        return &weft__committed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_SEALED:
+        return &weft__sealed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
+        return &weft__checkpointed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
+        return &weft__worker_failed__descriptor;
+    default:
+        return NULL;
+    }
+}
+
+static void forget_hello(struct agent *agent)
+{
+    loop_timer_free(agent->hello);
+    agent->hello = NULL;
+}
+
+static void hello_is_late(void *owner)
+{
+    struct agent *agent = owner;
+    agent->options.calls->silent(agent->options.owner);
+}
+
+// Its end is all that can still be expected of it.
+static void give_up(struct agent *agent, const char *what)
+{
+    agent->options.calls->wrong(agent->options.owner, what);
+    agent_kill(agent);
+}
+
+static void take_message(struct agent *agent, Weft__FrameType type, ProtobufCMessage *message)
+{
+    const struct agent_calls *calls = agent->options.calls;
+    bool is_kept = false;
+    if (type == WEFT__FRAME_TYPE__FRAME_HELLO) {
+        forget_hello(agent);
+        agent->is_ready = true;
+        calls->ready(agent->options.owner, message_check_hello((Weft__Hello *)message));
+    } else {
+        is_kept = calls->message(agent->options.owner, type, message);
+    }
+    if (!is_kept)
+        message_free(message);
+}
+
+static void take_frame(void *owner, const struct frame *frame)
+{
+    struct agent *agent = owner;
+    const bool is_hello = frame->type == WEFT__FRAME_TYPE__FRAME_HELLO;
+    const ProtobufCMessageDescriptor *descriptor = descriptor_of(frame->type);
+    ProtobufCMessage *message = NULL;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_BYE && agent->is_released)
+        agent->options.calls->left(agent->options.owner);
+    else if (!descriptor || is_hello == agent->is_ready)
+        give_up(agent, "a frame that does not belong here");
+    else if (message_unpack(frame, descriptor, &message) != WEFT_OK)
+        give_up(agent, "a message that cannot be read");
+    else
+        take_message(agent, frame->type, message);
+}
+
+// ---- Its life --------------------------------------------------------------------------------------------------------
+
+static void take_loss(void *owner, const struct process_exit *exit, weft_err code)
+{
+    struct agent *agent = owner;
+    struct agent_loss loss = {
+        .exit = exit,
+        .code = code,
+        .was_ready = agent->is_ready,
+        .is_told = agent->is_told,
+        .is_released = agent->is_released,
+        .inside = agent->inside,
+    };
+    forget_hello(agent);
+    count_worker(agent);
+    for (uint32_t i = 0; i < agent->options.slot_count; i++)
+        if (is_inside(agent, i))
+            agent_read_attempt(agent, i, &agent->inside[loss.inside_count++]);
+    agent->options.calls->lost(agent->options.owner, &loss);
+}
+
+static void close_link(struct agent *agent)
+{
+    forget_hello(agent);
+    count_worker(agent);
+    link_close(&agent->link);
+}
+
+weft_err agent_start(struct agent *agent, int output_fd)
+{
+    static const struct link_calls calls = {.frame = take_frame, .lost = take_loss};
+    close_link(agent);
+    agent->is_ready = agent->is_told = agent->is_released = false;
+    const weft_err code = link_open(&agent->link, agent->options.loop, output_fd, &calls, agent);
+    agent->is_counted = code != WEFT_OK;
+    if (code == WEFT_OK)
+        agent->hello =
+            loop_timer_new(agent->options.loop, HELLO_TIMEOUT_MS, 0, hello_is_late, agent);
+    return code;
+}
+
+bool agent_has_worker(const struct agent *agent)
+{
+    return agent->link.is_open;
+}
+
+weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
+{
+    return link_send(&agent->link, type, message);
+}
+
+weft_err agent_release(struct agent *agent)
+{
+    agent->is_released = true;
+    return link_send(&agent->link, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+}
+
+void agent_kill(struct agent *agent)
+{
+    agent->is_told = true;
+    link_kill(&agent->link);
+}
+
+void agent_init(struct agent *agent, const struct agent_options *options)
+{
+    *agent = (struct agent){.options = *options, .is_counted = true};
+}
+
+void agent_fini(struct agent *agent)
+{
+    close_link(agent);
+}

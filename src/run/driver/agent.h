@@ -1,0 +1,111 @@
+// agent: what looks after one worker at a time: starts its process, reads the page that its slots share, notices
+// attempts that take too long, and says what it was doing when it ended.
+//
+// It tells facts to its owner and decides nothing: not which worker comes next, not who is to blame, not what a
+// task is. The owner is the coordinator of a run, or the search for a bad record, whose worker is one of its own.
+// What comes from a worker is unproven, because it ran user code: frames are cut and unpacked here, and a worker
+// that sends what it may not is killed; whether a number means anything is for the owner to check.
+//
+// Nothing else touches a worker's process or its page, so an owner need not be in the same process.
+// Thread: that of the loop.
+#ifndef RUN_DRIVER_AGENT_H
+#define RUN_DRIVER_AGENT_H
+
+#include "mapreduce/slot_page.h"
+#include "run/driver/link.h"
+
+// An attempt that a slot is in, as its page shows it.
+struct agent_attempt {
+    uint32_t kind, task, attempt, slot;
+    uint32_t input;    // the record it is at,
+    uint64_t offset;   // in that input
+    uint64_t fed_end;  // all before it has been given to the job
+    int crash_signal;  // 0: the slot is not known to have crashed
+};
+
+// How a worker came to its end.
+struct agent_loss {
+    const struct process_exit *exit;
+    weft_err
+        code;  // why we gave it up, with this thread's sentence; OK: it ended by itself or was killed
+    bool was_ready;                      // it had said hello
+    bool is_told;                        // agent_kill's, or it broke the rules
+    bool is_released;                    // there was nothing left to do for it
+    const struct agent_attempt *inside;  // begun and not ended
+    uint32_t inside_count;
+};
+
+// What slots have done, of this worker and of those before it; the memory is this one's.
+struct agent_figures {
+    uint64_t bytes_in, records_in;
+    uint64_t bytes_begun;  // read of the blocks that maps are at, and not in bytes_in yet
+    uint64_t spill_bytes, spill_runs;
+    uint64_t phase_ns[PHASE_COUNT];
+    uint64_t memory_used, memory_peak;
+    bool has_switched_to_sort;
+};
+
+struct agent_calls {
+    // The worker is up; `code` is a failure, with its sentence set, when it is another version's.
+    void (*ready)(void *owner, weft_err code);
+    // It has not come up in a minute.
+    void (*silent)(void *owner);
+    // It said something; true: the owner keeps the message and frees it.
+    bool (*message)(void *owner, Weft__FrameType type, ProtobufCMessage *message);
+    // It sent what it may not ("a frame that does not belong here") and is being killed.
+    void (*wrong)(void *owner, const char *what);
+    // It has said goodbye after agent_release.
+    void (*left)(void *owner);
+    // An attempt is beyond its time; `is_record`: at one record. May be NULL without limits.
+    void (*late)(void *owner, const struct agent_attempt *at, bool is_record);
+    // It is gone, whatever it was. May start the next one.
+    void (*lost)(void *owner, const struct agent_loss *loss);
+};
+
+struct agent_options {
+    struct loop *loop;
+    uint32_t slot_count;
+    uint32_t task_timeout_ms, record_timeout_ms;  // 0: none
+    const struct agent_calls *calls;
+    void *owner;
+};
+
+struct agent {
+    struct agent_options options;
+    struct link link;
+    struct loop_timer *hello;
+    bool is_ready, is_told, is_released;
+    bool is_counted;  // what its slots have done is in `past`
+    struct agent_figures past;
+    struct agent_attempt inside[SLOTS_MAX];
+    // What was seen at the last look.
+    uint64_t serials[SLOTS_MAX];
+    uint64_t record_since_ns[SLOTS_MAX], record_offsets[SLOTS_MAX];
+    uint32_t status_serials[SLOTS_MAX], status_slot;
+};
+
+void agent_init(struct agent *agent, const struct agent_options *options);
+// Kills the worker, if there is one. `lost` is not called. Figures can still be read.
+void agent_fini(struct agent *agent);
+
+// Starts a worker, in the place of the one before. `output_fd` is one more descriptor that it keeps; -1: none.
+MUST_CHECK weft_err agent_start(struct agent *agent, int output_fd);
+bool agent_has_worker(const struct agent *agent);
+
+MUST_CHECK weft_err agent_send(struct agent *agent, Weft__FrameType type,
+                               const ProtobufCMessage *message);
+// There is nothing left to do: the worker may end.
+MUST_CHECK weft_err agent_release(struct agent *agent);
+// Kills the worker; `lost` follows, as told: its owner knows why.
+void agent_kill(struct agent *agent);
+
+// Looks for attempts beyond their time.
+void agent_look(struct agent *agent);
+
+// What a slot is in, whether an attempt runs or not.
+void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_attempt *at);
+void agent_read_figures(const struct agent *agent, struct agent_figures *figures);
+// What an attempt has newly said of itself, a slot at a time, in turns; false: nobody has.
+bool agent_read_status(struct agent *agent, struct status_words *words);
+
+#endif
