@@ -13,6 +13,7 @@
 
 #include "cluster/peer.h"
 #include "sys/clock.h"
+#include "wire/pack.h"
 
 enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, STORE_IN_FLIGHT = 256 };
 
@@ -57,9 +58,9 @@ static void open_resource(struct client *client, bool adds)
     const int64_t zero = 0;
     struct buf name = {0};
     struct peer_call call = {0};
-    call_write_u8(&name, adds ? CALL_KIND_VAR : CALL_KIND_QUEUE);
-    call_write_text(&name, weft_none());
-    call_write_text(&name, weft_text(adds ? "value" : "queue"));
+    pack_write_u8(&name, adds ? CALL_KIND_VAR : CALL_KIND_QUEUE);
+    pack_write_text(&name, weft_none());
+    pack_write_text(&name, weft_text(adds ? "value" : "queue"));
     uint32_t life;
     must(peer_new_handle(client->peer, &client->handle, &life));
     const struct peer_ask open = {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/tool_group.h"
+#include "wire/pack.h"
 
 enum { OPTION_COUNT = 1, OPTION_TIMEOUT };
 
@@ -30,7 +31,7 @@ static weft_err write_count(struct tool_request *asked, struct buf *attributes)
 {
     const struct request *request = (const struct request *)asked;
     if (request->count)
-        call_write_u32(attributes, (uint32_t)request->count);
+        pack_write_u32(attributes, (uint32_t)request->count);
     return WEFT_OK;
 }
 
@@ -60,9 +61,9 @@ static weft_err append_barrier(void *owner, const struct tool_resource *resource
                                weft_none(), &barrier);
     if (!err)
         err = remote_make(&barrier);
-    struct call_reader reader = {buf_bytes(&barrier.found), false};
+    struct pack_reader reader = {buf_bytes(&barrier.found), false};
     if (!err)
-        buf_format(out, "%s\t%" PRIu32 "\n", resource->path, call_read_u32(&reader));
+        buf_format(out, "%s\t%" PRIu32 "\n", resource->path, pack_read_u32(&reader));
     remote_fini(&barrier);
     return err;
 }

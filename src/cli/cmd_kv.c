@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sys/file.h"
+#include "wire/pack.h"
 
 enum {
     OPTION_IF_VERSION = 1,
@@ -60,12 +61,12 @@ static weft_err get(struct tool_request *asked, struct buf *out)
     struct buf payload = {0};
     struct peer_call call = {0};
     const weft_bytes key = weft_text(request->all.words.words.items[1]);
-    call_write_text(&payload, key);
+    pack_write_text(&payload, key);
     const weft_bytes part = buf_bytes(&payload);
     weft_err err = remote_ask(&request->all.remote, CALL_KV_GET, 0, &part, 1, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t version = call_read_u64(&reader);
-    call_read_u8(&reader);
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
+    const uint64_t version = pack_read_u64(&reader);
+    pack_read_u8(&reader);
     if (!err && reader.has_failed)
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     if (!err && request->json)
@@ -82,8 +83,8 @@ static weft_err get(struct tool_request *asked, struct buf *out)
 // What the key is in truth, where a condition was not met.
 static weft_err refuse(struct kv_request *request, const struct peer_call *call)
 {
-    struct call_reader reader = {buf_bytes(&call->answer), false};
-    const uint64_t version = call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&call->answer), false};
+    const uint64_t version = pack_read_u64(&reader);
     const char *key = request->all.words.words.items[1];
     if (version == 0)
         return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'",
@@ -97,16 +98,16 @@ static weft_err change(struct kv_request *request, uint8_t op, weft_bytes value,
     struct buf head = {0};
     struct peer_call call = {0};
     if (request->has_condition)
-        call_write_u64(&head, request->version);
-    call_write_text(&head, weft_text(request->all.words.words.items[1]));
+        pack_write_u64(&head, request->version);
+    pack_write_text(&head, weft_text(request->all.words.words.items[1]));
     const weft_bytes parts[] = {buf_bytes(&head), value};
     weft_err err = remote_ask(&request->all.remote, op, request->has_condition ? CALL_FLAG_IF : 0,
                               parts, 2, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
     if (!err && call.flags & ANSWER_FLAG_MISSED)
         err = refuse(request, &call);
     else if (!err && op == CALL_KV_PUT)
-        buf_format(out, "%" PRIu64 "\n", call_read_u64(&reader));
+        buf_format(out, "%" PRIu64 "\n", pack_read_u64(&reader));
     else if (!err && call.flags & ANSWER_FLAG_SEEN)
         err = err_set(WEFT_NOT_FOUND, "%s: there is no key '%s'", request->all.remote.path,
                       request->all.words.words.items[1]);

@@ -4,6 +4,7 @@
 
 #include "cli/cmd_kv.h"
 #include "sys/file.h"
+#include "wire/pack.h"
 
 enum { WHAT_PUT = 1 };  // resource/kv_state.h
 
@@ -31,13 +32,13 @@ typedef void entry_fn(struct kv_request *request, weft_bytes key, uint64_t versi
 static weft_err take_range(struct kv_request *request, weft_bytes answer, entry_fn *take,
                            struct buf *from, struct buf *out)
 {
-    struct call_reader reader = {answer, false};
-    call_read_u64(&reader);
+    struct pack_reader reader = {answer, false};
+    pack_read_u64(&reader);
     while (reader.rest.size && !reader.has_failed) {
-        const weft_bytes key = call_read_text(&reader);
-        const uint64_t version = call_read_u64(&reader);
-        call_read_u8(&reader);
-        const weft_bytes value = call_read_blob(&reader);
+        const weft_bytes key = pack_read_text(&reader);
+        const uint64_t version = pack_read_u64(&reader);
+        pack_read_u8(&reader);
+        const weft_bytes value = pack_read_blob(&reader);
         if (reader.has_failed)
             break;
         take(request, key, version, value, out);
@@ -59,9 +60,9 @@ static weft_err read_range(struct kv_request *request, struct buf *from, entry_f
     while (!err && has_more) {
         struct peer_call call = {0};
         payload.size = 0;
-        call_write_text(&payload, buf_bytes(from));
-        call_write_text(&payload, buf_bytes(&to));
-        call_write_u32(&payload, 0);
+        pack_write_text(&payload, buf_bytes(from));
+        pack_write_text(&payload, buf_bytes(&to));
+        pack_write_u32(&payload, 0);
         const weft_bytes part = buf_bytes(&payload);
         err = remote_ask(&request->all.remote, CALL_KV_RANGE, 0, &part, 1, &call);
         has_more = call.flags & ANSWER_FLAG_MORE;
@@ -156,13 +157,13 @@ static void tell_put(struct kv_request *request, weft_bytes key, uint64_t versio
 static weft_err take_changes(struct kv_request *request, weft_bytes answer, uint64_t *revision,
                              uint64_t *left, struct buf *last, struct buf *out)
 {
-    struct call_reader reader = {answer, false};
-    *revision = call_read_u64(&reader);
+    struct pack_reader reader = {answer, false};
+    *revision = pack_read_u64(&reader);
     while (reader.rest.size && !reader.has_failed && *left > 0) {
-        const uint8_t what = call_read_u8(&reader);
-        const weft_bytes key = call_read_text(&reader);
-        const uint64_t version = call_read_u64(&reader);
-        const weft_bytes value = call_read_blob(&reader);
+        const uint8_t what = pack_read_u8(&reader);
+        const weft_bytes key = pack_read_text(&reader);
+        const uint64_t version = pack_read_u64(&reader);
+        const weft_bytes value = pack_read_blob(&reader);
         if (reader.has_failed)
             break;
         tell(request, what == WHAT_PUT, key, version, value, out);
@@ -179,8 +180,8 @@ static weft_err watch_once(struct kv_request *request, uint64_t *revision, uint6
 {
     struct buf payload = {0}, last = {0};
     struct peer_call call = {0};
-    call_write_text(&payload, prefix_of(request));
-    call_write_u64(&payload, *revision);
+    pack_write_text(&payload, prefix_of(request));
+    pack_write_u64(&payload, *revision);
     const weft_bytes part = buf_bytes(&payload);
     weft_err err = remote_ask(&request->all.remote, CALL_KV_WATCH, 0, &part, 1, &call);
     if (!err)

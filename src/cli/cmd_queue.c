@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/cmd_queue.h"
 #include "sys/calendar.h"
+#include "wire/pack.h"
 
 enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };
 
@@ -44,14 +45,14 @@ struct note {
     char when[CALENDAR_TEXT_BYTES];
 };
 
-static void read_note(struct call_reader *reader, struct note *note)
+static void read_note(struct pack_reader *reader, struct note *note)
 {
-    *note = (struct note){.is_there = call_read_u8(reader)};
+    *note = (struct note){.is_there = pack_read_u8(reader)};
     if (!note->is_there)
         return;
-    note->when_s = call_read_u64(reader);
-    note->deliveries = call_read_u32(reader);
-    note->reason = call_read_text(reader);
+    note->when_s = pack_read_u64(reader);
+    note->deliveries = pack_read_u32(reader);
+    note->reason = pack_read_text(reader);
     if (note->when_s)
         calendar_write((int64_t)note->when_s, note->when);
 }
@@ -78,14 +79,14 @@ static void append_note(const struct note *note, struct buf *out)
                note->when);
 }
 
-static void append_element(const struct request *request, struct call_reader *reader,
+static void append_element(const struct request *request, struct pack_reader *reader,
                            struct buf *out)
 {
     struct note note;
-    const uint64_t id = call_read_u64(reader);
-    const uint32_t deliveries = call_read_u32(reader);
-    call_read_u8(reader);
-    const weft_bytes item = call_read_blob(reader);
+    const uint64_t id = pack_read_u64(reader);
+    const uint32_t deliveries = pack_read_u32(reader);
+    pack_read_u8(reader);
+    const weft_bytes item = pack_read_blob(reader);
     read_note(reader, &note);
     if (request->json) {
         json_open(out, NULL, '{');
@@ -111,7 +112,7 @@ static weft_err peek(struct tool_request *asked, struct buf *out)
     const weft_bytes part = {(const char *)&count, sizeof count};
     struct peer_call call = {0};
     weft_err err = remote_ask(&asked->remote, CALL_QUEUE_PEEK, CALL_FLAG_NOTES, &part, 1, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
     while (!err && reader.rest.size && !reader.has_failed)
         append_element(request, &reader, out);
     if (!err && reader.has_failed)
@@ -129,8 +130,8 @@ static weft_err retry(struct tool_request *asked, struct buf *out)
     const weft_bytes part = {(const char *)&count, sizeof count};
     struct peer_call call = {0};
     weft_err err = remote_ask(&asked->remote, CALL_QUEUE_RETRY, 0, &part, 1, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t moved = err ? 0 : call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
+    const uint64_t moved = err ? 0 : pack_read_u64(&reader);
     if (!err && reader.has_failed)
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     if (!err)

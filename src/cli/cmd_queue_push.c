@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/cmd_queue.h"
 #include "sys/file.h"
+#include "wire/pack.h"
 
 enum {
     CALLS_MAX = 4096,  // under way: a host with a journal brings them to its disk together,
@@ -161,7 +162,7 @@ static weft_err push_item(struct pusher *pusher, weft_bytes item)
     if (pusher->keys_lines && item.size)
         return push_keyed(pusher, item, item);
     weft_err err = pusher->batch.size + item.size > BATCH_BYTES ? send_batch(pusher) : WEFT_OK;
-    call_write_blob(&pusher->batch, item);
+    pack_write_blob(&pusher->batch, item);
     pusher->batch_count++;
     return err;
 }
@@ -242,9 +243,9 @@ static void write_attributes(const struct pusher *pusher, struct buf *out)
 {
     if (pusher->capacity == 0 && pusher->deliveries == 0)
         return;
-    call_write_u64(out, pusher->capacity ? pusher->capacity : UINT64_MAX);
-    call_write_u64(out, 0);
-    call_write_u32(out, (uint32_t)pusher->deliveries);
+    pack_write_u64(out, pusher->capacity ? pusher->capacity : UINT64_MAX);
+    pack_write_u64(out, 0);
+    pack_write_u32(out, (uint32_t)pusher->deliveries);
 }
 
 int cmd_queue_push(char *const *words, size_t count)

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "cli/tool_group.h"
 #include "sys/file.h"
+#include "wire/pack.h"
 #include "wire/tuple.h"
 
 enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_KEY, OPTION_COUNT, OPTION_TIMEOUT };
@@ -61,8 +62,8 @@ static weft_err write_attributes(struct tool_request *asked, struct buf *out)
     for (size_t i = 0; i < TYPE_COUNT; i++) {
         if (strcmp(types[i].name, request->type) != 0)
             continue;
-        call_write_u8(out, types[i].dtype);
-        call_write_u8(out, 0);
+        pack_write_u8(out, types[i].dtype);
+        pack_write_u8(out, 0);
         return WEFT_OK;
     }
     return err_set(WEFT_INVALID_ARGUMENT,
@@ -88,7 +89,7 @@ static weft_err find_type(const struct request *request, uint8_t *dtype)
 static bool read_bool(const char *text, struct buf *out)
 {
     const bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    call_write_u8(out, is_true);
+    pack_write_u8(out, is_true);
     return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
@@ -155,8 +156,8 @@ static weft_err append_value(uint8_t dtype, weft_bytes value, struct buf *out)
 static weft_err append_answer(uint8_t dtype, const struct peer_call *call, uint64_t *version,
                               struct buf *out)
 {
-    struct call_reader reader = {buf_bytes(&call->answer), false};
-    *version = call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&call->answer), false};
+    *version = pack_read_u64(&reader);
     return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer of a variable is cut")
                              : append_value(dtype, reader.rest, out);
 }

@@ -15,6 +15,7 @@
 #include "sys/loop.h"
 #include "sys/machine.h"
 #include "sys/signals.h"
+#include "wire/pack.h"
 
 extern char **environ;
 
@@ -52,10 +53,10 @@ static void tell(struct item_work *work, struct buf *text)
 // The smaller of our limit and the queue's own, which is known since it was opened; 0: there is none.
 static uint32_t limit_of_deliveries(const struct item_work *work)
 {
-    struct call_reader attributes = {buf_bytes(&work->queue->found), false};
-    call_read_u64(&attributes);  // capacities
-    call_read_u64(&attributes);
-    const uint32_t ours = work->options->deliveries_max, its_own = call_read_u32(&attributes);
+    struct pack_reader attributes = {buf_bytes(&work->queue->found), false};
+    pack_read_u64(&attributes);  // capacities
+    pack_read_u64(&attributes);
+    const uint32_t ours = work->options->deliveries_max, its_own = pack_read_u32(&attributes);
     if (attributes.has_failed || its_own == 0)
         return ours;
     return ours && ours < its_own ? ours : its_own;
@@ -106,8 +107,8 @@ static weft_err start_take(struct item_worker *worker)
 
 static weft_err read_item(struct item_worker *worker)
 {
-    struct call_reader reader = {buf_bytes(&worker->take.answer), false};
-    call_read_item(&reader, &worker->name);
+    struct pack_reader reader = {buf_bytes(&worker->take.answer), false};
+    pack_read_item(&reader, &worker->name);
     worker->item = reader.rest;
     return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
 }
@@ -134,11 +135,11 @@ static weft_err start_settling(struct item_worker *worker, uint8_t op, uint8_t f
                                uint32_t delay_ms)
 {
     struct buf payload = {0};
-    call_write_item(&payload, &worker->name);
+    pack_write_item(&payload, &worker->name);
     if (op == CALL_QUEUE_GIVE_BACK) {
-        call_write_u32(&payload, delay_ms);
-        call_write_u64(&payload, (uint64_t)clock_calendar_s());
-        call_write_text(&payload, weft_text(worker->reason));
+        pack_write_u32(&payload, delay_ms);
+        pack_write_u64(&payload, (uint64_t)clock_calendar_s());
+        pack_write_text(&payload, weft_text(worker->reason));
     }
     const weft_bytes part = buf_bytes(&payload);
     weft_err err = payload.has_failed

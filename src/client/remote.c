@@ -6,6 +6,7 @@
 #include "client/keeper.h"
 #include "client/member.h"
 #include "sys/clock.h"
+#include "wire/pack.h"
 
 static const uint64_t ns_per_ms = 1000000;
 
@@ -41,9 +42,9 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 // What the host says of a resource: its name for ever, the host's epoch, and the attributes.
 static weft_err take_description(struct remote *remote, weft_bytes answer)
 {
-    struct call_reader reader = {answer, false};
-    remote->uid = call_read_u64(&reader);
-    call_read_u64(&reader);
+    struct pack_reader reader = {answer, false};
+    remote->uid = pack_read_u64(&reader);
+    pack_read_u64(&reader);
     remote->found.size = 0;
     buf_append(&remote->found, reader.rest.data, reader.rest.size);
     return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
@@ -56,9 +57,9 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     weft_err err = peer_new_handle(remote->peer, &remote->handle, &remote->life);
     if (err)
         return err_wrap(err, "cannot open it");
-    call_write_u8(&head, (uint8_t)remote->kind);
-    call_write_text(&head, weft_text(remote->container));
-    call_write_text(&head, weft_text(remote->name));
+    pack_write_u8(&head, (uint8_t)remote->kind);
+    pack_write_text(&head, weft_text(remote->container));
+    pack_write_text(&head, weft_text(remote->name));
     const struct peer_ask ask = {
         .op = CALL_OPEN,
         .handle = remote->handle,

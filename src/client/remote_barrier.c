@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "client/member.h"
+#include "wire/pack.h"
 
 struct weft_barrier {
     struct remote remote;  // first
@@ -43,8 +44,8 @@ weft_err weft_barrier_wait(weft_barrier *barrier, uint32_t timeout_ms, uint64_t 
     weft_err err = remote_keep_error(
         &barrier->remote,
         remote_ask_within(&barrier->remote, timeout_ms, CALL_BARRIER_WAIT, 0, NULL, 0, &call));
-    struct call_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t number = err ? 0 : call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
+    const uint64_t number = err ? 0 : pack_read_u64(&reader);
     if (reader.has_failed)
         err = err_set(WEFT_DATA_LOSS, "the answer of a barrier is cut");
     if (!err && generation)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "wire/pack.h"
+
 weft_kv *weft_kv_open(weft_cluster *cluster, const char *path)
 {
     weft_kv *kv = calloc(1, sizeof *kv);
@@ -49,9 +51,9 @@ static weft_err check_key(const weft_kv *kv, weft_bytes key)
 
 static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry *entry)
 {
-    struct call_reader reader = {buf_bytes(&call->answer), false};
-    entry->version = call_read_u64(&reader);
-    entry->is_owned = call_read_u8(&reader);
+    struct pack_reader reader = {buf_bytes(&call->answer), false};
+    entry->version = pack_read_u64(&reader);
+    entry->is_owned = pack_read_u8(&reader);
     const weft_bytes value = reader.rest;
     if (reader.has_failed)
         return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
@@ -123,10 +125,10 @@ static weft_err change(weft_kv *kv, uint8_t op, weft_bytes key, weft_bytes value
     };
     struct peer_call call = {0};
     err = remote_ask(&kv->remote, op, flags, parts, 4, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
     const bool has_missed = !err && call.flags & ANSWER_FLAG_MISSED;
     if (!err && version && (has_missed || op == CALL_KV_PUT))
-        *version = call_read_u64(&reader);
+        *version = pack_read_u64(&reader);
     if (has_missed)
         err = err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%.*s' has another version",
                       kv->remote.path, (int)key.size, key.data);

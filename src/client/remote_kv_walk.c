@@ -9,11 +9,12 @@
 #include <stdlib.h>
 
 #include "client/remote_kv.h"
+#include "wire/pack.h"
 
 struct weft_kv_walk {
     weft_kv *kv;
     struct peer_call call;  // its answer is where `rest` points
-    struct call_reader rest;
+    struct pack_reader rest;
     bool rest_is_range;  // its entries are those of KV_RANGE
     bool is_watch, is_ended;
     bool has_range;     // there is more of a range to ask for
@@ -105,26 +106,26 @@ static weft_err ask(weft_kv_walk *walk, uint8_t op, const struct buf *payload)
     const weft_bytes part = buf_bytes(payload);
     peer_call_fini(&walk->call);
     walk->call = (struct peer_call){0};
-    walk->rest = (struct call_reader){weft_none(), false};
+    walk->rest = (struct pack_reader){weft_none(), false};
     if (payload->has_failed)
         return err_no_memory("for a key");
     const weft_err err = remote_ask(&walk->kv->remote, op, 0, &part, 1, &walk->call);
     if (!err)
-        walk->rest = (struct call_reader){buf_bytes(&walk->call.answer), false};
+        walk->rest = (struct pack_reader){buf_bytes(&walk->call.answer), false};
     return err;
 }
 
 static weft_err ask_range(weft_kv_walk *walk)
 {
     struct buf payload = {0};
-    call_write_text(&payload, buf_bytes(&walk->from));
-    call_write_text(&payload, buf_bytes(&walk->to));
-    call_write_u32(&payload, 0);
+    pack_write_text(&payload, buf_bytes(&walk->from));
+    pack_write_text(&payload, buf_bytes(&walk->to));
+    pack_write_u32(&payload, 0);
     const weft_err err = ask(walk, CALL_KV_RANGE, &payload);
     buf_fini(&payload);
     if (err)
         return err;
-    call_read_u64(&walk->rest);
+    pack_read_u64(&walk->rest);
     walk->rest_is_range = true;
     walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
     return WEFT_OK;
@@ -134,13 +135,13 @@ static weft_err ask_range(weft_kv_walk *walk)
 static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
 {
     struct buf payload = {0};
-    call_write_text(&payload, buf_bytes(&walk->prefix));
-    call_write_u64(&payload, walk->revision);
+    pack_write_text(&payload, buf_bytes(&walk->prefix));
+    pack_write_u64(&payload, walk->revision);
     const weft_err err = ask(walk, CALL_KV_WATCH, &payload);
     buf_fini(&payload);
     if (err)
         return err;
-    walk->revision = call_read_u64(&walk->rest);
+    walk->revision = pack_read_u64(&walk->rest);
     walk->rest_is_range = false;
     walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
     *is_reset = walk->call.flags & ANSWER_FLAG_ALL && walk->has_seen;
@@ -152,15 +153,15 @@ static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
 
 static weft_err read_entry(weft_kv_walk *walk, weft_kv_entry *entry)
 {
-    struct call_reader *rest = &walk->rest;
+    struct pack_reader *rest = &walk->rest;
     *entry = (weft_kv_entry){.what = WEFT_KV_PUT};
     if (!walk->rest_is_range)
-        entry->what = call_read_u8(rest) == WEFT_KV_REMOVED ? WEFT_KV_REMOVED : WEFT_KV_PUT;
-    entry->key = call_read_text(rest);
-    entry->version = call_read_u64(rest);
+        entry->what = pack_read_u8(rest) == WEFT_KV_REMOVED ? WEFT_KV_REMOVED : WEFT_KV_PUT;
+    entry->key = pack_read_text(rest);
+    entry->version = pack_read_u64(rest);
     if (walk->rest_is_range)
-        entry->is_owned = call_read_u8(rest);
-    entry->value = call_read_blob(rest);
+        entry->is_owned = pack_read_u8(rest);
+    entry->value = pack_read_blob(rest);
     if (rest->has_failed)
         return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
     if (!walk->has_range || rest->rest.size)

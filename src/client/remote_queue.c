@@ -7,6 +7,7 @@
 #include "client/prefetch.h"
 #include "client/remote_call.h"
 #include "sys/clock.h"
+#include "wire/pack.h"
 
 struct weft_queue {
     struct remote remote;  // first
@@ -21,9 +22,9 @@ static weft_err write_attributes(struct buf *out, const weft_queue_options *opti
     if (options->capacity == 0 && options->capacity_bytes == 0 && options->deliveries_max == 0 &&
         options->type_count == 0)
         return WEFT_OK;
-    call_write_u64(out, (uint64_t)(options->capacity > 0 ? options->capacity : -1));
-    call_write_u64(out, options->capacity_bytes);
-    call_write_u32(out, options->deliveries_max);
+    pack_write_u64(out, (uint64_t)(options->capacity > 0 ? options->capacity : -1));
+    pack_write_u64(out, options->capacity_bytes);
+    pack_write_u32(out, options->deliveries_max);
     return options->type_count ? item_append_types(out, options->types, options->type_count)
                                : WEFT_OK;
 }
@@ -133,9 +134,9 @@ weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
         return member_no_handle();
     struct buf list = {0};
     struct peer_call call = {0};
-    call_write_u32(&list, (uint32_t)count);
+    pack_write_u32(&list, (uint32_t)count);
     for (size_t i = 0; i < count && list.size <= CALL_BYTES_MAX; i++)
-        call_write_blob(&list, data[i]);
+        pack_write_blob(&list, data[i]);
     weft_err err =
         list.has_failed || count > UINT32_MAX ? err_no_memory("for %zu elements", count) : WEFT_OK;
     const weft_bytes part = buf_bytes(&list);
@@ -162,7 +163,7 @@ static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *
     settlement->op = op;
     memcpy(settlement->rest, &ms, sizeof ms);
     memcpy(settlement->rest + sizeof ms, &when_s, sizeof when_s);
-    call_put_item(settlement->named, &name);
+    pack_put_item(settlement->named, &name);
     settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
     settlement->parts[1] = (weft_bytes){settlement->rest, gives_back ? sizeof settlement->rest
                                                           : op == CALL_QUEUE_DONE ? 0
@@ -190,9 +191,9 @@ static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *
 
 weft_err remote_take_item(struct peer_call *call, weft_item *item)
 {
-    struct call_reader reader = {buf_bytes(&call->answer), false};
+    struct pack_reader reader = {buf_bytes(&call->answer), false};
     struct call_item name;
-    call_read_item(&reader, &name);
+    pack_read_item(&reader, &name);
     if (reader.has_failed)
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
     item_take_name(item, &name);
@@ -253,12 +254,12 @@ weft_err weft_pop(weft_queue *queue, weft_item *item)
 }
 
 // An entry of the answer to QUEUE_TAKE_MANY.
-static weft_err copy_entry(struct call_reader *list, weft_item *item)
+static weft_err copy_entry(struct pack_reader *list, weft_item *item)
 {
     struct call_item name;
-    call_read_item(list, &name);
-    const uint32_t size = call_read_u32(list);
-    const weft_bytes bytes = call_read_bytes(list, size & ~CALL_TUPLE_BIT);
+    pack_read_item(list, &name);
+    const uint32_t size = pack_read_u32(list);
+    const weft_bytes bytes = pack_read_bytes(list, size & ~CALL_TUPLE_BIT);
     *item = (weft_item){0};
     item_take_name(item, &name);
     item->is_popped_ = true;
@@ -317,8 +318,8 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
     const weft_bytes part = {(const char *)&count, sizeof count};
     weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE_MANY, up_to ? CALL_FLAG_UP_TO : 0,
                               &part, 1, &call);
-    struct call_reader list = {buf_bytes(&call.answer), false};
-    const uint32_t here = err ? 0 : call_read_u32(&list);
+    struct pack_reader list = {buf_bytes(&call.answer), false};
+    const uint32_t here = err ? 0 : pack_read_u32(&list);
     for (; *taken < here && *taken < count && !err; ++*taken)
         err = copy_entry(&list, &items[*taken]);
     if (!err && *taken) {
@@ -340,13 +341,13 @@ weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint
     struct peer_call call = {0};
     const weft_bytes part = {(const char *)&max, sizeof max};
     weft_err err = remote_ask(&queue->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
-    struct call_reader list = {buf_bytes(&call.answer), false};
+    struct pack_reader list = {buf_bytes(&call.answer), false};
     while (!err && *count < max && list.rest.size) {
         weft_item *item = &items[*count];
-        *item = (weft_item){.id_ = call_read_u64(&list)};
-        item->delivery = call_read_u32(&list);
-        const bool is_tuple = call_read_u8(&list);
-        const weft_bytes bytes = call_read_blob(&list);
+        *item = (weft_item){.id_ = pack_read_u64(&list)};
+        item->delivery = pack_read_u32(&list);
+        const bool is_tuple = pack_read_u8(&list);
+        const weft_bytes bytes = pack_read_blob(&list);
         err = list.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
                               : item_copy(bytes, is_tuple, item);
         *count += !err;
@@ -373,10 +374,10 @@ static weft_err tell_failed(struct remote *remote, const weft_item *item, bool i
 // The lease of its last delivery has ended before it was done: that has buried it.
 static weft_err tell_late(const struct remote *remote, const weft_item *item)
 {
-    struct call_reader attributes = {buf_bytes(&remote->found), false};
-    call_read_u64(&attributes);  // capacities
-    call_read_u64(&attributes);
-    const uint32_t max = call_read_u32(&attributes);
+    struct pack_reader attributes = {buf_bytes(&remote->found), false};
+    pack_read_u64(&attributes);  // capacities
+    pack_read_u64(&attributes);
+    const uint32_t max = pack_read_u32(&attributes);
     if (attributes.has_failed || max == 0 || item->delivery < max || item->is_popped_ ||
         item->queue_ != remote->uid)
         return WEFT_ABORTED;
@@ -501,16 +502,16 @@ weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)
 {
     struct peer_call call = {0};
     weft_err err = remote_ask(remote, CALL_QUEUE_STATE, 0, NULL, 0, &call);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
     *state = (weft_queue_state){0};
     if (!err) {
-        state->size = call_read_u64(&reader);
-        state->bytes = call_read_u64(&reader);
-        state->pushed_count = call_read_u64(&reader);
-        state->leased_count = call_read_u64(&reader);
-        state->pusher_count = call_read_u32(&reader);
-        state->taker_count = call_read_u32(&reader);
-        state->is_closed = call_read_u8(&reader);
+        state->size = pack_read_u64(&reader);
+        state->bytes = pack_read_u64(&reader);
+        state->pushed_count = pack_read_u64(&reader);
+        state->leased_count = pack_read_u64(&reader);
+        state->pusher_count = pack_read_u32(&reader);
+        state->taker_count = pack_read_u32(&reader);
+        state->is_closed = pack_read_u8(&reader);
         if (reader.has_failed)
             err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     }

@@ -4,6 +4,7 @@
 
 #include "client/item.h"
 #include "client/remote_call.h"
+#include "wire/pack.h"
 
 struct weft_var {
     struct remote remote;       // first
@@ -21,8 +22,8 @@ static weft_err write_attributes(struct buf *out, const weft_tensor *type)
         (type->rank && !type->dims))
         return err_set(WEFT_INVALID_ARGUMENT, "dtype %d of rank %d is no variable",
                        (int)type->dtype, (int)type->rank);
-    call_write_u8(out, (uint8_t)type->dtype);
-    call_write_u8(out, (uint8_t)type->rank);
+    pack_write_u8(out, (uint8_t)type->dtype);
+    pack_write_u8(out, (uint8_t)type->rank);
     buf_append(out, type->dims, (size_t)type->rank * sizeof *type->dims);
     return out->has_failed ? err_no_memory("for a type") : WEFT_OK;
 }
@@ -119,8 +120,8 @@ static weft_err keep(weft_var *var, weft_err err)
 // All answers of a variable are its version and its value.
 static weft_err read_answer(const struct peer_call *call, uint64_t *version, weft_bytes *value)
 {
-    struct call_reader reader = {buf_bytes(&call->answer), false};
-    *version = call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&call->answer), false};
+    *version = pack_read_u64(&reader);
     *value = reader.rest;
     return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer of a variable is cut") : WEFT_OK;
 }
@@ -148,7 +149,7 @@ static weft_err start_change(weft_var *var, uint8_t op, const weft_item *once_pe
         return err_set(WEFT_ABORTED, "%s: the item that this is for has failed", var->remote.path);
     if (once_per) {
         const struct call_item item = item_name(once_per);
-        call_put_item(name, &item);
+        pack_put_item(name, &item);
     }
     const weft_bytes parts[] = {{name, sizeof name}, operand};
     return once_per ? remote_start(&var->remote, op, CALL_FLAG_ONCE, parts, 2, call)

@@ -10,6 +10,7 @@
 #include "base/args.h"
 #include "base/bytes.h"
 #include "sys/clock.h"
+#include "wire/pack.h"
 
 enum { GOODBYE_MS = 1000, NAMES_MAX = 64 };
 
@@ -188,10 +189,10 @@ static char *name_resource(const char *member, weft_bytes container, weft_bytes 
 
 static weft_err add_resources(struct tool_list *list, const char *member, weft_bytes answer)
 {
-    struct call_reader reader = {answer, false};
+    struct pack_reader reader = {answer, false};
     while (reader.rest.size) {
-        const uint8_t kind = call_read_u8(&reader);
-        const weft_bytes container = call_read_text(&reader), name = call_read_text(&reader);
+        const uint8_t kind = pack_read_u8(&reader);
+        const weft_bytes container = pack_read_text(&reader), name = pack_read_text(&reader);
         if (reader.has_failed)
             return err_set(WEFT_DATA_LOSS, "the answer is cut");
         const struct tool_resource one = {kind, name_resource(member, container, name)};
@@ -307,11 +308,11 @@ weft_err tool_check(const struct remote *remote)
     const struct peer_ask ask = {.op = CALL_LIST};
     weft_err err = peer_ask(remote->peer, &ask, &call, UINT64_MAX);
     const weft_bytes wanted = weft_text(remote->container);
-    struct call_reader reader = {buf_bytes(&call.answer), false};
+    struct pack_reader reader = {buf_bytes(&call.answer), false};
     bool is_found = false;
     while (!err && reader.rest.size && !reader.has_failed && !is_found) {
-        const uint8_t kind = call_read_u8(&reader);
-        const weft_bytes container = call_read_text(&reader), name = call_read_text(&reader);
+        const uint8_t kind = pack_read_u8(&reader);
+        const weft_bytes container = pack_read_text(&reader), name = pack_read_text(&reader);
         // A member's own container is its role: whose name it is we need not know.
         is_found = kind == remote->kind && bytes_equal(name, weft_text(remote->name)) &&
                    (wanted.size == 0 || bytes_equal(container, wanted));

@@ -8,6 +8,7 @@
 
 #include "cluster/peer_state.h"
 #include "sys/clock.h"
+#include "wire/pack.h"
 
 enum {
     RING_SIZE_MIN = 64,
@@ -214,16 +215,16 @@ static void give_back(struct peer *peer, uint16_t handle, weft_bytes item)
 static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
                                const struct answer *answer)
 {
-    struct call_reader reader = {answer->payload, false};
+    struct pack_reader reader = {answer->payload, false};
     if (answer->code)
         return;
     uint32_t count = slot->op == CALL_QUEUE_TAKE ? 1 : 0;
     if (slot->op == CALL_QUEUE_TAKE_MANY)
-        count = call_read_u32(&reader);
+        count = pack_read_u32(&reader);
     for (; count > 0; count--) {
-        const weft_bytes item = call_read_bytes(&reader, CALL_ITEM_BYTES);
+        const weft_bytes item = pack_read_bytes(&reader, CALL_ITEM_BYTES);
         if (slot->op == CALL_QUEUE_TAKE_MANY)
-            call_read_bytes(&reader, call_read_u32(&reader) & ~CALL_TUPLE_BIT);
+            pack_read_bytes(&reader, pack_read_u32(&reader) & ~CALL_TUPLE_BIT);
         if (reader.has_failed)
             return;
         give_back(peer, slot->handle, item);

@@ -255,7 +255,7 @@ static void append_frame(struct peer *peer, weft_bytes calls, weft_bytes asks)
     frame_encode_header(head, WEFT__FRAME_TYPE__FRAME_CALLS,
                         CALL_FRAME_HEAD_BYTES + calls.size + asks.size);
     buf_append(&peer->out, head, sizeof head);
-    call_write_u64(&peer->out, peer->answers_received);
+    call_append_frame_head(&peer->out, peer->answers_received);
     peer->unconfirmed_bytes = 0;
     buf_append(&peer->out, calls.data, calls.size);
     buf_append(&peer->out, asks.data, asks.size);

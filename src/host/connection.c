@@ -252,6 +252,12 @@ static weft_err do_calls(struct host_connection *connection, uint64_t answered, 
     return err;
 }
 
+// Calls that wait for room: what comes before their bytes in `held`.
+struct held_calls {
+    uint64_t answered;
+    size_t size;
+};
+
 static weft_err hold(struct host_connection *connection, uint64_t answered, weft_bytes calls)
 {
     struct buf *held = &connection->held;
@@ -259,8 +265,9 @@ static weft_err hold(struct host_connection *connection, uint64_t answered, weft
         return err_set(WEFT_RESOURCE_EXHAUSTED, "it asks for more than it takes");
     if (!held->size)
         connection->held_ms = host_server_now_ms(connection->server);
-    call_write_u64(held, answered);
-    call_write_blob(held, calls);
+    const struct held_calls head = {answered, calls.size};
+    buf_append(held, &head, sizeof head);
+    buf_append(held, calls.data, calls.size);
     return held->has_failed ? err_no_memory("for the calls of a client") : WEFT_OK;
 }
 
@@ -268,19 +275,19 @@ static weft_err hold(struct host_connection *connection, uint64_t answered, weft
 static weft_err go_on(struct host_connection *connection)
 {
     struct buf held = connection->held;
-    struct call_reader reader = {buf_bytes(&held), false};
     weft_err err = WEFT_OK;
     bool has_moved = false;
     connection->held = (struct buf){0};
-    while (!err && reader.rest.size) {
-        const uint64_t answered = call_read_u64(&reader);
-        weft_bytes calls = call_read_blob(&reader);
-        const size_t before = calls.size;
+    for (size_t at = 0; !err && at < held.size;) {
+        struct held_calls head;
+        memcpy(&head, held.data + at, sizeof head);
+        weft_bytes calls = {held.data + at + sizeof head, head.size};
         if (!connection->held.size)
-            err = do_calls(connection, answered, &calls);
-        has_moved |= calls.size < before;
+            err = do_calls(connection, head.answered, &calls);
+        has_moved |= calls.size < head.size;
         if (!err && calls.size)
-            err = hold(connection, answered, calls);
+            err = hold(connection, head.answered, calls);
+        at += sizeof head + head.size;
     }
     buf_fini(&held);
     if (has_moved)
@@ -290,17 +297,17 @@ static weft_err go_on(struct host_connection *connection)
 
 static weft_err take_calls(struct host_connection *connection, weft_bytes payload)
 {
-    struct call_reader reader = {payload, false};
-    const uint64_t answered = call_read_u64(&reader);
-    if (reader.has_failed)
+    uint64_t answered;
+    weft_bytes calls = payload;
+    if (!call_take_frame_head(&calls, &answered))
         return err_set(WEFT_DATA_LOSS, "a frame of calls is cut");
     session_acknowledge(connection->session, answered);
     const bool may_go_on = connection->held.size && has_room(connection);
     weft_err err = may_go_on ? go_on(connection) : WEFT_OK;
     if (!err && !connection->held.size)
-        err = do_calls(connection, answered, &reader.rest);
-    if (!err && reader.rest.size)
-        err = hold(connection, answered, reader.rest);
+        err = do_calls(connection, answered, &calls);
+    if (!err && calls.size)
+        err = hold(connection, answered, calls);
     return err;
 }
 

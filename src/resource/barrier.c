@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "resource/host.h"
+#include "wire/pack.h"
 
 struct barrier {
     struct resource resource;
@@ -29,12 +30,13 @@ static struct barrier *barrier_of(struct resource *resource)
     return (struct barrier *)resource;
 }
 
-static weft_err read_count(struct call_reader *attributes, uint32_t *count)
+static weft_err read_count(weft_bytes bytes, uint32_t *count)
 {
+    struct pack_reader reader = {bytes, false}, *attributes = &reader;
     if (attributes->rest.size == 0)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "there is no such barrier yet, and who makes it says for how many it is");
-    *count = call_read_u32(attributes);
+    *count = pack_read_u32(attributes);
     if (attributes->has_failed || attributes->rest.size)
         return err_set(WEFT_INVALID_ARGUMENT, "a barrier's only attribute is its count, 4 bytes");
     if (*count == 0)
@@ -42,7 +44,7 @@ static weft_err read_count(struct call_reader *attributes, uint32_t *count)
     return WEFT_OK;
 }
 
-static struct resource *barrier_make(struct call_reader *attributes, weft_err *err)
+static struct resource *barrier_make(weft_bytes attributes, weft_err *err)
 {
     uint32_t count = 0;
     *err = read_count(attributes, &count);
@@ -58,7 +60,7 @@ static struct resource *barrier_make(struct call_reader *attributes, weft_err *e
     return &barrier->resource;
 }
 
-static weft_err barrier_match(struct resource *resource, struct call_reader *attributes)
+static weft_err barrier_match(struct resource *resource, weft_bytes attributes)
 {
     const struct barrier *barrier = (const struct barrier *)resource;
     uint32_t count = 0;
@@ -132,18 +134,18 @@ static void barrier_cancel(struct wait *wait, weft_err code, const char *why)
 
 static void barrier_describe(const struct resource *resource, struct buf *attributes)
 {
-    call_write_u32(attributes, ((const struct barrier *)resource)->count);
+    pack_write_u32(attributes, ((const struct barrier *)resource)->count);
 }
 
 static weft_err barrier_save(const struct resource *resource, struct host_saver *saver)
 {
     const struct barrier *barrier = (const struct barrier *)resource;
     struct buf part = {0};
-    call_write_u64(&part, barrier->generation);
+    pack_write_u64(&part, barrier->generation);
     for (const struct link *at = barrier->waits.next; at != &barrier->waits; at = at->next) {
         const struct barrier_wait *wait = LIST_ITEM(at, struct barrier_wait, in_barrier);
-        call_write_u32(&part, wait->wait.session->number);
-        call_write_u64(&part, wait->wait.sequence);
+        pack_write_u32(&part, wait->wait.session->number);
+        pack_write_u64(&part, wait->wait.sequence);
     }
     const weft_err err = part.has_failed ? err_no_memory("to save a barrier")
                                          : host_save_part(saver, buf_bytes(&part));
@@ -151,13 +153,13 @@ static weft_err barrier_save(const struct resource *resource, struct host_saver 
     return err;
 }
 
-static weft_err barrier_load(struct resource *resource, struct call_reader *part)
+static weft_err barrier_load(struct resource *resource, struct pack_reader *part)
 {
     struct barrier *barrier = barrier_of(resource);
-    barrier->generation = call_read_u64(part);
+    barrier->generation = pack_read_u64(part);
     while (part->rest.size && !part->has_failed) {
-        struct session *session = host_session_by_number(resource->host, call_read_u32(part));
-        const uint64_t sequence = call_read_u64(part);
+        struct session *session = host_session_by_number(resource->host, pack_read_u32(part));
+        const uint64_t sequence = pack_read_u64(part);
         if (part->has_failed || !session || barrier->waiting_count + 1 >= barrier->count ||
             !add_wait(barrier, session, sequence))
             return err_set(WEFT_DATA_LOSS, "a barrier for %u was saved with a wait that is none",

@@ -1,5 +1,6 @@
 // A barrier: who waits, who goes on, and what is left of it after a restart.
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 
 static uint16_t open_for(struct testing_member *member, uint32_t count)
 {
@@ -153,7 +154,7 @@ static void damaged_parts_are_refused(void **state)
         char key[2] = {(char)('a' + i), 0};
         testing_must(host_open_resource(host, CALL_KIND_BARRIER, weft_text("files"), weft_text(key),
                                         PAYLOAD(U32(2)), &barrier));
-        struct call_reader reader = {parts[i], false};
+        struct pack_reader reader = {parts[i], false};
         assert_int_equal(barrier->kind->load(barrier, &reader), WEFT_DATA_LOSS);
     }
     host_free(host);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "resource/host_state.h"
+#include "wire/pack.h"
 
 static weft_bytes id_of(const void *item)
 {
@@ -109,7 +110,7 @@ bool host_note(struct resource *resource, weft_bytes note)
 {
     struct host *host = resource->host;
     host->scratch.size = 0;
-    call_write_u64(&host->scratch, resource->uid);
+    pack_write_u64(&host->scratch, resource->uid);
     buf_append(&host->scratch, note.data, note.size);
     const weft_err err = host_log(host, HOST_RECORD_NOTE, buf_bytes(&host->scratch));
     if (err)
@@ -274,10 +275,10 @@ weft_err host_open_session(struct host *host, const struct session_name *name,
     const uint32_t number = host->session_count_ever + 1;
     struct buf *record = &host->scratch;
     record->size = 0;
-    call_write_u32(record, number);
+    pack_write_u32(record, number);
     buf_append(record, name->id, SESSION_ID_BYTES);
-    call_write_u64(record, name->incarnation);
-    call_write_text(record, weft_text(name->member));
+    pack_write_u64(record, name->incarnation);
+    pack_write_text(record, weft_text(name->member));
     const weft_err err = host_log(host, HOST_RECORD_SESSION, buf_bytes(record));
     if (err)
         return err;
@@ -372,10 +373,10 @@ static bool is_in_use(const struct session *session, uint16_t handle)
 
 static void do_open(struct host *host, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    struct registry_wish wish = {.kind = call_read_u8(&reader)};
-    wish.container = call_read_text(&reader);
-    wish.name = call_read_text(&reader);
+    struct pack_reader reader = {call->payload, false};
+    struct registry_wish wish = {.kind = pack_read_u8(&reader)};
+    wish.container = pack_read_text(&reader);
+    wish.name = pack_read_text(&reader);
     wish.attributes = reader.rest;
     if (wish.container.size == 0)
         wish.container = host->container;
@@ -394,8 +395,8 @@ static void do_open(struct host *host, struct session *session, const struct cal
         return;
     }
     struct buf answer = {0};
-    call_write_u64(&answer, resource->uid);
-    call_write_u64(&answer, host->options.epoch);
+    pack_write_u64(&answer, resource->uid);
+    pack_write_u64(&answer, host->options.epoch);
     resource->kind->describe(resource, &answer);
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);
@@ -441,8 +442,8 @@ static void do_release(struct host *host, struct session *session, const struct 
 
 static void do_cancel(struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const uint64_t sequence = call_read_u64(&reader);
+    struct pack_reader reader = {call->payload, false};
+    const uint64_t sequence = pack_read_u64(&reader);
     for (struct link *at = session->waits.next; at != &session->waits; at = at->next) {
         struct wait *wait = LIST_ITEM(at, struct wait, in_session);
         if (wait->sequence != sequence)
@@ -471,9 +472,9 @@ static void do_list(struct host *host, struct session *session, const struct cal
         if (resource->is_removed)
             continue;
         const size_t container_size = resource->key.size - resource->name.size - 2;
-        call_write_u8(&answer, (uint8_t)resource->kind->number);
-        call_write_text(&answer, (weft_bytes){resource->key.data + 1, container_size});
-        call_write_text(&answer, resource->name);
+        pack_write_u8(&answer, (uint8_t)resource->kind->number);
+        pack_write_text(&answer, (weft_bytes){resource->key.data + 1, container_size});
+        pack_write_text(&answer, resource->name);
     }
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);

@@ -8,6 +8,7 @@
 
 #include "resource/host.h"
 #include "resource/host_state.h"
+#include "wire/pack.h"
 
 enum {
     CALLS_HEAD_BYTES = 12,
@@ -65,8 +66,8 @@ static weft_err append_call(struct host *host, const struct session *session,
         return err_no_memory("for the journal");
     }
     if (calls->size == 0) {
-        call_write_u32(calls, session->number);
-        call_write_u64(calls, answered);
+        pack_write_u32(calls, session->number);
+        pack_write_u64(calls, answered);
         host->calls_session = session->number;
         host->calls_answered = answered;
     }
@@ -96,18 +97,18 @@ weft_err host_log_call(struct host *host, const struct session *session, const s
 static void write_epoch(const struct host *host, struct buf *record)
 {
     record->size = 0;
-    call_write_u64(record, host->options.epoch);
-    call_write_u64(record, host->registry.made_count);
-    call_write_u32(record, host->session_count_ever);
-    call_write_text(record, weft_text(host->member));
+    pack_write_u64(record, host->options.epoch);
+    pack_write_u64(record, host->registry.made_count);
+    pack_write_u32(record, host->session_count_ever);
+    pack_write_text(record, weft_text(host->member));
 }
 
 // Who only looks at a journal learns whose it is: names that have no container depend on it. Journals
 // of an older weft do not say.
-static weft_err replay_member(struct host *host, struct call_reader *reader)
+static weft_err replay_member(struct host *host, struct pack_reader *reader)
 {
     char text[SESSION_MEMBER_BYTES] = "";
-    const weft_bytes member = reader->rest.size ? call_read_text(reader) : weft_none();
+    const weft_bytes member = reader->rest.size ? pack_read_text(reader) : weft_none();
     if (reader->has_failed || member.size >= sizeof text)
         return refuse("the name of its member");
     if (host->options.member)
@@ -125,23 +126,23 @@ weft_err host_log_epoch(struct host *host)
     return host_log(host, HOST_RECORD_EPOCH, buf_bytes(&host->scratch));
 }
 
-static weft_err replay_epoch(struct host *host, struct call_reader *reader)
+static weft_err replay_epoch(struct host *host, struct pack_reader *reader)
 {
     if (host->registry.made_count || host->session_count_ever)
         return refuse("it begins twice");
-    host->options.epoch = call_read_u64(reader);
-    host->registry.made_count = call_read_u64(reader);
-    host->session_count_ever = call_read_u32(reader);
+    host->options.epoch = pack_read_u64(reader);
+    host->registry.made_count = pack_read_u64(reader);
+    host->session_count_ever = pack_read_u32(reader);
     return replay_member(host, reader);
 }
 
-static weft_err replay_session(struct host *host, struct call_reader *reader)
+static weft_err replay_session(struct host *host, struct pack_reader *reader)
 {
     struct session_name name = {0};
-    const uint32_t number = call_read_u32(reader);
-    const weft_bytes id = call_read_bytes(reader, SESSION_ID_BYTES);
-    name.incarnation = call_read_u64(reader);
-    const weft_bytes member = call_read_text(reader);
+    const uint32_t number = pack_read_u32(reader);
+    const weft_bytes id = pack_read_bytes(reader, SESSION_ID_BYTES);
+    name.incarnation = pack_read_u64(reader);
+    const weft_bytes member = pack_read_text(reader);
     char text[SESSION_MEMBER_BYTES] = "";
     const struct session *last =
         host->sessions.count ? host->sessions.items[host->sessions.count - 1] : NULL;
@@ -158,10 +159,10 @@ static weft_err replay_session(struct host *host, struct call_reader *reader)
     return host_add_session(host, number, &name, &session);
 }
 
-static weft_err replay_call(struct host *host, struct call_reader *reader)
+static weft_err replay_call(struct host *host, struct pack_reader *reader)
 {
-    struct session *session = host_session_by_number(host, call_read_u32(reader));
-    const uint64_t answered = call_read_u64(reader);
+    struct session *session = host_session_by_number(host, pack_read_u32(reader));
+    const uint64_t answered = pack_read_u64(reader);
     struct call call;
     if (!session || reader->has_failed)
         return refuse("a call of nobody");
@@ -176,19 +177,19 @@ static weft_err replay_call(struct host *host, struct call_reader *reader)
     return err;
 }
 
-static weft_err replay_note(struct host *host, struct call_reader *reader)
+static weft_err replay_note(struct host *host, struct pack_reader *reader)
 {
-    struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+    struct resource *resource = registry_find_by_uid(&host->registry, pack_read_u64(reader));
     if (!resource || reader->has_failed || !resource->kind->replay)
         return refuse("something happened to a resource that is not there");
     return resource->kind->replay(resource, reader);
 }
 
-static weft_err replay_resource(struct host *host, struct call_reader *reader)
+static weft_err replay_resource(struct host *host, struct pack_reader *reader)
 {
-    const uint64_t uid = call_read_u64(reader);
-    const weft_bytes key = call_read_blob(reader);
-    const bool is_removed = call_read_u8(reader);
+    const uint64_t uid = pack_read_u64(reader);
+    const weft_bytes key = pack_read_blob(reader);
+    const bool is_removed = pack_read_u8(reader);
     if (registry_find_by_uid(&host->registry, uid))
         return refuse("two resources with one number");
     const char *zero = key.size > 1 ? memchr(key.data + 1, 0, key.size - 1) : NULL;
@@ -217,20 +218,20 @@ static weft_err replay_resource(struct host *host, struct call_reader *reader)
     return WEFT_OK;
 }
 
-static weft_err replay_part(struct host *host, struct call_reader *reader)
+static weft_err replay_part(struct host *host, struct pack_reader *reader)
 {
-    struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+    struct resource *resource = registry_find_by_uid(&host->registry, pack_read_u64(reader));
     if (!resource || reader->has_failed)
         return refuse("a part of a resource that is not there");
     return resource->kind->load(resource, reader);
 }
 
 static weft_err replay_handles(struct host *host, struct session *session,
-                               struct call_reader *reader)
+                               struct pack_reader *reader)
 {
-    for (uint32_t left = call_read_u32(reader); left > 0 && !reader->has_failed; left--) {
-        const uint16_t handle = call_read_u16(reader);
-        struct resource *resource = registry_find_by_uid(&host->registry, call_read_u64(reader));
+    for (uint32_t left = pack_read_u32(reader); left > 0 && !reader->has_failed; left--) {
+        const uint16_t handle = pack_read_u16(reader);
+        struct resource *resource = registry_find_by_uid(&host->registry, pack_read_u64(reader));
         if (!resource)
             return refuse("a handle of a resource that is not there");
         const weft_err err = host_set_handle(session, handle, resource);
@@ -261,22 +262,22 @@ static bool has_come_before(const struct link *a, const struct link *b)
            LIST_ITEM(b, const struct wait, in_session)->sequence;
 }
 
-static weft_err replay_state(struct host *host, struct call_reader *reader)
+static weft_err replay_state(struct host *host, struct pack_reader *reader)
 {
-    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    struct session *session = host_session_by_number(host, pack_read_u32(reader));
     if (!session)
         return refuse("the state of nobody");
-    session->applied = call_read_u64(reader);
-    session->acknowledged = call_read_u64(reader);
-    session->has_left = call_read_u8(reader);
+    session->applied = pack_read_u64(reader);
+    session->acknowledged = pack_read_u64(reader);
+    session->has_left = pack_read_u8(reader);
     list_sort(&session->waits, has_come_before);  // resources brought them, one by one
     const weft_err err = replay_handles(host, session, reader);
     return err ? err : replay_answers(session, reader->rest);
 }
 
-static weft_err replay_left(struct host *host, struct call_reader *reader)
+static weft_err replay_left(struct host *host, struct pack_reader *reader)
 {
-    const weft_bytes member = call_read_text(reader);
+    const weft_bytes member = pack_read_text(reader);
     char text[SESSION_MEMBER_BYTES] = "";
     if (member.size == 0 || member.size >= sizeof text)
         return refuse("the name of a member");
@@ -284,9 +285,9 @@ static weft_err replay_left(struct host *host, struct call_reader *reader)
     return host_add_left(host, text);
 }
 
-static weft_err replay_end(struct host *host, struct call_reader *reader)
+static weft_err replay_end(struct host *host, struct pack_reader *reader)
 {
-    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    struct session *session = host_session_by_number(host, pack_read_u32(reader));
     if (!session)
         return refuse("the end of a session that is not there");
     host_drop_session(host, session);
@@ -295,7 +296,7 @@ static weft_err replay_end(struct host *host, struct call_reader *reader)
 
 weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
 {
-    static weft_err (*const replays[])(struct host *, struct call_reader *) = {
+    static weft_err (*const replays[])(struct host *, struct pack_reader *) = {
         [HOST_RECORD_EPOCH] = replay_epoch,      [HOST_RECORD_SESSION] = replay_session,
         [HOST_RECORD_CALL] = replay_call,        [HOST_RECORD_END] = replay_end,
         [HOST_RECORD_NOTE] = replay_note,        [HOST_RECORD_RESOURCE] = replay_resource,
@@ -305,7 +306,7 @@ weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
     };
     if (type == 0 || type >= sizeof replays / sizeof *replays)
         return refuse("a record of an unknown type");
-    struct call_reader reader = {payload, false};
+    struct pack_reader reader = {payload, false};
     host->is_replaying = true;
     weft_err err = replays[type](host, &reader);
     host->is_replaying = false;
@@ -319,7 +320,7 @@ weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
 weft_err host_save_part(struct host_saver *saver, weft_bytes part)
 {
     saver->record.size = 0;
-    call_write_u64(&saver->record, saver->uid);
+    pack_write_u64(&saver->record, saver->uid);
     buf_append(&saver->record, part.data, part.size);
     if (saver->record.has_failed)
         return err_no_memory("for a snapshot");
@@ -332,10 +333,10 @@ static weft_err save_sessions(const struct host *host, struct host_saver *saver)
     for (size_t i = 0; i < host->sessions.count && !err; i++) {
         const struct session *session = host->sessions.items[i];
         saver->record.size = 0;
-        call_write_u32(&saver->record, session->number);
+        pack_write_u32(&saver->record, session->number);
         buf_append(&saver->record, session->id, SESSION_ID_BYTES);
-        call_write_u64(&saver->record, session->incarnation);
-        call_write_text(&saver->record, weft_text(session->member));
+        pack_write_u64(&saver->record, session->incarnation);
+        pack_write_text(&saver->record, weft_text(session->member));
         err = saver->log(saver->owner, HOST_RECORD_SESSION, buf_bytes(&saver->record));
     }
     return err;
@@ -361,7 +362,7 @@ static weft_err save_left(const struct host *host, struct host_saver *saver)
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < host->left.count && !err; i++) {
         saver->record.size = 0;
-        call_write_text(&saver->record, weft_text(host->left.items[i]));
+        pack_write_text(&saver->record, weft_text(host->left.items[i]));
         err = saver->log(saver->owner, HOST_RECORD_LEFT, buf_bytes(&saver->record));
     }
     return err;
@@ -371,9 +372,9 @@ static weft_err save_resource(const struct resource *resource, struct host_saver
 {
     saver->uid = resource->uid;
     saver->record.size = 0;
-    call_write_u64(&saver->record, resource->uid);
-    call_write_blob(&saver->record, resource->key);
-    call_write_u8(&saver->record, resource->is_removed);
+    pack_write_u64(&saver->record, resource->uid);
+    pack_write_blob(&saver->record, resource->key);
+    pack_write_u8(&saver->record, resource->is_removed);
     resource->kind->describe(resource, &saver->record);
     const weft_err err = saver->log(saver->owner, HOST_RECORD_RESOURCE, buf_bytes(&saver->record));
     return err ? err : resource->kind->save(resource, saver);
@@ -404,16 +405,16 @@ static weft_err save_state(const struct session *session, struct host_saver *sav
     for (size_t i = 0; i < session->handles.count; i++)
         handle_count += session->handles.items[i] != NULL;
     record->size = 0;
-    call_write_u32(record, session->number);
-    call_write_u64(record, session->applied);
-    call_write_u64(record, session->acknowledged);
-    call_write_u8(record, session->has_left);
-    call_write_u32(record, handle_count);
+    pack_write_u32(record, session->number);
+    pack_write_u64(record, session->applied);
+    pack_write_u64(record, session->acknowledged);
+    pack_write_u8(record, session->has_left);
+    pack_write_u32(record, handle_count);
     for (size_t i = 0; i < session->handles.count; i++) {
         if (!session->handles.items[i])
             continue;
-        call_write_u16(record, (uint16_t)i);
-        call_write_u64(record, session->handles.items[i]->uid);
+        pack_write_u16(record, (uint16_t)i);
+        pack_write_u64(record, session->handles.items[i]->uid);
     }
     write_kept_answers(session, record);
     return saver->log(saver->owner, HOST_RECORD_STATE, buf_bytes(record));

@@ -3,6 +3,7 @@
 
 #include "resource/host_state.h"
 #include "resource/queue_testing.h"
+#include "wire/pack.h"
 
 // A host with something of everything, in a journal that begins with a snapshot.
 static void fill_host(void)
@@ -56,11 +57,11 @@ static void live_on(struct host *host)
 static bool try_journal(size_t place, weft_bytes other)
 {
     struct host *host = new_host();
-    struct call_reader reader = {buf_bytes(&testing.journal), false};
+    struct pack_reader reader = {buf_bytes(&testing.journal), false};
     weft_err err = WEFT_OK;
     for (size_t i = 0; reader.rest.size && !err; i++) {
-        const uint32_t type = call_read_u32(&reader);
-        const weft_bytes payload = call_read_blob(&reader);
+        const uint32_t type = pack_read_u32(&reader);
+        const weft_bytes payload = pack_read_blob(&reader);
         err = host_replay(host, type, i == place ? other : payload);
     }
     assert_true(err == WEFT_OK || err == WEFT_DATA_LOSS);
@@ -73,10 +74,10 @@ static bool try_journal(size_t place, weft_bytes other)
 // Calls `change` with each record's place and a copy of its payload in a block of its own size.
 static void for_each_record(void (*change)(size_t place, char *bytes, size_t size))
 {
-    struct call_reader reader = {buf_bytes(&testing.journal), false};
+    struct pack_reader reader = {buf_bytes(&testing.journal), false};
     for (size_t place = 0; reader.rest.size; place++) {
-        call_read_u32(&reader);
-        const weft_bytes payload = call_read_blob(&reader);
+        pack_read_u32(&reader);
+        const weft_bytes payload = pack_read_blob(&reader);
         char *copy = malloc(payload.size + !payload.size);
         assert_non_null(copy);
         if (payload.size)
@@ -133,11 +134,11 @@ static void any_record_may_be_missing_or_there_twice(void **state)
     for (size_t place = 0; place < count; place++) {
         for (int times = 0; times < 3; times += 2) {
             struct host *host = new_host();
-            struct call_reader reader = {buf_bytes(&testing.journal), false};
+            struct pack_reader reader = {buf_bytes(&testing.journal), false};
             weft_err err = WEFT_OK;
             for (size_t i = 0; reader.rest.size && !err; i++) {
-                const uint32_t type = call_read_u32(&reader);
-                const weft_bytes payload = call_read_blob(&reader);
+                const uint32_t type = pack_read_u32(&reader);
+                const weft_bytes payload = pack_read_blob(&reader);
                 for (int left = i == place ? times : 1; left > 0 && !err; left--)
                     err = host_replay(host, type, payload);
             }

@@ -13,6 +13,7 @@
 
 #include "resource/host.h"
 #include "resource/host_state.h"
+#include "wire/pack.h"
 
 static void add_life(struct host *host, uint64_t mark, uint32_t session_count)
 {
@@ -49,9 +50,9 @@ weft_err host_begin_life(struct host *host, uint64_t mark)
     return err;
 }
 
-weft_err host_replay_life(struct host *host, struct call_reader *reader)
+weft_err host_replay_life(struct host *host, struct pack_reader *reader)
 {
-    const uint64_t mark = call_read_u64(reader);
+    const uint64_t mark = pack_read_u64(reader);
     if (!reader->has_failed)
         begin_life(host, mark);
     return WEFT_OK;
@@ -69,21 +70,21 @@ void host_write_lives(const struct host *host, struct buf *record)
 {
     const uint64_t count = host->life < HOST_LIVES_MAX ? host->life : HOST_LIVES_MAX;
     record->size = 0;
-    call_write_u64(record, host->life);
+    pack_write_u64(record, host->life);
     for (uint64_t life = host->life - count + 1; life <= host->life; life++) {
-        call_write_u64(record, host->lives[life % HOST_LIVES_MAX].mark);
-        call_write_u32(record, host->lives[life % HOST_LIVES_MAX].session_count);
+        pack_write_u64(record, host->lives[life % HOST_LIVES_MAX].mark);
+        pack_write_u32(record, host->lives[life % HOST_LIVES_MAX].session_count);
     }
 }
 
-weft_err host_replay_lives(struct host *host, struct call_reader *reader)
+weft_err host_replay_lives(struct host *host, struct pack_reader *reader)
 {
-    const uint64_t last = call_read_u64(reader);
+    const uint64_t last = pack_read_u64(reader);
     const uint64_t count = last < HOST_LIVES_MAX ? last : HOST_LIVES_MAX;
     host->life = last - count;
     for (uint64_t i = 0; i < count && !reader->has_failed; i++) {
-        const uint64_t mark = call_read_u64(reader);
-        add_life(host, mark, call_read_u32(reader));
+        const uint64_t mark = pack_read_u64(reader);
+        add_life(host, mark, pack_read_u32(reader));
     }
     return WEFT_OK;
 }
@@ -91,24 +92,24 @@ weft_err host_replay_lives(struct host *host, struct call_reader *reader)
 void host_write_starts(const struct session *session, struct buf *record)
 {
     record->size = 0;
-    call_write_u32(record, session->number);
+    pack_write_u32(record, session->number);
     for (uint32_t i = 0; i < session->start_count; i++) {
-        call_write_u64(record, session->starts[i].life);
-        call_write_u64(record, session->starts[i].applied);
-        call_write_u64(record, session->starts[i].answers);
+        pack_write_u64(record, session->starts[i].life);
+        pack_write_u64(record, session->starts[i].applied);
+        pack_write_u64(record, session->starts[i].answers);
     }
 }
 
-weft_err host_replay_starts(struct host *host, struct call_reader *reader)
+weft_err host_replay_starts(struct host *host, struct pack_reader *reader)
 {
-    struct session *session = host_session_by_number(host, call_read_u32(reader));
+    struct session *session = host_session_by_number(host, pack_read_u32(reader));
     if (!session)
         return err_set(WEFT_DATA_LOSS,
                        "the journal of a host does not fit together: the lives of nobody");
     while (reader->rest.size && !reader->has_failed) {
-        struct session_start start = {.life = call_read_u64(reader)};
-        start.applied = call_read_u64(reader);
-        start.answers = call_read_u64(reader);
+        struct session_start start = {.life = pack_read_u64(reader)};
+        start.applied = pack_read_u64(reader);
+        start.answers = pack_read_u64(reader);
         add_start(session, &start);
     }
     return WEFT_OK;

@@ -58,9 +58,9 @@ MUST_CHECK weft_err host_log_call(struct host *host, const struct session *sessi
                                   const struct call *call, uint64_t answered);
 
 // host_lives.c: for the journal.
-MUST_CHECK weft_err host_replay_life(struct host *host, struct call_reader *reader);
-MUST_CHECK weft_err host_replay_lives(struct host *host, struct call_reader *reader);
-MUST_CHECK weft_err host_replay_starts(struct host *host, struct call_reader *reader);
+MUST_CHECK weft_err host_replay_life(struct host *host, struct pack_reader *reader);
+MUST_CHECK weft_err host_replay_lives(struct host *host, struct pack_reader *reader);
+MUST_CHECK weft_err host_replay_starts(struct host *host, struct pack_reader *reader);
 void host_write_lives(const struct host *host, struct buf *record);
 void host_write_starts(const struct session *session, struct buf *record);
 

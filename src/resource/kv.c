@@ -23,24 +23,24 @@
 
 #include "base/bytes.h"
 #include "resource/kv_state.h"
+#include "wire/pack.h"
 
-static struct resource *kv_make(struct call_reader *attributes, weft_err *err)
+static struct resource *kv_make(weft_bytes attributes, weft_err *err)
 {
-    struct kv *kv = attributes->rest.size ? NULL : calloc(1, sizeof *kv);
+    struct kv *kv = attributes.size ? NULL : calloc(1, sizeof *kv);
     if (!kv) {
-        *err = attributes->rest.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes")
-                                     : err_no_memory("for a kv");
+        *err = attributes.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes")
+                               : err_no_memory("for a kv");
         return NULL;
     }
     list_init(&kv->watches);
     return &kv->resource;
 }
 
-static weft_err kv_match(struct resource *resource, struct call_reader *attributes)
+static weft_err kv_match(struct resource *resource, weft_bytes attributes)
 {
     (void)resource;
-    return attributes->rest.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes")
-                                 : WEFT_OK;
+    return attributes.size ? err_set(WEFT_INVALID_ARGUMENT, "a kv has no attributes") : WEFT_OK;
 }
 
 static void kv_describe(const struct resource *resource, struct buf *attributes)
@@ -60,8 +60,8 @@ struct target {
 
 static void get(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const weft_bytes key = call_read_text(&reader);
+    struct pack_reader reader = {call->payload, false};
+    const weft_bytes key = pack_read_text(&reader);
     if (reader.has_failed || reader.rest.size) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "KV_GET names one key");
         return;
@@ -95,16 +95,16 @@ static void answer_or_give_up(struct session *session, uint64_t sequence, uint8_
 
 static void range(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const weft_bytes from = call_read_text(&reader), to = call_read_text(&reader);
-    const uint32_t limit = call_read_u32(&reader);
+    struct pack_reader reader = {call->payload, false};
+    const weft_bytes from = pack_read_text(&reader), to = pack_read_text(&reader);
+    const uint32_t limit = pack_read_u32(&reader);
     if (reader.has_failed || reader.rest.size) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "KV_RANGE names where it begins, where it ends, and a limit");
         return;
     }
     struct buf answer = {0};
-    call_write_u64(&answer, kv->revision);
+    pack_write_u64(&answer, kv->revision);
     struct kv_place place = kv_map_seek(&kv->map, from);
     const struct kv_entry *entry = kv_map_at(&kv->map, place);
     bool has_more = false;
@@ -112,10 +112,10 @@ static void range(struct kv *kv, struct session *session, const struct call *cal
         has_more = (limit && count == limit) || answer.size > KV_ANSWER_BYTES_MAX;
         if (has_more)
             break;
-        call_write_text(&answer, entry->key);
-        call_write_u64(&answer, entry->version);
-        call_write_u8(&answer, entry->holding.session != NULL);
-        call_write_blob(&answer, entry->value);
+        pack_write_text(&answer, entry->key);
+        pack_write_u64(&answer, entry->version);
+        pack_write_u8(&answer, entry->holding.session != NULL);
+        pack_write_blob(&answer, entry->value);
         kv_map_advance(&kv->map, &place);
         entry = kv_map_at(&kv->map, place);
     }
@@ -127,7 +127,7 @@ static void range(struct kv *kv, struct session *session, const struct call *cal
 static void answer_missed(struct session *session, uint64_t sequence, const struct kv_entry *entry)
 {
     struct buf answer = {0};
-    call_write_u64(&answer, entry ? entry->version : 0);
+    pack_write_u64(&answer, entry ? entry->version : 0);
     if (entry)
         buf_append(&answer, entry->value.data, entry->value.size);
     answer_or_give_up(session, sequence, ANSWER_FLAG_MISSED, &answer);
@@ -135,11 +135,11 @@ static void answer_missed(struct session *session, uint64_t sequence, const stru
 
 // Reads what a change is about. False: it was answered.
 static bool begin_change(struct kv *kv, struct session *session, const struct call *call,
-                         struct call_reader *reader, struct target *target)
+                         struct pack_reader *reader, struct target *target)
 {
     const bool is_if = call->flags & CALL_FLAG_IF;
-    target->expected = is_if ? call_read_u64(reader) : 0;
-    target->key = call_read_text(reader);
+    target->expected = is_if ? pack_read_u64(reader) : 0;
+    target->key = pack_read_text(reader);
     if (reader->has_failed || target->key.size == 0 || target->key.size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "a key has 1 to %u bytes, and this one has %zu", CALL_NAME_BYTES_MAX,
@@ -198,7 +198,7 @@ static struct kv_entry *store(struct kv *kv, const struct target *target, weft_b
 
 static void put(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
+    struct pack_reader reader = {call->payload, false};
     struct target target;
     if (!begin_change(kv, session, call, &reader, &target))
         return;
@@ -234,7 +234,7 @@ static void remove_entry(struct kv *kv, struct kv_entry *entry)
 
 static void remove_key(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
+    struct pack_reader reader = {call->payload, false};
     struct target target;
     if (!begin_change(kv, session, call, &reader, &target))
         return;

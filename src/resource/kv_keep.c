@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "resource/kv_state.h"
+#include "wire/pack.h"
 
 enum { PART_REVISION = 1, PART_ENTRIES = 2, PART_OWNERS = 3, PART_BYTES_MAX = 2 << 20 };
 
@@ -32,7 +33,7 @@ static weft_err save_part(struct host_saver *saver, struct buf *part)
 static void begin_part(struct buf *part, uint8_t what)
 {
     if (part->size == 0)
-        call_write_u8(part, what);
+        pack_write_u8(part, what);
 }
 
 static weft_err save_entries(const struct kv *kv, struct host_saver *saver, struct buf *part,
@@ -43,9 +44,9 @@ static weft_err save_entries(const struct kv *kv, struct host_saver *saver, stru
     for (const struct kv_entry *entry; !err && (entry = kv_map_at(&kv->map, place));
          kv_map_advance(&kv->map, &place)) {
         begin_part(part, PART_ENTRIES);
-        call_write_text(part, entry->key);
-        call_write_u64(part, entry->version);
-        call_write_blob(part, entry->value);
+        pack_write_text(part, entry->key);
+        pack_write_u64(part, entry->version);
+        pack_write_blob(part, entry->value);
         if (part->size >= PART_BYTES_MAX)
             err = save_part(saver, part);
         if (!err && entry->holding.session && !VEC_PUSH(&owned->entries, entry))
@@ -70,8 +71,8 @@ static weft_err save_owners(struct host_saver *saver, struct buf *part, struct o
     for (size_t i = 0; i < owned->entries.count && !err; i++) {
         const struct kv_entry *entry = owned->entries.items[i];
         begin_part(part, PART_OWNERS);
-        call_write_u32(part, entry->holding.session->number);
-        call_write_text(part, entry->key);
+        pack_write_u32(part, entry->holding.session->number);
+        pack_write_text(part, entry->key);
         if (part->size >= PART_BYTES_MAX)
             err = save_part(saver, part);
     }
@@ -83,8 +84,8 @@ weft_err kv_save(const struct resource *resource, struct host_saver *saver)
     const struct kv *kv = (const struct kv *)resource;
     struct buf part = {0};
     struct owned owned = {{0}};
-    call_write_u8(&part, PART_REVISION);
-    call_write_u64(&part, kv->revision);
+    pack_write_u8(&part, PART_REVISION);
+    pack_write_u64(&part, kv->revision);
     weft_err err = save_part(saver, &part);
     if (!err)
         err = save_entries(kv, saver, &part, &owned);
@@ -100,11 +101,11 @@ static weft_err refuse_part(void)
     return err_set(WEFT_DATA_LOSS, "a saved kv does not fit together");
 }
 
-static weft_err load_entry(struct kv *kv, struct call_reader *part)
+static weft_err load_entry(struct kv *kv, struct pack_reader *part)
 {
-    const weft_bytes key = call_read_text(part);
-    const uint64_t version = call_read_u64(part);
-    const weft_bytes value = call_read_blob(part);
+    const weft_bytes key = pack_read_text(part);
+    const uint64_t version = pack_read_u64(part);
+    const weft_bytes value = pack_read_blob(part);
     if (part->has_failed || key.size == 0 || key.size > CALL_NAME_BYTES_MAX ||
         value.size > KV_VALUE_BYTES_MAX || version == 0 || version > kv->revision ||
         kv_map_find(&kv->map, key))
@@ -124,10 +125,10 @@ static weft_err load_entry(struct kv *kv, struct call_reader *part)
     return WEFT_OK;
 }
 
-static weft_err load_owner(struct kv *kv, struct call_reader *part)
+static weft_err load_owner(struct kv *kv, struct pack_reader *part)
 {
-    struct session *session = host_session_by_number(kv->resource.host, call_read_u32(part));
-    struct kv_entry *entry = kv_map_find(&kv->map, call_read_text(part));
+    struct session *session = host_session_by_number(kv->resource.host, pack_read_u32(part));
+    struct kv_entry *entry = kv_map_find(&kv->map, pack_read_text(part));
     if (part->has_failed || !session || !entry || entry->holding.session)
         return refuse_part();
     session_add_holding(session, &kv->resource, &entry->holding);
@@ -135,12 +136,12 @@ static weft_err load_owner(struct kv *kv, struct call_reader *part)
     return WEFT_OK;
 }
 
-weft_err kv_load(struct resource *resource, struct call_reader *part)
+weft_err kv_load(struct resource *resource, struct pack_reader *part)
 {
     struct kv *kv = kv_of(resource);
-    const uint8_t what = call_read_u8(part);
+    const uint8_t what = pack_read_u8(part);
     if (what == PART_REVISION) {
-        kv->revision = call_read_u64(part);
+        kv->revision = pack_read_u64(part);
         return part->has_failed || part->rest.size ? refuse_part() : WEFT_OK;
     }
     if (part->has_failed || (what != PART_ENTRIES && what != PART_OWNERS))

@@ -55,6 +55,6 @@ void kv_writers_gone(struct resource *resource);
 void kv_forget_history(struct kv *kv);
 
 weft_err kv_save(const struct resource *resource, struct host_saver *saver);
-weft_err kv_load(struct resource *resource, struct call_reader *part);
+weft_err kv_load(struct resource *resource, struct pack_reader *part);
 
 #endif

@@ -1,6 +1,7 @@
 // A kv: keys that are put, expected, owned and listed; limits; what is left after a restart.
 #include "resource/kv_state.h"
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 
 static uint16_t open_kv(struct testing_member *member)
 {
@@ -149,15 +150,15 @@ static void ranges_are_in_bytewise_order(void **state)
             testing_answer(a, range(a, kv, rows[i].from, rows[i].to, rows[i].limit));
         assert_int_equal(answer.code, WEFT_OK);
         assert_int_equal(answer.flags, rows[i].has_more ? ANSWER_FLAG_MORE : 0);
-        struct call_reader reader = {answer.payload, false};
-        assert_int_equal(call_read_u64(&reader), 5);
+        struct pack_reader reader = {answer.payload, false};
+        assert_int_equal(pack_read_u64(&reader), 5);
         struct buf found = {0};
         while (reader.rest.size) {
-            const weft_bytes key = call_read_text(&reader);
+            const weft_bytes key = pack_read_text(&reader);
             buf_format(&found, "%.*s ", (int)key.size, key.data);
-            call_read_u64(&reader);
-            call_read_u8(&reader);
-            call_read_blob(&reader);
+            pack_read_u64(&reader);
+            pack_read_u8(&reader);
+            pack_read_blob(&reader);
         }
         assert_false(reader.has_failed);
         assert_string_equal(buf_text(&found), rows[i].found);
@@ -294,7 +295,7 @@ static void damaged_parts_are_refused(void **state)
     testing_must(host_open_resource(host, CALL_KIND_KV, weft_text("files"), weft_text("x"),
                                     weft_none(), &kv));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct call_reader reader = {rows[i].part, false};
+        struct pack_reader reader = {rows[i].part, false};
         assert_int_equal(kv->kind->load(kv, &reader), rows[i].is_sound ? WEFT_OK : WEFT_DATA_LOSS);
     }
     host_free(host);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "resource/kv_state.h"
+#include "wire/pack.h"
 
 struct watch {
     struct wait wait;
@@ -76,10 +77,10 @@ static bool has_prefix(weft_bytes key, weft_bytes prefix)
 static void write_change(struct buf *out, enum kv_what what, weft_bytes key, uint64_t version,
                          weft_bytes value)
 {
-    call_write_u8(out, (uint8_t)what);
-    call_write_text(out, key);
-    call_write_u64(out, version);
-    call_write_blob(out, value);
+    pack_write_u8(out, (uint8_t)what);
+    pack_write_text(out, key);
+    pack_write_u64(out, version);
+    pack_write_blob(out, value);
 }
 
 static void answer(struct session *session, uint64_t sequence, uint8_t flags, const struct buf *out)
@@ -108,7 +109,7 @@ void kv_changed(struct kv *kv, enum kv_what what, struct kv_entry *entry)
     if (list_is_empty(&kv->watches))
         return;
     struct buf out = {0};
-    call_write_u64(&out, kv->revision);
+    pack_write_u64(&out, kv->revision);
     write_change(&out, what, entry->key, kv->revision,
                  what == KV_WHAT_PUT ? entry->value : weft_none());
     for (struct link *at = kv->watches.next, *next; at != &kv->watches; at = next) {
@@ -126,7 +127,7 @@ static void tell_all(struct kv *kv, struct session *session, uint64_t sequence, 
 {
     struct buf out = {0};
     uint8_t flags = ANSWER_FLAG_ALL;
-    call_write_u64(&out, kv->revision);
+    pack_write_u64(&out, kv->revision);
     struct kv_place place = kv_map_seek(&kv->map, prefix);
     const struct kv_entry *entry = kv_map_at(&kv->map, place);
     while (entry && has_prefix(entry->key, prefix)) {
@@ -162,7 +163,7 @@ static bool tell_changes(struct kv *kv, struct session *session, uint64_t sequen
 {
     struct buf out = {0};
     uint64_t told = known;
-    call_write_u64(&out, 0);
+    pack_write_u64(&out, 0);
     while (told < kv->revision && out.size <= KV_ANSWER_BYTES_MAX)
         gather(kv, ++told, prefix, &out);
     const bool has_changes = out.has_failed || out.size > sizeof told;
@@ -197,9 +198,9 @@ static void begin_watch(struct kv *kv, struct session *session, uint64_t sequenc
 
 void kv_watch(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const weft_bytes prefix = call_read_text(&reader);
-    const uint64_t known = call_read_u64(&reader);
+    struct pack_reader reader = {call->payload, false};
+    const weft_bytes prefix = pack_read_text(&reader);
+    const uint64_t known = pack_read_u64(&reader);
     if (reader.has_failed || reader.rest.size)
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "KV_WATCH names a prefix and the revision that is known");

@@ -1,6 +1,7 @@
 // Who watches a kv: what is told, when all is told instead, and how a watch ends.
 #include "resource/kv_state.h"
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 
 static uint16_t open_kv(struct testing_member *member)
 {
@@ -83,16 +84,16 @@ static void what_was_missed_is_told_as_it_is_now(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct answer answer = testing_answer(a, watch(a, kv, rows[i].prefix, rows[i].known));
-        struct call_reader reader = {answer.payload, false};
+        struct pack_reader reader = {answer.payload, false};
         struct buf told = {0};
         assert_int_equal(answer.flags, 0);
-        assert_int_equal(call_read_u64(&reader), 6);
+        assert_int_equal(pack_read_u64(&reader), 6);
         while (reader.rest.size) {
-            const bool is_put = call_read_u8(&reader) == KV_WHAT_PUT;
-            const weft_bytes key = call_read_text(&reader);
-            const unsigned version = (unsigned)call_read_u64(&reader);
+            const bool is_put = pack_read_u8(&reader) == KV_WHAT_PUT;
+            const weft_bytes key = pack_read_text(&reader);
+            const unsigned version = (unsigned)pack_read_u64(&reader);
             buf_format(&told, "%s%.*s%u ", is_put ? "" : "-", (int)key.size, key.data, version);
-            call_read_blob(&reader);
+            pack_read_blob(&reader);
         }
         assert_false(reader.has_failed);
         assert_string_equal(buf_text(&told), rows[i].told);

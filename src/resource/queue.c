@@ -7,19 +7,21 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "wire/pack.h"
 
 enum { PEEK_BYTES_MAX = 16 << 20, LIMIT_TEXT_BYTES = 64 };
 
 // ---- Attributes ---------------------------------------------------------------------------------------
 
-static weft_err read_attributes(struct call_reader *reader, struct queue_attributes *attributes)
+static weft_err read_attributes(weft_bytes bytes, struct queue_attributes *attributes)
 {
+    struct pack_reader given = {bytes, false}, *reader = &given;
     *attributes = (struct queue_attributes){.capacity = -1};
     if (reader->rest.size == 0)
         return WEFT_OK;
-    attributes->capacity = (int64_t)call_read_u64(reader);
-    attributes->capacity_bytes = call_read_u64(reader);
-    attributes->deliveries_max = call_read_u32(reader);
+    attributes->capacity = (int64_t)pack_read_u64(reader);
+    attributes->capacity_bytes = pack_read_u64(reader);
+    attributes->deliveries_max = pack_read_u32(reader);
     attributes->signature = reader->rest;
     if (reader->has_failed)
         return err_set(WEFT_INVALID_ARGUMENT, "the attributes of a queue are cut");
@@ -48,11 +50,11 @@ static weft_err set_attributes(struct queue *queue, struct queue_attributes attr
     return WEFT_OK;
 }
 
-static struct resource *make_queue(struct call_reader *reader, weft_err *err)
+static struct resource *make_queue(weft_bytes wish, weft_err *err)
 {
     struct queue_attributes attributes;
-    const bool is_declared = reader->rest.size > 0;
-    *err = read_attributes(reader, &attributes);
+    const bool is_declared = wish.size > 0;
+    *err = read_attributes(wish, &attributes);
     if (*err)
         return NULL;
     struct queue *queue = calloc(1, sizeof *queue);
@@ -126,12 +128,12 @@ static uint64_t limit_of(int64_t capacity)
     return capacity < 0 ? 0 : (uint64_t)capacity;
 }
 
-static weft_err match_queue(struct resource *resource, struct call_reader *reader)
+static weft_err match_queue(struct resource *resource, weft_bytes attributes)
 {
     struct queue *queue = (struct queue *)resource;
     const struct queue_attributes *here = &queue->attributes;
     struct queue_attributes wish;
-    weft_err err = read_attributes(reader, &wish);
+    weft_err err = read_attributes(attributes, &wish);
     if (err)
         return err;
     if (!queue->is_declared)
@@ -149,9 +151,9 @@ static weft_err match_queue(struct resource *resource, struct call_reader *reade
 static void describe_queue(const struct resource *resource, struct buf *out)
 {
     const struct queue_attributes *attributes = &((const struct queue *)resource)->attributes;
-    call_write_u64(out, (uint64_t)attributes->capacity);
-    call_write_u64(out, attributes->capacity_bytes);
-    call_write_u32(out, attributes->deliveries_max);
+    pack_write_u64(out, (uint64_t)attributes->capacity);
+    pack_write_u64(out, attributes->capacity_bytes);
+    pack_write_u32(out, attributes->deliveries_max);
     buf_append(out, attributes->signature.data, attributes->signature.size);
 }
 
@@ -161,38 +163,38 @@ static void answer_state(const struct queue *queue, struct session *session,
                          const struct call *call)
 {
     struct buf answer = {0};
-    call_write_u64(&answer, queue->elements.count);
-    call_write_u64(&answer, queue->elements.bytes);
-    call_write_u64(&answer, queue->elements.last_id);
-    call_write_u64(&answer, queue->leases.count);
-    call_write_u32(&answer, queue->giver_count);
-    call_write_u32(&answer, queue->taker_count);
-    call_write_u8(&answer, queue->is_closed);
+    pack_write_u64(&answer, queue->elements.count);
+    pack_write_u64(&answer, queue->elements.bytes);
+    pack_write_u64(&answer, queue->elements.last_id);
+    pack_write_u64(&answer, queue->leases.count);
+    pack_write_u32(&answer, queue->giver_count);
+    pack_write_u32(&answer, queue->taker_count);
+    pack_write_u8(&answer, queue->is_closed);
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);
 }
 
 static void append_note(struct buf *answer, const struct queue_note *note)
 {
-    call_write_u8(answer, note != NULL);
+    pack_write_u8(answer, note != NULL);
     if (note)
         queue_note_write(answer, note);
 }
 
 static void answer_peek(const struct queue *queue, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    uint32_t left = call_read_u32(&reader);
+    struct pack_reader reader = {call->payload, false};
+    uint32_t left = pack_read_u32(&reader);
     struct buf answer = {0};
     struct elements_walk walk = {0};
     const struct element *element;
     while (left-- > 0 && (element = elements_next(&queue->elements, &walk)) != NULL) {
         if (answer.size > 0 && answer.size + element->size > PEEK_BYTES_MAX)
             break;
-        call_write_u64(&answer, element->id);
-        call_write_u32(&answer, element->deliveries);
-        call_write_u8(&answer, element->is_tuple);
-        call_write_blob(&answer, element_bytes(element));
+        pack_write_u64(&answer, element->id);
+        pack_write_u32(&answer, element->deliveries);
+        pack_write_u8(&answer, element->is_tuple);
+        pack_write_blob(&answer, element_bytes(element));
         if (call->flags & CALL_FLAG_NOTES)
             append_note(&answer, queue_note_find(queue, element->id));
     }

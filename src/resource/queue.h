@@ -89,11 +89,11 @@ void queue_release(struct holding *holding);
 void queue_retry(struct queue *queue, struct session *session, const struct call *call);
 uint64_t queue_next_deadline(const struct resource *resource);
 void queue_expire(struct resource *resource, uint64_t now_ms);
-weft_err queue_replay(struct resource *resource, struct call_reader *note);
+weft_err queue_replay(struct resource *resource, struct pack_reader *note);
 
 // ---- queue_save.c -----------------------------------------------------------------------------------------
 
 weft_err queue_save(const struct resource *resource, struct host_saver *saver);
-weft_err queue_load(struct resource *resource, struct call_reader *part);
+weft_err queue_load(struct resource *resource, struct pack_reader *part);
 
 #endif

@@ -1,6 +1,7 @@
 // Tests of queues: elements that are handed out before a caller wants them, given back unseen, or taken many at once.
 
 #include "resource/queue_testing.h"
+#include "wire/pack.h"
 
 static uint64_t take_ahead(struct testing_member *member, uint16_t queue)
 {
@@ -117,12 +118,12 @@ static void many_are_leased_at_once(void **state)
     expect_waits(a, taken);
     testing_restart_from_snapshot();
     expect_ok(a, push(a, q, "b"));
-    struct call_reader reader = {testing_answer(a, taken).payload, false};
-    assert_int_equal(call_read_u32(&reader), 2);
+    struct pack_reader reader = {testing_answer(a, taken).payload, false};
+    assert_int_equal(pack_read_u32(&reader), 2);
     for (const char *letter = "ab"; *letter; letter++) {
         struct call_item item;
-        call_read_item(&reader, &item);
-        const weft_bytes element = call_read_blob(&reader);
+        pack_read_item(&reader, &item);
+        const weft_bytes element = pack_read_blob(&reader);
         assert_int_equal(element.size, 1);
         assert_int_equal(element.data[0], *letter);
         assert_int_equal(item.delivery, 1);

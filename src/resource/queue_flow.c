@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "resource/queue.h"
+#include "wire/pack.h"
 
 enum { LIST_ENTRY_BYTES = 4 };
 
@@ -58,8 +59,8 @@ static bool has_room(const struct queue *queue, size_t size)
 // The key and the element of a push.
 static weft_bytes split_push(weft_bytes payload, uint8_t flags, weft_bytes *key)
 {
-    struct call_reader reader = {payload, false};
-    *key = flags & CALL_FLAG_KEYED ? call_read_text(&reader) : weft_none();
+    struct pack_reader reader = {payload, false};
+    *key = flags & CALL_FLAG_KEYED ? pack_read_text(&reader) : weft_none();
     return reader.rest;
 }
 
@@ -266,7 +267,7 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
         struct element *element = attempt->gathered.items[i];
         const uint32_t head = element->size | (element->is_tuple ? CALL_TUPLE_BIT : 0);
         if (items) {
-            call_put_item(to, &items[i]);
+            pack_put_item(to, &items[i]);
             to += CALL_ITEM_BYTES;
         }
         memcpy(to, &head, LIST_ENTRY_BYTES);
@@ -452,17 +453,17 @@ static bool check_element(const struct queue *queue, struct session *session,
 
 static bool check_push(const struct queue *queue, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    if (call->flags & CALL_FLAG_KEYED && call_read_text(&reader).size == 0)
+    struct pack_reader reader = {call->payload, false};
+    if (call->flags & CALL_FLAG_KEYED && pack_read_text(&reader).size == 0)
         return refuse(queue, session, call, "the key is empty or cut");
     return check_element(queue, session, call, reader.rest, call->flags & CALL_FLAG_TUPLE);
 }
 
 bool queue_has_entries(weft_bytes list, uint32_t count)
 {
-    struct call_reader reader = {list, false};
+    struct pack_reader reader = {list, false};
     for (; count > 0 && !reader.has_failed; count--)
-        call_read_bytes(&reader, call_read_u32(&reader) & ~CALL_TUPLE_BIT);
+        pack_read_bytes(&reader, pack_read_u32(&reader) & ~CALL_TUPLE_BIT);
     return !reader.has_failed && reader.rest.size == 0;
 }
 
@@ -470,12 +471,12 @@ bool queue_has_entries(weft_bytes list, uint32_t count)
 static bool check_push_many(const struct queue *queue, struct session *session,
                             const struct call *call, weft_bytes *list, uint32_t *count)
 {
-    struct call_reader reader = {call->payload, false};
-    *count = call_read_u32(&reader);
+    struct pack_reader reader = {call->payload, false};
+    *count = pack_read_u32(&reader);
     *list = reader.rest;
     for (uint32_t i = 0; i < *count; i++) {
-        const uint32_t size = call_read_u32(&reader);
-        const weft_bytes element = call_read_bytes(&reader, size & ~CALL_TUPLE_BIT);
+        const uint32_t size = pack_read_u32(&reader);
+        const weft_bytes element = pack_read_bytes(&reader, size & ~CALL_TUPLE_BIT);
         if (reader.has_failed)
             return refuse(queue, session, call, "its elements are cut");
         if (!check_element(queue, session, call, element, size & CALL_TUPLE_BIT))
@@ -533,16 +534,16 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
 
 void queue_pop(struct queue *queue, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
+    struct pack_reader reader = {call->payload, false};
     struct attempt now = {
         .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
         .op = call->op,
         .flags = call->flags,
     };
     if (call->op == CALL_QUEUE_TAKE) {
-        now.lease_ms = call_read_u32(&reader);
+        now.lease_ms = pack_read_u32(&reader);
     } else if (is_for_many(call->op)) {
-        now.wanted = call_read_u32(&reader);
+        now.wanted = pack_read_u32(&reader);
         if (now.wanted > INT32_MAX) {
             refuse(queue, session, call, "a negative number of elements");
             return;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "resource/queue.h"
+#include "wire/pack.h"
 
 enum { NOTE_LEASE_ENDED = 1 };
 
@@ -46,7 +47,7 @@ bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence
         return false;
     }
     const struct call_item item = hand_over(queue, session, lease);
-    call_put_item(to, &item);
+    pack_put_item(to, &item);
     memcpy(to + CALL_ITEM_BYTES, element->bytes, element->size);
     return true;
 }
@@ -108,9 +109,9 @@ static struct queue *open_dead_letters(const struct queue *queue)
     struct resource *dead = NULL;
     struct buf attributes = {0};
     if (signature.size) {
-        call_write_u64(&attributes, (uint64_t)-1);
-        call_write_u64(&attributes, 0);
-        call_write_u32(&attributes, 0);
+        pack_write_u64(&attributes, (uint64_t)-1);
+        pack_write_u64(&attributes, 0);
+        pack_write_u32(&attributes, 0);
         buf_append(&attributes, signature.data, signature.size);
     }
     if (host_open_resource(resource->host, CALL_KIND_QUEUE, container, dead_name,
@@ -206,11 +207,11 @@ void queue_expire(struct resource *resource, uint64_t now_ms)
     }
 }
 
-weft_err queue_replay(struct resource *resource, struct call_reader *note)
+weft_err queue_replay(struct resource *resource, struct pack_reader *note)
 {
     struct queue *queue = (struct queue *)resource;
-    const uint8_t what = call_read_u8(note);
-    struct lease *lease = leases_find(&queue->leases, call_read_u32(note));
+    const uint8_t what = pack_read_u8(note);
+    struct lease *lease = leases_find(&queue->leases, pack_read_u32(note));
     if (what != NOTE_LEASE_ENDED || !lease)
         return err_set(WEFT_DATA_LOSS, "the journal ends a lease that is not there");
     end_lease_by_clock(queue, lease);
@@ -251,12 +252,12 @@ static bool delay(struct queue *queue, struct lease *lease, uint32_t delay_ms)
 }
 
 // What a QUEUE_GIVE_BACK may say after its delay: when, and why.
-static void read_why(struct call_reader *reader, const struct session *session, struct why *why)
+static void read_why(struct pack_reader *reader, const struct session *session, struct why *why)
 {
     if (reader->rest.size)
-        why->when_s = call_read_u64(reader);
+        why->when_s = pack_read_u64(reader);
     if (reader->rest.size)
-        why->reason = call_read_text(reader);
+        why->reason = pack_read_text(reader);
     if (why->reason.size == 0)
         blame_holder(why, session, "has failed it");
 }
@@ -277,10 +278,10 @@ static bool give_back(struct queue *queue, struct lease *lease, const struct cal
 
 void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
+    struct pack_reader reader = {call->payload, false};
     struct call_item item;
-    call_read_item(&reader, &item);
-    const uint32_t ms = call->op == CALL_QUEUE_DONE ? 0 : call_read_u32(&reader);
+    pack_read_item(&reader, &item);
+    const uint32_t ms = call->op == CALL_QUEUE_DONE ? 0 : pack_read_u32(&reader);
     struct why why = {0};
     if (call->op == CALL_QUEUE_GIVE_BACK)
         read_why(&reader, session, &why);

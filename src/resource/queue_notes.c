@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "resource/queue.h"
+#include "wire/pack.h"
 
 enum { FEW = 64 };  // so many notes are kept without a look at what is gone
 
@@ -123,16 +124,16 @@ void queue_note_add(struct queue *queue, const struct queue_note *note)
 
 void queue_note_write(struct buf *out, const struct queue_note *note)
 {
-    call_write_u64(out, note->when_s);
-    call_write_u32(out, note->deliveries);
-    call_write_text(out, (weft_bytes){note->reason, note->size});
+    pack_write_u64(out, note->when_s);
+    pack_write_u32(out, note->deliveries);
+    pack_write_text(out, (weft_bytes){note->reason, note->size});
 }
 
-bool queue_note_read(struct call_reader *reader, struct queue_note *note)
+bool queue_note_read(struct pack_reader *reader, struct queue_note *note)
 {
-    note->when_s = call_read_u64(reader);
-    note->deliveries = call_read_u32(reader);
-    const weft_bytes reason = call_read_text(reader);
+    note->when_s = pack_read_u64(reader);
+    note->deliveries = pack_read_u32(reader);
+    const weft_bytes reason = pack_read_text(reader);
     note->reason = (char *)reason.data;
     note->size = (uint32_t)reason.size;
     return !reader->has_failed;

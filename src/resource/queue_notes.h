@@ -10,6 +10,7 @@
 
 enum { QUEUE_NOTE_BYTES_MAX = 256 };  // of a reason; the rest is cut
 
+struct pack_reader;
 struct queue;
 
 struct queue_note {
@@ -43,6 +44,6 @@ void queue_notes_visit(const struct queue *queue, queue_note_fn *visit, void *ow
 
 // As calls and snapshots have them: when, deliveries, reason. False: it is cut.
 void queue_note_write(struct buf *out, const struct queue_note *note);
-bool queue_note_read(struct call_reader *reader, struct queue_note *note);
+bool queue_note_read(struct pack_reader *reader, struct queue_note *note);
 
 #endif

@@ -1,6 +1,7 @@
 // Tests of queues: names and attributes, capacities in bytes, keys of pushes, limits of calls.
 
 #include "resource/queue_testing.h"
+#include "wire/pack.h"
 #include "wire/tuple.h"
 
 // ---- Names and attributes --------------------------------------------------------------------------------
@@ -19,9 +20,9 @@ static void a_name_cannot_start_with_an_underscore(void **state)
 static uint64_t open_in(struct testing_member *member, weft_bytes container, weft_bytes name)
 {
     struct buf payload = {0};
-    call_write_u8(&payload, CALL_KIND_QUEUE);
-    call_write_text(&payload, container);
-    call_write_text(&payload, name);
+    pack_write_u8(&payload, CALL_KIND_QUEUE);
+    pack_write_text(&payload, container);
+    pack_write_text(&payload, name);
     const uint64_t sequence =
         testing_call(member, CALL_OPEN, 0, member->handle_count++, buf_bytes(&payload));
     buf_fini(&payload);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "resource/queue.h"
+#include "wire/pack.h"
 
 static const char dead_end[] = ".dead";
 
@@ -52,8 +53,8 @@ static bool put_back(struct queue *queue, const struct queue *letters, const str
 
 void queue_retry(struct queue *letters, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const uint64_t wanted = call_read_u64(&reader);  // 0: all
+    struct pack_reader reader = {call->payload, false};
+    const uint64_t wanted = pack_read_u64(&reader);  // 0: all
     weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the call is cut") : WEFT_OK;
     struct queue *queue = err ? NULL : open_origin(letters, &err);
     uint64_t moved = 0;

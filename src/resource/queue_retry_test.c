@@ -1,16 +1,17 @@
 // Tests of dead letters: why they are there, also after a restart, and their way back.
 #include "resource/queue_testing.h"
+#include "wire/pack.h"
 
 static uint64_t fail_because(struct testing_member *member, uint16_t queue, struct call_item item,
                              uint64_t when_s, const char *reason)
 {
     char name[CALL_ITEM_BYTES];
-    call_put_item(name, &item);
+    pack_put_item(name, &item);
     struct buf payload = {0};
     buf_append(&payload, name, sizeof name);
-    call_write_u32(&payload, 0);
-    call_write_u64(&payload, when_s);
-    call_write_text(&payload, weft_text(reason));
+    pack_write_u32(&payload, 0);
+    pack_write_u64(&payload, when_s);
+    pack_write_text(&payload, weft_text(reason));
     const uint64_t sequence =
         testing_call(member, CALL_QUEUE_GIVE_BACK, CALL_FLAG_BURY, queue, buf_bytes(&payload));
     buf_fini(&payload);
@@ -23,19 +24,19 @@ static void expect_note(struct testing_member *member, uint16_t queue, const cha
 {
     const struct answer answer = testing_answer(
         member, testing_call(member, CALL_QUEUE_PEEK, CALL_FLAG_NOTES, queue, PAYLOAD(U32(1))));
-    struct call_reader reader = {answer.payload, false};
-    call_read_u64(&reader);
-    call_read_u32(&reader);
-    call_read_u8(&reader);
-    const weft_bytes is = call_read_blob(&reader);
+    struct pack_reader reader = {answer.payload, false};
+    pack_read_u64(&reader);
+    pack_read_u32(&reader);
+    pack_read_u8(&reader);
+    const weft_bytes is = pack_read_blob(&reader);
     assert_int_equal(is.size, strlen(element));
     assert_memory_equal(is.data, element, is.size);
-    assert_int_equal(call_read_u8(&reader), reason != NULL);
+    assert_int_equal(pack_read_u8(&reader), reason != NULL);
     if (!reason)
         return;
-    assert_int_equal(call_read_u64(&reader), when_s);
-    assert_int_equal(call_read_u32(&reader), deliveries);
-    const weft_bytes said = call_read_text(&reader);
+    assert_int_equal(pack_read_u64(&reader), when_s);
+    assert_int_equal(pack_read_u32(&reader), deliveries);
+    const weft_bytes said = pack_read_text(&reader);
     assert_int_equal(said.size, strlen(reason));
     assert_memory_equal(said.data, reason, said.size);
     assert_int_equal(reader.rest.size, 0);

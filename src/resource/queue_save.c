@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "resource/queue.h"
+#include "wire/pack.h"
 
 enum { PART_BYTES = 1 << 20 };
 enum { HEAD_CLOSED = 1, HEAD_UNDECLARED = 2 };  // flags
@@ -30,7 +31,7 @@ static void begin(struct part *part, uint8_t kind)
 {
     part->kind = kind;
     part->bytes.size = 0;
-    call_write_u8(&part->bytes, kind);
+    pack_write_u8(&part->bytes, kind);
 }
 
 static void hand_on(struct part *part)
@@ -50,10 +51,10 @@ static void hand_on_if_large(struct part *part)
 
 static void write_element(struct buf *out, const struct element *element)
 {
-    call_write_u64(out, element->id);
-    call_write_u32(out, element->deliveries);
-    call_write_u8(out, element->is_tuple);
-    call_write_blob(out, element_bytes(element));
+    pack_write_u64(out, element->id);
+    pack_write_u32(out, element->deliveries);
+    pack_write_u8(out, element->is_tuple);
+    pack_write_blob(out, element_bytes(element));
 }
 
 static void save_elements(const struct queue *queue, struct part *part)
@@ -73,7 +74,7 @@ static void save_keys(const struct queue *queue, struct part *part)
 {
     begin(part, PART_KEYS);
     for (size_t i = 0; i < queue->keys.count; i++) {
-        call_write_text(&part->bytes, seen_keys_at(&queue->keys, i));
+        pack_write_text(&part->bytes, seen_keys_at(&queue->keys, i));
         hand_on_if_large(part);
     }
     hand_on(part);
@@ -87,9 +88,9 @@ static void save_leases(const struct queue *queue, struct part *part)
         if (!lease)
             continue;
         const struct session *holder = lease->holding.session;
-        call_write_u32(&part->bytes, lease->slot);
-        call_write_u32(&part->bytes, lease->duration_ms);
-        call_write_u32(&part->bytes, holder ? holder->number : 0);
+        pack_write_u32(&part->bytes, lease->slot);
+        pack_write_u32(&part->bytes, lease->duration_ms);
+        pack_write_u32(&part->bytes, holder ? holder->number : 0);
         write_element(&part->bytes, lease->element);
         hand_on_if_large(part);
     }
@@ -99,10 +100,10 @@ static void save_leases(const struct queue *queue, struct part *part)
 static void save_note(struct queue_note *note, void *owner)
 {
     struct part *part = owner;
-    call_write_u64(&part->bytes, note->id);
+    pack_write_u64(&part->bytes, note->id);
     queue_note_write(&part->bytes, note);
-    call_write_u64(&part->bytes, note->origin);
-    call_write_u64(&part->bytes, note->origin_id);
+    pack_write_u64(&part->bytes, note->origin);
+    pack_write_u64(&part->bytes, note->origin_id);
     hand_on_if_large(part);
 }
 
@@ -119,15 +120,15 @@ static void save_line(const struct link *line, struct part *part)
     for (const struct link *at = line->next; at != line; at = at->next) {
         const struct attempt *attempt = LIST_ITEM(at, struct attempt, in_line);
         struct buf *out = &part->bytes;
-        call_write_u32(out, attempt->wait.session->number);
-        call_write_u64(out, attempt->wait.sequence);
-        call_write_u8(out, attempt->op);
-        call_write_u8(out, attempt->flags);
-        call_write_u32(out, attempt->wanted);
-        call_write_u32(out, attempt->lease_ms);
-        call_write_u32(out, attempt->left);
-        call_write_blob(out, attempt->payload);
-        call_write_u32(out, (uint32_t)attempt->gathered.count);
+        pack_write_u32(out, attempt->wait.session->number);
+        pack_write_u64(out, attempt->wait.sequence);
+        pack_write_u8(out, attempt->op);
+        pack_write_u8(out, attempt->flags);
+        pack_write_u32(out, attempt->wanted);
+        pack_write_u32(out, attempt->lease_ms);
+        pack_write_u32(out, attempt->left);
+        pack_write_blob(out, attempt->payload);
+        pack_write_u32(out, (uint32_t)attempt->gathered.count);
         for (size_t i = 0; i < attempt->gathered.count; i++)
             write_element(out, attempt->gathered.items[i]);
         hand_on_if_large(part);
@@ -140,9 +141,9 @@ weft_err queue_save(const struct resource *resource, struct host_saver *saver)
     const struct queue *queue = (const struct queue *)resource;
     struct part part = {.saver = saver};
     begin(&part, PART_HEAD);
-    call_write_u8(&part.bytes, (queue->is_closed ? HEAD_CLOSED : 0) |
+    pack_write_u8(&part.bytes, (queue->is_closed ? HEAD_CLOSED : 0) |
                                    (queue->is_declared ? 0 : HEAD_UNDECLARED));
-    call_write_u64(&part.bytes, queue->elements.last_id);
+    pack_write_u64(&part.bytes, queue->elements.last_id);
     hand_on(&part);
     save_elements(queue, &part);
     save_keys(queue, &part);
@@ -169,28 +170,28 @@ static weft_err no_memory(void)
 typedef struct element *restore_fn(struct elements *elements, uint64_t id, uint32_t deliveries,
                                    weft_bytes bytes, bool is_tuple);
 
-static weft_err load_element(struct queue *queue, struct call_reader *part, restore_fn *restore,
+static weft_err load_element(struct queue *queue, struct pack_reader *part, restore_fn *restore,
                              struct element **element)
 {
-    const uint64_t id = call_read_u64(part);
-    const uint32_t deliveries = call_read_u32(part);
-    const bool is_tuple = call_read_u8(part);
-    const weft_bytes bytes = call_read_blob(part);
+    const uint64_t id = pack_read_u64(part);
+    const uint32_t deliveries = pack_read_u32(part);
+    const bool is_tuple = pack_read_u8(part);
+    const weft_bytes bytes = pack_read_blob(part);
     if (part->has_failed || id == 0 || id > queue->elements.last_id)
         return refuse();
     *element = restore(&queue->elements, id, deliveries, bytes, is_tuple);
     return *element ? WEFT_OK : no_memory();
 }
 
-static weft_err load_elements(struct queue *queue, struct call_reader *part)
+static weft_err load_elements(struct queue *queue, struct pack_reader *part)
 {
     struct element *element;
     return load_element(queue, part, elements_restore, &element);
 }
 
-static weft_err load_key(struct queue *queue, struct call_reader *part)
+static weft_err load_key(struct queue *queue, struct pack_reader *part)
 {
-    const weft_bytes key = call_read_text(part);
+    const weft_bytes key = pack_read_text(part);
     if (part->has_failed || key.size == 0 || seen_keys_have(&queue->keys, key))
         return refuse();
     if (!seen_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
@@ -199,10 +200,10 @@ static weft_err load_key(struct queue *queue, struct call_reader *part)
     return WEFT_OK;
 }
 
-static weft_err load_lease(struct queue *queue, struct call_reader *part)
+static weft_err load_lease(struct queue *queue, struct pack_reader *part)
 {
-    const uint32_t slot = call_read_u32(part), duration_ms = call_read_u32(part);
-    const uint32_t number = call_read_u32(part);
+    const uint32_t slot = pack_read_u32(part), duration_ms = pack_read_u32(part);
+    const uint32_t number = pack_read_u32(part);
     struct host *host = queue->resource.host;
     struct session *holder = number ? host_session_by_number(host, number) : NULL;
     struct element *element;
@@ -220,11 +221,11 @@ static weft_err load_lease(struct queue *queue, struct call_reader *part)
     return WEFT_OK;
 }
 
-static weft_err load_gathered(struct queue *queue, struct call_reader *part,
+static weft_err load_gathered(struct queue *queue, struct pack_reader *part,
                               struct attempt *attempt)
 {
     weft_err err = WEFT_OK;
-    uint32_t left = call_read_u32(part);
+    uint32_t left = pack_read_u32(part);
     if (left > 0 && left >= attempt->wanted)
         return refuse();
     for (; left > 0 && !err; left--) {
@@ -241,10 +242,10 @@ static weft_err load_gathered(struct queue *queue, struct call_reader *part,
 // What is read without a look later is looked at here.
 static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
 {
-    struct call_reader reader = {call->payload, false};
+    struct pack_reader reader = {call->payload, false};
     switch (call->op) {
     case CALL_QUEUE_PUSH:
-        return !(call->flags & CALL_FLAG_KEYED) || call_read_text(&reader).size > 0;
+        return !(call->flags & CALL_FLAG_KEYED) || pack_read_text(&reader).size > 0;
     case CALL_QUEUE_PUSH_MANY:
         return left > 0 && queue_has_entries(call->payload, left);
     case CALL_QUEUE_POP_MANY:
@@ -256,15 +257,15 @@ static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
     }
 }
 
-static weft_err load_attempt(struct queue *queue, struct call_reader *part)
+static weft_err load_attempt(struct queue *queue, struct pack_reader *part)
 {
-    struct session *session = host_session_by_number(queue->resource.host, call_read_u32(part));
-    struct call call = {.sequence = call_read_u64(part)};
-    call.op = call_read_u8(part);
-    call.flags = call_read_u8(part);
-    const uint32_t wanted = call_read_u32(part), lease_ms = call_read_u32(part);
-    const uint32_t left = call_read_u32(part);
-    call.payload = call_read_blob(part);
+    struct session *session = host_session_by_number(queue->resource.host, pack_read_u32(part));
+    struct call call = {.sequence = pack_read_u64(part)};
+    call.op = pack_read_u8(part);
+    call.flags = pack_read_u8(part);
+    const uint32_t wanted = pack_read_u32(part), lease_ms = pack_read_u32(part);
+    const uint32_t left = pack_read_u32(part);
+    call.payload = pack_read_blob(part);
     if (part->has_failed || !session || !is_attempt(&call, wanted, left))
         return refuse();
     struct attempt *attempt = queue_add_attempt(queue, session, &call, call.payload);
@@ -276,14 +277,14 @@ static weft_err load_attempt(struct queue *queue, struct call_reader *part)
     return load_gathered(queue, part, attempt);
 }
 
-static weft_err load_any_note(struct queue *queue, struct call_reader *part, bool has_origin)
+static weft_err load_any_note(struct queue *queue, struct pack_reader *part, bool has_origin)
 {
-    struct queue_note note = {.id = call_read_u64(part)};
+    struct queue_note note = {.id = pack_read_u64(part)};
     if (!queue_note_read(part, &note) || queue_note_find(queue, note.id))
         return refuse();
     if (has_origin) {
-        note.origin = call_read_u64(part);
-        note.origin_id = call_read_u64(part);
+        note.origin = pack_read_u64(part);
+        note.origin_id = pack_read_u64(part);
     }
     if (part->has_failed)
         return refuse();
@@ -291,28 +292,28 @@ static weft_err load_any_note(struct queue *queue, struct call_reader *part, boo
     return WEFT_OK;
 }
 
-static weft_err load_note(struct queue *queue, struct call_reader *part)
+static weft_err load_note(struct queue *queue, struct pack_reader *part)
 {
     return load_any_note(queue, part, false);
 }
 
-static weft_err load_note_and_origin(struct queue *queue, struct call_reader *part)
+static weft_err load_note_and_origin(struct queue *queue, struct pack_reader *part)
 {
     return load_any_note(queue, part, true);
 }
 
-static weft_err load_head(struct queue *queue, struct call_reader *part)
+static weft_err load_head(struct queue *queue, struct pack_reader *part)
 {
-    const uint8_t flags = call_read_u8(part);
+    const uint8_t flags = pack_read_u8(part);
     queue->is_closed = flags & HEAD_CLOSED;
     queue->is_declared = !(flags & HEAD_UNDECLARED);
-    queue->elements.last_id = call_read_u64(part);
+    queue->elements.last_id = pack_read_u64(part);
     return WEFT_OK;
 }
 
-weft_err queue_load(struct resource *resource, struct call_reader *part)
+weft_err queue_load(struct resource *resource, struct pack_reader *part)
 {
-    static weft_err (*const loads[])(struct queue *, struct call_reader *) = {
+    static weft_err (*const loads[])(struct queue *, struct pack_reader *) = {
         [PART_HEAD] = load_head,
         [PART_ELEMENTS] = load_elements,
         [PART_KEYS] = load_key,
@@ -321,7 +322,7 @@ weft_err queue_load(struct resource *resource, struct call_reader *part)
         [PART_NOTES] = load_note,
         [PART_NOTES_AND_ORIGINS] = load_note_and_origin,
     };
-    const uint8_t kind = call_read_u8(part);
+    const uint8_t kind = pack_read_u8(part);
     weft_err err = WEFT_OK;
     if (kind == 0 || kind >= sizeof loads / sizeof *loads)
         return refuse();

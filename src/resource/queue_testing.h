@@ -4,6 +4,7 @@
 #define RESOURCE_QUEUE_TESTING_H
 
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 
 struct queue_limits {
     int64_t capacity;  // 0: none
@@ -41,9 +42,9 @@ static inline uint64_t push_keyed(struct testing_member *member, uint16_t queue,
 static inline uint64_t push_many(struct testing_member *member, uint16_t queue, const char *letters)
 {
     struct buf payload = {0};
-    call_write_u32(&payload, (uint32_t)strlen(letters));
+    pack_write_u32(&payload, (uint32_t)strlen(letters));
     for (const char *at = letters; *at; at++)
-        call_write_blob(&payload, (weft_bytes){at, 1});
+        pack_write_blob(&payload, (weft_bytes){at, 1});
     const uint64_t sequence =
         testing_call(member, CALL_QUEUE_PUSH_MANY, 0, queue, buf_bytes(&payload));
     buf_fini(&payload);
@@ -158,9 +159,9 @@ static inline void expect_elements(struct testing_member *member, uint64_t seque
                                    const char *letters)
 {
     struct buf wanted = {0};
-    call_write_u32(&wanted, (uint32_t)strlen(letters));
+    pack_write_u32(&wanted, (uint32_t)strlen(letters));
     for (const char *at = letters; *at; at++)
-        call_write_blob(&wanted, (weft_bytes){at, 1});
+        pack_write_blob(&wanted, (weft_bytes){at, 1});
     testing_expect(member, sequence, 0, buf_bytes(&wanted));
     buf_fini(&wanted);
 }
@@ -189,9 +190,9 @@ static inline struct call_item expect_item(struct testing_member *member, uint64
     if (answer.code)
         fail_msg("%s: %.*s", weft_err_name(answer.code), (int)answer.payload.size,
                  answer.payload.data);
-    struct call_reader reader = {answer.payload, false};
+    struct pack_reader reader = {answer.payload, false};
     struct call_item item;
-    call_read_item(&reader, &item);
+    pack_read_item(&reader, &item);
     assert_false(reader.has_failed);
     assert_int_equal(reader.rest.size, strlen(element));
     assert_memory_equal(reader.rest.data, element, reader.rest.size);
@@ -216,14 +217,14 @@ static inline struct queue_state state_of(struct testing_member *member, uint16_
     const struct answer answer =
         testing_answer(member, testing_call(member, CALL_QUEUE_STATE, 0, queue, weft_none()));
     assert_int_equal(answer.code, WEFT_OK);
-    struct call_reader reader = {answer.payload, false};
-    struct queue_state state = {.count = call_read_u64(&reader)};
-    state.bytes = call_read_u64(&reader);
-    state.last_id = call_read_u64(&reader);
-    state.leases = call_read_u64(&reader);
-    state.givers = call_read_u32(&reader);
-    state.takers = call_read_u32(&reader);
-    state.is_closed = call_read_u8(&reader);
+    struct pack_reader reader = {answer.payload, false};
+    struct queue_state state = {.count = pack_read_u64(&reader)};
+    state.bytes = pack_read_u64(&reader);
+    state.last_id = pack_read_u64(&reader);
+    state.leases = pack_read_u64(&reader);
+    state.givers = pack_read_u32(&reader);
+    state.takers = pack_read_u32(&reader);
+    state.is_closed = pack_read_u8(&reader);
     assert_true(!reader.has_failed && reader.rest.size == 0);
     return state;
 }
@@ -233,14 +234,14 @@ static inline void expect_stored(struct testing_member *member, uint16_t queue, 
 {
     const struct answer answer =
         testing_answer(member, testing_call(member, CALL_QUEUE_PEEK, 0, queue, PAYLOAD(U32(1000))));
-    struct call_reader reader = {answer.payload, false};
+    struct pack_reader reader = {answer.payload, false};
     char stored[1001];
     size_t count = 0;
     while (reader.rest.size && count < 1000) {
-        call_read_u64(&reader);
-        call_read_u32(&reader);
-        call_read_u8(&reader);
-        const weft_bytes element = call_read_blob(&reader);
+        pack_read_u64(&reader);
+        pack_read_u32(&reader);
+        pack_read_u8(&reader);
+        const weft_bytes element = pack_read_blob(&reader);
         stored[count++] = element.size ? element.data[0] : ' ';
     }
     stored[count] = 0;

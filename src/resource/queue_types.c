@@ -11,16 +11,15 @@ static const struct tuple_declared text = {.dtype = TUPLE_STRING};
 weft_err queue_types_check_signature(weft_bytes *signature)
 {
     struct tuple_declared declared[TUPLE_COMPONENTS_MAX];
-    struct call_reader reader = {*signature, false};
+    weft_bytes rest = *signature;
     size_t count;
     if (signature->size == 0)
         return WEFT_OK;
-    const weft_err err = tuple_read_signature(&reader, declared, &count);
+    const weft_err err = tuple_read_signature(&rest, declared, &count);
     if (err)
         return err_wrap(err, "the types of a queue");
-    if (reader.rest.size)
-        return err_set(WEFT_INVALID_ARGUMENT, "%zu bytes follow the types of a queue",
-                       reader.rest.size);
+    if (rest.size)
+        return err_set(WEFT_INVALID_ARGUMENT, "%zu bytes follow the types of a queue", rest.size);
     if (count == 1 && declared[0].dtype == TUPLE_STRING && declared[0].rank == 0)
         *signature = weft_none();
     return WEFT_OK;
@@ -36,11 +35,11 @@ static bool is_known(const struct tuple_declared *declared)
 bool queue_types_init(struct queue_types *types, weft_bytes signature)
 {
     struct tuple_declared declared[TUPLE_COMPONENTS_MAX];
-    struct call_reader reader = {signature, false};
+    weft_bytes rest = signature;
     *types = (struct queue_types){.has_shapes = true};
     if (signature.size == 0)
         return true;
-    if (tuple_read_signature(&reader, declared, &types->count))
+    if (tuple_read_signature(&rest, declared, &types->count))
         return false;
     types->declared = malloc(types->count * sizeof *declared);
     if (!types->declared)

@@ -1,6 +1,7 @@
 // Tests of what elements of a queue may be: signatures, tuples that fit them and those that do not.
 
 #include "resource/queue_testing.h"
+#include "wire/pack.h"
 #include "wire/tuple.h"
 
 enum { ANY = 0xff };  // a rank of -1
@@ -181,9 +182,9 @@ static void dead_letters_have_the_types_of_their_queue(void **state)
     struct testing_member *a = testing_join("/work/0");
     const uint16_t q = open_typed(a, "q", pair_signature());
     expect_ok(a, push_tuple(a, q, pair()));
-    struct call_reader reader = {testing_answer(a, take(a, q)).payload, false};
+    struct pack_reader reader = {testing_answer(a, take(a, q)).payload, false};
     struct call_item item;
-    call_read_item(&reader, &item);
+    pack_read_item(&reader, &item);
     expect_buried(a, bury(a, q, item));
     const uint16_t dead = open_typed(a, "q.dead", pair_signature());
     testing_expect(a, pop(a, dead), ANSWER_FLAG_TUPLE, pair());
@@ -198,9 +199,9 @@ static void dead_letters_go_also_where_somebody_wanted_texts(void **state)
         testing_open(a, CALL_KIND_QUEUE, "q.dead", PAYLOAD(U64(-1), U64(0), U32(0)));
     const uint16_t q = open_typed(a, "q", pair_signature());
     expect_ok(a, push_tuple(a, q, pair()));
-    struct call_reader reader = {testing_answer(a, take(a, q)).payload, false};
+    struct pack_reader reader = {testing_answer(a, take(a, q)).payload, false};
     struct call_item item;
-    call_read_item(&reader, &item);
+    pack_read_item(&reader, &item);
     expect_buried(a, bury(a, q, item));
     testing_expect(a, pop(a, dead), ANSWER_FLAG_TUPLE, pair());
 }

@@ -72,9 +72,9 @@ static weft_err check_names(const struct registry_wish *wish)
 
 static void append_key(struct buf *key, const struct registry_wish *wish)
 {
-    call_write_u8(key, wish->kind);
+    buf_append(key, &wish->kind, 1);
     buf_append(key, wish->container.data, wish->container.size);
-    call_write_u8(key, 0);
+    buf_append(key, "", 1);
     buf_append(key, wish->name.data, wish->name.size);
 }
 
@@ -96,9 +96,8 @@ static weft_err enter(struct registry *registry, struct buf *key, size_t name_si
 static weft_err make(struct registry *registry, struct host *host, uint64_t uid_base,
                      const struct registry_wish *wish, struct buf *key, struct resource **resource)
 {
-    struct call_reader attributes = {wish->attributes, false};
     weft_err err = WEFT_OK;
-    struct resource *made = registry_find_kind(wish->kind)->make(&attributes, &err);
+    struct resource *made = registry_find_kind(wish->kind)->make(wish->attributes, &err);
     if (!made)
         return err;
     made->kind = registry_find_kind(wish->kind);
@@ -126,9 +125,8 @@ weft_err registry_open(struct registry *registry, struct host *host, uint64_t ui
     }
     *resource = map_find(&registry->by_key, buf_bytes(&key));
     if (*resource) {
-        struct call_reader attributes = {wish->attributes, false};
         if (wish->attributes.size)
-            err = (*resource)->kind->match(*resource, &attributes);
+            err = (*resource)->kind->match(*resource, wish->attributes);
     } else {
         err = make(registry, host, uid_base, wish, &key, resource);
     }

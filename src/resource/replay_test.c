@@ -1,6 +1,7 @@
 // Any calls in any order, sensible or not, leave a host that its journal brings back to the byte, whole
 // or cut by a snapshot at any record. The seed of a failure is printed; it stays in the list.
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 #include "wire/tuple.h"
 
 enum { SEEDS = 60, STEPS = 120 };
@@ -40,11 +41,11 @@ static void call_var(struct testing_member *member)
     const bool is_once = draw(2) && op != CALL_VAR_CREATE && op != CALL_VAR_READ;
     struct buf payload = {0};
     if (is_once)
-        call_write_item(&payload, &(struct call_item){1 + draw(2), 1 + draw(20), draw(9), 1});
+        pack_write_item(&payload, &(struct call_item){1 + draw(2), 1 + draw(20), draw(9), 1});
     if (op == CALL_VAR_SWAP)
-        call_write_blob(&payload, PAYLOAD(U64(draw(3))));
+        pack_write_blob(&payload, PAYLOAD(U64(draw(3))));
     if (op != CALL_VAR_READ)
-        call_write_u64(&payload, draw(3));
+        pack_write_u64(&payload, draw(3));
     testing_call(member, op, is_once ? CALL_FLAG_ONCE : 0, (uint16_t)draw(2), buf_bytes(&payload));
     buf_fini(&payload);
 }

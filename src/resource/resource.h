@@ -13,6 +13,7 @@
 
 struct host;
 struct host_saver;
+struct pack_reader;
 struct session;
 
 struct resource {
@@ -50,11 +51,11 @@ struct resource_kind {
 
     // Makes one from the attributes of an OPEN, only its own part filled; NULL with a sentence and its
     // code: INVALID_ARGUMENT for attributes that make no sense.
-    struct resource *(*make)(struct call_reader *attributes, weft_err *err);
+    struct resource *(*make)(weft_bytes attributes, weft_err *err);
 
     // OPEN with attributes of one that exists: INVALID_ARGUMENT with a sentence where they differ. A kind
     // may take them on when nobody has given any yet.
-    weft_err (*match)(struct resource *resource, struct call_reader *attributes);
+    weft_err (*match)(struct resource *resource, weft_bytes attributes);
 
     // Does the call and answers it, now or later.
     void (*apply)(struct resource *resource, struct session *session, const struct call *call);
@@ -74,7 +75,7 @@ struct resource_kind {
     // What is due at now_ms happens. Each happening is journalled by host_note first and replayed by
     // replay, because a journal knows no clock.
     void (*expire)(struct resource *resource, uint64_t now_ms);
-    weft_err (*replay)(struct resource *resource, struct call_reader *note);
+    weft_err (*replay)(struct resource *resource, struct pack_reader *note);
 
     // Its attributes, as OPEN has them.
     void (*describe)(const struct resource *resource, struct buf *attributes);
@@ -83,7 +84,7 @@ struct resource_kind {
     // them back one by one, in a resource that make has just made: DATA_LOSS if that is none. Deadlines
     // are saved as durations and begin anew, sessions by their number.
     weft_err (*save)(const struct resource *resource, struct host_saver *saver);
-    weft_err (*load)(struct resource *resource, struct call_reader *part);
+    weft_err (*load)(struct resource *resource, struct pack_reader *part);
 
     // What it holds in a few words, on one line, for people: "3 elements, 1 of them taken".
     void (*tell)(const struct resource *resource, struct buf *text);

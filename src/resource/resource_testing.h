@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "resource/host.h"
+#include "wire/pack.h"
 
 enum {
     TESTING_MEMBERS_MAX = 16,
@@ -104,16 +105,16 @@ static inline void testing_append_piece(struct buf *out, const struct testing_pi
 {
     switch (piece->what) {
     case PIECE_U8:
-        call_write_u8(out, (uint8_t)piece->number);
+        pack_write_u8(out, (uint8_t)piece->number);
         return;
     case PIECE_U16:
-        call_write_u16(out, (uint16_t)piece->number);
+        pack_write_u16(out, (uint16_t)piece->number);
         return;
     case PIECE_U32:
-        call_write_u32(out, (uint32_t)piece->number);
+        pack_write_u32(out, (uint32_t)piece->number);
         return;
     case PIECE_U64:
-        call_write_u64(out, piece->number);
+        pack_write_u64(out, piece->number);
         return;
     case PIECE_DOUBLE:
         buf_append(out, &piece->real, sizeof piece->real);
@@ -122,13 +123,13 @@ static inline void testing_append_piece(struct buf *out, const struct testing_pi
         buf_append(out, piece->bytes.data, piece->bytes.size);
         return;
     case PIECE_TEXT:
-        call_write_text(out, piece->bytes);
+        pack_write_text(out, piece->bytes);
         return;
     case PIECE_BLOB:
-        call_write_blob(out, piece->bytes);
+        pack_write_blob(out, piece->bytes);
         return;
     case PIECE_ITEM:
-        call_write_item(out, &piece->item);
+        pack_write_item(out, &piece->item);
         return;
     case PIECE_END:
         return;
@@ -179,8 +180,8 @@ static inline weft_err testing_record(void *owner, uint32_t type, weft_bytes pay
     struct buf *journal = owner;
     if (journal == &testing.journal && testing.refuses_with)
         return err_set(testing.refuses_with, "the journal is full");
-    call_write_u32(journal, type);
-    call_write_blob(journal, payload);
+    pack_write_u32(journal, type);
+    pack_write_blob(journal, payload);
     return WEFT_OK;
 }
 
@@ -224,10 +225,10 @@ static inline int testing_start_gathering(void **state)
 // The first `limit` records of `records` done by `host`; returns how many bytes these are.
 static inline size_t testing_replay(struct host *host, weft_bytes records, size_t limit)
 {
-    struct call_reader reader = {records, false};
+    struct pack_reader reader = {records, false};
     for (size_t i = 0; i < limit && reader.rest.size; i++) {
-        const uint32_t type = call_read_u32(&reader);
-        const weft_bytes payload = call_read_blob(&reader);
+        const uint32_t type = pack_read_u32(&reader);
+        const weft_bytes payload = pack_read_blob(&reader);
         assert_false(reader.has_failed);
         testing_must(host_replay(host, type, payload));
     }
@@ -236,11 +237,11 @@ static inline size_t testing_replay(struct host *host, weft_bytes records, size_
 
 static inline size_t testing_record_count(weft_bytes records)
 {
-    struct call_reader reader = {records, false};
+    struct pack_reader reader = {records, false};
     size_t count = 0;
     for (; reader.rest.size; count++) {
-        call_read_u32(&reader);
-        call_read_blob(&reader);
+        pack_read_u32(&reader);
+        pack_read_blob(&reader);
     }
     return count;
 }

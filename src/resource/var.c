@@ -26,6 +26,7 @@
 #include "resource/host.h"
 #include "resource/var_number.h"
 #include "resource/var_state.h"
+#include "wire/pack.h"
 
 struct var_watch {
     struct wait wait;
@@ -78,17 +79,18 @@ static weft_err check_type(struct var *var)
     return WEFT_OK;
 }
 
-static weft_err read_attributes(struct call_reader *attributes, struct var *var)
+static weft_err read_attributes(weft_bytes bytes, struct var *var)
 {
+    struct pack_reader reader = {bytes, false}, *attributes = &reader;
     var->dtype = TUPLE_INT64;
     if (attributes->rest.size) {
-        var->dtype = call_read_u8(attributes);
-        var->rank = call_read_u8(attributes);
+        var->dtype = pack_read_u8(attributes);
+        var->rank = pack_read_u8(attributes);
         if (var->rank > TUPLE_RANK_MAX)
             return err_set(WEFT_INVALID_ARGUMENT, "the rank of a var is at most %u, not %u",
                            TUPLE_RANK_MAX, var->rank);
         for (unsigned i = 0; i < var->rank; i++)
-            var->dims[i] = (int64_t)call_read_u64(attributes);
+            var->dims[i] = (int64_t)pack_read_u64(attributes);
         if (attributes->has_failed || attributes->rest.size)
             return err_set(WEFT_INVALID_ARGUMENT,
                            "the attributes of a var are its dtype, rank and dimensions");
@@ -96,7 +98,7 @@ static weft_err read_attributes(struct call_reader *attributes, struct var *var)
     return check_type(var);
 }
 
-static struct resource *var_make(struct call_reader *attributes, weft_err *err)
+static struct resource *var_make(weft_bytes attributes, weft_err *err)
 {
     struct var *var = calloc(1, sizeof *var);
     *err = var ? read_attributes(attributes, var) : err_no_memory("for a var");
@@ -109,7 +111,7 @@ static struct resource *var_make(struct call_reader *attributes, weft_err *err)
     return &var->resource;
 }
 
-static weft_err var_match(struct resource *resource, struct call_reader *attributes)
+static weft_err var_match(struct resource *resource, weft_bytes attributes)
 {
     const struct var *var = (const struct var *)resource;
     struct var wanted = {.resource = {0}};
@@ -129,8 +131,8 @@ static weft_err var_match(struct resource *resource, struct call_reader *attribu
 static void var_describe(const struct resource *resource, struct buf *attributes)
 {
     const struct var *var = (const struct var *)resource;
-    call_write_u8(attributes, var->dtype);
-    call_write_u8(attributes, var->rank);
+    pack_write_u8(attributes, var->dtype);
+    pack_write_u8(attributes, var->rank);
     buf_append(attributes, var->dims, var->rank * sizeof *var->dims);
 }
 
@@ -230,9 +232,9 @@ static weft_err combine(struct var *var, uint8_t op, weft_bytes operand)
                     "the variable '%.*s'", (int)name.size, name.data);
 }
 
-static weft_err swap(struct var *var, struct call_reader *operands, bool *has_missed)
+static weft_err swap(struct var *var, struct pack_reader *operands, bool *has_missed)
 {
-    const weft_bytes expected = call_read_blob(operands);
+    const weft_bytes expected = pack_read_blob(operands);
     if (operands->has_failed)
         return err_set(WEFT_INVALID_ARGUMENT, "VAR_SWAP is cut before the value that is expected");
     weft_err err = check_value(var, expected);
@@ -245,7 +247,7 @@ static weft_err swap(struct var *var, struct call_reader *operands, bool *has_mi
 }
 
 // Makes var->next, or says why not.
-static weft_err work_out(struct var *var, uint8_t op, struct call_reader *operands,
+static weft_err work_out(struct var *var, uint8_t op, struct pack_reader *operands,
                          bool *has_missed)
 {
     if (op == CALL_VAR_SWAP)
@@ -269,9 +271,9 @@ static void take_next(struct var *var)
 
 // Reads the item of a call that counts once. True: it goes on.
 static bool begin_once(struct var *var, struct session *session, const struct call *call,
-                       struct call_reader *operands, struct call_item *item)
+                       struct pack_reader *operands, struct call_item *item)
 {
-    call_read_item(operands, item);
+    pack_read_item(operands, item);
     if (operands->has_failed) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "%s is cut before the item it counts for", call_op_name(call->op));
@@ -285,9 +287,9 @@ static bool begin_once(struct var *var, struct session *session, const struct ca
 
 // The same of a key.
 static bool begin_keyed(struct var *var, struct session *session, const struct call *call,
-                        struct call_reader *operands, weft_bytes *key)
+                        struct pack_reader *operands, weft_bytes *key)
 {
-    *key = call_read_text(operands);
+    *key = pack_read_text(operands);
     if (operands->has_failed || key->size == 0 || key->size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "the key of what is added has 1 to %u bytes", CALL_NAME_BYTES_MAX);
@@ -329,7 +331,7 @@ static void change(struct var *var, struct session *session, const struct call *
 {
     if (add_at_once(var, session, call))
         return;
-    struct call_reader operands = {call->payload, false};
+    struct pack_reader operands = {call->payload, false};
     struct call_item item;
     weft_bytes key;
     const bool is_once = call->flags & CALL_FLAG_ONCE, is_keyed = call->flags & CALL_FLAG_KEYED;
@@ -401,8 +403,8 @@ static void begin_watch(struct var *var, struct session *session, uint64_t seque
 
 static void watch(struct var *var, struct session *session, const struct call *call)
 {
-    struct call_reader reader = {call->payload, false};
-    const uint64_t known = call_read_u64(&reader);
+    struct pack_reader reader = {call->payload, false};
+    const uint64_t known = pack_read_u64(&reader);
     if (reader.has_failed || reader.rest.size)
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "VAR_WATCH names a version, 8 bytes, and %zu came", call->payload.size);

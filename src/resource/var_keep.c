@@ -2,6 +2,7 @@
 
 #include "resource/host.h"
 #include "resource/var_state.h"
+#include "wire/pack.h"
 
 enum {
     PART_BYTES_MAX = 2 << 20,
@@ -25,9 +26,9 @@ static weft_err save_value(const struct var *var, struct host_saver *saver, stru
     do {
         const size_t left = var->value.size - saved;
         const size_t size = left < PART_BYTES_MAX ? left : PART_BYTES_MAX;
-        call_write_u8(part, PART_VALUE);
-        call_write_u64(part, var->version);
-        call_write_u64(part, var->value.size);
+        pack_write_u8(part, PART_VALUE);
+        pack_write_u64(part, var->version);
+        pack_write_u64(part, var->value.size);
         if (size)
             buf_append(part, var->value.data + saved, size);
         saved += size;
@@ -43,10 +44,10 @@ static weft_err save_items(const struct item_set *set, struct host_saver *saver,
         const struct item_queue *queue = &set->queues.items[i];
         for (size_t j = 0; j < queue->ranges.count && !err; j++) {
             if (part->size == 0)
-                call_write_u8(part, PART_ITEMS);
-            call_write_u64(part, queue->uid);
-            call_write_u64(part, queue->ranges.items[j].first);
-            call_write_u64(part, queue->ranges.items[j].last);
+                pack_write_u8(part, PART_ITEMS);
+            pack_write_u64(part, queue->uid);
+            pack_write_u64(part, queue->ranges.items[j].first);
+            pack_write_u64(part, queue->ranges.items[j].last);
             if (part->size >= PART_BYTES_MAX)
                 err = save_part(saver, part);
         }
@@ -59,8 +60,8 @@ static weft_err save_keys(const struct seen_keys *keys, struct host_saver *saver
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < keys->count && !err; i++) {
         if (part->size == 0)
-            call_write_u8(part, PART_KEYS);
-        call_write_text(part, seen_keys_at(keys, i));
+            pack_write_u8(part, PART_KEYS);
+        pack_write_text(part, seen_keys_at(keys, i));
         if (part->size >= PART_BYTES_MAX)
             err = save_part(saver, part);
     }
@@ -85,10 +86,10 @@ static weft_err refuse_part(void)
     return err_set(WEFT_DATA_LOSS, "a saved var does not fit together");
 }
 
-static weft_err load_value(struct var *var, struct call_reader *part)
+static weft_err load_value(struct var *var, struct pack_reader *part)
 {
-    var->version = call_read_u64(part);
-    const uint64_t size = call_read_u64(part);
+    var->version = pack_read_u64(part);
+    const uint64_t size = pack_read_u64(part);
     const bool fits = var->dtype == TUPLE_STRING ? size <= VAR_BYTES_MAX : size == var->size;
     if (part->has_failed || var->has_value || var->version == 0 || !fits ||
         var->value.size > size || part->rest.size > size - var->value.size)
@@ -98,13 +99,13 @@ static weft_err load_value(struct var *var, struct call_reader *part)
     return var->value.has_failed ? err_no_memory("for a var") : WEFT_OK;
 }
 
-static weft_err load_items(struct var *var, struct call_reader *part)
+static weft_err load_items(struct var *var, struct pack_reader *part)
 {
     weft_err err = WEFT_OK;
     while (part->rest.size && !err) {
-        const uint64_t queue = call_read_u64(part);
-        const uint64_t first = call_read_u64(part);
-        const uint64_t last = call_read_u64(part);
+        const uint64_t queue = pack_read_u64(part);
+        const uint64_t first = pack_read_u64(part);
+        const uint64_t last = pack_read_u64(part);
         err = part->has_failed
                   ? refuse_part()
                   : item_set_append(&var->counted, queue, (struct item_range){first, last});
@@ -112,10 +113,10 @@ static weft_err load_items(struct var *var, struct call_reader *part)
     return err;
 }
 
-static weft_err load_keys(struct var *var, struct call_reader *part)
+static weft_err load_keys(struct var *var, struct pack_reader *part)
 {
     while (part->rest.size) {
-        const weft_bytes key = call_read_text(part);
+        const weft_bytes key = pack_read_text(part);
         if (part->has_failed || key.size == 0 || seen_keys_have(&var->keys, key))
             return refuse_part();
         if (!seen_keys_add(&var->keys, key, host_seed(var->resource.host)))
@@ -125,10 +126,10 @@ static weft_err load_keys(struct var *var, struct call_reader *part)
     return WEFT_OK;
 }
 
-weft_err var_load(struct resource *resource, struct call_reader *part)
+weft_err var_load(struct resource *resource, struct pack_reader *part)
 {
     struct var *var = (struct var *)resource;
-    switch (call_read_u8(part)) {
+    switch (pack_read_u8(part)) {
     case PART_VALUE:
         return load_value(var, part);
     case PART_ITEMS:

@@ -1,5 +1,6 @@
 // Vars among members: what counts once however often it is asked, who is woken, what survives.
 #include "resource/resource_testing.h"
+#include "wire/pack.h"
 #include "wire/tuple.h"
 
 static uint16_t open_total(struct testing_member *member)
@@ -78,13 +79,13 @@ static void all_changes_can_count_once(void **state)
     set(a, var, 4);
     for (size_t i = 0; i < sizeof ops; i++) {
         struct buf payload = {0};
-        call_write_item(&payload, &(struct call_item){7, i + 1, 0, 1});
+        pack_write_item(&payload, &(struct call_item){7, i + 1, 0, 1});
         if (ops[i] == CALL_VAR_SWAP) {
             const struct answer now =
                 testing_answer(a, testing_call(a, CALL_VAR_READ, 0, var, weft_none()));
-            call_write_blob(&payload, (weft_bytes){now.payload.data + 8, 8});
+            pack_write_blob(&payload, (weft_bytes){now.payload.data + 8, 8});
         }
-        call_write_u64(&payload, 100 + i);
+        pack_write_u64(&payload, 100 + i);
         const uint64_t first = testing_call(a, ops[i], CALL_FLAG_ONCE, var, buf_bytes(&payload));
         assert_int_equal(testing_answer(a, first).flags, 0);
         set(a, var, 4);
@@ -232,7 +233,7 @@ static void damaged_parts_are_refused(void **state)
         char name[2] = {(char)('a' + i), 0};
         testing_must(host_open_resource(host, CALL_KIND_VAR, weft_text("files"), weft_text(name),
                                         weft_none(), &var));
-        struct call_reader reader = {parts[i], false};
+        struct pack_reader reader = {parts[i], false};
         assert_int_equal(var->kind->load(var, &reader), WEFT_DATA_LOSS);
     }
     host_free(host);

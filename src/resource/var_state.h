@@ -25,6 +25,6 @@ struct var {
 };
 
 weft_err var_save(const struct resource *resource, struct host_saver *saver);
-weft_err var_load(struct resource *resource, struct call_reader *part);
+weft_err var_load(struct resource *resource, struct pack_reader *part);
 
 #endif

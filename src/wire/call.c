@@ -101,6 +101,21 @@ void answer_append(struct buf *out, const struct answer *answer)
     buf_append(out, answer->payload.data, answer->payload.size);
 }
 
+void call_append_frame_head(struct buf *out, uint64_t answers_received)
+{
+    buf_append(out, &answers_received, CALL_FRAME_HEAD_BYTES);
+}
+
+bool call_take_frame_head(weft_bytes *frame, uint64_t *answers_received)
+{
+    if (frame->size < CALL_FRAME_HEAD_BYTES)
+        return false;
+    memcpy(answers_received, frame->data, CALL_FRAME_HEAD_BYTES);
+    frame->data += CALL_FRAME_HEAD_BYTES;
+    frame->size -= CALL_FRAME_HEAD_BYTES;
+    return true;
+}
+
 size_t call_size_of_batch(weft_bytes records, size_t limit)
 {
     if (records.size <= limit)
@@ -114,102 +129,4 @@ size_t call_size_of_batch(weft_bytes records, size_t limit)
         size += next;
     }
     return size;
-}
-
-weft_bytes call_read_bytes(struct call_reader *reader, size_t size)
-{
-    if (size > reader->rest.size) {
-        reader->has_failed = true;
-        reader->rest = weft_none();
-        return weft_none();
-    }
-    const weft_bytes bytes = {reader->rest.data, size};
-    if (size == 0)
-        return bytes;  // the rest may be nothing, which has no address to count from
-    reader->rest.data += size;
-    reader->rest.size -= size;
-    return bytes;
-}
-
-#define READ_NUMBER(name, type)                                                                    \
-    type name(struct call_reader *reader)                                                          \
-    {                                                                                              \
-        type value = 0;                                                                            \
-        const weft_bytes bytes = call_read_bytes(reader, sizeof value);                            \
-        if (bytes.size)                                                                            \
-            memcpy(&value, bytes.data, sizeof value);                                              \
-        return value;                                                                              \
-    }
-READ_NUMBER(call_read_u8, uint8_t)
-READ_NUMBER(call_read_u16, uint16_t)
-READ_NUMBER(call_read_u32, uint32_t)
-READ_NUMBER(call_read_u64, uint64_t)
-
-weft_bytes call_read_text(struct call_reader *reader)
-{
-    const uint16_t size = call_read_u16(reader);
-    return call_read_bytes(reader, size);
-}
-
-weft_bytes call_read_blob(struct call_reader *reader)
-{
-    const uint32_t size = call_read_u32(reader);
-    return call_read_bytes(reader, size);
-}
-
-void call_read_item(struct call_reader *reader, struct call_item *item)
-{
-    item->queue = call_read_u64(reader);
-    item->id = call_read_u64(reader);
-    item->slot = call_read_u32(reader);
-    item->delivery = call_read_u32(reader);
-}
-
-void call_write_u8(struct buf *out, uint8_t value)
-{
-    buf_append(out, &value, sizeof value);
-}
-
-void call_write_u16(struct buf *out, uint16_t value)
-{
-    buf_append(out, &value, sizeof value);
-}
-
-void call_write_u32(struct buf *out, uint32_t value)
-{
-    buf_append(out, &value, sizeof value);
-}
-
-void call_write_u64(struct buf *out, uint64_t value)
-{
-    buf_append(out, &value, sizeof value);
-}
-
-void call_write_text(struct buf *out, weft_bytes text)
-{
-    ASSERT(text.size <= UINT16_MAX);
-    call_write_u16(out, (uint16_t)text.size);
-    buf_append(out, text.data, text.size);
-}
-
-void call_write_blob(struct buf *out, weft_bytes bytes)
-{
-    ASSERT(bytes.size <= UINT32_MAX);
-    call_write_u32(out, (uint32_t)bytes.size);
-    buf_append(out, bytes.data, bytes.size);
-}
-
-void call_put_item(char to[CALL_ITEM_BYTES], const struct call_item *item)
-{
-    memcpy(to, &item->queue, 8);
-    memcpy(to + 8, &item->id, 8);
-    memcpy(to + 16, &item->slot, 4);
-    memcpy(to + 20, &item->delivery, 4);
-}
-
-void call_write_item(struct buf *out, const struct call_item *item)
-{
-    char bytes[CALL_ITEM_BYTES];
-    call_put_item(bytes, item);
-    buf_append(out, bytes, sizeof bytes);
 }

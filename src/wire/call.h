@@ -121,33 +121,11 @@ void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handl
                       uint64_t sequence, size_t size);
 void answer_append(struct buf *out, const struct answer *answer);
 
+// What a frame of calls begins with: how many answers its sender has received. False: it is cut.
+void call_append_frame_head(struct buf *out, uint64_t answers_received);
+MUST_CHECK bool call_take_frame_head(weft_bytes *frame, uint64_t *answers_received);
+
 // The bytes of as many whole records, calls or answers, as fit into `limit`; at least of the first.
 size_t call_size_of_batch(weft_bytes records, size_t limit);
-
-// ---- Payloads ------------------------------------------------------------------------------------
-
-// A reader that fails by its flag: past the end it gives zeros, and the end is checked once.
-struct call_reader {
-    weft_bytes rest;
-    bool has_failed;
-};
-
-uint8_t call_read_u8(struct call_reader *reader);
-uint16_t call_read_u16(struct call_reader *reader);
-uint32_t call_read_u32(struct call_reader *reader);
-uint64_t call_read_u64(struct call_reader *reader);
-weft_bytes call_read_bytes(struct call_reader *reader, size_t size);
-weft_bytes call_read_text(struct call_reader *reader);  // u16 size, then bytes
-weft_bytes call_read_blob(struct call_reader *reader);  // u32 size, then bytes
-void call_read_item(struct call_reader *reader, struct call_item *item);
-
-void call_write_u8(struct buf *out, uint8_t value);
-void call_write_u16(struct buf *out, uint16_t value);
-void call_write_u32(struct buf *out, uint32_t value);
-void call_write_u64(struct buf *out, uint64_t value);
-void call_write_text(struct buf *out, weft_bytes text);  // at most 65,535 bytes: asserts
-void call_write_blob(struct buf *out, weft_bytes bytes);
-void call_write_item(struct buf *out, const struct call_item *item);
-void call_put_item(char to[CALL_ITEM_BYTES], const struct call_item *item);  // the same in place
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "wire/pack.h"
+
 static const struct {
     const char *name;
     uint8_t size;  // of one number; 0: sizes vary
@@ -169,31 +171,31 @@ weft_err tuple_append(struct buf *out, const struct tuple_component *components,
     }
     if (err)
         return err;
-    call_write_u16(out, (uint16_t)count);
+    pack_write_u16(out, (uint16_t)count);
     for (size_t i = 0; i < count; i++) {
         const struct tuple_component *component = &components[i];
-        call_write_u8(out, component->dtype);
-        call_write_u8(out, component->rank);
-        call_write_u32(out, (uint32_t)component->bytes.size);
+        pack_write_u8(out, component->dtype);
+        pack_write_u8(out, component->rank);
+        pack_write_u32(out, (uint32_t)component->bytes.size);
         buf_append(out, component->dims, component->rank * sizeof(int64_t));
         buf_append(out, component->bytes.data, component->bytes.size);
     }
     return WEFT_OK;
 }
 
-static weft_err read_component(struct call_reader *reader, size_t index,
+static weft_err read_component(struct pack_reader *reader, size_t index,
                                struct tuple_component *component)
 {
-    component->dtype = call_read_u8(reader);
-    component->rank = call_read_u8(reader);
-    const uint32_t size = call_read_u32(reader);
+    component->dtype = pack_read_u8(reader);
+    component->rank = pack_read_u8(reader);
+    const uint32_t size = pack_read_u32(reader);
     if (!reader->has_failed) {
         const weft_err err = check_type(index, component->dtype, component->rank);
         if (err)
             return err;
     }
-    component->dims = call_read_bytes(reader, component->rank * sizeof(int64_t)).data;
-    component->bytes = call_read_bytes(reader, size);
+    component->dims = pack_read_bytes(reader, component->rank * sizeof(int64_t)).data;
+    component->bytes = pack_read_bytes(reader, size);
     if (reader->has_failed)
         return err_set(WEFT_INVALID_ARGUMENT, "component %zu: the tuple is cut", index);
     return check_content(index, component);
@@ -202,8 +204,8 @@ static weft_err read_component(struct call_reader *reader, size_t index,
 weft_err tuple_read(weft_bytes bytes, struct tuple_component components[TUPLE_COMPONENTS_MAX],
                     size_t *count)
 {
-    struct call_reader reader = {bytes, false};
-    *count = call_read_u16(&reader);
+    struct pack_reader reader = {bytes, false};
+    *count = pack_read_u16(&reader);
     weft_err err = reader.has_failed
                        ? err_set(WEFT_INVALID_ARGUMENT, "a tuple of %zu bytes is cut", bytes.size)
                        : check_count(*count);
@@ -240,36 +242,38 @@ weft_err tuple_append_signature(struct buf *out, const struct tuple_declared *de
         err = check_declared(i, &declared[i]);
     if (err)
         return err;
-    call_write_u16(out, (uint16_t)count);
+    pack_write_u16(out, (uint16_t)count);
     for (size_t i = 0; i < count; i++) {
-        call_write_u8(out, declared[i].dtype);
-        call_write_u8(out, (uint8_t)declared[i].rank);
+        pack_write_u8(out, declared[i].dtype);
+        pack_write_u8(out, (uint8_t)declared[i].rank);
         if (declared[i].rank > 0)
             buf_append(out, declared[i].dims, (size_t)declared[i].rank * sizeof(int64_t));
     }
     return WEFT_OK;
 }
 
-static weft_err read_declared(struct call_reader *reader, size_t index,
+static weft_err read_declared(struct pack_reader *reader, size_t index,
                               struct tuple_declared *declared)
 {
-    declared->dtype = call_read_u8(reader);
-    declared->rank = (int8_t)call_read_u8(reader);
+    declared->dtype = pack_read_u8(reader);
+    declared->rank = (int8_t)pack_read_u8(reader);
     const size_t dim_count = declared->rank > 0 ? (size_t)declared->rank : 0;
-    declared->dims = call_read_bytes(reader, dim_count * sizeof(int64_t)).data;
+    declared->dims = pack_read_bytes(reader, dim_count * sizeof(int64_t)).data;
     if (reader->has_failed)
         return err_set(WEFT_INVALID_ARGUMENT, "component %zu: the signature is cut", index);
     return check_declared(index, declared);
 }
 
-weft_err tuple_read_signature(struct call_reader *reader,
+weft_err tuple_read_signature(weft_bytes *bytes,
                               struct tuple_declared declared[TUPLE_COMPONENTS_MAX], size_t *count)
 {
-    *count = call_read_u16(reader);
-    weft_err err = reader->has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the signature is cut")
-                                      : check_count(*count);
+    struct pack_reader reader = {*bytes, false};
+    *count = pack_read_u16(&reader);
+    weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the signature is cut")
+                                     : check_count(*count);
     for (size_t i = 0; !err && i < *count; i++)
-        err = read_declared(reader, i, &declared[i]);
+        err = read_declared(&reader, i, &declared[i]);
+    *bytes = reader.rest;
     return err;
 }
 

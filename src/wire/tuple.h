@@ -71,8 +71,8 @@ MUST_CHECK weft_err tuple_read(weft_bytes bytes,
 MUST_CHECK weft_err tuple_append_signature(struct buf *out, const struct tuple_declared *declared,
                                            size_t count);
 
-// Takes a signature off the reader; what follows it is the caller's.
-MUST_CHECK weft_err tuple_read_signature(struct call_reader *reader,
+// Takes a signature off the bytes; what follows it is the caller's.
+MUST_CHECK weft_err tuple_read_signature(weft_bytes *bytes,
                                          struct tuple_declared declared[TUPLE_COMPONENTS_MAX],
                                          size_t *count);
 

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "wire/pack.h"
+
 static const int64_t none_dims[1] = {0};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -185,13 +187,13 @@ static void signatures_are_read_back(void **state)
     struct tuple_declared got[TUPLE_COMPONENTS_MAX];
     size_t count;
     for (size_t size = 0; size < out.size; size++) {
-        struct call_reader cut = {{out.data, size}, false};
+        weft_bytes cut = {out.data, size};
         assert_int_equal(tuple_read_signature(&cut, got, &count), WEFT_INVALID_ARGUMENT);
     }
     buf_append(&out, "more", 4);
-    struct call_reader reader = {buf_bytes(&out), false};
-    assert_int_equal(tuple_read_signature(&reader, got, &count), WEFT_OK);
-    assert_int_equal(reader.rest.size, 4);
+    weft_bytes rest = buf_bytes(&out);
+    assert_int_equal(tuple_read_signature(&rest, got, &count), WEFT_OK);
+    assert_int_equal(rest.size, 4);
     assert_int_equal(count, COUNT(given));
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(got[i].dtype, given[i].dtype);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "wire/call.h"
+#include "wire/pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,45 +47,45 @@ static void check_answers(weft_bytes bytes)
     buf_fini(&again);
 }
 
-static void read_one(struct call_reader *reader, uint8_t how)
+static void read_one(struct pack_reader *reader, uint8_t how)
 {
     struct call_item item;
     switch (how % 8) {
     case 0:
-        call_read_u8(reader);
+        pack_read_u8(reader);
         break;
     case 1:
-        call_read_u16(reader);
+        pack_read_u16(reader);
         break;
     case 2:
-        call_read_u32(reader);
+        pack_read_u32(reader);
         break;
     case 3:
-        call_read_u64(reader);
+        pack_read_u64(reader);
         break;
     case 4:
-        call_read_text(reader);
+        pack_read_text(reader);
         break;
     case 5:
-        call_read_blob(reader);
+        pack_read_blob(reader);
         break;
     case 6:
-        call_read_item(reader, &item);
+        pack_read_item(reader, &item);
         break;
     default:
-        call_read_bytes(reader, how);
+        pack_read_bytes(reader, how);
     }
 }
 
 static void check_payload(weft_bytes bytes)
 {
-    struct call_reader reader = {bytes, false};
+    struct pack_reader reader = {bytes, false};
     for (size_t i = 0; i < bytes.size; i++) {
         const size_t before = reader.rest.size;
         read_one(&reader, (uint8_t)bytes.data[i]);
         ASSERT(reader.rest.size <= before);
         if (reader.has_failed)
-            ASSERT(reader.rest.size == 0 && call_read_u64(&reader) == 0);
+            ASSERT(reader.rest.size == 0 && pack_read_u64(&reader) == 0);
         else
             ASSERT(reader.rest.data + reader.rest.size == bytes.data + bytes.size);
     }

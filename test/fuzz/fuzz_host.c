@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "resource/host.h"
+#include "wire/pack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -43,8 +44,8 @@ static weft_err record(void *owner, uint32_t type, weft_bytes payload)
 {
     if (owner == &fuzz.journal && fuzz.refuses)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "full");
-    call_write_u32(owner, type);
-    call_write_blob(owner, payload);
+    pack_write_u32(owner, type);
+    pack_write_blob(owner, payload);
     return WEFT_OK;
 }
 
@@ -56,10 +57,10 @@ static struct host *replayed(weft_bytes first, weft_bytes second)
     ASSERT(host);
     host_set_time(host, host_time(fuzz.host));
     for (int i = 0; i < 2; i++) {
-        struct call_reader reader = {i ? second : first, false};
+        struct pack_reader reader = {i ? second : first, false};
         while (reader.rest.size) {
-            const uint32_t type = call_read_u32(&reader);
-            const weft_err err = host_replay(host, type, call_read_blob(&reader));
+            const uint32_t type = pack_read_u32(&reader);
+            const weft_err err = host_replay(host, type, pack_read_blob(&reader));
             if (err)
                 fprintf(stderr, "%s\n", err_text());
             ASSERT(!err && !reader.has_failed);
@@ -106,13 +107,13 @@ static void open_queues(struct member *member)
     struct buf payload = {0};
     for (uint16_t i = 0; i < QUEUES; i++) {
         payload.size = 0;
-        call_write_u8(&payload, CALL_KIND_QUEUE);
-        call_write_text(&payload, weft_none());
-        call_write_text(&payload, weft_text(names[i]));
+        pack_write_u8(&payload, CALL_KIND_QUEUE);
+        pack_write_text(&payload, weft_none());
+        pack_write_text(&payload, weft_text(names[i]));
         if (i == 0) {
-            call_write_u64(&payload, fuzz.bits & 1 ? 2 : UINT64_MAX);
-            call_write_u64(&payload, fuzz.bits & 2 ? 24 : 0);
-            call_write_u32(&payload, fuzz.bits & 4 ? 2 : 0);
+            pack_write_u64(&payload, fuzz.bits & 1 ? 2 : UINT64_MAX);
+            pack_write_u64(&payload, fuzz.bits & 2 ? 24 : 0);
+            pack_write_u32(&payload, fuzz.bits & 4 ? 2 : 0);
         }
         send_call(member, CALL_OPEN, 0, i, buf_bytes(&payload));
     }
@@ -140,9 +141,9 @@ static void receive(struct member *member)
     while (rest.size) {
         ASSERT(!answer_next(&rest, &answer));
         member->answered += answer.flags >> 7;
-        struct call_reader reader = {answer.payload, false};
+        struct pack_reader reader = {answer.payload, false};
         struct call_item item;
-        call_read_item(&reader, &item);
+        pack_read_item(&reader, &item);
         if (!answer.code && !reader.has_failed && item.delivery - 1 < 8)
             member->items[member->item_count++ % ITEMS] = item;
     }
@@ -160,9 +161,9 @@ static void push(struct member *member, uint8_t how)
 static void push_many(struct member *member, uint8_t how)
 {
     struct buf payload = {0};
-    call_write_u32(&payload, how % 8);
+    pack_write_u32(&payload, how % 8);
     for (uint32_t i = 0; i < how % 8u; i++)
-        call_write_blob(&payload, (weft_bytes){"abcdefghijklmnopqrstuvwxyz", i * (how >> 5) % 26});
+        pack_write_blob(&payload, (weft_bytes){"abcdefghijklmnopqrstuvwxyz", i * (how >> 5) % 26});
     send_call(member, CALL_QUEUE_PUSH_MANY, 0, how >> 7, buf_bytes(&payload));
     buf_fini(&payload);
 }
@@ -170,9 +171,9 @@ static void push_many(struct member *member, uint8_t how)
 static void settle(struct member *member, uint8_t op, uint8_t how)
 {
     struct buf payload = {0};
-    call_write_item(&payload, &member->items[how % ITEMS]);
+    pack_write_item(&payload, &member->items[how % ITEMS]);
     if (op != CALL_QUEUE_DONE)
-        call_write_u32(&payload, how >> 4);
+        pack_write_u32(&payload, how >> 4);
     send_call(member, op, how & 8 ? CALL_FLAG_BURY : 0, how >> 7, buf_bytes(&payload));
     buf_fini(&payload);
 }

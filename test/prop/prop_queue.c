@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "prop/wire_member.h"
+#include "wire/pack.h"
 
 enum {
     SEEDS_DEFAULT = 10000,
@@ -142,12 +143,12 @@ static void ask(struct actor *actor, struct asked asked, uint8_t flags, weft_byt
 static void ask_to_open(struct actor *actor)
 {
     struct buf payload = {0};
-    call_write_u8(&payload, CALL_KIND_QUEUE);
-    call_write_text(&payload, weft_none());
-    call_write_text(&payload, weft_text("q"));
-    call_write_u64(&payload, (uint64_t)prop.capacity);
-    call_write_u64(&payload, 0);
-    call_write_u32(&payload, prop.deliveries_max);
+    pack_write_u8(&payload, CALL_KIND_QUEUE);
+    pack_write_text(&payload, weft_none());
+    pack_write_text(&payload, weft_text("q"));
+    pack_write_u64(&payload, (uint64_t)prop.capacity);
+    pack_write_u64(&payload, 0);
+    pack_write_u32(&payload, prop.deliveries_max);
     ask(actor, (struct asked){.op = CALL_OPEN}, 0, buf_bytes(&payload));
     buf_fini(&payload);
     actor->is_opening = true;
@@ -163,13 +164,13 @@ static void ask_to_push(struct actor *actor)
                                 .count = count};
     struct buf payload = {0};
     if (prop.by_many)
-        call_write_u32(&payload, count);
+        pack_write_u32(&payload, count);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t element[] = {actor->index, actor->next++};
         if (prop.by_many)
-            call_write_u32(&payload, sizeof element);
+            pack_write_u32(&payload, sizeof element);
         if (prop.has_keys)
-            call_write_text(&payload, (weft_bytes){(const char *)element, sizeof element});
+            pack_write_text(&payload, (weft_bytes){(const char *)element, sizeof element});
         buf_append(&payload, element, sizeof element);
     }
     ask(actor, asked, prop.has_keys ? CALL_FLAG_KEYED : 0, buf_bytes(&payload));
@@ -212,8 +213,8 @@ static void end_one(struct actor *actor)
                           .number = held.number,
                           .item = held.item};
     struct buf payload = {0};
-    call_write_item(&payload, &held.item);
-    call_write_u32(&payload, gives_back ? draw(2) * draw(40) : prop.lease_ms);
+    pack_write_item(&payload, &held.item);
+    pack_write_u32(&payload, gives_back ? draw(2) * draw(40) : prop.lease_ms);
     ask(actor, asked, 0, buf_bytes(&payload));
     buf_fini(&payload);
     if (!extends)
@@ -284,7 +285,7 @@ static void deliver(struct actor *actor, weft_bytes bytes, const struct call_ite
 
 static void take_elements(struct actor *actor, const struct answer *answer)
 {
-    struct call_reader reader = {answer->payload, false};
+    struct pack_reader reader = {answer->payload, false};
     actor->taking_count--;
     if (answer->code == WEFT_OUT_OF_RANGE) {
         actor->is_finished = true;
@@ -294,13 +295,13 @@ static void take_elements(struct actor *actor, const struct answer *answer)
         wrong(weft_err_name(answer->code), 0, 0);
     } else if (prop.taking == TAKES) {
         struct call_item item;
-        call_read_item(&reader, &item);
+        pack_read_item(&reader, &item);
         deliver(actor, reader.rest, &item);
     } else if (prop.taking == POPS) {
         deliver(actor, answer->payload, NULL);
     } else {
-        for (uint32_t left = call_read_u32(&reader); left > 0; left--)
-            deliver(actor, call_read_blob(&reader), NULL);
+        for (uint32_t left = pack_read_u32(&reader); left > 0; left--)
+            deliver(actor, pack_read_blob(&reader), NULL);
     }
 }
 
@@ -474,10 +475,10 @@ static void count_dead(void)
     weft_bytes answers = session_unsent(session);
     struct answer answer;
     ASSERT(!answer_next(&answers, &answer));
-    struct call_reader reader = {answer.payload, false};
+    struct pack_reader reader = {answer.payload, false};
     while (reader.rest.size) {
-        call_read_bytes(&reader, 8 + 4 + 1);
-        const weft_bytes element = call_read_blob(&reader);
+        pack_read_bytes(&reader, 8 + 4 + 1);
+        const weft_bytes element = pack_read_blob(&reader);
         uint32_t name[2];
         ASSERT(element.size == sizeof name);
         memcpy(name, element.data, sizeof name);

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "wire/pack.h"
 
 // ---- The host ------------------------------------------------------------------------------------------
 
 static weft_err record(void *owner, uint32_t type, weft_bytes payload)
 {
-    call_write_u32(owner, type);
-    call_write_blob(owner, payload);
+    pack_write_u32(owner, type);
+    pack_write_blob(owner, payload);
     return WEFT_OK;
 }
 
@@ -44,10 +45,10 @@ static struct host *replay(const struct wire_world *world)
     struct host *host = host_new(&world->options);
     ASSERT(host);
     host_set_time(host, host_time(world->host));
-    struct call_reader reader = {buf_bytes(&world->journal), false};
+    struct pack_reader reader = {buf_bytes(&world->journal), false};
     while (reader.rest.size) {
-        const uint32_t type = call_read_u32(&reader);
-        const weft_err err = host_replay(host, type, call_read_blob(&reader));
+        const uint32_t type = pack_read_u32(&reader);
+        const weft_err err = host_replay(host, type, pack_read_blob(&reader));
         if (err)
             fprintf(stderr, "%s\n", err_text());
         ASSERT(!err);
@@ -57,11 +58,11 @@ static struct host *replay(const struct wire_world *world)
 
 void wire_crash(struct wire_world *world, size_t lucky)
 {
-    struct call_reader reader = {buf_bytes(&world->journal), false};
+    struct pack_reader reader = {buf_bytes(&world->journal), false};
     size_t whole = 0;
     while (reader.rest.size && whole < world->synced + lucky) {
-        call_read_u32(&reader);
-        call_read_blob(&reader);
+        pack_read_u32(&reader);
+        pack_read_blob(&reader);
         whole = world->journal.size - reader.rest.size;
     }
     world->journal.size = world->synced = whole;
@@ -198,7 +199,7 @@ bool wire_send(struct wire_member *member)
     if (!member->is_connected || member->sent == member->calls.count)
         return false;
     const struct buf *bytes = &member->calls.items[member->sent++].bytes;
-    call_write_u64(&member->up, member->answered);
+    pack_write_u64(&member->up, member->answered);
     buf_append(&member->up, bytes->data, bytes->size);
     return true;
 }
@@ -207,8 +208,8 @@ bool wire_arrive(struct wire_world *world, struct wire_member *member)
 {
     if (!member->is_connected || member->up.size == 0)
         return false;
-    struct call_reader reader = {buf_bytes(&member->up), false};
-    const uint64_t answered = call_read_u64(&reader);
+    struct pack_reader reader = {buf_bytes(&member->up), false};
+    const uint64_t answered = pack_read_u64(&reader);
     struct call call;
     ASSERT(!call_next(&reader.rest, &call));
     // What the journal refuses ends the connection: the call is sent again.

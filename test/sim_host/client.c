@@ -8,6 +8,7 @@
 #include "sim_host/caller.h"
 #include "sim_host/net.h"
 #include "sim_host/replace.h"
+#include "wire/pack.h"
 
 enum {
     CLIENTS_EVER_MAX = 24,  // lives of clients in one seed
@@ -54,9 +55,9 @@ static weft_err open_one(struct caller *caller, enum call_kind kind, weft_bytes 
     struct peer_call call = {0};
     uint32_t life;
     ASSERT(!peer_new_handle(caller->client->peer, handle, &life));
-    call_write_u8(&name, (uint8_t)kind);
-    call_write_text(&name, weft_none());
-    call_write_text(&name, weft_text("r"));
+    pack_write_u8(&name, (uint8_t)kind);
+    pack_write_text(&name, weft_none());
+    pack_write_text(&name, weft_text("r"));
     const struct peer_ask what = {.op = CALL_OPEN,
                                   .handle = *handle,
                                   .life = caller->life,
@@ -90,9 +91,9 @@ static bool open_all(struct caller *caller)
         caller->life = peer_life(peer);
         struct buf attributes = {0};
         if (client_plan.capacity) {
-            call_write_u64(&attributes, client_plan.capacity);
-            call_write_u64(&attributes, 0);
-            call_write_u32(&attributes, 0);
+            pack_write_u64(&attributes, client_plan.capacity);
+            pack_write_u64(&attributes, 0);
+            pack_write_u32(&attributes, 0);
         }
         weft_err err = open_one(caller, CALL_KIND_QUEUE, buf_bytes(&attributes), &caller->queue);
         buf_fini(&attributes);
