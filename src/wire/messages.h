@@ -29,6 +29,12 @@ void message_free(void *message);  // NULL is fine
 // Refuses a peer that speaks another version of the wire, naming both programs' versions.
 MUST_CHECK weft_err message_check_hello(const Weft__Hello *hello);
 
+// A failure's code for the wire. User code may return anything: what is no code is UNKNOWN.
+static inline uint32_t message_code(weft_err code)
+{
+    return (uint32_t)code <= WEFT_UNAUTHENTICATED ? (uint32_t)code : WEFT_UNKNOWN;
+}
+
 // Field bytes from and to ours: no copy.
 static inline ProtobufCBinaryData message_bytes(weft_bytes bytes)
 {

@@ -205,7 +205,7 @@ static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct
     end.task = run->task;
     end.attempt = run->attempt;
     end.slot = run->slot;
-    end.code = slot->has_failed ? (uint32_t)slot->code : WEFT_OK;
+    end.code = slot->has_failed ? message_code(slot->code) : WEFT_OK;
     end.text = slot->has_failed ? slot->error : (char *)"";
     end.is_final = slot->is_final;
     end.records_in = slot->records_in;
@@ -257,6 +257,26 @@ static void add_place(struct slot *slot)
     memcpy(slot->error, text, sizeof slot->error);
 }
 
+// What the collector holds after the attempt: its task too, or none of those since it was last made safe.
+static void settle_held(struct bench *bench, const Weft__TaskRun *run)
+{
+    struct slot *slot = bench->slot;
+    struct worker *worker = bench->worker;
+    const bool collects = slot->mode == SLOT_COLLECT;
+    const bool is_dropped = collects && slot->has_failed;
+    if (is_dropped)
+        collector_reset(&slot->collector, slot);
+    else if (collects)
+        ASSERT(VEC_PUSH(&bench->held, run->task));
+    mutex_lock(&worker->send_lock);
+    frames_note_end(&worker->told, run->slot, run->kind, run->task, collects && !is_dropped);
+    if (is_dropped)
+        frames_note_dropped(&worker->told, run->slot, bench->held.items, bench->held.count);
+    mutex_unlock(&worker->send_lock);
+    if (is_dropped)
+        bench->held.count = 0;
+}
+
 static void run_task(struct bench *bench, const Weft__TaskRun *run)
 {
     struct slot *slot = bench->slot;
@@ -272,14 +292,7 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
     if (slot->has_failed && run->kind != WEFT__TASK_KIND__TASK_REDUCE)
         add_place(slot);
     const bool is_output = slot->mode == SLOT_OUTPUT;
-    if (slot->mode == SLOT_COLLECT) {
-        if (slot->has_failed) {
-            collector_reset(&slot->collector, slot);
-            bench->held.count = 0;
-        } else {
-            ASSERT(VEC_PUSH(&bench->held, run->task));
-        }
-    }
+    settle_held(bench, run);
     slot_enter(slot, PHASE_IDLE);
     note_state(bench);
     send_end(bench, run, &sample);
@@ -308,6 +321,9 @@ static void seal(struct bench *bench)
     committed.tasks = bench->held.items;
     worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
     bench->held.count = 0;
+    mutex_lock(&bench->worker->send_lock);
+    frames_note_sealed(&bench->worker->told, slot->index);
+    mutex_unlock(&bench->worker->send_lock);
     Weft__Sealed sealed = WEFT__SEALED__INIT;
     sealed.slot = slot->index;
     worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
@@ -327,6 +343,9 @@ static void take_checkpoint(struct bench *bench)
         worker_send_failed(bench->worker, code);
         return;
     }
+    mutex_lock(&bench->worker->send_lock);
+    frames_note_checkpointed(&bench->worker->told, slot->index);
+    mutex_unlock(&bench->worker->send_lock);
     Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
     done.slot = slot->index;
     done.tasks = bench->held.items;

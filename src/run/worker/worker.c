@@ -41,7 +41,7 @@ void worker_send_failed(struct worker *worker, weft_err code)
     Weft__WorkerFailed failed = WEFT__WORKER_FAILED__INIT;
     char text[ERR_TEXT_BYTES_MAX];
     snprintf(text, sizeof text, "%s", err_text());
-    failed.code = (uint32_t)code;
+    failed.code = message_code(code);
     failed.text = text;
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
 }
@@ -58,6 +58,15 @@ void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t 
     committed.output_crc = &crc;
     committed.output_records = &records;
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
+}
+
+// Nothing that comes behind a broken rule can be relied on. The driver is told why, and then this process is
+// gone: that ends the connection, and what slots are at is done again elsewhere or not at all.
+static _Noreturn void refuse_driver(struct worker *worker, weft_err code)
+{
+    worker_send_failed(worker, code);
+    fflush(NULL);
+    _exit(WORKER_EXIT_REFUSED);
 }
 
 // ---- the job
@@ -115,6 +124,16 @@ static weft_err take_budget(struct worker *worker)
     return WEFT_OK;
 }
 
+// Both sides have the same chain, or they are not the same program.
+static void know_chain(struct worker *worker)
+{
+    mutex_lock(&worker->send_lock);
+    const weft_err code = frames_know_chain(&worker->told, &worker->chain);
+    mutex_unlock(&worker->send_lock);
+    if (code)
+        refuse_driver(worker, code);
+}
+
 static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
 {
     Weft__JobStart *start = worker->start;
@@ -126,6 +145,7 @@ static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
         code = chain_init(&worker->chain, job, &worker->args);
     if (code)
         return code;
+    know_chain(worker);
     take_configs(worker);
     if (job == &command_job) {
         struct nursery *nursery = nursery_new();  // while this is the only thread
@@ -135,7 +155,6 @@ static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
     }
     mutex_init(&worker->inputs_lock);
     worker->slot_count = start->slots;
-    ASSERT(worker->slot_count >= 1 && worker->slot_count <= SLOTS_MAX);
     if ((code = take_budget(worker)) || (code = take_inputs(worker)))
         return code;
     worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
@@ -417,79 +436,71 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
 
 // ---- frames
 
-static weft_err take_job_start(struct worker *worker, const struct frame *frame,
-                               const weft_job *const *jobs)
+static weft_err carry_out(struct worker *worker, struct order *order, const weft_job *const *jobs)
 {
-    const weft_err code = message_unpack(frame, &weft__job_start__descriptor, &worker->start);
-    return code ? code : start_job(worker, jobs);
-}
-
-static weft_err take_stage(struct worker *worker, const struct frame *frame)
-{
-    Weft__StageOpen *open = NULL;
-    Weft__StagePlan *plan = NULL;
-    weft_err code;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_STAGE_OPEN) {
-        code = message_unpack(frame, &weft__stage_open__descriptor, &open);
-        code = code ? code : open_stage(worker, open);
-    } else {
-        code = message_unpack(frame, &weft__stage_plan__descriptor, &plan);
-        code = code ? code : plan_stage(worker, plan);
+    weft_err code = WEFT_OK;
+    switch (order->type) {
+    case WEFT__FRAME_TYPE__FRAME_JOB_START:
+        worker->start = order->start;
+        return start_job(worker, jobs);
+    case WEFT__FRAME_TYPE__FRAME_STAGE_OPEN:
+        code = open_stage(worker, order->open);
+        break;
+    case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
+        code = plan_stage(worker, order->plan);
+        break;
+    case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
+        bench_push(&worker->benches[order->run->slot], (struct command){COMMAND_RUN, order->run});
+        return WEFT_OK;
+    case WEFT__FRAME_TYPE__FRAME_SEAL:
+        bench_push(&worker->benches[order->slot], (struct command){.type = COMMAND_SEAL});
+        break;
+    default:
+        bench_push(&worker->benches[order->slot], (struct command){.type = COMMAND_CHECKPOINT});
+        break;
     }
-    message_free(open);
-    message_free(plan);
+    message_free(order->message);
     return code;
 }
 
-static weft_err take_checkpoint(struct worker *worker, const struct frame *frame)
+// What a slot did before it sent a frame happened before what the driver answers to it. That order goes
+// through another process; the lock says it to the language and its checkers, and guards what was told.
+static struct order take_order(struct worker *worker, const struct frame *frame)
 {
-    Weft__Checkpoint *checkpoint = NULL;
-    const weft_err code = message_unpack(frame, &weft__checkpoint__descriptor, &checkpoint);
+    struct order order;
+    mutex_lock(&worker->send_lock);
+    const weft_err code = frames_take(&worker->told, frame, &order);
+    mutex_unlock(&worker->send_lock);
     if (code)
-        return code;
-    ASSERT(checkpoint->slot < worker->slot_count);
-    bench_push(&worker->benches[checkpoint->slot], (struct command){.type = COMMAND_CHECKPOINT});
-    message_free(checkpoint);
-    return WEFT_OK;
+        refuse_driver(worker, code);
+    return order;
 }
 
-static weft_err take_command(struct worker *worker, const struct frame *frame)
+// A job that could not begin, or a stage that could not be opened, has been told: whatever the driver sent
+// before it heard of it is passed over until it ends the worker.
+static void take_frame(struct worker *worker, const struct frame *frame,
+                       const weft_job *const *jobs)
 {
-    Weft__TaskRun *run = NULL;
-    Weft__Seal *seal = NULL;
-    weft_err code;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_TASK_RUN) {
-        if ((code = message_unpack(frame, &weft__task_run__descriptor, &run)))
-            return code;
-        ASSERT(run->slot < worker->slot_count);
-        bench_push(&worker->benches[run->slot], (struct command){COMMAND_RUN, run});
-        return WEFT_OK;
-    }
-    if ((code = message_unpack(frame, &weft__seal__descriptor, &seal)))
-        return code;
-    ASSERT(seal->slot < worker->slot_count);
-    bench_push(&worker->benches[seal->slot], (struct command){.type = COMMAND_SEAL});
-    message_free(seal);
-    return WEFT_OK;
+    if (worker->has_failed)
+        return;
+    struct order order = take_order(worker, frame);
+    const weft_err code = carry_out(worker, &order, jobs);
+    worker->has_failed = code != WEFT_OK;
+    if (code)
+        worker_send_failed(worker, code);
 }
 
-static weft_err take_frame(struct worker *worker, const struct frame *frame,
-                           const weft_job *const *jobs)
+static _Noreturn void end_well(struct worker *worker)
 {
-    switch (frame->type) {
-    case WEFT__FRAME_TYPE__FRAME_JOB_START:
-        return take_job_start(worker, frame, jobs);
-    case WEFT__FRAME_TYPE__FRAME_STAGE_OPEN:
-    case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
-        return take_stage(worker, frame);
-    case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
-    case WEFT__FRAME_TYPE__FRAME_SEAL:
-        return take_command(worker, frame);
-    case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
-        return take_checkpoint(worker, frame);
-    default:
-        return err_set(WEFT_INTERNAL, "the driver sent a frame of type %d", (int)frame->type);
-    }
+    weft_err finished;
+    if (worker->stage)
+        wait_for_slots(worker);
+    if (worker->stage && worker->stage->sink && (finished = sink_finish(worker->stage->sink)))
+        worker_send_failed(worker, finished);
+    nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
+    fflush(NULL);                     // what user code printed; _exit would drop it
+    worker_send(worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+    _exit(0);  // the kernel takes memory back faster than we could give it
 }
 
 static void say_hello(struct worker *worker)
@@ -505,6 +516,7 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
 {
     static struct worker worker;
     worker = (struct worker){.fd = fd};
+    told_init(&worker.told, fd);
     mutex_init(&worker.send_lock);
     crash_install();
     if (process_map_shared(page_fd, sizeof *worker.page, (void **)&worker.page)) {
@@ -513,25 +525,13 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
     }
     say_hello(&worker);
     struct frame frame = {0};
-    weft_err finished;
-    while (frame_receive(fd, &frame) == WEFT_OK) {
-        if (frame.type == WEFT__FRAME_TYPE__FRAME_BYE) {
-            if (worker.stage)
-                wait_for_slots(&worker);
-            if (worker.stage && worker.stage->sink && (finished = sink_finish(worker.stage->sink)))
-                worker_send_failed(&worker, finished);
-            nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
-            fflush(NULL);                     // what user code printed; _exit would drop it
-            worker_send(&worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
-            _exit(0);  // the kernel takes memory back faster than we could give it
-        }
-        // What a slot did before it sent a frame happened before what the driver answers to it. That
-        // order goes through another process; the lock says it to the language and its checkers.
-        mutex_lock(&worker.send_lock);
-        mutex_unlock(&worker.send_lock);
-        const weft_err code = take_frame(&worker, &frame, jobs);
-        if (code)
-            worker_send_failed(&worker, code);
+    weft_err code;
+    while ((code = frame_receive(fd, &frame)) == WEFT_OK) {
+        if (frame.type == WEFT__FRAME_TYPE__FRAME_BYE)
+            end_well(&worker);
+        take_frame(&worker, &frame, jobs);
     }
+    if (code != WEFT_UNAVAILABLE)
+        refuse_driver(&worker, code);
     leave();
 }

@@ -5,6 +5,9 @@
 
 #include <weft/weft.h>
 
+// The exit code of a worker whose driver broke the rules; it has said which before.
+enum { WORKER_EXIT_REFUSED = 76 };
+
 // Serves the driver at the other end of `fd` until it says BYE or is gone; returns the exit code of the
 // process. `jobs`, NULL-terminated, are those this program knows.
 int worker_main(int fd, int page_fd, const weft_job *const *jobs);

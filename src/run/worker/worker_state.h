@@ -1,18 +1,20 @@
 // What a worker knows of its job. Private to worker*.c:
-//   worker.c        the control thread: frames to commands, stages
-//   slot.c   the slot threads: commands to attempts, attempts to frames
-//   top.c    the job behind --top
+//   worker.c   the control thread: orders to commands, stages
+//   frames*.c  what the driver may say, and when: frames to orders
+//   slot.c     the slot threads: commands to attempts, attempts to frames
+//   top.c      the job behind --top
 #ifndef RUN_WORKER_WORKER_STATE_H
 #define RUN_WORKER_WORKER_STATE_H
 
 #include "mapreduce/work/slot.h"
 #include "run/chain.h"
+#include "run/worker/frames.h"
 #include "sys/thread.h"
 #include "wire/messages.h"
 
 enum {
-    WORKER_QUEUE_MAX = 5
-};  // the scheduler queues two tasks a slot; a checkpoint, a seal or an end may follow
+    WORKER_QUEUE_MAX = FRAMES_WAITING_MAX + 1,  // what the driver may ask of a slot, and an end
+};
 
 enum command_type {
     COMMAND_RUN,
@@ -46,7 +48,9 @@ struct bench {
 
 struct worker {
     int fd;
-    struct mutex send_lock;
+    struct mutex send_lock;  // for the connection and for `told`
+    struct told told;
+    bool has_failed;  // the job cannot go on here, and the driver was told so
     struct worker_page *page;
     Weft__JobStart *start;  // kept: strings are borrowed from it
     struct weft_args args;

@@ -427,8 +427,9 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
         slot->record_index = slot->piece_base = 0;
         slot->fields_of = UINT64_MAX;
         slot->has_record_base = false;
+        const bool is_mapped = input->map.data && pieces[i].end <= input->size;
         const weft_err code =
-            input->map.data ? map_mapped(slot, input, &pieces[i]) : map_read(slot, &pieces[i]);
+            is_mapped ? map_mapped(slot, input, &pieces[i]) : map_read(slot, &pieces[i]);
         if (code)
             return code;
     }

@@ -68,6 +68,14 @@ static weft_err count_bytes(const struct stage *stage, struct source *source, ui
     return code;
 }
 
+// Pieces are only made of inputs that can be read from anywhere: this one has become another file.
+static weft_err refuse_place(const struct stage *stage, uint32_t input_index, uint64_t offset)
+{
+    return err_set(WEFT_DATA_LOSS,
+                   "%s cannot be read from byte %llu on: it has changed since the job began",
+                   stage->inputs[input_index].name, (unsigned long long)offset);
+}
+
 static weft_err count_range(const struct stage *stage, uint32_t input_index, uint64_t begin,
                             uint64_t end, struct record_counts *counts)
 {
@@ -75,8 +83,8 @@ static weft_err count_range(const struct stage *stage, uint32_t input_index, uin
     weft_err code = source_open(&source, stage, input_index, begin);
     if (code)
         return code;
-    ASSERT(source.at == begin);  // pieces are only made of inputs that can be read from anywhere
-    code = count_bytes(stage, &source, end, counts);
+    code = source.at == begin ? count_bytes(stage, &source, end, counts)
+                              : refuse_place(stage, input_index, begin);
     source_close(&source);
     return code;
 }
@@ -124,7 +132,8 @@ weft_err stretches_count(struct slot *slot, uint32_t input_index, uint64_t end,
     if (!stretches)
         return WEFT_RESOURCE_EXHAUSTED;
     const size_t whole = (size_t)(end / STRETCH_BYTES);
-    ASSERT(whole < stretches->count);
+    if (whole >= stretches->count)
+        return refuse_place(stage, input_index, end);
     const enum phase phase = slot_enter(slot, PHASE_READ);
     weft_err code = finish_before(stage, input_index, stretches, whole);
     for (size_t i = 0; !code && i < whole; i++)
