@@ -1,0 +1,184 @@
+// Answers of a worker: unpacked and checked in one place.
+
+#include "run/answers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    SAMPLE_KEYS_MAX = 256,  // of one sample task
+    COUNTERS_MAX = 256,     // of one task
+    NAME_BYTES_MAX = 255,   // of a file with map output
+};
+
+static const char *const kind_names[SCHED_KIND_COUNT] = {"sample", "map", "reduce"};
+
+static weft_err refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static weft_err refuse(const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return err_set(WEFT_INTERNAL, "%s", what);
+}
+
+static weft_err check_task(const struct answer_rules *rules, uint32_t kind, uint32_t task,
+                           const char *what)
+{
+    if (kind >= SCHED_KIND_COUNT)
+        return refuse("%s of a task of kind %u", what, kind);
+    if (task >= rules->task_counts[kind])
+        return refuse("%s of %s task %u of %u", what, kind_names[kind], task,
+                      rules->task_counts[kind]);
+    return WEFT_OK;
+}
+
+static weft_err check_slot(const struct answer_rules *rules, uint32_t slot, const char *what)
+{
+    return slot < rules->slot_count ? WEFT_OK
+                                    : refuse("%s of slot %u of %u", what, slot, rules->slot_count);
+}
+
+static bool is_code(uint32_t code)
+{
+    return code <= WEFT_UNAUTHENTICATED;
+}
+
+// ---- TASK_END
+
+static weft_err check_records(const struct answer_rules *rules, const Weft__TaskEnd *end)
+{
+    for (size_t i = 0; i < end->n_bad; i++)
+        if (end->bad[i]->input >= rules->input_count)
+            return refuse("a bad record of input %u of %zu", end->bad[i]->input,
+                          rules->input_count);
+    if (end->n_bad && end->kind == WEFT__TASK_KIND__TASK_REDUCE)
+        return refuse("bad records of a reduce task");
+    // Behind the first stage a place is one among pairs: it names no input.
+    if (end->place && rules->stage == 0 && end->kind != WEFT__TASK_KIND__TASK_REDUCE &&
+        end->place->input >= rules->input_count)
+        return refuse("a record of input %u of %zu", end->place->input, rules->input_count);
+    return WEFT_OK;
+}
+
+static weft_err check_task_end(const struct answer_rules *rules, const Weft__TaskEnd *end)
+{
+    weft_err code = check_task(rules, (uint32_t)end->kind, end->task, "the end");
+    if (code == WEFT_OK)
+        code = check_slot(rules, end->slot, "the end of a task");
+    if (code != WEFT_OK)
+        return code;
+    if (!is_code(end->code))
+        return refuse("the end of a task with code %u", end->code);
+    const bool is_sample = end->kind == WEFT__TASK_KIND__TASK_SAMPLE;
+    if (end->n_sample_keys > (is_sample ? SAMPLE_KEYS_MAX : 0))
+        return refuse("a sample of %zu keys by a %s task", end->n_sample_keys,
+                      kind_names[end->kind]);
+    if (end->n_counters > COUNTERS_MAX)
+        return refuse("%zu counters of one task", end->n_counters);
+    return check_records(rules, end);
+}
+
+// ---- COMMITTED and CHECKPOINTED
+
+static weft_err check_tasks(const struct answer_rules *rules, uint32_t kind, const uint32_t *tasks,
+                            size_t count, const char *what)
+{
+    weft_err code = WEFT_OK;
+    for (size_t i = 0; i < count && code == WEFT_OK; i++)
+        code = check_task(rules, kind, tasks[i], what);
+    return code;
+}
+
+static weft_err check_committed(const struct answer_rules *rules, const Weft__Committed *committed)
+{
+    const uint32_t kind = (uint32_t)committed->kind;
+    const bool is_output =
+        rules->is_last && kind == (rules->is_map_only ? SCHED_MAP : SCHED_REDUCE);
+    if (kind != SCHED_MAP && kind != SCHED_REDUCE)
+        return refuse("a commit of tasks of kind %u", kind);
+    if (is_output && (committed->n_output_bytes != committed->n_tasks ||
+                      committed->n_output_crc != committed->n_tasks ||
+                      committed->n_output_records != committed->n_tasks))
+        return refuse("a commit of %zu tasks with the sizes of %zu", committed->n_tasks,
+                      committed->n_output_bytes);
+    for (size_t i = 0; i < committed->n_output_bytes; i++)
+        if (committed->output_bytes[i] > INT64_MAX)
+            return refuse("a commit of %llu bytes", (unsigned long long)committed->output_bytes[i]);
+    return check_tasks(rules, kind, committed->tasks, committed->n_tasks, "a commit");
+}
+
+static weft_err check_checkpointed(const struct answer_rules *rules, const Weft__Checkpointed *done)
+{
+    const weft_err code = check_slot(rules, done->slot, "a checkpoint");
+    if (code != WEFT_OK)
+        return code;
+    if (rules->stage > 0 || rules->is_map_only)
+        return refuse("a checkpoint of a stage that keeps nothing");
+    const char *slash = strrchr(done->path, '/');
+    const char *name = slash ? slash + 1 : done->path;
+    // It becomes the name of a file in our own directory.
+    if (done->n_tasks && (!name[0] || name[0] == '.' || strlen(name) > NAME_BYTES_MAX))
+        return refuse("a checkpoint in no file");
+    if (done->offset > INT64_MAX)
+        return refuse("a checkpoint at byte %llu", (unsigned long long)done->offset);
+    return check_tasks(rules, SCHED_MAP, done->tasks, done->n_tasks, "a checkpoint");
+}
+
+// ---- the entrance
+
+static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
+{
+    switch (type) {
+    case WEFT__FRAME_TYPE__FRAME_HELLO:
+        return &weft__hello__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_TASK_END:
+        return &weft__task_end__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
+        return &weft__committed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_SEALED:
+        return &weft__sealed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
+        return &weft__checkpointed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
+        return &weft__worker_failed__descriptor;
+    default:
+        return NULL;
+    }
+}
+
+weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
+                      const ProtobufCMessage *message)
+{
+    const Weft__WorkerFailed *failed = (const Weft__WorkerFailed *)message;
+    switch (type) {
+    case WEFT__FRAME_TYPE__FRAME_TASK_END:
+        return check_task_end(rules, (const Weft__TaskEnd *)message);
+    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
+        return check_committed(rules, (const Weft__Committed *)message);
+    case WEFT__FRAME_TYPE__FRAME_SEALED:
+        return check_slot(rules, ((const Weft__Sealed *)message)->slot, "the seal");
+    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
+        return check_checkpointed(rules, (const Weft__Checkpointed *)message);
+    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
+        return failed->code == WEFT_OK || !is_code(failed->code)
+                   ? refuse("a failure with code %u", failed->code)
+                   : WEFT_OK;
+    default:
+        return WEFT_OK;
+    }
+}
+
+weft_err answer_unpack(const struct frame *frame, ProtobufCMessage **message)
+{
+    *message = NULL;
+    const ProtobufCMessageDescriptor *descriptor = descriptor_of(frame->type);
+    if (!descriptor)
+        return refuse("a frame of type %d", (int)frame->type);
+    if (message_unpack(frame, descriptor, message) != WEFT_OK)
+        return refuse("a %s that cannot be read", descriptor->short_name);
+    return WEFT_OK;
+}

@@ -1,0 +1,29 @@
+// answers: what a worker may say to its driver. The one entrance for values that come from a worker.
+//
+// A worker ran user code, and may one day be another machine's: what it sends is unpacked and compared with
+// what was asked of it before anybody acts on it. An answer that cannot be is refused with words for "the
+// worker sent ...", and the worker is then given up. Pure. Thread: any.
+#ifndef RUN_ANSWERS_H
+#define RUN_ANSWERS_H
+
+#include "mapreduce/coord/sched.h"
+#include "wire/messages.h"
+
+// What there is to answer to: the stage at work.
+struct answer_rules {
+    uint32_t stage, slot_count;
+    uint32_t task_counts[SCHED_KIND_COUNT];
+    bool is_map_only, is_last;
+    size_t input_count;
+};
+
+// The payload of a frame as the message of its type. INTERNAL with the words, and *message is NULL: it is none
+// that a worker sends, or cannot be read. BYE has no message.
+MUST_CHECK weft_err answer_unpack(const struct frame *frame, ProtobufCMessage **message);
+
+// Whether it can be an answer to what was asked. INTERNAL with the words: it cannot. Of HELLO only
+// message_check_hello knows.
+MUST_CHECK weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
+                                 const ProtobufCMessage *message);
+
+#endif
