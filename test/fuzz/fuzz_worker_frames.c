@@ -79,7 +79,8 @@ static void open_stage(struct model *model, Weft__StageOpen *open)
     const Weft__StageOpen *before = model->open;
     ASSERT(open->job_index <= model->chain.jobs.count);
     ASSERT(open->job_index < model->chain.jobs.count || open->stage >= model->chain.stage_count);
-    ASSERT(open->range_count % open->part_count == 0 && open->range_count <= UINT16_MAX);
+    ASSERT(open->part_count ? open->range_count % open->part_count == 0 : open->map_count == 0);
+    ASSERT(open->range_count <= UINT16_MAX);
     if (before) {
         model->has_segments = !before->output || !before->output->kind;
         model->segment_count = before->is_map_only ? before->map_count : before->range_count;
@@ -103,7 +104,8 @@ static void plan_stage(struct model *model, const Weft__StagePlan *plan)
     ASSERT(keys && !model->is_planned);
     for (size_t i = 0; i < plan->n_sample_keys; i++)
         keys[i] = message_field(plan->sample_keys[i]);
-    if (ranges_init(&ranges, model->open->range_count, model->open->part_count, &order, NULL, keys,
+    if (model->open->range_count > 0 &&
+        ranges_init(&ranges, model->open->range_count, model->open->part_count, &order, NULL, keys,
                     plan->n_sample_keys)) {
         ASSERT(ranges_find(&ranges, 0, (weft_bytes){"", 0}) < model->open->range_count);
         ranges_fini(&ranges);

@@ -48,7 +48,8 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
     plan->runs_per_merge =
         (uint32_t)clamp(plan->area_bytes / plan->block_bytes / slot_count / 3, 4, 128);
     // A chunk per range should be a small part of what the slot may collect.
-    const size_t chunk_bytes = clamp(plan->collect_bytes / 16 / range_count, 512, 4096);
+    const uint32_t chunk_count = range_count ? range_count : 1;
+    const size_t chunk_bytes = clamp(plan->collect_bytes / 16 / chunk_count, 512, 4096);
     plan->chunk_entries = (uint32_t)(chunk_bytes / sizeof(struct entry) - 1);
     return true;
 }

@@ -71,6 +71,9 @@ weft_err frames_check_job(const Weft__JobStart *start)
 
 static weft_err check_counts(const Weft__StageOpen *open)
 {
+    // As many parts as map tasks: of an empty input Hadoop makes no file.
+    if (open->is_map_only && open->map_count + open->part_count + open->range_count == 0)
+        return WEFT_OK;
     if (open->part_count < 1 || open->part_count > PLAN_PARTS_MAX)
         return frames_refuse("%u parts, not 1 to %d", open->part_count, PLAN_PARTS_MAX);
     if (open->range_count < 1 || open->range_count > PLAN_RANGES_MAX ||

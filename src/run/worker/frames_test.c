@@ -1,5 +1,4 @@
 // Tests of what a driver may tell a worker: every rule is broken once, from a state where all else is right.
-
 #include "run/worker/frames.h"
 
 #include <setjmp.h>
@@ -387,6 +386,17 @@ static void wrong_values_of_a_job_are_refused(void **state)
 
 // ---- values of STAGE_OPEN
 
+static void a_stage_of_nothing_has_no_parts(void **state)
+{
+    struct talk *talk = *state;
+    start_job(talk);
+    talk->open.map_count = talk->open.part_count = talk->open.range_count = 0;
+    assert_refused(tell_stage(talk), "0 parts");
+    talk->open.is_map_only = true;
+    assert_taken(tell_stage(talk));
+    assert_taken(tell_plan(talk));
+}
+
 static void wrong_values_of_a_stage_are_refused(void **state)
 {
     struct talk *talk = *state;
@@ -467,6 +477,7 @@ static void wrong_values_of_an_output_are_refused(void **state)
 
 static void wrong_values_of_a_plan_are_refused(void **state)
 {
+    enum { TOO_MANY = 32 * 256 + 1 };
     struct talk *talk = *state;
     Weft__AdoptedRuns runs = WEFT__ADOPTED_RUNS__INIT, *list[] = {&runs};
     open_stage(talk);
@@ -479,7 +490,6 @@ static void wrong_values_of_a_plan_are_refused(void **state)
     runs.path = (char *)"/tmp/runs/map-0-0-0";
     talk->told.stage.keeps_runs = false;
     assert_refused(tell_plan(talk), "a stage that keeps none");
-    enum { TOO_MANY = 32 * 256 + 1 };
     talk->plan.n_adopted = 0;
     talk->plan.sample_keys = calloc(TOO_MANY, sizeof *talk->plan.sample_keys);
     talk->plan.n_sample_keys = TOO_MANY;
@@ -524,19 +534,12 @@ static void a_look_beyond_an_indexed_input_is_refused(void **state)
     assert_refused(tell_run(talk), "bytes 0 to 1001");
 }
 
-static void a_task_is_at_one_slot_at_a_time(void **state)
+static void a_task_is_at_one_slot_and_a_slot_has_two(void **state)
 {
     struct talk *talk = *state;
     plan_stage(talk);
     assert_taken(tell_task(talk, MAP, 0, 1));
     assert_refused(tell_task(talk, MAP, 0, 2), "map task 0, which slot 1 is at");
-}
-
-static void no_slot_gets_more_than_it_queues(void **state)
-{
-    struct talk *talk = *state;
-    plan_stage(talk);
-    assert_taken(tell_task(talk, MAP, 0, 1));
     assert_taken(tell_task(talk, MAP, 1, 1));
     assert_refused(tell_task(talk, MAP, 2, 1), "a third task for slot 1");
 }
@@ -580,13 +583,13 @@ int main(void)
         TEST(stages_follow_each_other),
         TEST(tasks_of_a_later_stage_need_the_one_before),
         TEST(wrong_values_of_a_job_are_refused),
+        TEST(a_stage_of_nothing_has_no_parts),
         TEST(wrong_values_of_a_stage_are_refused),
         TEST(wrong_values_of_an_output_are_refused),
         TEST(wrong_values_of_a_plan_are_refused),
         TEST(wrong_values_of_a_task_are_refused),
         TEST(a_look_beyond_an_indexed_input_is_refused),
-        TEST(a_task_is_at_one_slot_at_a_time),
-        TEST(no_slot_gets_more_than_it_queues),
+        TEST(a_task_is_at_one_slot_and_a_slot_has_two),
         TEST(seals_and_checkpoints_of_wrong_slots_are_refused),
         TEST(what_cannot_be_read_is_refused),
     };

@@ -187,7 +187,7 @@ static uint32_t *parts_of_pieces(const struct stage *stage, const Weft__StageOpe
     uint32_t *parts = calloc(piece_count + 1, sizeof *parts);
     if (!parts)
         return NULL;
-    const uint32_t per_part = stage->range_count / stage->part_count;
+    const uint32_t per_part = stage->part_count ? stage->range_count / stage->part_count : 1;
     for (uint32_t i = 0; i < piece_count; i++)
         parts[i] = !stage->is_map_only        ? i / per_part
                    : i < open->n_part_of_task ? open->part_of_task[i]
@@ -419,6 +419,8 @@ static weft_err adopt_runs(struct worker *worker, const Weft__StagePlan *plan)
 static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
 {
     struct stage *stage = worker->stage;
+    if (stage->range_count == 0)
+        return WEFT_OK;  // no input, and so no output either
     weft_bytes *keys = malloc((plan->n_sample_keys + 1) * sizeof *keys);
     if (!keys)
         return err_no_memory("for a sample");
