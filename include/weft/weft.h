@@ -1,7 +1,7 @@
 // weft.h: the public interface of Weft. A program that includes it and links with -lweft is a job:
 // the same binary is the driver a person starts and the worker that runs the map and reduce functions.
 //
-// Conventions: 0 (WEFT_OK) is success, weft_error() has the sentence of this thread's last failure.
+// Conventions: 0 (WEFT_OK) is success; weft_error() returns the message of this thread's last failure.
 // Bytes handed to a callback are borrowed until it returns; emitted bytes are copied. Option structs
 // grow only at their end, zero fields mean the sensible default. Names that end in an underscore are
 // for the inline functions of this header, not for you. Little-endian machines take the fast paths.
@@ -24,7 +24,7 @@ extern "C" {
 
 #define WEFT_API __attribute__((visibility("default")))
 
-// Not for you: a sanitizer minds loads that pass the end of a key, however harmless.
+// Not for you: a sanitizer reports loads that pass the end of a key, though they are harmless.
 #if defined(__SANITIZE_ADDRESS__)
 #define WEFT_SANITIZED_ 1
 #elif defined(__has_feature)
@@ -45,7 +45,7 @@ typedef enum weft_err {
 #undef WEFT_ERROR
 } weft_err;
 
-// This thread's last failure as a sentence; "" when there was none. Valid until the next call.
+// The message of this thread's last failure; "" when there was none. Valid until the next call.
 WEFT_API const char *weft_error(void);
 
 // The name of a code, such as "NOT_FOUND"; "OK" for WEFT_OK.
@@ -100,7 +100,7 @@ typedef struct weft_words {
 // Splits the next batch of words->rest and takes its first word; false when no word is left.
 WEFT_API bool weft_words_refill_(weft_words *words, weft_bytes *word);
 
-// Starts at the text, which must stay where it is while words are taken.
+// Starts at the beginning of the text, which must stay in place while words are taken.
 static inline void weft_words_init(weft_words *words, weft_bytes text)
 {
     words->rest = text;
@@ -134,7 +134,8 @@ struct weft_task {
 WEFT_API void weft_queue_flush_(weft_task *task);
 WEFT_API void weft_emit_int_(weft_task *task, weft_bytes key, int64_t value);
 
-// Emits a pair of key and bytes. Copies both. After a failure it does nothing; the framework sees it.
+// Emits a pair of key and bytes. Copies both. Does nothing after a failure, which the framework handles when
+// the callback returns.
 WEFT_API void weft_emit(weft_task *task, weft_bytes key, weft_bytes value);
 
 // Emits a number; printed as decimal, or as the shortest text that reads back the same.
@@ -196,8 +197,8 @@ WEFT_API const char *weft_input_name(const weft_task *task);
 WEFT_API uint32_t weft_input_index(const weft_task *task);
 WEFT_API uint64_t weft_input_offset(const weft_task *task);
 
-// The record's number in its input, from 1; of a block that of its first. Records before the task's first are counted when this is
-// asked for the first time, so a job that does not ask does not pay.
+// The record's number in its input, from 1; for a block, the number of its first record. The first call in a task
+// counts the records before it, so only a job that calls this pays for it.
 WEFT_API uint64_t weft_input_record(weft_task *task);
 
 // The job's config bytes, its options and arguments, and a pointer for setup() to leave state in,
@@ -207,34 +208,34 @@ WEFT_API const weft_args *weft_task_args(const weft_task *task);
 WEFT_API void weft_set_state(weft_task *task, void *state);
 WEFT_API void *weft_state(const weft_task *task);
 
-// Adds to a counter of the job, shown in the summary. Only attempts that count are counted.
+// Adds to a counter of the job, shown in the summary. Failed and discarded attempts are not counted.
 WEFT_API void weft_counter_add(weft_task *task, const char *name, int64_t amount);
 
-// The fields of a csv record, unquoted, at most `max` of them; returns how many the record has, which may
-// be more. A stray quote fails the task. Valid until map returns; in reduce and combine until another text is
-// looked into.
+// Writes the fields of a csv record, unquoted, at most `max` of them; returns the number of fields in the record,
+// which may be more. A stray quote fails the task. Valid until map returns; in reduce and combine until the next
+// call of weft_fields or weft_json.
 WEFT_API size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max);
 
 // The index of a column that the header of the record's file names; fails the task when there is none.
 WEFT_API size_t weft_column(weft_task *task, const char *name);
 
-// The value at a path ("user.name", "tags.0") in a JSON object: a string unescaped, anything else as it
-// is written; data is NULL when it is missing or null. Broken JSON fails the task. Valid as
-// long as what weft_fields gives.
+// The value at a path ("user.name", "tags.0") in a JSON object: a string unescaped, anything else as
+// written; data is NULL when it is missing or null. Broken JSON fails the task. Valid as
+// long as the result of weft_fields.
 WEFT_API weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path);
 
-// Reads a decimal number, of a field or a JSON value; false when it is none.
+// Reads a decimal number from a field or a JSON value; false when the text is not a number.
 WEFT_API bool weft_read_int(weft_bytes text, int64_t *value);
 WEFT_API bool weft_read_double(weft_bytes text, double *value);
 
-// The next value of the key; false: no more. The number forms fail the task on a value that is not
-// a number (text in decimal is one).
+// The next value of the key; false after the last one. The number forms fail the task on a value that is not
+// a number (decimal text is a number).
 WEFT_API bool weft_next(weft_values *values, weft_bytes *value);
 WEFT_API bool weft_next_int(weft_values *values, int64_t *value);
 WEFT_API bool weft_next_double(weft_values *values, double *value);
 
-// The key of the value that was given last, which differs from reduce's (the first one) in a job with `group`.
-// Valid until the next value is asked for.
+// The key of the last returned value. In a job with `group` it can differ from the key that reduce gets, which is the
+// first one. Valid until the next value is read.
 WEFT_API weft_bytes weft_value_key(const weft_values *values);
 
 // Value `index` of option -letter ("" for a flag), NULL when it was not given that often; and
@@ -247,7 +248,7 @@ WEFT_API const char *weft_argument(const weft_args *args, int index);
 typedef void weft_map_fn(weft_task *task, weft_bytes record);
 typedef void weft_reduce_fn(weft_task *task, weft_bytes key, weft_values *values);
 
-// Ready-made reducers, which may also be combiners. The framework knows them and takes a faster way.
+// Ready-made reducers, which may also be combiners. They are faster than the same function in a job.
 WEFT_API weft_reduce_fn
     weft_sum;  // int64 (an overflow fails the job) or double (exact, rounded once)
 WEFT_API weft_reduce_fn weft_count;  // how many values; as a combiner use weft_sum of ones
@@ -265,7 +266,7 @@ typedef struct weft_job {
     const char *name;
     weft_map_fn *map;  // per record (a line without its end, unless `format` says otherwise)
     // Or per block of whole records, line ends included: faster. An empty file is one empty block.
-    // Only in the first stage: behind it there are pairs and no lines.
+    // Only in the first stage: later stages get pairs, not lines.
     weft_map_fn *map_block;
     weft_reduce_fn *reduce;   // NULL: map-only, output in input order
     weft_reduce_fn *combine;  // NULL: none. May run any number of times on any grouping of values
@@ -276,30 +277,30 @@ typedef struct weft_job {
     void (*teardown)(weft_task *task);   // per slot, after its last
     weft_bytes config;                   // copied to every worker
     const struct weft_job *next;  // the stage fed by this one: record = value, weft_key = key
-    uint32_t rounds;              // run this stage so often, each fed by the one before; 0 means 1
+    uint32_t rounds;              // run this stage that often, each fed by the previous; 0 means 1
     uint32_t top_k;               // for weft_top
     const char *options;          // the job's own options as getopt's letters, such as "ik:"
     uint32_t arguments;           // positional arguments before the inputs
-    const char *usage;            // for -h: a line on what it does, then its options
+    const char *usage;            // for -h: a line about the job, then its options
     // Called in driver and worker before anything runs: may change the job to suit its options.
     weft_err (*configure)(struct weft_job *job, const weft_args *args);
     const char *argument_names;  // for -h and errors, such as "PATTERN"; NULL: ARGUMENT
-    // Per attempt at a map or reduce task: before its first record or key, and behind its last, where it
-    // may still emit. Not around a combiner. `end` is not called for an attempt that has failed.
+    // Per attempt at a map or reduce task: `begin` before its first record or key, `end` after the last one, where
+    // it may still emit. Not around a combiner. `end` is not called for an attempt that has failed.
     weft_err (*begin)(weft_task *task);
     weft_err (*end)(weft_task *task);
     // How inputs are cut into records: "lines" (NULL), "chunks", "files", "csv", "csv:header", "jsonl",
-    // "tfrecord", "fixed:N"; --format has the last word. Only of the first stage.
+    // "tfrecord", "fixed:N"; the option --format overrides it. Only in the first stage.
     const char *format;
     // A reduce task is a whole part instead of a range of keys in it: for a reducer that keeps something
     // from key to key. There is one part then, unless --reducers says otherwise.
     bool whole_parts;
-    // Options that stand for the arguments: with one of these letters given, none is expected. grep has
+    // Options that replace the arguments: with one of these letters given, no argument is expected. grep has
     // "e", for -e PATTERN.
     const char *argument_options;
-    // 0: the two keys are of one group, which is one call of reduce, with the values in the order of their
-    // keys (a secondary sort). NULL: a group is one key. Keys of a group must stand together in the order of
-    // keys; with `partition` they must be given the same part. Not asked for a combiner.
+    // Returns 0 when the two keys belong to one group. A group is one call of reduce, with the values in the order of
+    // their keys (a secondary sort). NULL: a group is one key. Keys of a group must be adjacent in the order of
+    // keys, and `partition` must give them the same part. Not used for a combiner.
     int (*group)(weft_bytes a, weft_bytes b);
 } weft_job;
 
@@ -316,7 +317,7 @@ typedef struct weft_options {
     const char *output;         // a file, a directory with '/' at its end; NULL: standard output
     bool force;                 // replace an existing output
     uint32_t slots;             // 0: the cores this process may use
-    uint64_t memory_bytes;      // 0: half of what is free
+    uint64_t memory_bytes;      // 0: half of the free memory
     uint32_t reducers;          // 0: from the size of the input
     const char *tmp;            // NULL: $TMPDIR or /var/tmp
     uint32_t timeout_ms, task_timeout_ms;
@@ -326,8 +327,8 @@ typedef struct weft_options {
     const char *format;            // of the inputs' records, as --format; NULL: the job's
     const char *output_format;     // "csv", "jsonl", "tfrecord"; NULL: text
     const char *compress;          // "zstd", "gzip", "lz4"; NULL: not at all
-    uint64_t skip_bad;             // so many records that make the job fail may be left out
-    const char *bad_records;       // where they are listed; NULL: _weft-bad-records.jsonl
+    uint64_t skip_bad;             // at most this many bad records may be left out
+    const char *bad_records;       // the file that lists them; NULL: _weft-bad-records.jsonl
 } weft_options;
 
 // First in main() of a program that submits jobs: in a worker's copy it runs the job and never
@@ -339,14 +340,14 @@ WEFT_API void weft_start(int argc, char **argv, const weft_job *const *jobs);
 WEFT_API weft_run *weft_submit_sized(const weft_job *job, const weft_options *options,
                                      size_t options_size);
 
-// Waits for the end of the run; the code, with weft_error() set, says how it went. A run that is NULL,
-// because it could not be started, is FAILED_PRECONDITION, and all its counters are 0.
+// Waits for the end of the run and returns its result, with weft_error() set on failure. NULL (a run that could not
+// be started) gives FAILED_PRECONDITION, and all its counters are 0.
 WEFT_API weft_err weft_wait(weft_run *run);
 
-// A counter's value after weft_wait, 0 when nobody counted. Also "weft.records_in" and the like.
+// A counter's value after weft_wait; 0 when the job never added to it. Also "weft.records_in" and the like.
 WEFT_API int64_t weft_run_counter(const weft_run *run, const char *name);
 
-// Frees the run; one that still runs is cancelled first.
+// Frees the run; cancels it first if it has not ended.
 WEFT_API void weft_run_free(weft_run *run);
 
 #ifdef __cplusplus
