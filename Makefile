@@ -43,6 +43,7 @@ check: build
 	@tools/check_layers
 	@tools/check_header
 	@tools/check_generated
+	@tools/check_words
 	@tools/check_symbols build
 	@tools/check_docs build
 
@@ -68,7 +69,7 @@ help:
 	@echo "make demo       count the words of some texts"
 	@echo "make test       all tests, a few minutes; make test-long goes deeper, hours"
 	@echo "make bench      measure, against the usual tools; some of it: make bench GROUPS=sort"
-	@echo "make check      style, layers, header, exported symbols"
+	@echo "make check      style, words, layers, header, generated files, exported symbols, manual"
 	@echo "make format     clang-format all C files"
 	@echo "make golden     rewrite the expected texts in test/golden; review the diff"
 	@echo "make install    to PREFIX (now $(PREFIX)), below DESTDIR if set; make uninstall"
