@@ -42,6 +42,7 @@ check: build
 	@tools/check_style
 	@tools/check_layers
 	@tools/check_header
+	@tools/check_abi
 	@tools/check_generated
 	@tools/check_words
 	@tools/check_symbols build

@@ -34,8 +34,13 @@ if(NOT WEFT_LEAN)
   if(NOT WEFT_SANITIZE AND NOT WEFT_FUZZ)
     target_link_options(weft_shared PRIVATE -Wl,--no-undefined)
   endif()
+  # Until 1.0 a MINOR may change what programs were built with.
+  set(WEFT_SOVERSION ${PROJECT_VERSION_MAJOR})
+  if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(WEFT_SOVERSION 0.${PROJECT_VERSION_MINOR})
+  endif()
   set_target_properties(weft_shared PROPERTIES
-    OUTPUT_NAME weft VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    OUTPUT_NAME weft VERSION ${PROJECT_VERSION} SOVERSION ${WEFT_SOVERSION}
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/weft.map LINKER_LANGUAGE C)
 endif()
 

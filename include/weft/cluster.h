@@ -160,7 +160,11 @@ WEFT_API weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size
 // Takes the first element; waits while the queue is empty. The element is leased to this member until
 // weft_done. If the member dies before, another one gets the element. Returns false at the end of the queue: it
 // is closed, empty, and no lease is held. Also false after a failure, which stays: see weft_queue_error.
-WEFT_API bool weft_take(weft_queue *queue, weft_item *item);
+WEFT_API bool weft_take_sized(weft_queue *queue, weft_item *item, size_t item_size);
+static inline bool weft_take(weft_queue *queue, weft_item *item)
+{
+    return weft_take_sized(queue, item, sizeof(weft_item));
+}
 WEFT_API weft_err weft_queue_error(const weft_queue *queue);  // OUT_OF_RANGE: end of queue
 
 // Returns the number of components of the element and writes up to `max` of them. They are aligned, and valid as
@@ -183,18 +187,32 @@ WEFT_API weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease
 
 // Takes an element without a lease: after this returns, no other member gets it, even if this process dies.
 // weft_item_free frees its data.
-WEFT_API weft_err weft_pop(weft_queue *queue, weft_item *item);
+WEFT_API weft_err weft_pop_sized(weft_queue *queue, weft_item *item, size_t item_size);
+static inline weft_err weft_pop(weft_queue *queue, weft_item *item)
+{
+    return weft_pop_sized(queue, item, sizeof(weft_item));
+}
 
 // Takes `count` consecutive elements; waits until the queue has that many. With `up_to`, a closed queue may give
 // fewer. *taken is the number taken. INVALID_ARGUMENT: the queue's types leave a shape open.
-WEFT_API weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
-                                uint32_t *taken);
+WEFT_API weft_err weft_pop_many_sized(weft_queue *queue, weft_item *items, size_t item_size,
+                                      uint32_t count, bool up_to, uint32_t *taken);
+static inline weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count,
+                                     bool up_to, uint32_t *taken)
+{
+    return weft_pop_many_sized(queue, items, sizeof(weft_item), count, up_to, taken);
+}
 WEFT_API void weft_item_free(weft_item *item);
 
 // Copies the first stored elements, at most `max`, without taking them; *count is the number copied. `delivery` is
 // how often each one was taken so far. weft_item_free frees each.
-WEFT_API weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max,
-                                  uint32_t *count);
+WEFT_API weft_err weft_queue_peek_sized(weft_queue *queue, weft_item *items, size_t item_size,
+                                        uint32_t max, uint32_t *count);
+static inline weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max,
+                                       uint32_t *count)
+{
+    return weft_queue_peek_sized(queue, items, sizeof(weft_item), max, count);
+}
 
 // Closes the queue for everyone: later pushes fail, pushes that already wait are still done. CANCELLED: it was
 // closed before, which is not a failure. weft_queue_cancel closes it at once, and waiting pushes fail. Stored
@@ -202,7 +220,12 @@ WEFT_API weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t 
 WEFT_API weft_err weft_queue_close(weft_queue *queue);
 WEFT_API weft_err weft_queue_cancel(weft_queue *queue);
 
-WEFT_API weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state);
+WEFT_API weft_err weft_queue_look_sized(weft_queue *queue, weft_queue_state *state,
+                                        size_t state_size);
+static inline weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
+{
+    return weft_queue_look_sized(queue, state, sizeof(weft_queue_state));
+}
 
 // Removes the queue and its elements, for everyone. Calls that wait at it return ABORTED. Later calls by handles
 // that were open return NOT_FOUND; opening the path again creates a new queue. weft_var_remove,
@@ -226,7 +249,12 @@ WEFT_API bool weft_call_is_done(weft_call *call);
 WEFT_API weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms);
 
 // The same for weft_take_start. OUT_OF_RANGE: the queue is at its end.
-WEFT_API weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item);
+WEFT_API weft_err weft_call_item_sized(weft_call *call, uint32_t timeout_ms, weft_item *item,
+                                       size_t item_size);
+static inline weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
+{
+    return weft_call_item_sized(call, timeout_ms, item, sizeof(weft_item));
+}
 
 // ---- Variables of 64-bit integers ---------------------------------------------------------------
 
@@ -314,7 +342,12 @@ typedef struct weft_kv_entry {
 } weft_kv_entry;
 
 // NOT_FOUND: there is no such key. weft_kv_entry_free frees the entry.
-WEFT_API weft_err weft_kv_get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry);
+WEFT_API weft_err weft_kv_get_sized(weft_kv *kv, weft_bytes key, weft_kv_entry *entry,
+                                    size_t entry_size);
+static inline weft_err weft_kv_get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
+{
+    return weft_kv_get_sized(kv, key, entry, sizeof(weft_kv_entry));
+}
 WEFT_API void weft_kv_entry_free(weft_kv_entry *entry);
 
 typedef struct weft_kv_options {
@@ -351,7 +384,11 @@ WEFT_API weft_kv_walk *weft_kv_watch(weft_kv *kv, weft_bytes prefix);
 // Returns the next entry, borrowed until the next call; a watch waits for it. Returns false at the end of the range,
 // when no other member can change the keys any more, or after a failure. A deadline does not end a watch: call again.
 // A walk belongs to one thread; free it before its kv.
-WEFT_API bool weft_kv_next(weft_kv_walk *walk, weft_kv_entry *entry);
+WEFT_API bool weft_kv_next_sized(weft_kv_walk *walk, weft_kv_entry *entry, size_t entry_size);
+static inline bool weft_kv_next(weft_kv_walk *walk, weft_kv_entry *entry)
+{
+    return weft_kv_next_sized(walk, entry, sizeof(weft_kv_entry));
+}
 WEFT_API weft_err weft_kv_walk_error(const weft_kv_walk *walk);  // OK or OUT_OF_RANGE at the end
 WEFT_API void weft_kv_walk_free(weft_kv_walk *walk);
 

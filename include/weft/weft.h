@@ -1,11 +1,16 @@
 // weft.h: the public interface of Weft. A program that includes it and links with -lweft is a job:
 // the same binary is the driver a person starts and the worker that runs the map and reduce functions.
 //
-// Conventions: 0 (WEFT_OK) is success; weft_error() returns the message of this thread's last failure.
-// Bytes handed to a callback are borrowed until it returns; emitted bytes are copied. Option structs
-// grow only at their end, zero fields mean the sensible default. Names that end in an underscore are
-// for the inline functions of this header, not for you. Little-endian machines take the fast paths.
-// Clusters are in <weft/cluster.h>, which this header includes.
+// Conventions: 0 (WEFT_OK) is success, weft_error() returns the message of this thread's last failure.
+// Bytes handed to a callback are borrowed until it returns; emitted bytes are copied. Zero fields of an
+// options struct mean the sensible default. Names that end in an underscore are for the inline functions of
+// this header, not for you. Little-endian machines take the fast paths. Clusters are in <weft/cluster.h>, which
+// this header includes.
+//
+// A program that was built with the header of 0.1.0 runs with every later 0.1.x. Structs grow only at their end:
+// the functions that end in _sized are given the size that the program was built with, and the inline functions
+// beside them give it. All jobs that a program passes to one call must be built with the same header. weft_bytes,
+// weft_tensor, weft_words and weft_task never change.
 #ifndef WEFT_H
 #define WEFT_H
 
@@ -305,8 +310,11 @@ typedef struct weft_job {
 } weft_job;
 
 // A whole program: parses the command line as `weft run` does, runs the job, returns the exit code.
-#define weft_main(argc, argv, job) weft_main_sized(argc, argv, job, sizeof *(job))
 WEFT_API int weft_main_sized(int argc, char **argv, const weft_job *job, size_t job_size);
+static inline int weft_main(int argc, char **argv, const weft_job *job)
+{
+    return weft_main_sized(argc, argv, job, sizeof(weft_job));
+}
 
 // ---- Running jobs from inside a program -----------------------------------------------------------
 
@@ -333,12 +341,20 @@ typedef struct weft_options {
 
 // First in main() of a program that submits jobs: in a worker's copy it runs the job and never
 // returns. `jobs` is NULL-terminated and lists every job the program may submit.
-WEFT_API void weft_start(int argc, char **argv, const weft_job *const *jobs);
+WEFT_API void weft_start_sized(int argc, char **argv, const weft_job *const *jobs, size_t job_size);
+static inline void weft_start(int argc, char **argv, const weft_job *const *jobs)
+{
+    weft_start_sized(argc, argv, jobs, sizeof(weft_job));
+}
 
-// Starts a job and returns at once; NULL on failure, see weft_error(). The options are copied.
-#define weft_submit(job, options) weft_submit_sized(job, options, sizeof *(options))
-WEFT_API weft_run *weft_submit_sized(const weft_job *job, const weft_options *options,
-                                     size_t options_size);
+// Starts a job and returns at once; NULL on failure, see weft_error(). Job and options are copied; options that
+// are NULL are all zero.
+WEFT_API weft_run *weft_submit_sized(const weft_job *job, size_t job_size,
+                                     const weft_options *options, size_t options_size);
+static inline weft_run *weft_submit(const weft_job *job, const weft_options *options)
+{
+    return weft_submit_sized(job, sizeof(weft_job), options, sizeof(weft_options));
+}
 
 // Waits for the end of the run and returns its result, with weft_error() set on failure. NULL (a run that could not
 // be started) gives FAILED_PRECONDITION, and all its counters are 0.

@@ -8,6 +8,6 @@
 int main(int argc, char **argv)
 {
     tool_hide_tokens(argc, argv);
-    program_start(builtin_all_jobs);  // a worker's copy does not return
+    program_start(builtin_all_jobs, sizeof(weft_job));  // a worker's copy does not return
     return cli_main(argv + 1, argc > 0 ? (size_t)argc - 1 : 0);
 }

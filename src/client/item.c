@@ -8,7 +8,11 @@
 
 #include <stdlib.h>
 
-enum { DATA_ALIGNMENT = 16, DECLARED_RANK_MIN = -1 };
+enum {
+    DATA_ALIGNMENT = 16,
+    DECLARED_RANK_MIN = -1,
+    FIRST_ITEM_BYTES = offsetof(weft_item, memory_) + sizeof(char *)  // in the first header
+};
 
 struct tuple_memory {
     size_t count;
@@ -117,7 +121,17 @@ void weft_item_free(weft_item *item)
     if (!item)
         return;
     free(item->memory_);
-    *item = (weft_item){0};
+    memset(item, 0, FIRST_ITEM_BYTES);
+}
+
+void item_give(weft_item *theirs, size_t item_size, const weft_item *ours)
+{
+    sized_give(theirs, item_size, ours, sizeof *ours);
+}
+
+weft_item *item_at(weft_item *items, size_t item_size, uint32_t i)
+{
+    return (weft_item *)((char *)items + i * item_size);
 }
 
 void weft_item_fail(weft_item *item)

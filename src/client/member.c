@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "base/text.h"
 #include "client/connect.h"
 #include "client/keeper.h"
@@ -308,15 +309,14 @@ static weft_err join(weft_cluster *cluster, const weft_join_options *options)
 
 weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size)
 {
-    weft_join_options all = {0};
+    weft_join_options all;
     weft_cluster *cluster = member_new();
     if (!cluster) {
         no_handle_keep(WEFT_RESOURCE_EXHAUSTED);
         return NULL;
     }
-    if (options)
-        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
-    const weft_err err = no_handle_keep(join(cluster, &all));
+    weft_err err = sized_take(&all, sizeof all, options, options_size, "weft_join_options");
+    err = no_handle_keep(err ? err : join(cluster, &all));
     if (!err) {
         cluster->is_looked_after = true;
         return cluster;

@@ -74,12 +74,8 @@ weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
     return err;
 }
 
-weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
+static weft_err take_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
 {
-    if (item)
-        *item = (weft_item){0};
-    if (!call || !item)
-        return member_no_handle();
     weft_err err = finish(call, timeout_ms);
     if (!err && !call->takes)
         err = err_set(WEFT_INVALID_ARGUMENT, "%s: only weft_take_start brings an element",
@@ -87,5 +83,15 @@ weft_err weft_call_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
     if (!err)
         err = remote_take_item(&call->call, item);
     free_call(call);
+    return err;
+}
+
+weft_err weft_call_item_sized(weft_call *call, uint32_t timeout_ms, weft_item *item,
+                              size_t item_size)
+{
+    weft_item taken = {0};
+    const weft_err err = call && item ? take_item(call, timeout_ms, &taken) : member_no_handle();
+    if (item)
+        item_give(item, item_size, &taken);
     return err;
 }

@@ -71,12 +71,8 @@ static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry
     return WEFT_OK;
 }
 
-weft_err weft_kv_get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
+static weft_err get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
 {
-    if (entry)
-        *entry = (weft_kv_entry){.version = 0};
-    if (!kv || !entry)
-        return member_no_handle();
     struct peer_call call = {0};
     const uint16_t size = (uint16_t)key.size;
     const weft_bytes parts[] = {{(const char *)&size, sizeof size}, key};
@@ -92,12 +88,22 @@ weft_err weft_kv_get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
     return err;
 }
 
+weft_err weft_kv_get_sized(weft_kv *kv, weft_bytes key, weft_kv_entry *entry, size_t entry_size)
+{
+    weft_kv_entry found = {.version = 0};
+    const weft_err err = kv && entry ? get(kv, key, &found) : member_no_handle();
+    if (entry)
+        sized_give(entry, entry_size, &found, sizeof found);
+    return err;
+}
+
 void weft_kv_entry_free(weft_kv_entry *entry)
 {
     if (!entry)
         return;
     free(entry->memory_);
-    *entry = (weft_kv_entry){.version = 0};
+    memset(entry, 0,
+           offsetof(weft_kv_entry, memory_) + sizeof entry->memory_);  // the first header's
 }
 
 // ---- Changing ----------------------------------------------------------------------------------------------
@@ -105,12 +111,13 @@ void weft_kv_entry_free(weft_kv_entry *entry)
 static weft_err change(weft_kv *kv, uint8_t op, weft_bytes key, weft_bytes value,
                        const weft_kv_options *options, size_t options_size, uint64_t *version)
 {
-    weft_kv_options all = {.version = 0};
+    weft_kv_options all;
     if (!kv)
         return member_no_handle();
-    if (options)
-        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
-    weft_err err = check_key(kv, key);
+    weft_err err = member_keep_error(
+        kv->remote.cluster, sized_take(&all, sizeof all, options, options_size, "weft_kv_options"));
+    if (!err)
+        err = check_key(kv, key);
     if (err)
         return err;
     const uint16_t size = (uint16_t)key.size;

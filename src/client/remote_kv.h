@@ -2,6 +2,7 @@
 #ifndef CLIENT_REMOTE_KV_H
 #define CLIENT_REMOTE_KV_H
 
+#include "base/sized.h"
 #include "client/member.h"
 
 struct weft_kv {

@@ -191,18 +191,16 @@ static weft_err next(weft_kv_walk *walk, weft_kv_entry *entry)
     return err ? err : read_entry(walk, entry);
 }
 
-bool weft_kv_next(weft_kv_walk *walk, weft_kv_entry *entry)
+bool weft_kv_next_sized(weft_kv_walk *walk, weft_kv_entry *entry, size_t entry_size)
 {
-    if (entry)
-        *entry = (weft_kv_entry){.version = 0};
+    weft_kv_entry found = {.version = 0};
     if (!walk || !entry) {
         member_no_handle();
-        return false;
+    } else if (!walk->is_ended) {
+        walk->failure = next(walk, &found);
+        walk->is_ended = walk->failure && walk->failure != WEFT_DEADLINE_EXCEEDED;
     }
-    if (walk->is_ended)
-        return false;
-    const weft_err err = next(walk, entry);
-    walk->is_ended = err && err != WEFT_DEADLINE_EXCEEDED;
-    walk->failure = err;
-    return !err;
+    if (entry)
+        sized_give(entry, entry_size, &found, sizeof found);
+    return walk && entry && !walk->is_ended && !walk->failure;
 }

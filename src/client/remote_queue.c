@@ -32,7 +32,7 @@ static weft_err write_attributes(struct buf *out, const weft_queue_options *opti
 weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
                                   const weft_queue_options *options, size_t options_size)
 {
-    weft_queue_options all = {0};
+    weft_queue_options all;
     struct buf attributes = {0};
     weft_queue *queue = calloc(1, sizeof *queue);
     if (!queue) {
@@ -40,12 +40,12 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
         return NULL;
     }
     prefetch_init(&queue->prefetch, &queue->remote);
-    if (options)
-        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
+    weft_err err = sized_take(&all, sizeof all, options, options_size, "weft_queue_options");
     queue->lease_ms = all.lease_ms;
     queue->remote.timeout_ms = all.timeout_ms;
-    weft_err err =
-        member_keep_error(cluster, err_wrap(write_attributes(&attributes, &all), "%s", path));
+    if (!err)
+        err = write_attributes(&attributes, &all);
+    err = member_keep_error(cluster, err_wrap(err, "%s", path));
     if (!err)
         err = remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
     buf_fini(&attributes);
@@ -233,58 +233,57 @@ weft_call *weft_take_start(weft_queue *queue)
         call, remote_start(&queue->remote, CALL_QUEUE_TAKE, 0, &part, 1, &call->call));
 }
 
-bool weft_take(weft_queue *queue, weft_item *item)
+bool weft_take_sized(weft_queue *queue, weft_item *item, size_t item_size)
 {
+    weft_item taken = {0};
+    const weft_err err = queue && item ? take(queue, false, &taken) : member_no_handle();
     if (item)
-        *item = (weft_item){0};
-    if (!queue || !item) {
-        member_no_handle();
-        return false;
-    }
-    const weft_err err = take(queue, false, item);  // others may take by the same handle
-    queue->remote.failure = err;
+        item_give(item, item_size, &taken);
+    if (queue && item)
+        queue->remote.failure = err;  // others may take by the same handle
     return !err;
 }
 
-weft_err weft_pop(weft_queue *queue, weft_item *item)
+weft_err weft_pop_sized(weft_queue *queue, weft_item *item, size_t item_size)
 {
+    weft_item taken = {0};
+    const weft_err err = queue && item ? take(queue, true, &taken) : member_no_handle();
     if (item)
-        *item = (weft_item){0};
-    return queue && item ? take(queue, true, item) : member_no_handle();
+        item_give(item, item_size, &taken);
+    return err;
 }
 
 // An entry of the answer to QUEUE_TAKE_MANY.
-static weft_err copy_entry(struct pack_reader *list, weft_item *item)
+static weft_err copy_entry(struct pack_reader *list, weft_item *theirs, size_t item_size)
 {
     struct call_item name;
+    weft_item item = {.is_popped_ = true};
     pack_read_item(list, &name);
     const uint32_t size = pack_read_u32(list);
     const weft_bytes bytes = pack_read_bytes(list, size & ~CALL_TUPLE_BIT);
-    *item = (weft_item){0};
-    item_take_name(item, &name);
-    item->is_popped_ = true;
-    return list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
-                            : item_copy(bytes, size & CALL_TUPLE_BIT, item);
+    item_take_name(&item, &name);
+    const weft_err err = list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
+                                          : item_copy(bytes, size & CALL_TUPLE_BIT, &item);
+    item_give(theirs, item_size, &item);
+    return err;
 }
 
 // Those that were read before a failure are freed.
-static weft_err end_items(weft_err err, weft_item *items, uint32_t *count)
+static weft_err end_items(weft_err err, weft_item *items, size_t item_size, uint32_t *count)
 {
-    if (!err)
-        return WEFT_OK;
-    while (*count)
-        weft_item_free(&items[--*count]);
+    while (err && *count)
+        weft_item_free(item_at(items, item_size, --*count));
     return err;
 }
 
 // They are ours by their leases. That they are done with is the last thing before they are returned.
-static weft_err keep_many(struct remote *remote, const weft_item *items, uint32_t count)
+static weft_err keep_many(struct remote *remote, weft_item *items, size_t item_size, uint32_t count)
 {
     struct settlement *done = calloc(count, sizeof *done);
     struct peer_ask *asks = calloc(count, sizeof *asks);
     weft_err err = done && asks ? WEFT_OK : err_no_memory("for calls");
     for (uint32_t i = 0; i < count && !err; i++) {
-        draw_up(&done[i], CALL_QUEUE_DONE, &items[i], 0);
+        draw_up(&done[i], CALL_QUEUE_DONE, item_at(items, item_size, i), 0);
         asks[i] = (struct peer_ask){.op = CALL_QUEUE_DONE,
                                     .handle = remote->handle,
                                     .life = remote->life,
@@ -297,17 +296,18 @@ static weft_err keep_many(struct remote *remote, const weft_item *items, uint32_
     return err;
 }
 
-static void give_back_many(struct remote *remote, const weft_item *items, uint32_t count)
+static void give_back_many(struct remote *remote, weft_item *items, size_t item_size,
+                           uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         struct settlement back;
-        draw_up(&back, CALL_QUEUE_GIVE_BACK, &items[i], 0);
+        draw_up(&back, CALL_QUEUE_GIVE_BACK, item_at(items, item_size, i), 0);
         remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, back.parts, 2);
     }
 }
 
-weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool up_to,
-                       uint32_t *taken)
+weft_err weft_pop_many_sized(weft_queue *queue, weft_item *items, size_t item_size, uint32_t count,
+                             bool up_to, uint32_t *taken)
 {
     if (taken)
         *taken = 0;
@@ -321,17 +321,19 @@ weft_err weft_pop_many(weft_queue *queue, weft_item *items, uint32_t count, bool
     struct pack_reader list = {buf_bytes(&call.answer), false};
     const uint32_t here = err ? 0 : pack_read_u32(&list);
     for (; *taken < here && *taken < count && !err; ++*taken)
-        err = copy_entry(&list, &items[*taken]);
+        err = copy_entry(&list, item_at(items, item_size, *taken), item_size);
     if (!err && *taken) {
-        err = remote_keep_error(&queue->remote, keep_many(&queue->remote, items, *taken));
+        err =
+            remote_keep_error(&queue->remote, keep_many(&queue->remote, items, item_size, *taken));
         if (err)
-            give_back_many(&queue->remote, items, *taken);
+            give_back_many(&queue->remote, items, item_size, *taken);
     }
     peer_call_fini(&call);
-    return end_items(err, items, taken);
+    return end_items(err, items, item_size, taken);
 }
 
-weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint32_t *count)
+weft_err weft_queue_peek_sized(weft_queue *queue, weft_item *items, size_t item_size, uint32_t max,
+                               uint32_t *count)
 {
     if (count)
         *count = 0;
@@ -343,17 +345,17 @@ weft_err weft_queue_peek(weft_queue *queue, weft_item *items, uint32_t max, uint
     weft_err err = remote_ask(&queue->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
     struct pack_reader list = {buf_bytes(&call.answer), false};
     while (!err && *count < max && list.rest.size) {
-        weft_item *item = &items[*count];
-        *item = (weft_item){.id_ = pack_read_u64(&list)};
-        item->delivery = pack_read_u32(&list);
+        weft_item item = {.id_ = pack_read_u64(&list)};
+        item.delivery = pack_read_u32(&list);
         const bool is_tuple = pack_read_u8(&list);
         const weft_bytes bytes = pack_read_blob(&list);
         err = list.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
-                              : item_copy(bytes, is_tuple, item);
+                              : item_copy(bytes, is_tuple, &item);
+        item_give(item_at(items, item_size, *count), item_size, &item);
         *count += !err;
     }
     peer_call_fini(&call);
-    return end_items(err, items, count);
+    return end_items(err, items, item_size, count);
 }
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
@@ -519,12 +521,17 @@ weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)
     return err;
 }
 
-weft_err weft_queue_look(weft_queue *queue, weft_queue_state *state)
+weft_err weft_queue_look_sized(weft_queue *queue, weft_queue_state *state, size_t state_size)
 {
+    weft_queue_state found = {0};
+    weft_err err;
+    if (queue && state) {
+        settle_ahead(queue);
+        err = remote_ask_queue_state(&queue->remote, &found);
+    } else {
+        err = member_no_handle();
+    }
     if (state)
-        *state = (weft_queue_state){0};
-    if (!queue || !state)
-        return member_no_handle();
-    settle_ahead(queue);
-    return remote_ask_queue_state(&queue->remote, state);
+        sized_give(state, state_size, &found, sizeof found);
+    return err;
 }

@@ -53,22 +53,22 @@ static weft_err write_initial(struct buf *out, const weft_tensor *type)
 weft_var *weft_var_open_as_sized(weft_cluster *cluster, const char *path,
                                  const weft_var_options *options, size_t options_size)
 {
-    weft_var_options all = {.is_unset = false};
+    weft_var_options all;
     struct buf attributes = {0};
     weft_var *var = calloc(1, sizeof *var);
     if (!var) {
         err_no_memory("for a variable");
         return NULL;
     }
-    if (options)
-        memcpy(&all, options, options_size < sizeof all ? options_size : sizeof all);
+    weft_err err = sized_take(&all, sizeof all, options, options_size, "weft_var_options");
     if (!all.type.dtype)
         all.type.dtype = WEFT_INT64;
     var->is_int64 = all.type.dtype == WEFT_INT64 && all.type.rank == 0;
     var->remote.timeout_ms = all.timeout_ms;
     var->remote.is_bare = all.is_unset;
     var->remote.has_initial = !all.is_unset;
-    weft_err err = write_attributes(&attributes, &all.type);
+    if (!err)
+        err = write_attributes(&attributes, &all.type);
     if (!err && !all.is_unset)
         err = write_initial(&var->remote.initial, &all.type);
     err = member_keep_error(cluster, err_wrap(err, "%s", path));

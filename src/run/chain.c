@@ -2,6 +2,10 @@
 
 #include "run/chain.h"
 
+#include "base/sized.h"
+
+#include <stdlib.h>
+
 static uint32_t rounds_of(const weft_job *job)
 {
     return job->rounds ? job->rounds : 1;
@@ -54,15 +58,35 @@ static weft_err add_job(struct chain *chain, const weft_job *job)
     return WEFT_OK;
 }
 
-weft_err chain_init(struct chain *chain, const weft_job *job, const weft_args *args)
+// The first job, configured. configure() changes the struct that its program knows, which may be longer than ours.
+static weft_err configure_first(weft_job *first, const weft_job *job, size_t job_size,
+                                const weft_args *args)
+{
+    weft_job *theirs = calloc(1, job_size > sizeof *job ? job_size : sizeof *job);
+    if (!theirs)
+        return err_no_memory("for a job");
+    *theirs = *job;
+    weft_err code = configure(theirs, args);
+    if (code == WEFT_OK)
+        code = chain_take_job(first, theirs, job_size > sizeof *job ? job_size : sizeof *job);
+    free(theirs);
+    return code;
+}
+
+weft_err chain_init(struct chain *chain, const weft_job *job, size_t job_size,
+                    const weft_args *args)
 {
     *chain = (struct chain){0};
-    weft_job first = *job;
-    weft_err code = configure(&first, args);
+    weft_job first, next;
+    weft_err code = configure_first(&first, job, job_size, args);
     if (code == WEFT_OK)
         code = add_job(chain, &first);
-    for (const weft_job *next = first.next; code == WEFT_OK && next; next = next->next)
-        code = add_job(chain, next);
+    for (const weft_job *theirs = code == WEFT_OK ? first.next : NULL; code == WEFT_OK && theirs;
+         theirs = next.next) {
+        code = chain_take_job(&next, theirs, job_size);
+        if (code == WEFT_OK)
+            code = add_job(chain, &next);
+    }
     return code;
 }
 
@@ -83,9 +107,7 @@ uint32_t chain_job_of_stage(const struct chain *chain, uint32_t stage)
     return job;
 }
 
-weft_job chain_extend_job(const weft_job *job, size_t job_size)
+weft_err chain_take_job(weft_job *ours, const weft_job *job, size_t job_size)
 {
-    weft_job whole = {0};
-    memcpy(&whole, job, job_size < sizeof whole ? job_size : sizeof whole);
-    return whole;
+    return sized_take(ours, sizeof *ours, job, job_size ? job_size : sizeof *ours, "weft_job");
 }

@@ -18,14 +18,16 @@ struct chain {
 };
 
 // Copies the job, configures it, and checks that it can run at all (INVALID_ARGUMENT: no map, no
-// name). chain_fini in every case.
-MUST_CHECK weft_err chain_init(struct chain *chain, const weft_job *job, const weft_args *args);
+// name). The job is one of ours, see chain_take_job; those after it are the program's, of its size. chain_fini in
+// every case.
+MUST_CHECK weft_err chain_init(struct chain *chain, const weft_job *job, size_t job_size,
+                               const weft_args *args);
 void chain_fini(struct chain *chain);
 
 // Which job of the chain a stage runs; jobs.count for stages behind the last.
 uint32_t chain_job_of_stage(const struct chain *chain, uint32_t stage);
 
-// A job of an older, smaller struct in one of today's, what is missing zeroed.
-weft_job chain_extend_job(const weft_job *job, size_t job_size);
+// A copy of a job of the program, whose struct may be older or newer: base/sized.h.
+MUST_CHECK weft_err chain_take_job(weft_job *ours, const weft_job *job, size_t job_size);
 
 #endif

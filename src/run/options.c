@@ -317,7 +317,8 @@ static weft_err parse_all(struct parse *parse, const struct options_request *req
 weft_err options_parse(struct run_options *options, const struct options_request *request,
                        char *const *words, size_t count)
 {
-    *options = (struct run_options){.job = request->job, .json = has_json(words, count)};
+    *options = (struct run_options){
+        .job = request->job, .job_size = request->job_size, .json = has_json(words, count)};
     const bool names_commands = !request->job && options_name_commands(words, count);
     if (names_commands)
         options->job = &command_job;

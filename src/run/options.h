@@ -32,6 +32,7 @@ struct skip_limit {
 
 struct run_options {
     const weft_job *job;    // borrowed: the job that was named; NULL when program_words is set
+    size_t job_size;        // of the jobs after it, which are the program's; 0: they are ours
     char *job_word;         // JOB as it was given; NULL in a program with weft_main
     struct weft_args args;  // the job's own options and arguments, parsed
     char **job_words;       // the same as words for args_parse_job in the worker; NULL-terminated
@@ -81,6 +82,7 @@ typedef weft_err options_resolve_fn(void *owner, const char *word, const weft_jo
 
 struct options_request {
     const weft_job *job;          // the job of a program; NULL: the first word is JOB
+    size_t job_size;              // of the jobs after it; 0: they are ours
     options_resolve_fn *resolve;  // for JOB
     void *owner;
 };

@@ -2,6 +2,7 @@
 
 #include "run/program.h"
 
+#include "base/sized.h"
 #include "jobs/builtin.h"
 #include "run/chain.h"
 #include "run/driver/driver.h"
@@ -18,7 +19,8 @@
 
 enum { STDIN = 0, STDOUT = 1, STDERR = 2 };
 
-// The jobs that weft_start was given: a worker finds by name what is submitted.
+// The jobs that weft_start was given: a worker finds by name what is submitted. Their structs are as long as
+// the program's header says; their names can be read in any case.
 static const weft_job *const *known_jobs;
 
 const char *weft_version(void)
@@ -26,14 +28,14 @@ const char *weft_version(void)
     return WEFT_VERSION_TEXT;
 }
 
-void program_start(const weft_job *const *jobs)
+void program_start(const weft_job *const *jobs, size_t job_size)
 {
     process_open_standard_descriptors();
     // Some versions of libuv spin a kernel thread unless told not to.
     setenv("UV_USE_IO_URING", "0", 0);
     int socket_fd = -1, page_fd = -1;
     if (link_find_in_environment(&socket_fd, &page_fd))
-        exit(worker_main(socket_fd, page_fd, jobs));
+        exit(worker_main(socket_fd, page_fd, jobs, job_size));
 }
 
 // Without INPUT a program reads what is piped into it, as cat and sort do. On a terminal it would only
@@ -93,19 +95,20 @@ static int print_help(const char *program, const weft_job *job)
 
 int weft_main_sized(int argc, char **argv, const weft_job *job, size_t job_size)
 {
-    const weft_job whole = chain_extend_job(job, job_size);
-    const weft_job *const jobs[] = {&whole, NULL};
-    program_start(jobs);
-    const char *program = argc > 0 ? argv[0] : whole.name;
-    const struct options_request request = {.job = &whole};
+    const weft_job *const jobs[] = {job, NULL};
+    program_start(jobs, job_size);
+    weft_job ours;
+    const char *program = argc > 0 ? argv[0] : job->name;
+    const struct options_request request = {.job = &ours, .job_size = job_size};
     struct run_options options = {0};
-    const weft_err code =
-        options_parse(&options, &request, argv + 1, argc > 1 ? (size_t)argc - 1 : 0);
+    weft_err code = chain_take_job(&ours, job, job_size);
+    if (code == WEFT_OK)
+        code = options_parse(&options, &request, argv + 1, argc > 1 ? (size_t)argc - 1 : 0);
     int exit_code = 0;
     if (code != WEFT_OK)
         exit_code = progress_report_error(STDERR, program, options.json, code);
     else if (options.wants_help)
-        exit_code = print_help(program, &whole);
+        exit_code = print_help(program, &ours);
     else
         exit_code = program_run(&options, program);
     options_fini(&options);
@@ -115,6 +118,7 @@ int weft_main_sized(int argc, char **argv, const weft_job *job, size_t job_size)
 // ---- Jobs from inside a program -----------------------------------------------------------------
 
 struct weft_run {
+    weft_job job;
     struct run_options options;
     struct driver *driver;
     struct thread thread;
@@ -123,12 +127,12 @@ struct weft_run {
     bool is_joined;
 };
 
-void weft_start(int argc, char **argv, const weft_job *const *jobs)
+void weft_start_sized(int argc, char **argv, const weft_job *const *jobs, size_t job_size)
 {
     (void)argc;
     (void)argv;
     known_jobs = jobs;
-    program_start(jobs);
+    program_start(jobs, job_size);
 }
 
 static void run_in_thread(void *argument)
@@ -151,15 +155,16 @@ static weft_err check_known(const weft_job *job)
                    job->name ? job->name : "without a name");
 }
 
-static weft_err submit(weft_run *run, const weft_job *job, const weft_options *options)
+static weft_err submit(weft_run *run, size_t job_size, const weft_options *options)
 {
-    weft_err code = check_known(job);
+    weft_err code = check_known(&run->job);
     if (code == WEFT_OK)
-        code = options_from_api(&run->options, job, options);
+        code = options_from_api(&run->options, &run->job, options);
+    run->options.job_size = job_size;
     if (code == WEFT_OK)
         code = options_complete(&run->options);
     if (code == WEFT_OK) {
-        const struct driver_spec spec = {.job = job, .options = &run->options};
+        const struct driver_spec spec = {.job = &run->job, .options = &run->options};
         code = driver_new(&run->driver, &spec);
     }
     if (code == WEFT_OK)
@@ -167,21 +172,23 @@ static weft_err submit(weft_run *run, const weft_job *job, const weft_options *o
     return code;
 }
 
-weft_run *weft_submit_sized(const weft_job *job, const weft_options *options, size_t options_size)
+weft_run *weft_submit_sized(const weft_job *job, size_t job_size, const weft_options *options,
+                            size_t options_size)
 {
-    weft_options whole = {0};
+    weft_options whole;
     if (!job) {
         err_set(WEFT_INVALID_ARGUMENT, "there is no job to run: it is NULL");
         return NULL;
     }
-    if (options)
-        memcpy(&whole, options, options_size < sizeof whole ? options_size : sizeof whole);
     weft_run *run = calloc(1, sizeof *run);
     if (!run) {
         err_no_memory("to run a job");
         return NULL;
     }
-    if (submit(run, job, &whole) == WEFT_OK)
+    weft_err code = chain_take_job(&run->job, job, job_size);
+    if (code == WEFT_OK)
+        code = sized_take(&whole, sizeof whole, options, options_size, "weft_options");
+    if (code == WEFT_OK && submit(run, job_size, &whole) == WEFT_OK)
         return run;
     struct err_kept kept;
     err_keep(&kept);

@@ -5,9 +5,9 @@
 
 #include "run/options.h"
 
-// Call first in main(). In a worker's copy runs the worker for one of these jobs (NULL-terminated) and
-// does not return.
-void program_start(const weft_job *const *jobs);
+// Call first in main(). In a worker's copy runs the worker for one of these jobs (NULL-terminated, all of job_size)
+// and does not return.
+void program_start(const weft_job *const *jobs, size_t job_size);
 
 // Runs the job of the parsed options to its end, telling about it on standard error. Returns the exit
 // code. `program` is what errors before the run call us.

@@ -168,7 +168,8 @@ static void options_of_an_older_size_mean_the_defaults(void **state)
     options.inputs = inputs;
     options.output = path_of("output");
     options.force = true;
-    weft_run *run = weft_submit_sized(&counting, &options, offsetof(weft_options, slots));
+    weft_run *run =
+        weft_submit_sized(&counting, sizeof counting, &options, offsetof(weft_options, slots));
     assert_non_null(run);
     assert_int_equal(weft_wait(run), WEFT_OK);
     weft_run_free(run);

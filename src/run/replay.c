@@ -370,7 +370,7 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
     stand->input =
         (struct input){.name = path, .path = path, .size = status.size, .map.registered = -1};
     stand->piece = (struct piece){0, offset, offset + 1};
-    code = chain_init(&stand->chain, options->job, &options->args);
+    code = chain_init(&stand->chain, options->job, options->job_size, &options->args);
     if (code == WEFT_OK)
         code = open_stage(stand, options);
     if (code == WEFT_OK)

@@ -91,4 +91,12 @@ check "puts each key where it says" eval '
 cat parts/part-* | sort >actual
 same "and loses none" counts actual
 
+# Jobs from inside a program
+compile_cpp() {
+    clang-14 -x c++ -std=c++17 -nostdinc++ -Wall -Wextra -Werror -I"$root/include" -fsyntax-only "$e2e/jobs/$1.c"
+}
+check "a program that submits without options compiles as C" compile submit_null
+check "and as C++" compile_cpp submit_null
+check "without options there is no input, and that is said" eval './submit_null | grep -qi input'
+
 finish

@@ -55,7 +55,7 @@ static weft_err start_job(struct model *model)
         return WEFT_NOT_FOUND;
     weft_err code = args_parse_job(job, model->start->args, model->start->n_args, &model->args);
     if (code == WEFT_OK)
-        code = chain_init(&model->chain, job, &model->args);
+        code = chain_init(&model->chain, job, sizeof(weft_job), &model->args);
     return code ? code : frames_know_chain(&model->told, &model->chain);
 }
 

@@ -444,7 +444,8 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->is_silent = !spec->owns_process && spec->options->quiet;
     if (spec->job == &command_job)
         command_title(&spec->options->args, made->title);
-    weft_err code = chain_init(&made->chain, spec->job, &spec->options->args);
+    weft_err code =
+        chain_init(&made->chain, spec->job, spec->options->job_size, &spec->options->args);
     if (code == WEFT_OK)
         code =
             options_check_job(spec->options, &made->chain.jobs.items[made->chain.jobs.count - 1]);

@@ -100,7 +100,8 @@ static int begin(void **state)
     fill_run(talk);
     told_init(&talk->told, CONNECTION);
     *state = talk;
-    return talk && chain_init(&talk->chain, &reducing, &no_args) == WEFT_OK ? 0 : -1;
+    return talk && chain_init(&talk->chain, &reducing, sizeof(weft_job), &no_args) == WEFT_OK ? 0
+                                                                                              : -1;
 }
 
 static int end(void **state)

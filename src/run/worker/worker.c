@@ -134,15 +134,18 @@ static void know_chain(struct worker *worker)
         refuse_driver(worker, code);
 }
 
-static weft_err start_job(struct worker *worker, const weft_job *const *jobs)
+static weft_err start_job(struct worker *worker)
 {
     Weft__JobStart *start = worker->start;
-    const weft_job *job = find_job(jobs, start->job);
+    const weft_job *job = find_job(worker->jobs, start->job);
     if (!job)
         return WEFT_NOT_FOUND;
-    weft_err code = args_parse_job(job, start->args, start->n_args, &worker->args);
+    weft_job ours;
+    weft_err code = chain_take_job(&ours, job, worker->job_size);
     if (!code)
-        code = chain_init(&worker->chain, job, &worker->args);
+        code = args_parse_job(&ours, start->args, start->n_args, &worker->args);
+    if (!code)
+        code = chain_init(&worker->chain, &ours, worker->job_size, &worker->args);
     if (code)
         return code;
     know_chain(worker);
@@ -438,13 +441,13 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
 
 // ---- frames
 
-static weft_err carry_out(struct worker *worker, struct order *order, const weft_job *const *jobs)
+static weft_err carry_out(struct worker *worker, struct order *order)
 {
     weft_err code = WEFT_OK;
     switch (order->type) {
     case WEFT__FRAME_TYPE__FRAME_JOB_START:
         worker->start = order->start;
-        return start_job(worker, jobs);
+        return start_job(worker);
     case WEFT__FRAME_TYPE__FRAME_STAGE_OPEN:
         code = open_stage(worker, order->open);
         break;
@@ -480,13 +483,12 @@ static struct order take_order(struct worker *worker, const struct frame *frame)
 
 // A job that could not begin, or a stage that could not be opened, has been told: whatever the driver sent
 // before it heard of it is passed over until it ends the worker.
-static void take_frame(struct worker *worker, const struct frame *frame,
-                       const weft_job *const *jobs)
+static void take_frame(struct worker *worker, const struct frame *frame)
 {
     if (worker->has_failed)
         return;
     struct order order = take_order(worker, frame);
-    const weft_err code = carry_out(worker, &order, jobs);
+    const weft_err code = carry_out(worker, &order);
     worker->has_failed = code != WEFT_OK;
     if (code)
         worker_send_failed(worker, code);
@@ -514,10 +516,10 @@ static void say_hello(struct worker *worker)
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_HELLO, &hello.base);
 }
 
-int worker_main(int fd, int page_fd, const weft_job *const *jobs)
+int worker_main(int fd, int page_fd, const weft_job *const *jobs, size_t job_size)
 {
     static struct worker worker;
-    worker = (struct worker){.fd = fd};
+    worker = (struct worker){.fd = fd, .jobs = jobs, .job_size = job_size};
     told_init(&worker.told, fd);
     mutex_init(&worker.send_lock);
     crash_install();
@@ -531,7 +533,7 @@ int worker_main(int fd, int page_fd, const weft_job *const *jobs)
     while ((code = frame_receive(fd, &frame)) == WEFT_OK) {
         if (frame.type == WEFT__FRAME_TYPE__FRAME_BYE)
             end_well(&worker);
-        take_frame(&worker, &frame, jobs);
+        take_frame(&worker, &frame);
     }
     if (code != WEFT_UNAVAILABLE)
         refuse_driver(&worker, code);

@@ -9,7 +9,7 @@
 enum { WORKER_EXIT_REFUSED = 76 };
 
 // Serves the driver at the other end of `fd` until it says BYE or is gone; returns the exit code of the
-// process. `jobs`, NULL-terminated, are those this program knows.
-int worker_main(int fd, int page_fd, const weft_job *const *jobs);
+// process. `jobs`, NULL-terminated, are those this program knows, and job_size is their size in its header.
+int worker_main(int fd, int page_fd, const weft_job *const *jobs, size_t job_size);
 
 #endif

@@ -52,7 +52,9 @@ struct worker {
     struct told told;
     bool has_failed;  // the job cannot go on here, and the driver was told so
     struct worker_page *page;
-    Weft__JobStart *start;  // kept: strings are borrowed from it
+    const weft_job *const *jobs;  // of the program,
+    size_t job_size;              // each of its size
+    Weft__JobStart *start;        // kept: strings are borrowed from it
     struct weft_args args;
     struct chain chain;
     struct mem_budget budget;

@@ -42,7 +42,7 @@ static void start_worker(struct fixture *fixture)
     assert_true(fixture->pid >= 0);
     if (fixture->pid == 0) {
         close(sockets[0]);
-        _exit(worker_main(sockets[1], page_fd, jobs));
+        _exit(worker_main(sockets[1], page_fd, jobs, sizeof(weft_job)));
     }
     close(sockets[1]);
     close(page_fd);

@@ -118,7 +118,7 @@ static void others_without_a_handle(void)
 
 static void runs_without_a_handle(void)
 {
-    CLAIM(!weft_submit_sized(NULL, NULL, 0) && *weft_error());
+    CLAIM(!weft_submit(NULL, NULL) && *weft_error());
     GIVES(FAILED_PRECONDITION, weft_wait(NULL));
     CLAIM(*weft_error());
     CLAIM(weft_run_counter(NULL, "weft.records_in") == 0 && weft_run_counter(NULL, NULL) == 0);
