@@ -21,6 +21,12 @@ weft_bytes pack_read_text(struct pack_reader *reader);  // u16 size, then bytes
 weft_bytes pack_read_blob(struct pack_reader *reader);  // u32 size, then bytes
 void pack_read_item(struct pack_reader *reader, struct call_item *item);
 
+// All was read, and nothing was missing.
+static inline bool pack_is_at_end(const struct pack_reader *reader)
+{
+    return !reader->has_failed && reader->rest.size == 0;
+}
+
 void pack_write_u8(struct buf *out, uint8_t value);
 void pack_write_u16(struct buf *out, uint16_t value);
 void pack_write_u32(struct buf *out, uint32_t value);
