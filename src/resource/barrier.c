@@ -1,7 +1,7 @@
 // barrier: calls wait until there are `count` of them, then all go on together.
 //
-//     attributes      u32 count, at least 1: required of whoever makes it
-//     BARRIER_WAIT    -> u64 generation: 1 for the first `count` calls, 2 for the next, ...
+// Its calls are in wire/ops/barrier.h; whoever makes one has to say the count, at least 1.
+//
 //     saved           u64 generation, {u32 session, u64 sequence} of each call that waits
 //
 // It counts calls, not members: one member that waits twice fills two places. Whoever gives up, or
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "resource/host.h"
+#include "wire/ops/barrier.h"
 #include "wire/pack.h"
 
 struct barrier {
@@ -32,15 +33,15 @@ static struct barrier *barrier_of(struct resource *resource)
 
 static weft_err read_count(weft_bytes bytes, uint32_t *count)
 {
-    struct pack_reader reader = {bytes, false}, *attributes = &reader;
-    if (attributes->rest.size == 0)
+    struct ops_barrier_attributes attributes;
+    if (bytes.size == 0)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "there is no such barrier yet, and who makes it says for how many it is");
-    *count = pack_read_u32(attributes);
-    if (attributes->has_failed || attributes->rest.size)
+    if (!ops_barrier_attributes_decode(bytes, &attributes))
         return err_set(WEFT_INVALID_ARGUMENT, "a barrier's only attribute is its count, 4 bytes");
-    if (*count == 0)
+    if (attributes.count == 0)
         return err_set(WEFT_INVALID_ARGUMENT, "a barrier is for at least 1, not for 0");
+    *count = attributes.count;
     return WEFT_OK;
 }
 
@@ -97,11 +98,13 @@ static void drop_wait(struct barrier *barrier, struct barrier_wait *wait)
 
 static void open_barrier(struct barrier *barrier)
 {
+    char answer[OPS_BARRIER_OPENED_BYTES];
     barrier->generation++;
-    const weft_bytes answer = {(const char *)&barrier->generation, sizeof barrier->generation};
+    ops_barrier_opened_put(answer, &(struct ops_barrier_opened){barrier->generation});
     while (!list_is_empty(&barrier->waits)) {
         struct barrier_wait *wait = LIST_ITEM(barrier->waits.next, struct barrier_wait, in_barrier);
-        session_answer(wait->wait.session, wait->wait.sequence, 0, answer);
+        session_answer(wait->wait.session, wait->wait.sequence, 0,
+                       (weft_bytes){answer, sizeof answer});
         drop_wait(barrier, wait);
     }
 }
@@ -134,7 +137,8 @@ static void barrier_cancel(struct wait *wait, weft_err code, const char *why)
 
 static void barrier_describe(const struct resource *resource, struct buf *attributes)
 {
-    pack_write_u32(attributes, ((const struct barrier *)resource)->count);
+    const struct barrier *barrier = (const struct barrier *)resource;
+    ops_barrier_attributes_encode(attributes, &(struct ops_barrier_attributes){barrier->count});
 }
 
 static weft_err barrier_save(const struct resource *resource, struct host_saver *saver)
