@@ -1,14 +1,6 @@
 // var: one value that members share: read, set, added to, compared and swapped, watched.
 //
-//     attributes   u8 dtype, u8 rank, i64 dims[rank]; none: a scalar int64
-//     value        its content, little-endian, as wire/tuple.h says; bytes are a scalar string
-//
-//     VAR_READ                                  -> u64 version, value
-//     VAR_SET             value                 -> u64 version
-//     VAR_CREATE          value                 -> u64 version, value now; SEEN: it had one already
-//     VAR_ADD, MIN, MAX   operand               -> u64 version, value now
-//     VAR_SWAP            blob expected, value  -> u64 version, value now; MISSED: it was another
-//     VAR_WATCH           u64 known version     -> u64 version, value, once the version is beyond known
+// Its calls are in wire/ops/var.h.
 //
 // The version counts how often the value has changed: 0 before the first. What leaves all bytes as they
 // are (an add of 0, a set to the same) succeeds, counts nothing and wakes nobody, so a version that is
@@ -26,7 +18,7 @@
 #include "resource/host.h"
 #include "resource/var_number.h"
 #include "resource/var_state.h"
-#include "wire/pack.h"
+#include "wire/ops/var.h"
 
 struct var_watch {
     struct wait wait;
@@ -81,20 +73,17 @@ static weft_err check_type(struct var *var)
 
 static weft_err read_attributes(weft_bytes bytes, struct var *var)
 {
-    struct pack_reader reader = {bytes, false}, *attributes = &reader;
-    var->dtype = TUPLE_INT64;
-    if (attributes->rest.size) {
-        var->dtype = pack_read_u8(attributes);
-        var->rank = pack_read_u8(attributes);
-        if (var->rank > TUPLE_RANK_MAX)
-            return err_set(WEFT_INVALID_ARGUMENT, "the rank of a var is at most %u, not %u",
-                           TUPLE_RANK_MAX, var->rank);
-        for (unsigned i = 0; i < var->rank; i++)
-            var->dims[i] = (int64_t)pack_read_u64(attributes);
-        if (attributes->has_failed || attributes->rest.size)
-            return err_set(WEFT_INVALID_ARGUMENT,
-                           "the attributes of a var are its dtype, rank and dimensions");
-    }
+    struct ops_var_attributes attributes;
+    const bool is_whole = ops_var_attributes_decode(bytes, &attributes);
+    if (attributes.rank > TUPLE_RANK_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "the rank of a var is at most %u, not %u",
+                       TUPLE_RANK_MAX, attributes.rank);
+    if (!is_whole)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the attributes of a var are its dtype, rank and dimensions");
+    var->dtype = attributes.dtype;
+    var->rank = attributes.rank;
+    memcpy(var->dims, attributes.dims, sizeof var->dims);
     return check_type(var);
 }
 
@@ -131,23 +120,31 @@ static weft_err var_match(struct resource *resource, weft_bytes attributes)
 static void var_describe(const struct resource *resource, struct buf *attributes)
 {
     const struct var *var = (const struct var *)resource;
-    pack_write_u8(attributes, var->dtype);
-    pack_write_u8(attributes, var->rank);
-    buf_append(attributes, var->dims, var->rank * sizeof *var->dims);
+    struct ops_var_attributes own = {.dtype = var->dtype, .rank = var->rank};
+    memcpy(own.dims, var->dims, sizeof own.dims);
+    ops_var_attributes_encode(attributes, &own);
 }
 
 // ---- Answers -------------------------------------------------------------------------------------------
 
+static void answer(struct session *session, uint64_t sequence, uint8_t flags,
+                   const struct ops_var_answer *answer)
+{
+    char *to = session_begin_answer(session, sequence, flags, ops_var_answer_size(answer));
+    if (to)
+        ops_var_answer_put(to, answer);
+}
+
 static void answer_value(const struct var *var, struct session *session, uint64_t sequence,
                          uint8_t flags)
 {
-    char *to =
-        session_begin_answer(session, sequence, flags, sizeof var->version + var->value.size);
-    if (!to)
-        return;
-    memcpy(to, &var->version, sizeof var->version);
-    if (var->value.size)
-        memcpy(to + sizeof var->version, var->value.data, var->value.size);
+    answer(session, sequence, flags,
+           &(struct ops_var_answer){var->version, buf_bytes(&var->value)});
+}
+
+static void answer_version(const struct var *var, struct session *session, uint64_t sequence)
+{
+    answer(session, sequence, 0, &(struct ops_var_answer){var->version, weft_none()});
 }
 
 static weft_err refuse_missing(const struct var *var)
@@ -232,29 +229,29 @@ static weft_err combine(struct var *var, uint8_t op, weft_bytes operand)
                     "the variable '%.*s'", (int)name.size, name.data);
 }
 
-static weft_err swap(struct var *var, struct pack_reader *operands, bool *has_missed)
+static weft_err swap(struct var *var, const struct ops_var_change *change, enum ops_var_cut cut,
+                     bool *has_missed)
 {
-    const weft_bytes expected = pack_read_blob(operands);
-    if (operands->has_failed)
+    if (cut == OPS_VAR_CUT_EXPECTED)
         return err_set(WEFT_INVALID_ARGUMENT, "VAR_SWAP is cut before the value that is expected");
-    weft_err err = check_value(var, expected);
+    weft_err err = check_value(var, change->expected);
     if (!err)
-        err = make_next(var, operands->rest);
+        err = make_next(var, change->value);
     if (!err && !var->has_value)
         err = refuse_missing(var);
-    *has_missed = !err && !bytes_equal(expected, buf_bytes(&var->value));
+    *has_missed = !err && !bytes_equal(change->expected, buf_bytes(&var->value));
     return err;
 }
 
 // Makes var->next, or says why not.
-static weft_err work_out(struct var *var, uint8_t op, struct pack_reader *operands,
+static weft_err work_out(struct var *var, const struct ops_var_change *change, enum ops_var_cut cut,
                          bool *has_missed)
 {
-    if (op == CALL_VAR_SWAP)
-        return swap(var, operands, has_missed);
-    if (op == CALL_VAR_SET || op == CALL_VAR_CREATE)
-        return make_next(var, operands->rest);
-    return combine(var, op, operands->rest);
+    if (change->op == CALL_VAR_SWAP)
+        return swap(var, change, cut, has_missed);
+    if (change->op == CALL_VAR_SET || change->op == CALL_VAR_CREATE)
+        return make_next(var, change->value);
+    return combine(var, change->op, change->value);
 }
 
 // Cannot fail: an item that was marked has counted.
@@ -269,12 +266,11 @@ static void take_next(struct var *var)
     var->version++;
 }
 
-// Reads the item of a call that counts once. True: it goes on.
+// Looks at the item of a call that counts once. True: it goes on.
 static bool begin_once(struct var *var, struct session *session, const struct call *call,
-                       struct pack_reader *operands, struct call_item *item)
+                       const struct call_item *item, enum ops_var_cut cut)
 {
-    pack_read_item(operands, item);
-    if (operands->has_failed) {
+    if (cut == OPS_VAR_CUT_ITEM) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "%s is cut before the item it counts for", call_op_name(call->op));
         return false;
@@ -287,15 +283,14 @@ static bool begin_once(struct var *var, struct session *session, const struct ca
 
 // The same of a key.
 static bool begin_keyed(struct var *var, struct session *session, const struct call *call,
-                        struct pack_reader *operands, weft_bytes *key)
+                        weft_bytes key, enum ops_var_cut cut)
 {
-    *key = pack_read_text(operands);
-    if (operands->has_failed || key->size == 0 || key->size > CALL_NAME_BYTES_MAX) {
+    if (cut == OPS_VAR_CUT_KEY || key.size == 0 || key.size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "the key of what is added has 1 to %u bytes", CALL_NAME_BYTES_MAX);
         return false;
     }
-    if (!seen_keys_have(&var->keys, *key))
+    if (!seen_keys_have(&var->keys, key))
         return true;
     answer_value(var, session, call->sequence, ANSWER_FLAG_SEEN);
     return false;
@@ -331,31 +326,28 @@ static void change(struct var *var, struct session *session, const struct call *
 {
     if (add_at_once(var, session, call))
         return;
-    struct pack_reader operands = {call->payload, false};
-    struct call_item item;
-    weft_bytes key;
-    const bool is_once = call->flags & CALL_FLAG_ONCE, is_keyed = call->flags & CALL_FLAG_KEYED;
-    if ((is_once && !begin_once(var, session, call, &operands, &item)) ||
-        (is_keyed && !begin_keyed(var, session, call, &operands, &key)))
+    struct ops_var_change wish;
+    const enum ops_var_cut cut = ops_var_change_decode(call, &wish);
+    if ((wish.is_once && !begin_once(var, session, call, &wish.item, cut)) ||
+        (wish.is_keyed && !begin_keyed(var, session, call, wish.key, cut)))
         return;
     bool has_missed = false;
-    weft_err err = work_out(var, call->op, &operands, &has_missed);
+    weft_err err = work_out(var, &wish, cut, &has_missed);
     if (!err && has_missed) {
         answer_value(var, session, call->sequence, ANSWER_FLAG_MISSED);
         return;
     }
-    if (!err && is_once)
-        err = item_set_add(&var->counted, item.queue, item.id);
-    if (!err && is_keyed)
-        err = remember_key(var, key);
+    if (!err && wish.is_once)
+        err = item_set_add(&var->counted, wish.item.queue, wish.item.id);
+    if (!err && wish.is_keyed)
+        err = remember_key(var, wish.key);
     if (err) {
         session_fail_by_err(session, call->sequence, err);
         return;
     }
     take_next(var);
     if (call->op == CALL_VAR_SET)
-        session_answer(session, call->sequence, 0,
-                       (weft_bytes){(const char *)&var->version, sizeof var->version});
+        answer_version(var, session, call->sequence);
     else
         answer_value(var, session, call->sequence, 0);
     wake_watches(var);
@@ -403,15 +395,14 @@ static void begin_watch(struct var *var, struct session *session, uint64_t seque
 
 static void watch(struct var *var, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const uint64_t known = pack_read_u64(&reader);
-    if (reader.has_failed || reader.rest.size)
+    struct ops_var_watch wish;
+    if (!ops_var_watch_decode(call->payload, &wish))
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "VAR_WATCH names a version, 8 bytes, and %zu came", call->payload.size);
-    else if (var->version > known)
+    else if (var->version > wish.known)
         answer_value(var, session, call->sequence, 0);
     else
-        begin_watch(var, session, call->sequence, known);
+        begin_watch(var, session, call->sequence, wish.known);
 }
 
 static void end_watch(struct var_watch *watch, weft_err code, const char *why)
