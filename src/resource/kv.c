@@ -3,13 +3,7 @@
 // No attributes. Keys are bytes, 1 to CALL_NAME_BYTES_MAX of them, in bytewise order; values are bytes.
 // The revision counts all changes; the version of a key is the revision that put it last.
 //
-//     KV_GET      text key                                 -> u64 version, u8 owned, value
-//     KV_PUT      [u64 expected,] text key, value          -> u64 version
-//     KV_REMOVE   [u64 expected,] text key                 -> nothing; SEEN: it was not there
-//     KV_RANGE    text from, text to, u32 limit            -> u64 revision,
-//                                                             {text key, u64 version, u8 owned, blob value}
-//     KV_WATCH    text prefix, u64 known revision          -> u64 revision,
-//                                                             {u8 what, text key, u64 version, blob value}
+// Its calls are in wire/ops/kv.h.
 //
 // With IF a call says which version it expects, 0 for a key that is not there. If it is another the
 // answer is MISSED, with u64 version (0: absent) and value as they are, and nothing has changed.
@@ -23,7 +17,7 @@
 
 #include "base/bytes.h"
 #include "resource/kv_state.h"
-#include "wire/pack.h"
+#include "wire/ops/kv.h"
 
 static struct resource *kv_make(weft_bytes attributes, weft_err *err)
 {
@@ -51,8 +45,7 @@ static void kv_describe(const struct resource *resource, struct buf *attributes)
 
 // What KV_PUT and KV_REMOVE begin with.
 struct target {
-    weft_bytes key;
-    uint64_t expected;
+    weft_bytes key, value;
     struct kv_entry *entry;  // NULL: the key is not there
 };
 
@@ -60,12 +53,12 @@ struct target {
 
 static void get(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const weft_bytes key = pack_read_text(&reader);
-    if (reader.has_failed || reader.rest.size) {
+    struct ops_kv_get wish;
+    if (!ops_kv_get_decode(call->payload, &wish)) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "KV_GET names one key");
         return;
     }
+    const weft_bytes key = wish.key;
     const struct kv_entry *entry = kv_map_find(&kv->map, key);
     if (!entry) {
         session_fail(session, call->sequence, WEFT_NOT_FOUND, "there is no key '%.*s'",
@@ -73,14 +66,10 @@ static void get(struct kv *kv, struct session *session, const struct call *call)
                      key.data);
         return;
     }
-    const size_t head = sizeof entry->version + 1;
-    char *to = session_begin_answer(session, call->sequence, 0, head + entry->value.size);
-    if (!to)
-        return;
-    memcpy(to, &entry->version, sizeof entry->version);
-    to[head - 1] = entry->holding.session != NULL;
-    if (entry->value.size)
-        memcpy(to + head, entry->value.data, entry->value.size);
+    const struct ops_kv_got got = {entry->version, entry->holding.session != NULL, entry->value};
+    char *to = session_begin_answer(session, call->sequence, 0, ops_kv_got_size(&got));
+    if (to)
+        ops_kv_got_put(to, &got);
 }
 
 static void answer_or_give_up(struct session *session, uint64_t sequence, uint8_t flags,
@@ -95,27 +84,27 @@ static void answer_or_give_up(struct session *session, uint64_t sequence, uint8_
 
 static void range(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const weft_bytes from = pack_read_text(&reader), to = pack_read_text(&reader);
-    const uint32_t limit = pack_read_u32(&reader);
-    if (reader.has_failed || reader.rest.size) {
+    struct ops_kv_range wish;
+    if (!ops_kv_range_decode(call->payload, &wish)) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "KV_RANGE names where it begins, where it ends, and a limit");
         return;
     }
     struct buf answer = {0};
-    pack_write_u64(&answer, kv->revision);
-    struct kv_place place = kv_map_seek(&kv->map, from);
+    ops_kv_list_begin(&answer, kv->revision);
+    struct kv_place place = kv_map_seek(&kv->map, wish.from);
     const struct kv_entry *entry = kv_map_at(&kv->map, place);
     bool has_more = false;
-    for (uint32_t count = 0; entry && !(to.size && bytes_compare(entry->key, to) >= 0); count++) {
-        has_more = (limit && count == limit) || answer.size > KV_ANSWER_BYTES_MAX;
+    for (uint32_t count = 0; entry && !(wish.to.size && bytes_compare(entry->key, wish.to) >= 0);
+         count++) {
+        has_more = (wish.limit && count == wish.limit) || answer.size > KV_ANSWER_BYTES_MAX;
         if (has_more)
             break;
-        pack_write_text(&answer, entry->key);
-        pack_write_u64(&answer, entry->version);
-        pack_write_u8(&answer, entry->holding.session != NULL);
-        pack_write_blob(&answer, entry->value);
+        ops_kv_range_entry_encode(&answer,
+                                  &(struct ops_kv_entry){.key = entry->key,
+                                                         .version = entry->version,
+                                                         .is_owned = entry->holding.session != NULL,
+                                                         .value = entry->value});
         kv_map_advance(&kv->map, &place);
         entry = kv_map_at(&kv->map, place);
     }
@@ -124,37 +113,45 @@ static void range(struct kv *kv, struct session *session, const struct call *cal
 
 // ---- Changing ------------------------------------------------------------------------------------------
 
+static void answer_changed(struct session *session, uint64_t sequence, uint8_t flags,
+                           const struct ops_kv_changed *changed)
+{
+    char *to = session_begin_answer(session, sequence, flags, ops_kv_changed_size(changed));
+    if (to)
+        ops_kv_changed_put(to, changed);
+}
+
 static void answer_missed(struct session *session, uint64_t sequence, const struct kv_entry *entry)
 {
-    struct buf answer = {0};
-    pack_write_u64(&answer, entry ? entry->version : 0);
-    if (entry)
-        buf_append(&answer, entry->value.data, entry->value.size);
-    answer_or_give_up(session, sequence, ANSWER_FLAG_MISSED, &answer);
+    const struct ops_kv_changed is = {entry ? entry->version : 0,
+                                      entry ? entry->value : weft_none()};
+    answer_changed(session, sequence, ANSWER_FLAG_MISSED, &is);
 }
 
 // Reads what a change is about. False: it was answered.
 static bool begin_change(struct kv *kv, struct session *session, const struct call *call,
-                         struct pack_reader *reader, struct target *target)
+                         struct target *target)
 {
-    const bool is_if = call->flags & CALL_FLAG_IF;
-    target->expected = is_if ? pack_read_u64(reader) : 0;
-    target->key = pack_read_text(reader);
-    if (reader->has_failed || target->key.size == 0 || target->key.size > CALL_NAME_BYTES_MAX) {
+    struct ops_kv_change change;
+    const bool is_whole = ops_kv_change_decode(call, &change);
+    target->key = change.key;
+    target->value = change.value;
+    if (!is_whole || target->key.size == 0 || target->key.size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "a key has 1 to %u bytes, and this one has %zu", CALL_NAME_BYTES_MAX,
                      target->key.size);
         return false;
     }
     target->entry = kv_map_find(&kv->map, target->key);
-    if (!is_if || target->expected == (target->entry ? target->entry->version : 0))
+    if (!change.has_expected || change.expected == (target->entry ? target->entry->version : 0))
         return true;
     answer_missed(session, call->sequence, target->entry);
     return false;
 }
 
-static weft_err check_room(const struct kv *kv, const struct target *target, weft_bytes value)
+static weft_err check_room(const struct kv *kv, const struct target *target)
 {
+    const weft_bytes value = target->value;
     if (value.size > KV_VALUE_BYTES_MAX)
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "a value has at most %u bytes, not %zu: larger things belong in files",
@@ -171,8 +168,9 @@ static weft_err check_room(const struct kv *kv, const struct target *target, wef
 
 // The entry of the key, made if it is missing, with the value in it. NULL: memory was refused, and
 // nothing has changed.
-static struct kv_entry *store(struct kv *kv, const struct target *target, weft_bytes value)
+static struct kv_entry *store(struct kv *kv, const struct target *target)
 {
+    const weft_bytes value = target->value;
     char *memory = malloc(value.size ? value.size : 1);
     struct kv_entry *entry = memory ? target->entry : NULL;
     if (memory && !entry) {
@@ -198,12 +196,11 @@ static struct kv_entry *store(struct kv *kv, const struct target *target, weft_b
 
 static void put(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
     struct target target;
-    if (!begin_change(kv, session, call, &reader, &target))
+    if (!begin_change(kv, session, call, &target))
         return;
-    weft_err err = check_room(kv, &target, reader.rest);
-    struct kv_entry *entry = err ? NULL : store(kv, &target, reader.rest);
+    weft_err err = check_room(kv, &target);
+    struct kv_entry *entry = err ? NULL : store(kv, &target);
     if (!err && !entry)
         err = err_no_memory("for a key and its value");
     if (err) {
@@ -216,10 +213,10 @@ static void put(struct kv *kv, struct session *session, const struct call *call)
         session_drop_holding(&entry->holding);
     if (call->flags & CALL_FLAG_OWNED)
         session_add_holding(session, &kv->resource, &entry->holding);
-    kv_changed(kv, KV_WHAT_PUT, entry);
+    kv_changed(kv, OPS_KV_PUT, entry);
     entry->holding.order = entry->version;
-    session_answer(session, call->sequence, 0,
-                   (weft_bytes){(const char *)&entry->version, sizeof entry->version});
+    answer_changed(session, call->sequence, 0,
+                   &(struct ops_kv_changed){entry->version, weft_none()});
 }
 
 static void remove_entry(struct kv *kv, struct kv_entry *entry)
@@ -228,19 +225,18 @@ static void remove_entry(struct kv *kv, struct kv_entry *entry)
     kv->bytes -= kv_cost(entry->key, entry->value.size);
     if (entry->holding.session)
         session_drop_holding(&entry->holding);
-    kv_changed(kv, KV_WHAT_REMOVED, entry);
+    kv_changed(kv, OPS_KV_REMOVED, entry);
     kv_entry_free(entry);
 }
 
 static void remove_key(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
     struct target target;
-    if (!begin_change(kv, session, call, &reader, &target))
+    if (!begin_change(kv, session, call, &target))
         return;
-    if (reader.rest.size) {
+    if (target.value.size) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
-                     "KV_REMOVE names one key, and %zu bytes follow it", reader.rest.size);
+                     "KV_REMOVE names one key, and %zu bytes follow it", target.value.size);
         return;
     }
     if (target.entry)

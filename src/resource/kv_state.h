@@ -5,6 +5,7 @@
 
 #include "resource/host.h"
 #include "resource/kv_map.h"
+#include "wire/ops/kv.h"
 
 enum {
     KV_VALUE_BYTES_MAX = 1 << 20,
@@ -15,10 +16,8 @@ enum {
     KV_HISTORY_BYTES_MAX = 1 << 20,  // of their keys
 };
 
-enum kv_what { KV_WHAT_PUT = 1, KV_WHAT_REMOVED = 2 };
-
 struct kv_change {
-    enum kv_what what;
+    enum ops_kv_what what;
     char *key;
     size_t key_size;
 };
@@ -47,7 +46,7 @@ static inline uint64_t kv_cost(weft_bytes key, size_t value_size)
 
 // A key of an entry has changed: counts it, remembers it, and tells who watches. An entry that was put
 // has its new value and gets its new version here; one that was removed is out of the map already.
-void kv_changed(struct kv *kv, enum kv_what what, struct kv_entry *entry);
+void kv_changed(struct kv *kv, enum ops_kv_what what, struct kv_entry *entry);
 
 void kv_watch(struct kv *kv, struct session *session, const struct call *call);
 void kv_cancel_watch(struct wait *wait, weft_err code, const char *why);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "resource/kv_state.h"
-#include "wire/pack.h"
+#include "wire/ops/kv.h"
 
 struct watch {
     struct wait wait;
@@ -46,7 +46,7 @@ void kv_forget_history(struct kv *kv)
 }
 
 // Without memory the history begins anew behind this change: watchers are told all instead.
-static void remember(struct kv *kv, enum kv_what what, weft_bytes key)
+static void remember(struct kv *kv, enum ops_kv_what what, weft_bytes key)
 {
     while (kv->history_count == KV_HISTORY_MAX ||
            (kv->history_count && kv->history_bytes + key.size > KV_HISTORY_BYTES_MAX))
@@ -74,13 +74,11 @@ static bool has_prefix(weft_bytes key, weft_bytes prefix)
            (prefix.size == 0 || memcmp(key.data, prefix.data, prefix.size) == 0);
 }
 
-static void write_change(struct buf *out, enum kv_what what, weft_bytes key, uint64_t version,
+static void write_change(struct buf *out, enum ops_kv_what what, weft_bytes key, uint64_t version,
                          weft_bytes value)
 {
-    pack_write_u8(out, (uint8_t)what);
-    pack_write_text(out, key);
-    pack_write_u64(out, version);
-    pack_write_blob(out, value);
+    ops_kv_watch_entry_encode(
+        out, &(struct ops_kv_entry){.what = what, .key = key, .version = version, .value = value});
 }
 
 static void answer(struct session *session, uint64_t sequence, uint8_t flags, const struct buf *out)
@@ -101,17 +99,17 @@ static void drop_watch(struct watch *watch)
 }
 
 // Who waits has seen all that was before: this change is all there is to tell.
-void kv_changed(struct kv *kv, enum kv_what what, struct kv_entry *entry)
+void kv_changed(struct kv *kv, enum ops_kv_what what, struct kv_entry *entry)
 {
     remember(kv, what, entry->key);
-    if (what == KV_WHAT_PUT)
+    if (what == OPS_KV_PUT)
         entry->version = kv->revision;
     if (list_is_empty(&kv->watches))
         return;
     struct buf out = {0};
-    pack_write_u64(&out, kv->revision);
+    ops_kv_list_begin(&out, kv->revision);
     write_change(&out, what, entry->key, kv->revision,
-                 what == KV_WHAT_PUT ? entry->value : weft_none());
+                 what == OPS_KV_PUT ? entry->value : weft_none());
     for (struct link *at = kv->watches.next, *next; at != &kv->watches; at = next) {
         next = at->next;
         struct watch *watch = LIST_ITEM(at, struct watch, in_kv);
@@ -127,7 +125,7 @@ static void tell_all(struct kv *kv, struct session *session, uint64_t sequence, 
 {
     struct buf out = {0};
     uint8_t flags = ANSWER_FLAG_ALL;
-    pack_write_u64(&out, kv->revision);
+    ops_kv_list_begin(&out, kv->revision);
     struct kv_place place = kv_map_seek(&kv->map, prefix);
     const struct kv_entry *entry = kv_map_at(&kv->map, place);
     while (entry && has_prefix(entry->key, prefix)) {
@@ -135,7 +133,7 @@ static void tell_all(struct kv *kv, struct session *session, uint64_t sequence, 
             flags |= ANSWER_FLAG_MORE;
             break;
         }
-        write_change(&out, KV_WHAT_PUT, entry->key, entry->version, entry->value);
+        write_change(&out, OPS_KV_PUT, entry->key, entry->version, entry->value);
         kv_map_advance(&kv->map, &place);
         entry = kv_map_at(&kv->map, place);
     }
@@ -151,10 +149,10 @@ static void gather(const struct kv *kv, uint64_t revision, weft_bytes prefix, st
     if (!has_prefix(key, prefix))
         return;
     const struct kv_entry *now = kv_map_find(&kv->map, key);
-    if (change->what == KV_WHAT_PUT && now && now->version == revision)
-        write_change(out, KV_WHAT_PUT, key, revision, now->value);
-    else if (change->what == KV_WHAT_REMOVED && !now)
-        write_change(out, KV_WHAT_REMOVED, key, revision, weft_none());
+    if (change->what == OPS_KV_PUT && now && now->version == revision)
+        write_change(out, OPS_KV_PUT, key, revision, now->value);
+    else if (change->what == OPS_KV_REMOVED && !now)
+        write_change(out, OPS_KV_REMOVED, key, revision, weft_none());
 }
 
 // False: nothing has changed under the prefix.
@@ -163,12 +161,11 @@ static bool tell_changes(struct kv *kv, struct session *session, uint64_t sequen
 {
     struct buf out = {0};
     uint64_t told = known;
-    pack_write_u64(&out, 0);
+    ops_kv_list_begin(&out, 0);
     while (told < kv->revision && out.size <= KV_ANSWER_BYTES_MAX)
         gather(kv, ++told, prefix, &out);
-    const bool has_changes = out.has_failed || out.size > sizeof told;
-    if (!out.has_failed)
-        memcpy(out.data, &told, sizeof told);
+    const bool has_changes = !ops_kv_list_is_empty(&out);
+    ops_kv_list_set_revision(&out, told);
     if (has_changes)
         answer(session, sequence, 0, &out);
     buf_fini(&out);
@@ -198,16 +195,14 @@ static void begin_watch(struct kv *kv, struct session *session, uint64_t sequenc
 
 void kv_watch(struct kv *kv, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const weft_bytes prefix = pack_read_text(&reader);
-    const uint64_t known = pack_read_u64(&reader);
-    if (reader.has_failed || reader.rest.size)
+    struct ops_kv_watch wish;
+    if (!ops_kv_watch_decode(call->payload, &wish))
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
                      "KV_WATCH names a prefix and the revision that is known");
-    else if (known > kv->revision || kv->revision - known > kv->history_count)
-        tell_all(kv, session, call->sequence, prefix);
-    else if (!tell_changes(kv, session, call->sequence, prefix, known))
-        begin_watch(kv, session, call->sequence, prefix);
+    else if (wish.known > kv->revision || kv->revision - wish.known > kv->history_count)
+        tell_all(kv, session, call->sequence, wish.prefix);
+    else if (!tell_changes(kv, session, call->sequence, wish.prefix, wish.known))
+        begin_watch(kv, session, call->sequence, wish.prefix);
 }
 
 void kv_cancel_watch(struct wait *wait, weft_err code, const char *why)

@@ -24,8 +24,8 @@ static uint64_t watch(struct testing_member *member, uint16_t kv, const char *pr
     return testing_call(member, CALL_KV_WATCH, 0, kv, PAYLOAD(TEXT(prefix), U64(known)));
 }
 
-#define PUT(key, version, value) U8(KV_WHAT_PUT), TEXT(key), U64(version), BLOB(value)
-#define REMOVED(key, version) U8(KV_WHAT_REMOVED), TEXT(key), U64(version), U32(0)
+#define PUT(key, version, value) U8(OPS_KV_PUT), TEXT(key), U64(version), BLOB(value)
+#define REMOVED(key, version) U8(OPS_KV_REMOVED), TEXT(key), U64(version), U32(0)
 
 static void change_under_the_prefix_is_told(void **state)
 {
@@ -89,7 +89,7 @@ static void what_was_missed_is_told_as_it_is_now(void **state)
         assert_int_equal(answer.flags, 0);
         assert_int_equal(pack_read_u64(&reader), 6);
         while (reader.rest.size) {
-            const bool is_put = pack_read_u8(&reader) == KV_WHAT_PUT;
+            const bool is_put = pack_read_u8(&reader) == OPS_KV_PUT;
             const weft_bytes key = pack_read_text(&reader);
             const unsigned version = (unsigned)pack_read_u64(&reader);
             buf_format(&told, "%s%.*s%u ", is_put ? "" : "-", (int)key.size, key.data, version);
