@@ -182,7 +182,7 @@ static weft_err replay_note(struct host *host, struct pack_reader *reader)
     struct resource *resource = registry_find_by_uid(&host->registry, pack_read_u64(reader));
     if (!resource || reader->has_failed || !resource->kind->replay)
         return refuse("something happened to a resource that is not there");
-    return resource->kind->replay(resource, reader);
+    return resource->kind->replay(resource, reader->rest);
 }
 
 static weft_err replay_resource(struct host *host, struct pack_reader *reader)

@@ -7,23 +7,14 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "wire/pack.h"
 
 enum { PEEK_BYTES_MAX = 16 << 20, LIMIT_TEXT_BYTES = 64 };
 
 // ---- Attributes ---------------------------------------------------------------------------------------
 
-static weft_err read_attributes(weft_bytes bytes, struct queue_attributes *attributes)
+static weft_err read_attributes(weft_bytes bytes, struct ops_queue_attributes *attributes)
 {
-    struct pack_reader given = {bytes, false}, *reader = &given;
-    *attributes = (struct queue_attributes){.capacity = -1};
-    if (reader->rest.size == 0)
-        return WEFT_OK;
-    attributes->capacity = (int64_t)pack_read_u64(reader);
-    attributes->capacity_bytes = pack_read_u64(reader);
-    attributes->deliveries_max = pack_read_u32(reader);
-    attributes->signature = reader->rest;
-    if (reader->has_failed)
+    if (!ops_queue_attributes_decode(bytes, attributes))
         return err_set(WEFT_INVALID_ARGUMENT, "the attributes of a queue are cut");
     if (attributes->capacity == 0)
         return err_set(WEFT_INVALID_ARGUMENT,
@@ -32,7 +23,7 @@ static weft_err read_attributes(weft_bytes bytes, struct queue_attributes *attri
 }
 
 // Gives the queue attributes instead of those it has; it keeps these where that fails.
-static weft_err set_attributes(struct queue *queue, struct queue_attributes attributes)
+static weft_err set_attributes(struct queue *queue, struct ops_queue_attributes attributes)
 {
     char *signature = malloc(attributes.signature.size + 1);
     struct queue_types types;
@@ -52,7 +43,7 @@ static weft_err set_attributes(struct queue *queue, struct queue_attributes attr
 
 static struct resource *make_queue(weft_bytes wish, weft_err *err)
 {
-    struct queue_attributes attributes;
+    struct ops_queue_attributes attributes;
     const bool is_declared = wish.size > 0;
     *err = read_attributes(wish, &attributes);
     if (*err)
@@ -91,7 +82,7 @@ static weft_err refuse_other_types(const struct queue *queue)
 
 // Whoever takes may come before who knows what the queue is to be. What it holds already stays, though it
 // be more than the capacity; it cannot become something of other types.
-static weft_err declare(struct queue *queue, const struct queue_attributes *wish)
+static weft_err declare(struct queue *queue, const struct ops_queue_attributes *wish)
 {
     if (queue->elements.last_id > 0 && wish->signature.size > 0)
         return refuse_other_types(queue);
@@ -131,8 +122,8 @@ static uint64_t limit_of(int64_t capacity)
 static weft_err match_queue(struct resource *resource, weft_bytes attributes)
 {
     struct queue *queue = (struct queue *)resource;
-    const struct queue_attributes *here = &queue->attributes;
-    struct queue_attributes wish;
+    const struct ops_queue_attributes *here = &queue->attributes;
+    struct ops_queue_attributes wish;
     weft_err err = read_attributes(attributes, &wish);
     if (err)
         return err;
@@ -150,11 +141,7 @@ static weft_err match_queue(struct resource *resource, weft_bytes attributes)
 
 static void describe_queue(const struct resource *resource, struct buf *out)
 {
-    const struct queue_attributes *attributes = &((const struct queue *)resource)->attributes;
-    pack_write_u64(out, (uint64_t)attributes->capacity);
-    pack_write_u64(out, attributes->capacity_bytes);
-    pack_write_u32(out, attributes->deliveries_max);
-    buf_append(out, attributes->signature.data, attributes->signature.size);
+    ops_queue_attributes_encode(out, &((const struct queue *)resource)->attributes);
 }
 
 // ---- Questions -------------------------------------------------------------------------------------------
@@ -163,39 +150,39 @@ static void answer_state(const struct queue *queue, struct session *session,
                          const struct call *call)
 {
     struct buf answer = {0};
-    pack_write_u64(&answer, queue->elements.count);
-    pack_write_u64(&answer, queue->elements.bytes);
-    pack_write_u64(&answer, queue->elements.last_id);
-    pack_write_u64(&answer, queue->leases.count);
-    pack_write_u32(&answer, queue->giver_count);
-    pack_write_u32(&answer, queue->taker_count);
-    pack_write_u8(&answer, queue->is_closed);
+    ops_queue_state_encode(&answer, &(struct ops_queue_state){
+                                        .count = queue->elements.count,
+                                        .bytes = queue->elements.bytes,
+                                        .last_id = queue->elements.last_id,
+                                        .leases = queue->leases.count,
+                                        .givers = queue->giver_count,
+                                        .takers = queue->taker_count,
+                                        .is_closed = queue->is_closed,
+                                    });
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);
 }
 
 static void append_note(struct buf *answer, const struct queue_note *note)
 {
-    pack_write_u8(answer, note != NULL);
-    if (note)
-        queue_note_write(answer, note);
+    const struct ops_queue_note told = note ? queue_note_as_told(note) : (struct ops_queue_note){0};
+    ops_queue_peeked_note_encode(answer, note ? &told : NULL);
 }
 
 static void answer_peek(const struct queue *queue, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    uint32_t left = pack_read_u32(&reader);
+    struct ops_queue_peek wish;
+    uint32_t left = ops_queue_peek_decode(call, &wish) ? wish.count : 0;
     struct buf answer = {0};
     struct elements_walk walk = {0};
     const struct element *element;
     while (left-- > 0 && (element = elements_next(&queue->elements, &walk)) != NULL) {
         if (answer.size > 0 && answer.size + element->size > PEEK_BYTES_MAX)
             break;
-        pack_write_u64(&answer, element->id);
-        pack_write_u32(&answer, element->deliveries);
-        pack_write_u8(&answer, element->is_tuple);
-        pack_write_blob(&answer, element_bytes(element));
-        if (call->flags & CALL_FLAG_NOTES)
+        ops_queue_stored_encode(
+            &answer, &(struct ops_queue_stored){element->id, element->deliveries, element->is_tuple,
+                                                element_bytes(element)});
+        if (wish.with_notes)
             append_note(&answer, queue_note_find(queue, element->id));
     }
     elements_end_walk(&walk);

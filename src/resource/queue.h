@@ -4,7 +4,7 @@
 // are served strictly in the order they came: the first of a line that cannot go on holds up all
 // behind it. Served in turns until neither moves (queue_settle).
 //
-// What TensorFlow has not: an element that is taken is leased, and comes back to the front when its
+// Its calls are in wire/ops/queue.h. What TensorFlow has not: an element that is taken is leased, and comes back to the front when its
 // holder gives it back, ends, or lets the lease run out; a closed queue that is empty is not at its
 // end while leases are out, as they may come back. A call that is cancelled half-way puts back what it had
 // (TensorFlow drops it).
@@ -17,17 +17,11 @@
 #include "resource/queue_notes.h"
 #include "resource/queue_types.h"
 #include "resource/seen_keys.h"
-
-struct queue_attributes {
-    int64_t capacity;         // elements; negative: no limit
-    uint64_t capacity_bytes;  // 0: no limit
-    uint32_t deliveries_max;  // of one element, then it goes to the dead letters; 0: no limit
-    weft_bytes signature;     // wire/tuple.h; empty: texts. The queue's copy is its own
-};
+#include "wire/ops/queue.h"
 
 struct queue {
-    struct resource resource;  // first
-    struct queue_attributes attributes;
+    struct resource resource;                // first
+    struct ops_queue_attributes attributes;  // with a signature of its own
     bool is_declared;  // somebody has given the attributes; else the first who does decides
     struct queue_types types;
     struct elements elements;
@@ -72,9 +66,6 @@ struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
 // Adds to what a QUEUE_POP_MANY has gathered; room is there.
 void queue_gather(struct attempt *attempt, struct element *element);
 
-// Whether a list of elements, as QUEUE_PUSH_MANY has it, is so many that are whole and nothing else.
-bool queue_has_entries(weft_bytes list, uint32_t count);
-
 // ---- queue_lease.c ---------------------------------------------------------------------------------------
 
 // Leases the element to the session and answers; false: memory was refused and nothing happened.
@@ -89,7 +80,7 @@ void queue_release(struct holding *holding);
 void queue_retry(struct queue *queue, struct session *session, const struct call *call);
 uint64_t queue_next_deadline(const struct resource *resource);
 void queue_expire(struct resource *resource, uint64_t now_ms);
-weft_err queue_replay(struct resource *resource, struct pack_reader *note);
+weft_err queue_replay(struct resource *resource, weft_bytes note);
 
 // ---- queue_save.c -----------------------------------------------------------------------------------------
 

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 
 #include "resource/queue.h"
-#include "wire/pack.h"
-
-enum { LIST_ENTRY_BYTES = 4 };
 
 static bool is_for_many(uint8_t op)
 {
@@ -49,19 +46,20 @@ static bool is_at_end(const struct queue *queue)
 
 static bool has_room(const struct queue *queue, size_t size)
 {
-    const struct queue_attributes *limits = &queue->attributes;
+    const struct ops_queue_attributes *limits = &queue->attributes;
     return (limits->capacity < 0 || queue->elements.count < (uint64_t)limits->capacity) &&
            (limits->capacity_bytes == 0 || queue->elements.bytes + size <= limits->capacity_bytes);
 }
 
 // ---- Putting in ------------------------------------------------------------------------------------------
 
-// The key and the element of a push.
-static weft_bytes split_push(weft_bytes payload, uint8_t flags, weft_bytes *key)
+// The key and the element of a push that was looked at.
+static struct ops_queue_push read_push(weft_bytes payload, uint8_t flags)
 {
-    struct pack_reader reader = {payload, false};
-    *key = flags & CALL_FLAG_KEYED ? pack_read_text(&reader) : weft_none();
-    return reader.rest;
+    struct ops_queue_push push;
+    const bool is_whole = ops_queue_push_decode(payload, flags, &push);
+    ASSERT(is_whole);
+    return push;
 }
 
 static void answer_ok(const struct attempt *attempt, uint8_t flags)
@@ -78,10 +76,10 @@ static bool fail_memory(const struct attempt *attempt)
 
 static bool serve_push(struct queue *queue, struct attempt *attempt)
 {
-    weft_bytes key;
-    bool is_tuple = attempt->flags & CALL_FLAG_TUPLE;
-    const weft_bytes element = queue_types_unwrap(
-        &queue->types, split_push(attempt->payload, attempt->flags, &key), &is_tuple);
+    const struct ops_queue_push push = read_push(attempt->payload, attempt->flags);
+    const weft_bytes key = push.key;
+    bool is_tuple = push.is_tuple;
+    const weft_bytes element = queue_types_unwrap(&queue->types, push.element, &is_tuple);
     if (key.size && seen_keys_have(&queue->keys, key)) {
         answer_ok(attempt, ANSWER_FLAG_SEEN);
         return true;
@@ -105,19 +103,6 @@ static bool serve_push(struct queue *queue, struct attempt *attempt)
     return true;
 }
 
-// Takes the next entry off a list of elements that was checked.
-static weft_bytes next_entry(weft_bytes *list, bool *is_tuple)
-{
-    uint32_t size;
-    memcpy(&size, list->data, LIST_ENTRY_BYTES);
-    *is_tuple = size & CALL_TUPLE_BIT;
-    size &= ~CALL_TUPLE_BIT;
-    const weft_bytes bytes = {list->data + LIST_ENTRY_BYTES, size};
-    list->data += LIST_ENTRY_BYTES + size;
-    list->size -= LIST_ENTRY_BYTES + size;
-    return bytes;
-}
-
 static bool serve_push_many(struct queue *queue, struct attempt *attempt)
 {
     if (queue->is_closed) {
@@ -127,7 +112,7 @@ static bool serve_push_many(struct queue *queue, struct attempt *attempt)
     while (attempt->left > 0) {
         weft_bytes rest = attempt->payload;
         bool is_tuple;
-        const weft_bytes entry = next_entry(&rest, &is_tuple);
+        const weft_bytes entry = ops_queue_entry_next(&rest, &is_tuple);
         const weft_bytes element = queue_types_unwrap(&queue->types, entry, &is_tuple);
         if (!has_room(queue, element.size))
             return false;
@@ -169,7 +154,7 @@ static bool serve_giver(struct queue *queue, struct attempt *attempt)
 // limited, what lies at consumers would be room that is not there.
 bool queue_is_plain(const struct queue *queue)
 {
-    const struct queue_attributes *limits = &queue->attributes;
+    const struct ops_queue_attributes *limits = &queue->attributes;
     return limits->deliveries_max || limits->capacity >= 0 || limits->capacity_bytes;
 }
 
@@ -223,7 +208,7 @@ static void put_back(struct queue *queue, struct attempt *attempt)
 void queue_gather(struct attempt *attempt, struct element *element)
 {
     attempt->gathered.items[attempt->gathered.count++] = element;
-    attempt->gathered_bytes += LIST_ENTRY_BYTES + element->size;
+    attempt->gathered_bytes += OPS_QUEUE_ENTRY_BYTES + element->size;
     if (attempt->op == CALL_QUEUE_TAKE_MANY)
         attempt->gathered_bytes += CALL_ITEM_BYTES;
 }
@@ -242,7 +227,7 @@ static bool lease_gathered(struct queue *queue, const struct attempt *attempt,
 
 static void answer_gathered(struct queue *queue, struct attempt *attempt)
 {
-    const size_t size = sizeof(uint32_t) + attempt->gathered_bytes;
+    const size_t size = OPS_QUEUE_COUNT_BYTES + attempt->gathered_bytes;
     struct session *session = attempt->wait.session;
     struct call_item *items = NULL;
     char *to = NULL;
@@ -261,18 +246,12 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
         return;
     }
     const uint32_t count = (uint32_t)attempt->gathered.count;
-    memcpy(to, &count, sizeof count);
-    to += sizeof count;
+    to = ops_queue_count_put(to, count);
     for (uint32_t i = 0; i < count; i++) {
         struct element *element = attempt->gathered.items[i];
-        const uint32_t head = element->size | (element->is_tuple ? CALL_TUPLE_BIT : 0);
-        if (items) {
-            pack_put_item(to, &items[i]);
-            to += CALL_ITEM_BYTES;
-        }
-        memcpy(to, &head, LIST_ENTRY_BYTES);
-        memcpy(to + LIST_ENTRY_BYTES, element->bytes, element->size);
-        to += LIST_ENTRY_BYTES + element->size;
+        if (items)
+            to = ops_queue_item_put(to, &items[i]);
+        to = ops_queue_entry_put(to, element_bytes(element), element->is_tuple);
         if (!items)
             elements_drop(&queue->elements, element);
     }
@@ -283,7 +262,7 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
 // More than an answer may hold: it need not wait for the rest to be refused.
 static bool has_too_much(const struct attempt *attempt)
 {
-    return sizeof(uint32_t) + attempt->gathered_bytes > CALL_BYTES_MAX;
+    return OPS_QUEUE_COUNT_BYTES + attempt->gathered_bytes > CALL_BYTES_MAX;
 }
 
 static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
@@ -453,39 +432,27 @@ static bool check_element(const struct queue *queue, struct session *session,
 
 static bool check_push(const struct queue *queue, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    if (call->flags & CALL_FLAG_KEYED && pack_read_text(&reader).size == 0)
+    struct ops_queue_push push;
+    if (!ops_queue_push_decode(call->payload, call->flags, &push))
         return refuse(queue, session, call, "the key is empty or cut");
-    return check_element(queue, session, call, reader.rest, call->flags & CALL_FLAG_TUPLE);
+    return check_element(queue, session, call, push.element, push.is_tuple);
 }
 
-bool queue_has_entries(weft_bytes list, uint32_t count)
-{
-    struct pack_reader reader = {list, false};
-    for (; count > 0 && !reader.has_failed; count--)
-        pack_read_bytes(&reader, pack_read_u32(&reader) & ~CALL_TUPLE_BIT);
-    return !reader.has_failed && reader.rest.size == 0;
-}
-
-// Reads past the count of a list whose entries are all whole.
+// Reads a list whose entries are all whole.
 static bool check_push_many(const struct queue *queue, struct session *session,
-                            const struct call *call, weft_bytes *list, uint32_t *count)
+                            const struct call *call, struct ops_queue_list *list)
 {
-    struct pack_reader reader = {call->payload, false};
-    *count = pack_read_u32(&reader);
-    *list = reader.rest;
-    for (uint32_t i = 0; i < *count; i++) {
-        const uint32_t size = pack_read_u32(&reader);
-        const weft_bytes element = pack_read_bytes(&reader, size & ~CALL_TUPLE_BIT);
-        if (reader.has_failed)
+    if (!ops_queue_push_many_decode(call->payload, list))
+        return refuse(queue, session, call, "the call is cut");
+    weft_bytes rest = list->entries, element;
+    for (uint32_t i = 0; i < list->count; i++) {
+        bool is_tuple;
+        if (!ops_queue_popped_next(&rest, &is_tuple, &element))
             return refuse(queue, session, call, "its elements are cut");
-        if (!check_element(queue, session, call, element, size & CALL_TUPLE_BIT))
+        if (!check_element(queue, session, call, element, is_tuple))
             return false;
     }
-    if (reader.has_failed)
-        return refuse(queue, session, call, "the call is cut");
-    return reader.rest.size == 0 ||
-           refuse(queue, session, call, "there is something behind its elements");
+    return rest.size == 0 || refuse(queue, session, call, "there is something behind its elements");
 }
 
 // What nearly all pushes are: one string without a key, nobody before it, and room. False: nothing
@@ -513,17 +480,19 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
         .payload = call->payload,
     };
     if (call->op == CALL_QUEUE_PUSH) {
-        weft_bytes key;
         if (!check_push(queue, session, call))
             return;
-        split_push(call->payload, call->flags, &key);
+        const weft_bytes key = read_push(call->payload, call->flags).key;
         if (key.size && seen_keys_have(&queue->keys, key)) {
             answer_ok(&now, ANSWER_FLAG_SEEN);  // out of turn: it changes nothing
             return;
         }
     } else {
-        if (!check_push_many(queue, session, call, &now.payload, &now.left))
+        struct ops_queue_list list;
+        if (!check_push_many(queue, session, call, &list))
             return;
+        now.payload = list.entries;
+        now.left = list.count;
         if (now.left == 0) {
             answer_ok(&now, 0);
             return;
@@ -534,16 +503,20 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
 
 void queue_pop(struct queue *queue, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
+    bool is_whole = true;
     struct attempt now = {
         .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
         .op = call->op,
         .flags = call->flags,
     };
     if (call->op == CALL_QUEUE_TAKE) {
-        now.lease_ms = pack_read_u32(&reader);
+        struct ops_queue_take take;
+        is_whole = ops_queue_take_decode(call, &take);
+        now.lease_ms = take.lease_ms;
     } else if (is_for_many(call->op)) {
-        now.wanted = pack_read_u32(&reader);
+        struct ops_queue_take_many many;
+        is_whole = ops_queue_take_many_decode(call, &many);
+        now.wanted = many.count;
         if (now.wanted > INT32_MAX) {
             refuse(queue, session, call, "a negative number of elements");
             return;
@@ -553,12 +526,14 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
                    "many at once need a queue that declares the shapes of all components");
             return;
         }
-        if (now.wanted == 0 && !reader.has_failed) {
-            session_answer(session, call->sequence, 0, (weft_bytes){"\0\0\0", 4});
+        if (now.wanted == 0 && is_whole) {
+            char none[OPS_QUEUE_COUNT_BYTES];
+            ops_queue_count_put(none, 0);
+            session_answer(session, call->sequence, 0, (weft_bytes){none, sizeof none});
             return;
         }
     }
-    if (reader.has_failed)
+    if (!is_whole)
         refuse(queue, session, call, "the call is cut");
     else if (call->flags & CALL_FLAG_AHEAD && session->wait_count >= SESSION_WAITS_MAX / 2)
         session_fail(session, call->sequence, WEFT_CANCELLED, "not ahead of so many others");

@@ -4,9 +4,9 @@
 #include <stdio.h>
 
 #include "resource/queue.h"
-#include "wire/pack.h"
 
-enum { NOTE_LEASE_ENDED = 1 };
+// What happens by the clock, in the journal: u8 what, u32 slot of the lease.
+enum { NOTE_LEASE_ENDED = 1, NOTE_BYTES = 5 };
 
 static uint8_t flags_of(const struct queue *queue, const struct element *element)
 {
@@ -46,9 +46,8 @@ bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence
         leases_drop(&queue->leases, lease);
         return false;
     }
-    const struct call_item item = hand_over(queue, session, lease);
-    pack_put_item(to, &item);
-    memcpy(to + CALL_ITEM_BYTES, element->bytes, element->size);
+    ops_queue_taken_put(to, &(struct ops_queue_taken){.item = hand_over(queue, session, lease),
+                                                      .element = element_bytes(element)});
     return true;
 }
 
@@ -108,12 +107,9 @@ static struct queue *open_dead_letters(const struct queue *queue)
     const weft_bytes dead_name = {name, (size_t)size}, signature = queue->attributes.signature;
     struct resource *dead = NULL;
     struct buf attributes = {0};
-    if (signature.size) {
-        pack_write_u64(&attributes, (uint64_t)-1);
-        pack_write_u64(&attributes, 0);
-        pack_write_u32(&attributes, 0);
-        buf_append(&attributes, signature.data, signature.size);
-    }
+    if (signature.size)
+        ops_queue_attributes_encode(
+            &attributes, &(struct ops_queue_attributes){.capacity = -1, .signature = signature});
     if (host_open_resource(resource->host, CALL_KIND_QUEUE, container, dead_name,
                            buf_bytes(&attributes), &dead) &&
         host_open_resource(resource->host, CALL_KIND_QUEUE, container, dead_name, weft_none(),
@@ -199,20 +195,22 @@ void queue_expire(struct resource *resource, uint64_t now_ms)
     struct queue *queue = (struct queue *)resource;
     struct lease *first;
     while ((first = leases_first_to_end(&queue->leases)) != NULL && first->deadline_ms <= now_ms) {
-        char note[5] = {NOTE_LEASE_ENDED};
-        memcpy(note + 1, &first->slot, 4);
+        char note[NOTE_BYTES] = {NOTE_LEASE_ENDED};
+        memcpy(note + 1, &first->slot, sizeof first->slot);
         if (!host_note(resource, (weft_bytes){note, sizeof note}))
             return;
         end_lease_by_clock(queue, first);
     }
 }
 
-weft_err queue_replay(struct resource *resource, struct pack_reader *note)
+weft_err queue_replay(struct resource *resource, weft_bytes note)
 {
     struct queue *queue = (struct queue *)resource;
-    const uint8_t what = pack_read_u8(note);
-    struct lease *lease = leases_find(&queue->leases, pack_read_u32(note));
-    if (what != NOTE_LEASE_ENDED || !lease)
+    uint32_t slot = 0;
+    if (note.size >= NOTE_BYTES)
+        memcpy(&slot, note.data + 1, sizeof slot);
+    struct lease *lease = note.size >= NOTE_BYTES ? leases_find(&queue->leases, slot) : NULL;
+    if (!lease || note.data[0] != NOTE_LEASE_ENDED)
         return err_set(WEFT_DATA_LOSS, "the journal ends a lease that is not there");
     end_lease_by_clock(queue, lease);
     return WEFT_OK;
@@ -251,55 +249,40 @@ static bool delay(struct queue *queue, struct lease *lease, uint32_t delay_ms)
     return true;
 }
 
-// What a QUEUE_GIVE_BACK may say after its delay: when, and why.
-static void read_why(struct pack_reader *reader, const struct session *session, struct why *why)
-{
-    if (reader->rest.size)
-        why->when_s = pack_read_u64(reader);
-    if (reader->rest.size)
-        why->reason = pack_read_text(reader);
-    if (why->reason.size == 0)
-        blame_holder(why, session, "has failed it");
-}
-
 // True: it is with the dead letters now.
-static bool give_back(struct queue *queue, struct lease *lease, const struct call *call,
-                      uint32_t delay_ms, const struct why *why)
+static bool give_back(struct queue *queue, const struct session *session, struct lease *lease,
+                      const struct ops_queue_settle *wish)
 {
-    const bool is_unwanted = call->flags & CALL_FLAG_BURY;
-    if (call->flags & CALL_FLAG_UNBEGUN) {
+    if (wish->is_unbegun) {
         lease->element->deliveries--;
         elements_return(&queue->elements, drop_lease(queue, lease));
         return false;
     }
-    return (is_unwanted || !delay(queue, lease, delay_ms)) &&
-           return_element(queue, drop_lease(queue, lease), is_unwanted, why);
+    struct why why = {.when_s = wish->when_s, .reason = wish->reason};
+    if (why.reason.size == 0)
+        blame_holder(&why, session, "has failed it");
+    return (wish->is_buried || !delay(queue, lease, wish->ms)) &&
+           return_element(queue, drop_lease(queue, lease), wish->is_buried, &why);
 }
 
 void queue_settle_lease(struct queue *queue, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    struct call_item item;
-    pack_read_item(&reader, &item);
-    const uint32_t ms = call->op == CALL_QUEUE_DONE ? 0 : pack_read_u32(&reader);
-    struct why why = {0};
-    if (call->op == CALL_QUEUE_GIVE_BACK)
-        read_why(&reader, session, &why);
-    if (reader.has_failed) {
+    struct ops_queue_settle wish;
+    if (!ops_queue_settle_decode(call, &wish)) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT, "%s: the call is cut",
                      call_op_name(call->op));
         return;
     }
-    struct lease *lease = find_lease(queue, session, call, &item);
+    struct lease *lease = find_lease(queue, session, call, &wish.item);
     bool is_buried = false;
     if (!lease)
         return;
     if (call->op == CALL_QUEUE_EXTEND)
-        leases_set_end(&queue->leases, lease, ms, host_time(queue->resource.host));
+        leases_set_end(&queue->leases, lease, wish.ms, host_time(queue->resource.host));
     else if (call->op == CALL_QUEUE_DONE)
         elements_drop(&queue->elements, drop_lease(queue, lease));
     else
-        is_buried = give_back(queue, lease, call, ms, &why);
+        is_buried = give_back(queue, session, lease, &wish);
     session_answer(session, call->sequence, is_buried ? ANSWER_FLAG_BURIED : 0, weft_none());
     if (queue->taker_count)
         queue_settle(queue);

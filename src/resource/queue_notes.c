@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "resource/queue.h"
-#include "wire/pack.h"
 
 enum { FEW = 64 };  // so many notes are kept without a look at what is gone
 
@@ -122,19 +121,7 @@ void queue_note_add(struct queue *queue, const struct queue_note *note)
         free(copy.reason);
 }
 
-void queue_note_write(struct buf *out, const struct queue_note *note)
+struct ops_queue_note queue_note_as_told(const struct queue_note *note)
 {
-    pack_write_u64(out, note->when_s);
-    pack_write_u32(out, note->deliveries);
-    pack_write_text(out, (weft_bytes){note->reason, note->size});
-}
-
-bool queue_note_read(struct pack_reader *reader, struct queue_note *note)
-{
-    note->when_s = pack_read_u64(reader);
-    note->deliveries = pack_read_u32(reader);
-    const weft_bytes reason = pack_read_text(reader);
-    note->reason = (char *)reason.data;
-    note->size = (uint32_t)reason.size;
-    return !reader->has_failed;
+    return (struct ops_queue_note){note->when_s, note->deliveries, {note->reason, note->size}};
 }

@@ -6,11 +6,10 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "wire/call.h"
+#include "wire/ops/queue.h"
 
 enum { QUEUE_NOTE_BYTES_MAX = 256 };  // of a reason; the rest is cut
 
-struct pack_reader;
 struct queue;
 
 struct queue_note {
@@ -42,8 +41,7 @@ void queue_note_drop(struct queue *queue, uint64_t id);
 typedef void queue_note_fn(struct queue_note *note, void *owner);
 void queue_notes_visit(const struct queue *queue, queue_note_fn *visit, void *owner);
 
-// As calls and snapshots have them: when, deliveries, reason. False: it is cut.
-void queue_note_write(struct buf *out, const struct queue_note *note);
-bool queue_note_read(struct pack_reader *reader, struct queue_note *note);
+// As calls and snapshots have it; borrows the reason.
+struct ops_queue_note queue_note_as_told(const struct queue_note *note);
 
 #endif

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "resource/queue.h"
-#include "wire/pack.h"
 
 static const char dead_end[] = ".dead";
 
@@ -53,12 +52,14 @@ static bool put_back(struct queue *queue, const struct queue *letters, const str
 
 void queue_retry(struct queue *letters, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const uint64_t wanted = pack_read_u64(&reader);  // 0: all
-    weft_err err = reader.has_failed ? err_set(WEFT_INVALID_ARGUMENT, "the call is cut") : WEFT_OK;
+    struct ops_queue_retry wish;
+    char answer[OPS_QUEUE_RETRIED_BYTES];
+    weft_err err = ops_queue_retry_decode(call->payload, &wish)
+                       ? WEFT_OK
+                       : err_set(WEFT_INVALID_ARGUMENT, "the call is cut");
     struct queue *queue = err ? NULL : open_origin(letters, &err);
     uint64_t moved = 0;
-    while (queue && (wanted == 0 || moved < wanted)) {
+    while (queue && (wish.count == 0 || moved < wish.count)) {
         struct element *letter = elements_take(&letters->elements);
         if (!letter)
             break;
@@ -69,11 +70,11 @@ void queue_retry(struct queue *letters, struct session *session, const struct ca
         elements_drop(&letters->elements, letter);
         moved++;
     }
+    ops_queue_retried_put(answer, moved);
     if (err)
         session_fail_by_err(session, call->sequence, err);
     else
-        session_answer(session, call->sequence, 0,
-                       (weft_bytes){(const char *)&moved, sizeof moved});
+        session_answer(session, call->sequence, 0, (weft_bytes){answer, sizeof answer});
     if (queue)
         queue_settle(queue);
     queue_settle(letters);

@@ -51,10 +51,9 @@ static void hand_on_if_large(struct part *part)
 
 static void write_element(struct buf *out, const struct element *element)
 {
-    pack_write_u64(out, element->id);
-    pack_write_u32(out, element->deliveries);
-    pack_write_u8(out, element->is_tuple);
-    pack_write_blob(out, element_bytes(element));
+    ops_queue_stored_encode(out,
+                            &(struct ops_queue_stored){element->id, element->deliveries,
+                                                       element->is_tuple, element_bytes(element)});
 }
 
 static void save_elements(const struct queue *queue, struct part *part)
@@ -100,8 +99,9 @@ static void save_leases(const struct queue *queue, struct part *part)
 static void save_note(struct queue_note *note, void *owner)
 {
     struct part *part = owner;
+    const struct ops_queue_note told = queue_note_as_told(note);
     pack_write_u64(&part->bytes, note->id);
-    queue_note_write(&part->bytes, note);
+    ops_queue_note_encode(&part->bytes, &told);
     pack_write_u64(&part->bytes, note->origin);
     pack_write_u64(&part->bytes, note->origin_id);
     hand_on_if_large(part);
@@ -173,13 +173,12 @@ typedef struct element *restore_fn(struct elements *elements, uint64_t id, uint3
 static weft_err load_element(struct queue *queue, struct pack_reader *part, restore_fn *restore,
                              struct element **element)
 {
-    const uint64_t id = pack_read_u64(part);
-    const uint32_t deliveries = pack_read_u32(part);
-    const bool is_tuple = pack_read_u8(part);
-    const weft_bytes bytes = pack_read_blob(part);
-    if (part->has_failed || id == 0 || id > queue->elements.last_id)
+    struct ops_queue_stored stored;
+    if (!ops_queue_stored_next(&part->rest, &stored) || part->has_failed || stored.id == 0 ||
+        stored.id > queue->elements.last_id)
         return refuse();
-    *element = restore(&queue->elements, id, deliveries, bytes, is_tuple);
+    *element =
+        restore(&queue->elements, stored.id, stored.deliveries, stored.element, stored.is_tuple);
     return *element ? WEFT_OK : no_memory();
 }
 
@@ -242,12 +241,12 @@ static weft_err load_gathered(struct queue *queue, struct pack_reader *part,
 // What is read without a look later is looked at here.
 static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
 {
-    struct pack_reader reader = {call->payload, false};
+    struct ops_queue_push push;
     switch (call->op) {
     case CALL_QUEUE_PUSH:
-        return !(call->flags & CALL_FLAG_KEYED) || pack_read_text(&reader).size > 0;
+        return ops_queue_push_decode(call->payload, call->flags, &push);
     case CALL_QUEUE_PUSH_MANY:
-        return left > 0 && queue_has_entries(call->payload, left);
+        return left > 0 && ops_queue_has_entries(call->payload, left);
     case CALL_QUEUE_POP_MANY:
     case CALL_QUEUE_TAKE_MANY:
         return wanted > 0 && wanted <= INT32_MAX;
@@ -279,9 +278,15 @@ static weft_err load_attempt(struct queue *queue, struct pack_reader *part)
 
 static weft_err load_any_note(struct queue *queue, struct pack_reader *part, bool has_origin)
 {
-    struct queue_note note = {.id = pack_read_u64(part)};
-    if (!queue_note_read(part, &note) || queue_note_find(queue, note.id))
+    const uint64_t id = pack_read_u64(part);
+    struct ops_queue_note told;
+    if (!ops_queue_note_next(&part->rest, &told) || queue_note_find(queue, id))
         return refuse();
+    struct queue_note note = {.id = id,
+                              .when_s = told.when_s,
+                              .deliveries = told.deliveries,
+                              .size = (uint32_t)told.reason.size,
+                              .reason = (char *)told.reason.data};
     if (has_origin) {
         note.origin = pack_read_u64(part);
         note.origin_id = pack_read_u64(part);

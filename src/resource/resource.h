@@ -75,7 +75,7 @@ struct resource_kind {
     // What is due at now_ms happens. Each happening is journalled by host_note first and replayed by
     // replay, because a journal knows no clock.
     void (*expire)(struct resource *resource, uint64_t now_ms);
-    weft_err (*replay)(struct resource *resource, struct pack_reader *note);
+    weft_err (*replay)(struct resource *resource, weft_bytes note);
 
     // Its attributes, as OPEN has them.
     void (*describe)(const struct resource *resource, struct buf *attributes);
