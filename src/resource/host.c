@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "resource/host_state.h"
+#include "wire/ops/host.h"
 #include "wire/pack.h"
 
 static weft_bytes id_of(const void *item)
@@ -373,16 +374,14 @@ static bool is_in_use(const struct session *session, uint16_t handle)
 
 static void do_open(struct host *host, struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    struct registry_wish wish = {.kind = pack_read_u8(&reader)};
-    wish.container = pack_read_text(&reader);
-    wish.name = pack_read_text(&reader);
-    wish.attributes = reader.rest;
+    struct ops_open open;
+    const bool is_whole = ops_open_decode(call->payload, &open);
+    struct registry_wish wish = {open.kind, open.container, open.name, open.attributes};
     if (wish.container.size == 0)
         wish.container = host->container;
     struct resource *resource;
     weft_err err;
-    if (reader.has_failed)
+    if (!is_whole)
         err = err_set(WEFT_INVALID_ARGUMENT, "the call to open is cut");
     else if (is_in_use(session, call->handle))
         err = err_set(WEFT_INVALID_ARGUMENT, "handle %u is in use", call->handle);
@@ -395,8 +394,8 @@ static void do_open(struct host *host, struct session *session, const struct cal
         return;
     }
     struct buf answer = {0};
-    pack_write_u64(&answer, resource->uid);
-    pack_write_u64(&answer, host->options.epoch);
+    ops_opened_encode(&answer,
+                      &(struct ops_opened){resource->uid, host->options.epoch, weft_none()});
     resource->kind->describe(resource, &answer);
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);
@@ -442,8 +441,8 @@ static void do_release(struct host *host, struct session *session, const struct 
 
 static void do_cancel(struct session *session, const struct call *call)
 {
-    struct pack_reader reader = {call->payload, false};
-    const uint64_t sequence = pack_read_u64(&reader);
+    struct ops_recall recall;
+    const uint64_t sequence = ops_recall_decode(call, &recall) ? recall.sequence : 0;
     for (struct link *at = session->waits.next; at != &session->waits; at = at->next) {
         struct wait *wait = LIST_ITEM(at, struct wait, in_session);
         if (wait->sequence != sequence)
@@ -472,9 +471,9 @@ static void do_list(struct host *host, struct session *session, const struct cal
         if (resource->is_removed)
             continue;
         const size_t container_size = resource->key.size - resource->name.size - 2;
-        pack_write_u8(&answer, (uint8_t)resource->kind->number);
-        pack_write_text(&answer, (weft_bytes){resource->key.data + 1, container_size});
-        pack_write_text(&answer, resource->name);
+        ops_listed_encode(&answer, &(struct ops_listed){(uint8_t)resource->kind->number,
+                                                        {resource->key.data + 1, container_size},
+                                                        resource->name});
     }
     session_answer(session, call->sequence, 0, buf_bytes(&answer));
     buf_fini(&answer);
