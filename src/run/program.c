@@ -23,11 +23,6 @@ enum { STDIN = 0, STDOUT = 1, STDERR = 2 };
 // the program's header says; their names can be read in any case.
 static const weft_job *const *known_jobs;
 
-const char *weft_version(void)
-{
-    return WEFT_VERSION_TEXT;
-}
-
 void program_start(const weft_job *const *jobs, size_t job_size)
 {
     process_open_standard_descriptors();
