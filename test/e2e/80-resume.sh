@@ -254,6 +254,15 @@ counted "a map-only job that counts"
 WEFT_CHECKPOINT_MS=1 counted "one with a reducer, of checkpoints" \
     --shell --reduce 'cat; echo reporter:counter:my,reduces,1 >&2'
 
+# A later stage reads what only its worker has: it is asked for no checkpoint, however long it takes.
+compile slow_stages || exit 1
+seq 400 >few
+rm -rf out .out.weft-*
+WEFT_CHECKPOINT_MS=20 try weft run --slots 2 --reducers 8 ./slow_stages few -o out/
+check "a second stage may take longer than the time between checkpoints" [ "$code" = 0 ]
+cut -f 1 out/part-* | sort -n >actual
+same "and does its work" few actual
+
 # Bad records, too: an answer without them must not be taken for a whole one, whoever made which part.
 compile mines || exit 1
 { seq 3000 && echo 'boom fail' && seq 3001 5000; } >holes

@@ -434,7 +434,8 @@ static void take_time(void *owner)
         return;
     driver->resume.cost_ms = 0;  // that of the dearest slot
     wait_for_next(driver);
-    driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
+    if (sched_stage(driver->sched) == 0)  // later stages read what only their worker has
+        driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
 }
 
 void driver_resume_start(struct driver *driver)
