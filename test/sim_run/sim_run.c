@@ -317,7 +317,10 @@ static void run_seed(uint64_t seed)
     draw_options();
     make_folder();
     int status = EXIT_KILLED;
-    for (sim.life = 0; status == EXIT_KILLED; sim.life++) {
+    uint32_t failures_left = sim_below(3);
+    for (sim.life = 0; status == EXIT_KILLED || (status == EXIT_FAILED && failures_left > 0);
+         sim.life++) {
+        failures_left -= status == EXIT_FAILED;
         sim.random = seed * 1000 + sim.life;
         status = live_in_a_process();
         totals.killed += status == EXIT_KILLED;
