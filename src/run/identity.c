@@ -9,7 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "code/command/words.h"
 #include "sys/command.h"
 #include "sys/file.h"
@@ -96,20 +96,19 @@ static weft_err add_shipped(void *owner, const struct found *found)
 static weft_err add_job_words(XXH3_state_t *hash, const struct run_options *options)
 {
     const struct weft_args *args = &options->args;
-    const bool is_command = options->job == &command_job;
+    const struct code *user = code_of(options->job);
     weft_err code = WEFT_OK;
     for (size_t i = 0; code == WEFT_OK && i < args->value_count; i++) {
         const struct args_value *value = &args->values[i];
-        const char letter = value->letter;
-        add_number(hash, (uint64_t)letter);
-        if (is_command && letter == COMMAND_DIRECTORY) {
+        const enum code_word word = user->word ? user->word(value->letter) : CODE_WORD_TEXT;
+        add_number(hash, (uint64_t)value->letter);
+        if (word == CODE_WORD_FOLDER) {
             struct folder folder = {hash, strlen(value->text)};
             code = find_walk(value->text, &(struct find_calls){.visit = add_shipped}, &folder);
             continue;
         }
         add_text(hash, value->text);
-        if (is_command && value->text[0] &&
-            (letter == COMMAND_MAP || letter == COMMAND_COMBINE || letter == COMMAND_REDUCE))
+        if (word == CODE_WORD_PROGRAM && value->text[0])
             code = add_command(hash, value->text);
     }
     for (size_t i = 0; i < args->argument_count; i++)

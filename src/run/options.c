@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/vec.h"
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "jobs/builtin.h"
 #include "mapreduce/slot_page.h"
 #include "store/inputs.h"
@@ -281,17 +281,6 @@ static bool has_json(char *const *words, size_t count)
     return false;
 }
 
-// Without a mapper records are what a reducer reduces. One that asks for the name of its file gets one file.
-static weft_err complete_commands(struct weft_args *args)
-{
-    const char *mapper = weft_option(args, COMMAND_MAP, 0);
-    if (!mapper)
-        return args_add_option(args, COMMAND_MAP, "");
-    if (weft_option(args, COMMAND_PER_FILE, 0) || !command_asks_for_file(mapper))
-        return WEFT_OK;
-    return args_add_option(args, COMMAND_PER_FILE, "");
-}
-
 static weft_err parse_all(struct parse *parse, const struct options_request *request)
 {
     struct run_options *options = parse->options;
@@ -319,9 +308,9 @@ weft_err options_parse(struct run_options *options, const struct options_request
 {
     *options = (struct run_options){
         .job = request->job, .job_size = request->job_size, .json = has_json(words, count)};
-    const bool names_commands = !request->job && options_name_commands(words, count);
-    if (names_commands)
-        options->job = &command_job;
+    const struct code *claimant = request->job ? NULL : code_claimed_by(words, count);
+    if (claimant)
+        options->job = claimant->job;
     struct parse parse = {.options = options};
     args_start(&parse.reader, words, count, options_table);
     know_letters(&parse.reader, request->job);
@@ -329,8 +318,8 @@ weft_err options_parse(struct run_options *options, const struct options_request
     options->inputs = parse.inputs.items;
     options->input_count = parse.inputs.count;
     drop_words(&parse.program_words);
-    if (!err && names_commands)
-        err = complete_commands(&options->args);
+    if (!err && claimant && claimant->complete)
+        err = claimant->complete(&options->args);
     if (!err && options->job && !options->wants_help)
         err = spell_job_words(options);
     return err;

@@ -1,7 +1,7 @@
 // How inputs are cut into records: --format, --delimiter and -0, and what the job itself says.
 
 #include "base/text.h"
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "jobs/builtin.h"
 #include "run/options.h"
 
@@ -32,10 +32,9 @@ static weft_err check_frames(const struct run_options *options, const weft_job *
 {
     if (!job->map_block || builtin_has(options->job))
         return WEFT_OK;
-    if (options->job == &command_job)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "commands read lines, and tfrecord has none\n  try: --format files, and a "
-                       "command that takes the frames off");
+    const char *refusal = code_of(options->job)->frames_refusal;
+    if (refusal)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s", refusal);
     return err_set(WEFT_INVALID_ARGUMENT,
                    "%s takes blocks of text, and tfrecord has none\n  try: a job with map per "
                    "record",

@@ -14,7 +14,4 @@ MUST_CHECK weft_err options_set(struct run_options *options, const struct args_o
                                 const char *text);
 MUST_CHECK weft_err options_set_text(char **to, const char *name, const char *text);
 
-// Whether the words say --map or --reduce: then they name no JOB.
-bool options_name_commands(char *const *words, size_t count);
-
 #endif

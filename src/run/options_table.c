@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "mapreduce/slot_page.h"
 
 enum option_id {
@@ -186,50 +186,12 @@ static weft_err set_codec(struct run_options *options, const char *text)
 
 // ---- Commands
 
-// What the job `command` calls the option.
-static char command_letter(enum option_id id)
-{
-    switch (id) {
-    case OPTION_MAP:
-        return COMMAND_MAP;
-    case OPTION_COMBINE:
-        return COMMAND_COMBINE;
-    case OPTION_REDUCE:
-        return COMMAND_REDUCE;
-    case OPTION_SHELL:
-        return COMMAND_SHELL;
-    case OPTION_KEEP:
-        return COMMAND_KEEP;
-    case OPTION_PER_FILE:
-        return COMMAND_PER_FILE;
-    case OPTION_KEY_FIELDS:
-        return COMMAND_KEY_FIELDS;
-    case OPTION_SEPARATOR:
-        return COMMAND_SEPARATOR;
-    case OPTION_PARTITION_FIELDS:
-        return COMMAND_PARTITION;
-    default:
-        return COMMAND_COMPARE;
-    }
-}
-
-bool options_name_commands(char *const *words, size_t count)
-{
-    static const char *const names[] = {"--map", "--reduce"};
-    for (size_t i = 0; i < count && strcmp(words[i], "--") != 0; i++)
-        for (size_t j = 0; j < sizeof names / sizeof *names; j++) {
-            const size_t length = strlen(names[j]);
-            if (strncmp(words[i], names[j], length) == 0 &&
-                (words[i][length] == 0 || words[i][length] == '='))
-                return true;
-        }
-    return false;
-}
-
 static weft_err set_of_command(struct run_options *options, const struct args_option *option,
                                const char *text)
 {
-    if (options->job != &command_job)
+    const struct code *user = options->job ? code_of(options->job) : &code_native;
+    const char letter = user->letter ? user->letter(option->name) : 0;
+    if (!letter)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--%s is for commands, and this job is none\n  try: weft run --map CMD "
                        "--reduce CMD INPUT...",
@@ -250,7 +212,7 @@ static weft_err set_of_command(struct run_options *options, const struct args_op
         snprintf(fields, sizeof fields, "fields:%.20s", text);
         text = fields;
     }
-    return args_add_option(&options->args, command_letter((enum option_id)option->id), text);
+    return args_add_option(&options->args, letter, text);
 }
 
 // ---- Which option is which field ----------------------------------------------------------------

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "mapreduce/work/slot.h"
 #include "run/chain.h"
 #include "run/replay_debug.h"
@@ -22,7 +22,6 @@
 #include "run/talk/progress.h"
 #include "sys/command.h"
 #include "sys/file.h"
-#include "sys/nursery.h"
 #include "sys/own.h"
 
 enum {
@@ -283,6 +282,7 @@ static weft_err open_stage(struct stand *stand, const struct run_options *option
     struct stage *stage = &stand->stage;
     *stage = (struct stage){
         .job = stand->chain.jobs.items[0],
+        .code = code_of(options->job),
         .args = &options->args,
         .is_map_only = true,
         .part_count = 1,
@@ -317,7 +317,6 @@ static weft_err open_stage(struct stand *stand, const struct run_options *option
 static weft_err map_record(struct stand *stand)
 {
     struct slot *slot = &stand->slot;
-    const weft_job *job = &stand->stage.job;
     weft_err code = slot_init(slot, &stand->stage, 0, &stand->page);
     stand->has_slot = code == WEFT_OK;
     if (code != WEFT_OK)
@@ -326,13 +325,12 @@ static weft_err map_record(struct stand *stand)
     slot->pieces = &stand->piece;
     slot->piece_count = 1;
     slot->is_watched = true;
-    code = job->setup ? job->setup(&slot->hot) : WEFT_OK;
+    code = slot_call_open(slot);
     if (code == WEFT_OK)
         code = map_run(slot, &stand->piece, 1);
     if (code == WEFT_OK)
         code = text_submit(slot);
-    if (job->teardown)
-        job->teardown(&slot->hot);
+    slot_call_close(slot);
     return code;
 }
 
@@ -385,17 +383,18 @@ static weft_err run_stand(const struct run_options *options, const json_t *note)
     stand = (struct stand){.fd = -1};
     mutex_init(&stand.inputs_lock);
     unsetenv(REPLAY_VARIABLE);  // a command may well be another weft
-    if (options->job == &command_job)
-        command_set_nursery(nursery_new());
-    const weft_err code = replay(&stand, options, note);
+    const struct code *user = code_of(options->job);
+    weft_err code = user->start ? user->start() : WEFT_OK;
+    if (code == WEFT_OK)
+        code = replay(&stand, options, note);
     if (stand.has_slot)
         slot_fini(&stand.slot);
     if (stand.stage.sink)
         sink_free(stand.stage.sink);
     file_close(stand.fd);
     chain_fini(&stand.chain);
-    if (command_nursery())
-        nursery_free(command_nursery());
+    if (user->stop)
+        user->stop();
     return code;
 }
 
@@ -423,13 +422,12 @@ int replay_record(const struct run_options *options, const char *note_path, cons
 {
     json_t *note = NULL;
     const bool has_debugger = getenv(REPLAY_DEBUG_VARIABLE);
-    const bool is_command = options->job == &command_job;
     weft_err code = load_note(note_path, &note);
     unsetenv(REPLAY_DEBUG_VARIABLE);
     if (code == WEFT_OK)
-        code = !has_debugger ? run_stand(options, note)
-               : is_command  ? debug_command(options, note, note_path)
-                             : become(note, true);
+        code = !has_debugger                       ? run_stand(options, note)
+               : code_of(options->job)->is_outside ? debug_command(options, note, note_path)
+                                                   : become(note, true);
     json_decref(note);
     if (code != WEFT_OK)
         return progress_report_error(STDERR_FILENO, program, options->json, code);

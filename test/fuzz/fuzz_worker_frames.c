@@ -24,10 +24,12 @@ static const weft_job jobs[] = {
     {.name = "options", .map = map, .options = "n:"},
 };
 
+enum { HELD_MAX = 8 };  // of a slot: beyond it tasks fail
+
 struct model_slot {
     struct told_task tasks[WORKER_QUEUE_MAX];
     uint32_t task_count;
-    uint32_t held[64], held_count;
+    uint32_t held[HELD_MAX], held_count;
     bool is_sealing, is_sealed, is_checkpointing;
 };
 
@@ -208,7 +210,7 @@ static void end_task(struct model *model, uint32_t index, bool is_good)
     const struct told_task task = slot->tasks[0];
     memmove(slot->tasks, slot->tasks + 1, --slot->task_count * sizeof *slot->tasks);
     const bool collects = task.kind == WEFT__TASK_KIND__TASK_MAP && !model->open->is_map_only;
-    const bool is_held = collects && is_good && slot->held_count < 64;
+    const bool is_held = collects && is_good && slot->held_count < HELD_MAX;
     frames_note_end(&model->told, index, task.kind, task.task, is_held);
     if (is_held) {
         slot->held[slot->held_count++] = task.task;

@@ -409,6 +409,13 @@ static void end_kept(struct command_runner *runner)
     command_runner_fail(runner, code);
 }
 
+void command_runner_cancel(struct command_runner *runner)
+{
+    command_pump_abort(&runner->pump);
+    command_pump_abort(&runner->combiner);
+    runner->is_idle = false;
+}
+
 weft_err command_runner_end(struct command_runner *runner)
 {
     if (!runner->failure && runner->pump.is_running && is_kept_role(runner, runner->role))

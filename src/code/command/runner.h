@@ -61,10 +61,14 @@ void command_runner_combine(struct command_runner *runner, weft_bytes key, weft_
 // Ends the attempt: its process, and what is left to be combined. The failure, with its sentence set.
 MUST_CHECK weft_err command_runner_end(struct command_runner *runner);
 
+// Lets go of an attempt that has failed: its processes are killed.
+void command_runner_cancel(struct command_runner *runner);
+
 // Remembers the thread's sentence as the failure of the attempt, unless there is one.
 void command_runner_fail(struct command_runner *runner, weft_err code);
 
-// Where lines that commands print go (command.c).
+// The end of an attempt, and where lines that commands print go (command.c).
+MUST_CHECK weft_err command_end(weft_task *task);
 void command_take_output(void *runner, weft_bytes lines);
 void command_take_combined(void *runner, weft_bytes lines);
 char *command_find_room(void *runner, size_t *size);

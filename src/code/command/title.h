@@ -2,9 +2,9 @@
 #ifndef CODE_COMMAND_TITLE_H
 #define CODE_COMMAND_TITLE_H
 
-#include <weft/weft.h>
+#include "mapreduce/code.h"
 
-enum { COMMAND_TITLE_BYTES = 48 };  // with its zero
+enum { COMMAND_TITLE_BYTES = CODE_TITLE_BYTES };
 
 // The job's name if it was given one (mapreduce.job.name), else the mapper, else the reducer: one line of
 // printable UTF-8, cut with "..." behind whole characters. Only for people: it is not what the job is.

@@ -191,12 +191,38 @@ static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), cons
     slot_fail(slot, code, is_final);
 }
 
+// The port of a stage; one without is native.
+static const struct code *code_of_stage(const struct stage *stage)
+{
+    static const struct code plain;
+    return stage->code ? stage->code : &plain;
+}
+
+weft_err slot_call_open(struct slot *slot)
+{
+    const struct code *code = code_of_stage(slot->stage);
+    weft_err (*const open)(weft_task *) = code->open ? code->open : slot->stage->job.setup;
+    return open ? open(&slot->hot) : WEFT_OK;
+}
+
+void slot_call_close(struct slot *slot)
+{
+    const struct code *code = code_of_stage(slot->stage);
+    void (*const close)(weft_task *) = code->close ? code->close : slot->stage->job.teardown;
+    if (close)
+        close(&slot->hot);
+}
+
 void slot_call_begin(struct slot *slot)
 {
-    call_hook(slot, slot->stage->job.begin, "begin");
+    const struct code *code = code_of_stage(slot->stage);
+    call_hook(slot, code->begin ? code->begin : slot->stage->job.begin, "begin");
 }
 
 void slot_call_end(struct slot *slot)
 {
-    call_hook(slot, slot->stage->job.end, "end");
+    const struct code *code = code_of_stage(slot->stage);
+    call_hook(slot, code->end ? code->end : slot->stage->job.end, "end");
+    if (slot->has_failed && code->cancel && slot->mode != SLOT_LOOK)
+        code->cancel(&slot->hot);
 }

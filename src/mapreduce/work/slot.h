@@ -175,7 +175,12 @@ MUST_CHECK weft_err slot_begin_stage(struct slot *slot, struct stage *stage);
 // Begins an attempt; the ones below run it and return how it ended, with the sentence set.
 void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task);
 
-// Calls the job's own begin and end of an attempt; a failure is the attempt's.
+// Gets the job's code ready for this slot, before its first attempt, and lets go of it behind the last.
+MUST_CHECK weft_err slot_call_open(struct slot *slot);
+void slot_call_close(struct slot *slot);
+
+// Calls the code's, or the job's own, begin and end of an attempt; a failure is the attempt's. Behind one that has
+// failed its code is told that it is cancelled.
 void slot_call_begin(struct slot *slot);
 void slot_call_end(struct slot *slot);
 

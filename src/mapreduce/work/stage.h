@@ -3,6 +3,7 @@
 #ifndef MAPREDUCE_WORK_STAGE_H
 #define MAPREDUCE_WORK_STAGE_H
 
+#include "mapreduce/code.h"
 #include "mapreduce/work/collect/fold_table.h"
 #include "mapreduce/work/output/dataset.h"
 #include "mapreduce/work/output/sink.h"
@@ -60,7 +61,8 @@ struct memory_plan {
 
 struct stage {
     uint32_t number;
-    weft_job job;  // as configured
+    weft_job job;             // as configured
+    const struct code *code;  // who runs it; NULL: its own functions, in this process
     const weft_args *args;
     enum fold_op op;          // FOLD_NONE: pairs are sorted, not folded
     weft_reduce_fn *combine;  // also when the job left it out and its reducer may combine

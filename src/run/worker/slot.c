@@ -99,11 +99,10 @@ static const struct place *copy_skips(struct bench *bench, const Weft__TaskRun *
 
 static weft_err set_up(struct slot *slot)
 {
-    const weft_job *job = &slot->stage->job;
     if (slot->is_set_up)
         return WEFT_OK;
     err_clear();
-    const weft_err code = job->setup ? job->setup(&slot->hot) : WEFT_OK;
+    const weft_err code = slot_call_open(slot);
     slot->is_set_up = code == WEFT_OK && !slot->has_failed;
     if (slot->has_failed)
         return err_set(slot->code, "%s", slot->error);
@@ -249,7 +248,8 @@ static void submit_output(struct bench *bench, const Weft__TaskRun *run)
 static void add_place(struct slot *slot)
 {
     // Whoever works behind our back, and tells at the end, is not at the record that was read last.
-    if (!slot->input_name || slot->stage->job.end || strstr(slot->error, slot->input_name))
+    if (!slot->input_name || slot->stage->code->is_outside || slot->stage->job.end ||
+        strstr(slot->error, slot->input_name))
         return;
     char text[ERR_TEXT_BYTES_MAX];
     snprintf(text, sizeof text, "%.800s (at byte %llu of %.160s)", slot->error,
@@ -360,8 +360,8 @@ static void take_checkpoint(struct bench *bench)
 
 static void tear_down(struct slot *slot)
 {
-    if (slot->is_set_up && slot->stage->job.teardown)
-        slot->stage->job.teardown(&slot->hot);
+    if (slot->is_set_up)
+        slot_call_close(slot);
     slot->is_set_up = false;
     slot->user_state = NULL;
     // Giving memory back takes a while: each slot does it for itself, side by side.

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "mapreduce/work/run/run_index.h"
 #include "run/worker/worker_state.h"
 #include "sys/crash.h"
-#include "sys/nursery.h"
 #include "sys/process.h"
 
 enum {
@@ -150,12 +149,9 @@ static weft_err start_job(struct worker *worker)
         return code;
     know_chain(worker);
     take_configs(worker);
-    if (job == &command_job) {
-        struct nursery *nursery = nursery_new();  // while this is the only thread
-        if (!nursery)
-            return WEFT_UNAVAILABLE;
-        command_set_nursery(nursery);
-    }
+    worker->code = code_of(job);
+    if (worker->code->start && (code = worker->code->start()))
+        return code;
     mutex_init(&worker->inputs_lock);
     worker->slot_count = start->slots;
     if ((code = take_budget(worker)) || (code = take_inputs(worker)))
@@ -243,8 +239,7 @@ static weft_err open_output(struct worker *worker, struct stage *stage, const We
 static void map_inputs(struct worker *worker, const struct stage *stage)
 {
     const Weft__JobStart *start = worker->start;
-    // What is given to a command goes there without being copied.
-    const bool is_lent = stage->job.name == command_job.name;
+    const bool is_lent = stage->code->lends_input;
     const bool is_pointed_at = start->may_map_input && stage->job.reduce == weft_identity;
     if (stage->source || !(is_lent || is_pointed_at) || stage->format.kind != RECORD_LINES ||
         stage->format.delimiter != '\n' || worker->has_mapped_inputs ||
@@ -277,9 +272,11 @@ static struct record_format record_format_of(const Weft__RecordFormat *format)
 
 static void fill_stage(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
 {
+    const weft_job *job = job_of_stage(worker, open->job_index);
     *stage = (struct stage){
         .number = open->stage,
-        .job = *job_of_stage(worker, open->job_index),
+        .job = *job,
+        .code = code_of(job),
         .args = &worker->args,
         .is_map_only = open->is_map_only,
         .part_count = open->part_count,
@@ -501,8 +498,9 @@ static _Noreturn void end_well(struct worker *worker)
         wait_for_slots(worker);
     if (worker->stage && worker->stage->sink && (finished = sink_finish(worker->stage->sink)))
         worker_send_failed(worker, finished);
-    nursery_free(command_nursery());  // and what is in it, before anybody believes us gone
-    fflush(NULL);                     // what user code printed; _exit would drop it
+    if (worker->code && worker->code->stop)
+        worker->code->stop();  // and what it has started, before anybody believes us gone
+    fflush(NULL);              // what user code printed; _exit would drop it
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
     _exit(0);  // the kernel takes memory back faster than we could give it
 }

@@ -57,6 +57,7 @@ struct worker {
     Weft__JobStart *start;        // kept: strings are borrowed from it
     struct weft_args args;
     struct chain chain;
+    const struct code *code;  // of its first job; NULL before
     struct mem_budget budget;
     uint32_t slot_count;
     struct slot *slots;

@@ -153,7 +153,9 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
 {
     const char *text = input->map.data, *limit = text + input->size;
     const char *at = text + piece->begin, *end = text + piece->end;
-    size_t wanted = slot->stage->job.begin ? AHEAD_BLOCKS : 1;
+    const struct stage *stage = slot->stage;
+    const bool has_begin = stage->job.begin || (stage->code && stage->code->begin);
+    size_t wanted = has_begin ? AHEAD_BLOCKS : 1;
     if (piece->begin) {
         at = memchr(at - 1, '\n', (size_t)(limit - at) + 1);
         at = at ? at + 1 : limit;

@@ -1,0 +1,31 @@
+// A new way to run user code is one more line here.
+
+#include "code/codes.h"
+
+const struct code *const codes[] = {&code_command, &code_native, NULL};
+
+// Copies of a job, which a run configures, share its name.
+const struct code *code_of(const weft_job *job)
+{
+    const struct code *const *code = codes;
+    while ((*code)->job && (*code)->job->name != job->name)
+        code++;
+    return *code;
+}
+
+static bool is_option(const char *word, const char *name)
+{
+    const size_t length = strlen(name);
+    return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, length) == 0 &&
+           (word[2 + length] == 0 || word[2 + length] == '=');
+}
+
+const struct code *code_claimed_by(char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && strcmp(words[i], "--") != 0; i++)
+        for (const struct code *const *code = codes; *code; code++)
+            for (const char *const *name = (*code)->claims; name && *name; name++)
+                if (is_option(words[i], *name))
+                    return *code;
+    return NULL;
+}

@@ -1,0 +1,19 @@
+// The list of all that can run a job, and who runs which (mapreduce/code.h has the port).
+#ifndef CODE_CODES_H
+#define CODE_CODES_H
+
+#include "mapreduce/code.h"
+
+extern const struct code code_native;   // native/native.c
+extern const struct code code_command;  // command/code.c
+
+// NULL-terminated. A job is run by the first that claims it; the last claims all.
+extern const struct code *const codes[];
+
+// Who runs the job, or a copy of it.
+const struct code *code_of(const weft_job *job);
+
+// Whose job the words of a command line mean by their options; NULL: none's, they name it.
+const struct code *code_claimed_by(char *const *words, size_t count);
+
+#endif

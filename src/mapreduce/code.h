@@ -1,0 +1,75 @@
+// code: the port to user code. Who runs a job's functions, and what the engine and a run must know of that.
+//
+// The functions of a native job are in this program, and the engine calls them without asking anybody. Those of
+// a job of commands are other programs: a task starts them, gets its records to them and its pairs from them.
+// What differs is here, so that nobody else asks which job it is. One const instance each; code/codes.c lists
+// them all.
+//
+// The life of a job's code in a worker, by thread:
+//
+//   control    start once, before there are slots                                 ... stop once, behind them
+//   slot         open                                                   ... close
+//   slot           begin, batches, end                                             of each attempt
+//   slot           begin, batches, cancel                                          of one that failed
+//
+// Batches are whole records, by the job's own map_block or map; keys with their values by its reduce. They are
+// members of the job, not of the port: the engine calls them directly, at most once per batch where it is not
+// one of ours that wants every record. A batch is valid until the call returns; how it was cut is told by
+// task_record_format, where it lies by weft_input_offset, the task by task_describe (mapreduce/task.h).
+#ifndef MAPREDUCE_CODE_H
+#define MAPREDUCE_CODE_H
+
+#include "base/args.h"
+#include "base/err.h"
+
+enum { CODE_TITLE_BYTES = 48 };  // with its zero
+
+// What the value of a job's own option stands for, when it is asked whether an earlier run was of the same job.
+enum code_word {
+    CODE_WORD_TEXT,     // itself
+    CODE_WORD_PROGRAM,  // the words of a command line: the program and the files that they name
+    CODE_WORD_FOLDER,   // all that is in a directory, whose own name is another one every time
+};
+
+// Members that are NULL or false are as native jobs want it.
+struct code {
+    const char *name;
+
+    // ---- what it is like
+    bool
+        is_outside;  // functions run in other processes: when one fails, the record we are at says nothing
+    bool is_dear;  // a task means starting a process, a sample too: few and large ones
+    bool
+        lends_input;  // batches go out as they are: large inputs are mapped, so that nothing is copied
+    const char *
+        frames_refusal;  // why it does not take tfrecords, whose blocks have frames; and what to try
+
+    // ---- whose job it is
+    const weft_job *job;  // its only one; NULL: all that no other code claims
+    // Options of `weft run` that mean its job, NULL-terminated, without dashes.
+    const char *const *claims;
+    // The letter by which its job knows an option of `weft run`; 0: it does not.
+    char (*letter)(const char *option);
+    // Adds to the words of a command line what follows from them.
+    weft_err (*complete)(struct weft_args *args);
+
+    // ---- before it runs
+    // What to call the job, so that who started it knows it again.
+    void (*title)(const weft_args *args, char title[CODE_TITLE_BYTES]);
+    enum code_word (*word)(char letter);
+    bool (*starts_per_file)(const weft_args *args);  // every input file means starting a process
+
+    // ---- in the process that runs it
+    weft_err (*start)(void);  // while there is only this thread
+    void (*stop)(void);       // whatever it has started is gone then; harmless without start
+
+    // ---- in a slot's thread. NULL: setup, begin, end and teardown of the job
+    weft_err (*open)(weft_task *task);
+    weft_err (*begin)(weft_task *task);
+    weft_err (*end)(weft_task *task);  // may still emit; not called for an attempt that has failed
+    void (*cancel)(
+        weft_task *task);  // instead of end: lets go of what the attempt has running, at once
+    void (*close)(weft_task *task);
+};
+
+#endif
