@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "seeds.h"
+
 enum {
     SEEDS_DEFAULT = 10000,
     // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, and all of it again for
@@ -226,7 +228,11 @@ static void run_to_the_end(struct sim *sim)
     driver_drain(sim);
 }
 
-static void run_seed(uint64_t seed, const char *program, bool is_verbose, struct sim_totals *totals)
+static struct sim_totals totals;
+static const char *program;
+static bool is_verbose;
+
+static void run_seed(uint64_t seed)
 {
     struct sim *sim = calloc(1, sizeof *sim);
     if (!sim)
@@ -235,7 +241,7 @@ static void run_seed(uint64_t seed, const char *program, bool is_verbose, struct
     sim->program = program;
     sim->is_verbose = is_verbose;
     sim->random.state = seed;
-    sim->totals = totals;
+    sim->totals = &totals;
     draw_options(&sim->random, &sim->options);
     compute_oracle(sim);
     ledger_init(sim);
@@ -251,72 +257,40 @@ static void run_seed(uint64_t seed, const char *program, bool is_verbose, struct
     const bool is_done = !sched_failure(sim->sched);
     if (is_done)
         check_answer(sim);
-    totals->seeds++;
-    totals->steps += sim->step;
-    totals->steps_most = sim->step > totals->steps_most ? sim->step : totals->steps_most;
-    *(is_done ? &totals->done : &totals->failed) += 1;
+    totals.seeds++;
+    totals.steps += sim->step;
+    totals.steps_most = sim->step > totals.steps_most ? sim->step : totals.steps_most;
+    *(is_done ? &totals.done : &totals.failed) += 1;
     sched_free(sim->sched);
     free(sim);
 }
 
-// Numbers, one per line; what follows a number says what it once found.
-static void run_known_seeds(const char *program, struct sim_totals *totals)
-{
-    FILE *file = fopen("test/sim/seeds.txt", "r");
-    if (!file) {
-        fprintf(stderr, "sim_sched: no test/sim/seeds.txt: start it in the root of the source\n");
-        exit(2);
-    }
-    char line[256];
-    while (fgets(line, sizeof line, file))
-        if (line[0] >= '0' && line[0] <= '9')
-            run_seed(strtoull(line, NULL, 10), program, false, totals);
-    fclose(file);
-}
-
-static void show_totals(const struct sim_totals *totals)
+static void show_totals(void)
 {
     printf("%" PRIu64 " seeds: %" PRIu64 " jobs done, %" PRIu64 " failed (%" PRIu64
            " by a task), %" PRIu64 " events, at most %" PRIu64 " steps\n",
-           totals->seeds, totals->done, totals->failed, totals->blamed, totals->events,
-           totals->steps_most);
+           totals.seeds, totals.done, totals.failed, totals.blamed, totals.events,
+           totals.steps_most);
     printf("%" PRIu64 " workers, %" PRIu64 " lost, %" PRIu64 " suspects, %" PRIu64
            " timeouts, %" PRIu64 " stages begun again, %" PRIu64 " of %" PRIu64
            " seals lost, %" PRIu64 " stale and %" PRIu64 " repeated frames\n",
-           totals->workers, totals->losses, totals->suspects, totals->timeouts,
-           totals->stages_again, totals->seals_lost, totals->seals, totals->stale,
-           totals->repeated);
+           totals.workers, totals.losses, totals.suspects, totals.timeouts, totals.stages_again,
+           totals.seals_lost, totals.seals, totals.stale, totals.repeated);
     printf("%" PRIu64 " tasks stuck, %" PRIu64 " excused, %" PRIu64 " condemned, %" PRIu64
            " restored, %" PRIu64 " checkpoints saved %" PRIu64 " tasks, %" PRIu64 " taken over\n",
-           totals->stuck, totals->excused, totals->condemned, totals->restored, totals->checkpoints,
-           totals->saved, totals->adopted_maps);
+           totals.stuck, totals.excused, totals.condemned, totals.restored, totals.checkpoints,
+           totals.saved, totals.adopted_maps);
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, seed_count = SEEDS_DEFAULT;
-    bool has_seed = false, is_verbose = false;
-    for (int i = 1; i < argc; i++) {
-        const bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "-v")) {
-            is_verbose = true;
-        } else if (!strcmp(argv[i], "--seed") && has_value) {
-            seed = strtoull(argv[++i], NULL, 0);
-            has_seed = true;
-        } else if (!strcmp(argv[i], "--seeds") && has_value) {
-            seed_count = strtoull(argv[++i], NULL, 0);
-        } else {
-            fprintf(stderr, "usage: sim_sched [--seed N] [--seeds COUNT] [-v]\n");
-            return 2;
-        }
-    }
-    struct sim_totals totals = {0};
-    if (has_seed && seed_count == SEEDS_DEFAULT)
-        seed_count = 1;
-    if (!has_seed)
-        run_known_seeds(argv[0], &totals);
-    for (uint64_t i = 0; i < seed_count; i++)
-        run_seed(seed + i, argv[0], is_verbose, &totals);
-    show_totals(&totals);
+    struct seeds seeds = {.name = "sim_sched",
+                          .known = "test/sim/seeds.txt",
+                          .count_default = SEEDS_DEFAULT,
+                          .is_verbose = &is_verbose,
+                          .run = run_seed};
+    program = argv[0];
+    seeds_run_all(&seeds, argc, argv);
+    show_totals();
     return 0;
 }

@@ -7,6 +7,7 @@
 // one that a host without faults could have had (check.c). Without --seed it runs the seeds that once
 // failed (test/sim_host/seeds.txt, from the root of the source) and COUNT others.
 #include "base/sanitized.h"
+#include "seeds.h"
 #include "sim_host/client.h"
 
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 
 enum { SEEDS_DEFAULT = IS_SANITIZED ? 700 : 2000, STEPS_MAX = 400000 };
 
-static uint64_t totals[WORLD_COUNTS], total_steps, total_seeds;
+static uint64_t totals[WORLD_COUNTS], total_steps;
 
 // Half of the faults are absent from a run, so that the others get their turn.
 static uint32_t draw_rate(uint32_t most)
@@ -76,53 +77,20 @@ static void run_seed(uint64_t seed)
     for (size_t i = 0; i < sizeof totals / sizeof *totals; i++)
         totals[i] += world.counts[i];
     total_steps += world.steps;
-    total_seeds++;
-}
-
-// Numbers, one per line; what follows a number says what it once found.
-static void run_known_seeds(void)
-{
-    FILE *file = fopen("test/sim_host/seeds.txt", "r");
-    if (!file) {
-        fprintf(stderr,
-                "sim_host: no test/sim_host/seeds.txt: start it in the root of the source\n");
-        exit(2);
-    }
-    char line[256];
-    while (fgets(line, sizeof line, file))
-        if (line[0] >= '0' && line[0] <= '9')
-            run_seed(strtoull(line, NULL, 10));
-    fclose(file);
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, seed_count = SEEDS_DEFAULT;
-    bool has_seed = false;
+    struct seeds seeds = {.name = "sim_host",
+                          .known = "test/sim_host/seeds.txt",
+                          .count_default = SEEDS_DEFAULT,
+                          .is_verbose = &world.is_verbose,
+                          .run = run_seed};
     world.program = argv[0];
-    for (int i = 1; i < argc; i++) {
-        const bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "-v")) {
-            world.is_verbose = true;
-        } else if (!strcmp(argv[i], "--seed") && has_value) {
-            seed = strtoull(argv[++i], NULL, 0);
-            has_seed = true;
-        } else if (!strcmp(argv[i], "--seeds") && has_value) {
-            seed_count = strtoull(argv[++i], NULL, 0);
-        } else {
-            fprintf(stderr, "usage: sim_host [--seed N] [--seeds COUNT] [-v]\n");
-            return 2;
-        }
-    }
-    if (has_seed && seed_count == SEEDS_DEFAULT)
-        seed_count = 1;
-    if (!has_seed)
-        run_known_seeds();
-    for (uint64_t i = 0; i < seed_count; i++)
-        run_seed(seed + i);
+    seeds_run_all(&seeds, argc, argv);
     printf("%" PRIu64 " seeds, %" PRIu64 " steps: %" PRIu64 " calls, %" PRIu64
            " with an unknown end, %" PRIu64 " histories undecided\n",
-           total_seeds, total_steps, totals[COUNT_OPS], totals[COUNT_UNKNOWN],
+           seeds.run_count, total_steps, totals[COUNT_OPS], totals[COUNT_UNKNOWN],
            totals[COUNT_UNDECIDED]);
     printf("%" PRIu64 " crashes of the host, %" PRIu64 " of clients, %" PRIu64
            " cut connections, %" PRIu64 " journals rewritten, %" PRIu64 " failed, %" PRIu64

@@ -15,6 +15,7 @@
 #include "base/sanitized.h"
 #include "client/keeper.h"
 #include "host/server.h"
+#include "seeds.h"
 #include "sim_host/client.h"
 #include "sim_host/net.h"
 #include "sim_host/replace.h"
@@ -514,29 +515,15 @@ static void run_seed(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, seed_count = SEEDS_DEFAULT;
-    bool has_seed = false;
+    struct seeds seeds = {.name = "sim_queue",
+                          .known = "test/sim_host/seeds_queue.txt",
+                          .count_default = SEEDS_DEFAULT,
+                          .is_verbose = &world.is_verbose,
+                          .run = run_seed};
     world.program = argv[0];
-    for (int i = 1; i < argc; i++) {
-        const bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "-v")) {
-            world.is_verbose = true;
-        } else if (!strcmp(argv[i], "--seed") && has_value) {
-            seed = strtoull(argv[++i], NULL, 0);
-            has_seed = true;
-        } else if (!strcmp(argv[i], "--seeds") && has_value) {
-            seed_count = strtoull(argv[++i], NULL, 0);
-        } else {
-            fprintf(stderr, "usage: sim_queue [--seed N] [--seeds COUNT] [-v]\n");
-            return 2;
-        }
-    }
-    if (has_seed && seed_count == SEEDS_DEFAULT)
-        seed_count = 1;
-    for (uint64_t i = 0; i < seed_count; i++)
-        run_seed(seed + i);
+    seeds_run_all(&seeds, argc, argv);
     printf("%" PRIu64 " seeds, %" PRIu64 " steps: %" PRIu64 " elements begun, %" PRIu64
            " of them again\n",
-           seed_count, total_steps, total_taken, total_again);
+           seeds.run_count, total_steps, total_taken, total_again);
     return 0;
 }

@@ -23,6 +23,7 @@
 
 #include "base/sanitized.h"
 #include "run/driver/driver.h"
+#include "seeds.h"
 
 enum {
     SEEDS_DEFAULT = IS_SANITIZED ? 150 : 800,
@@ -171,7 +172,11 @@ static int live(void)
     sim_path(input, sizeof input, "input");
     sim_path(output, sizeof output, sim.options.has_directory ? "out/" : "out");
     sim_path(bad, sizeof bad, "bad");
+    const weft_job *job = sim.options.is_map_only      ? &map_only_job
+                          : sim.options.has_two_stages ? &staged_job
+                                                       : &plain_job;
     const struct run_options options = {
+        .job = job,
         .inputs = inputs,
         .input_count = 1,
         .output = output,
@@ -184,9 +189,6 @@ static int live(void)
         .bad_records = bad,
         .quiet = true,
     };
-    const weft_job *job = sim.options.is_map_only      ? &map_only_job
-                          : sim.options.has_two_stages ? &staged_job
-                                                       : &plain_job;
     const struct driver_spec spec = {.job = job, .options = &options};
     struct driver *driver = NULL;
     if (driver_new(&driver, &spec) != WEFT_OK)
@@ -337,29 +339,14 @@ static void run_seed(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = 1, seed_count = SEEDS_DEFAULT;
-    bool has_seed = false;
+    struct seeds seeds = {.name = "sim_run",
+                          .known = "test/sim_run/seeds.txt",
+                          .count_default = SEEDS_DEFAULT,
+                          .is_verbose = &sim.is_verbose,
+                          .run = run_seed};
     sim.program = argv[0];
     setenv("WEFT_CHECKPOINT_MS", "10", 1);
-    for (int i = 1; i < argc; i++) {
-        const bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "-v")) {
-            sim.is_verbose = true;
-            setlinebuf(stdout);
-        } else if (!strcmp(argv[i], "--seed") && has_value) {
-            seed = strtoull(argv[++i], NULL, 0);
-            has_seed = true;
-        } else if (!strcmp(argv[i], "--seeds") && has_value) {
-            seed_count = strtoull(argv[++i], NULL, 0);
-        } else {
-            fprintf(stderr, "usage: sim_run [--seed N] [--seeds COUNT] [-v]\n");
-            return 2;
-        }
-    }
-    if (has_seed && seed_count == SEEDS_DEFAULT)
-        seed_count = 1;
-    for (uint64_t i = 0; i < seed_count; i++)
-        run_seed(seed + i);
+    seeds_run_all(&seeds, argc, argv);
     printf("%" PRIu64 " runs: %" PRIu64 " done, %" PRIu64 " failed, %" PRIu64 " killed\n",
            totals.runs, totals.done, totals.failed, totals.killed);
     return 0;
