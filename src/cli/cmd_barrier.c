@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/tool_group.h"
-#include "wire/pack.h"
+#include "client/remote_ops.h"
 
 enum { OPTION_COUNT = 1, OPTION_TIMEOUT };
 
@@ -29,21 +29,18 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 static weft_err write_count(struct tool_request *asked, struct buf *attributes)
 {
-    const struct request *request = (const struct request *)asked;
-    if (request->count)
-        pack_write_u32(attributes, (uint32_t)request->count);
+    remote_barrier_describe(attributes, (uint32_t)((const struct request *)asked)->count);
     return WEFT_OK;
 }
 
 static weft_err wait(struct tool_request *asked, struct buf *out)
 {
     (void)out;
-    struct peer_call call = {0};
-    asked->remote.timeout_ms = ((const struct request *)asked)->timeout_ms;
-    weft_err err = remote_ask(&asked->remote, CALL_BARRIER_WAIT, 0, NULL, 0, &call);
+    uint64_t generation;
+    weft_err err = remote_barrier_wait(&asked->remote, ((const struct request *)asked)->timeout_ms,
+                                       &generation);
     if (err == WEFT_DEADLINE_EXCEEDED)
         err = err_set(err, "%s: not all came in time", asked->remote.path);
-    peer_call_fini(&call);
     return err;
 }
 
@@ -59,11 +56,11 @@ static weft_err append_barrier(void *owner, const struct tool_resource *resource
     struct remote barrier = {0};
     weft_err err = remote_open(request->all.words.cluster, resource->path, CALL_KIND_BARRIER,
                                weft_none(), &barrier);
+    uint32_t count = 0;
     if (!err)
-        err = remote_make(&barrier);
-    struct pack_reader reader = {buf_bytes(&barrier.found), false};
+        err = remote_barrier_count(&barrier, &count);
     if (!err)
-        buf_format(out, "%s\t%" PRIu32 "\n", resource->path, pack_read_u32(&reader));
+        buf_format(out, "%s\t%" PRIu32 "\n", resource->path, count);
     remote_fini(&barrier);
     return err;
 }

@@ -121,6 +121,15 @@ void remote_tell(struct remote *remote, uint8_t op, uint8_t flags, const weft_by
                  size_t part_count);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
 
+// The same of the calls of wire/ops.
+MUST_CHECK weft_err remote_ask_op(struct remote *remote, const struct ops_call *op,
+                                  struct peer_call *call);
+MUST_CHECK weft_err remote_ask_op_within(struct remote *remote, uint32_t timeout_ms,
+                                         const struct ops_call *op, struct peer_call *call);
+MUST_CHECK weft_err remote_start_op(struct remote *remote, const struct ops_call *op,
+                                    struct peer_call *call);
+void remote_tell_op(struct remote *remote, const struct ops_call *op);
+
 // When a call by this handle that begins now is late.
 uint64_t remote_deadline_ns(const struct remote *remote);
 

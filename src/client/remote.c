@@ -279,6 +279,35 @@ weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags, const weft
         remote, remote_ask_within(remote, remote->timeout_ms, op, flags, parts, part_count, call));
 }
 
+weft_err remote_ask_op(struct remote *remote, const struct ops_call *op, struct peer_call *call)
+{
+    weft_bytes parts[OPS_PARTS];
+    ops_call_parts(op, parts);
+    return remote_ask(remote, op->op, op->flags, parts, OPS_PARTS, call);
+}
+
+weft_err remote_ask_op_within(struct remote *remote, uint32_t timeout_ms, const struct ops_call *op,
+                              struct peer_call *call)
+{
+    weft_bytes parts[OPS_PARTS];
+    ops_call_parts(op, parts);
+    return remote_ask_within(remote, timeout_ms, op->op, op->flags, parts, OPS_PARTS, call);
+}
+
+weft_err remote_start_op(struct remote *remote, const struct ops_call *op, struct peer_call *call)
+{
+    weft_bytes parts[OPS_PARTS];
+    ops_call_parts(op, parts);
+    return remote_start(remote, op->op, op->flags, parts, OPS_PARTS, call);
+}
+
+void remote_tell_op(struct remote *remote, const struct ops_call *op)
+{
+    weft_bytes parts[OPS_PARTS];
+    ops_call_parts(op, parts);
+    remote_tell(remote, op->op, op->flags, parts, OPS_PARTS);
+}
+
 weft_err remote_remove(struct remote *remote)
 {
     struct peer_call call = {0};

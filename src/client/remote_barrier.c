@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "client/member.h"
-#include "wire/pack.h"
+#include "client/remote_ops.h"
+#include "wire/ops/barrier.h"
 
 struct weft_barrier {
     struct remote remote;  // first
@@ -16,8 +16,12 @@ weft_barrier *weft_barrier_open(weft_cluster *cluster, const char *path, uint32_
         err_no_memory("for a barrier");
         return NULL;
     }
-    const weft_bytes attributes = {(const char *)&count, count ? sizeof count : 0};
-    if (!remote_open(cluster, path, CALL_KIND_BARRIER, attributes, &barrier->remote))
+    struct buf attributes = {0};
+    remote_barrier_describe(&attributes, count);
+    const weft_err err =
+        remote_open(cluster, path, CALL_KIND_BARRIER, buf_bytes(&attributes), &barrier->remote);
+    buf_fini(&attributes);
+    if (!err)
         return barrier;
     weft_barrier_free(barrier);
     return NULL;
@@ -40,16 +44,45 @@ weft_err weft_barrier_wait(weft_barrier *barrier, uint32_t timeout_ms, uint64_t 
 {
     if (!barrier)
         return member_no_handle();
-    struct peer_call call = {0};
-    weft_err err = remote_keep_error(
-        &barrier->remote,
-        remote_ask_within(&barrier->remote, timeout_ms, CALL_BARRIER_WAIT, 0, NULL, 0, &call));
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t number = err ? 0 : pack_read_u64(&reader);
-    if (reader.has_failed)
-        err = err_set(WEFT_DATA_LOSS, "the answer of a barrier is cut");
+    uint64_t number;
+    const weft_err err = remote_barrier_wait(&barrier->remote, timeout_ms, &number);
     if (!err && generation)
         *generation = number;
+    return err;
+}
+
+// ---- By its handle -------------------------------------------------------------------------------------------------
+
+void remote_barrier_describe(struct buf *attributes, uint32_t count)
+{
+    if (count)
+        ops_barrier_attributes_encode(attributes, &(struct ops_barrier_attributes){count});
+}
+
+weft_err remote_barrier_count(struct remote *barrier, uint32_t *count)
+{
+    struct ops_barrier_attributes attributes;
+    const weft_err err = remote_make(barrier);
+    if (err)
+        return err;
+    if (!ops_barrier_attributes_decode(buf_bytes(&barrier->found), &attributes))
+        return err_set(WEFT_DATA_LOSS, "the answer of a barrier is cut");
+    *count = attributes.count;
+    return WEFT_OK;
+}
+
+weft_err remote_barrier_wait(struct remote *barrier, uint32_t timeout_ms, uint64_t *generation)
+{
+    struct ops_call op;
+    struct ops_barrier_opened opened;
+    struct peer_call call = {0};
+    ops_barrier_wait_make(&op);
+    weft_err err =
+        remote_keep_error(barrier, remote_ask_op_within(barrier, timeout_ms, &op, &call));
+    if (!err && !ops_barrier_opened_decode(buf_bytes(&call.answer), &opened))
+        err = err_set(WEFT_DATA_LOSS, "the answer of a barrier is cut");
+    if (!err)
+        *generation = opened.generation;
     peer_call_fini(&call);
     return err;
 }

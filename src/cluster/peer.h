@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "sys/net.h"
 #include "sys/secret.h"
-#include "wire/call.h"
+#include "wire/ops/ops.h"
 
 struct peer;
 struct hello;
@@ -72,6 +72,14 @@ struct peer_ask {
     uint32_t life;     // in which the handle was opened: ABORTED when that is over; 0: any
     weft_bytes parts[PEER_PARTS_MAX];
 };
+
+// Asks for a call of wire/ops, which must stay where it is until it was started.
+static inline struct peer_ask peer_ask_of(const struct ops_call *op, uint16_t handle, uint32_t life)
+{
+    struct peer_ask ask = {.op = op->op, .flags = op->flags, .handle = handle, .life = life};
+    ops_call_parts(op, ask.parts);
+    return ask;
+}
 
 // A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.
 struct peer_call {
