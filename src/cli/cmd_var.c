@@ -5,8 +5,8 @@
 
 #include "base/number.h"
 #include "cli/tool_group.h"
+#include "client/remote_ops.h"
 #include "sys/file.h"
-#include "wire/pack.h"
 #include "wire/tuple.h"
 
 enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_KEY, OPTION_COUNT, OPTION_TIMEOUT };
@@ -62,8 +62,7 @@ static weft_err write_attributes(struct tool_request *asked, struct buf *out)
     for (size_t i = 0; i < TYPE_COUNT; i++) {
         if (strcmp(types[i].name, request->type) != 0)
             continue;
-        pack_write_u8(out, types[i].dtype);
-        pack_write_u8(out, 0);
+        ops_var_attributes_encode(out, &(struct ops_var_attributes){.dtype = types[i].dtype});
         return WEFT_OK;
     }
     return err_set(WEFT_INVALID_ARGUMENT,
@@ -71,14 +70,16 @@ static weft_err write_attributes(struct tool_request *asked, struct buf *out)
                    request->type);
 }
 
-// What kind of value the open variable has. One of several numbers cannot be written here.
-static weft_err find_type(const struct request *request, uint8_t *dtype)
+// Makes sure that it is there, so that its type is known. One of several numbers cannot be written here.
+static weft_err open_var(struct request *request, uint8_t *dtype)
 {
-    const struct buf *found = &request->all.remote.found;
-    *dtype = found->size > 1 ? (uint8_t)found->data[0] : 0;
-    const bool is_scalar = found->size > 1 && found->data[1] == 0;
+    struct ops_var_attributes type;
+    const weft_err err = remote_var_type(&request->all.remote, &type);
+    if (err)
+        return err;
+    *dtype = type.dtype;
     for (size_t i = 0; i < TYPE_COUNT; i++)
-        if (is_scalar && types[i].dtype == *dtype)
+        if (type.rank == 0 && types[i].dtype == type.dtype)
             return WEFT_OK;
     return err_set(WEFT_UNIMPLEMENTED,
                    "%s holds more than one number, or of a kind that has no "
@@ -89,7 +90,7 @@ static weft_err find_type(const struct request *request, uint8_t *dtype)
 static bool read_bool(const char *text, struct buf *out)
 {
     const bool is_true = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
-    pack_write_u8(out, is_true);
+    buf_append(out, is_true ? "\1" : "", 1);
     return is_true || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
@@ -153,45 +154,28 @@ static weft_err append_value(uint8_t dtype, weft_bytes value, struct buf *out)
     return WEFT_OK;
 }
 
-static weft_err append_answer(uint8_t dtype, const struct peer_call *call, uint64_t *version,
-                              struct buf *out)
-{
-    struct pack_reader reader = {buf_bytes(&call->answer), false};
-    *version = pack_read_u64(&reader);
-    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer of a variable is cut")
-                             : append_value(dtype, reader.rest, out);
-}
-
 // ---- What verbs do -----------------------------------------------------------------------------------------------
-
-// Makes sure that it is there, so that its type is known.
-static weft_err open_var(struct request *request, uint8_t *dtype)
-{
-    const weft_err err = remote_make(&request->all.remote);
-    return err ? err : find_type(request, dtype);
-}
 
 // Asks with the value of a word, if there is one; prints what it is then, if the answer has that.
 static weft_err ask_with(struct request *request, uint8_t op, const char *key, const char *text,
                          bool shows, struct buf *out)
 {
-    uint8_t dtype;
-    uint64_t version;
+    uint8_t dtype = 0;
     struct buf value = {0};
-    struct peer_call call = {0};
+    struct remote_value is = {0};
     weft_err err = open_var(request, &dtype);
     if (!err && text)
         err = read_value(dtype, text, &value);
-    const uint16_t key_size = key ? (uint16_t)strlen(key) : 0;
-    const weft_bytes parts[] = {
-        {(const char *)&key_size, sizeof key_size}, {key, key_size}, buf_bytes(&value)};
-    if (!err && key)
-        err = remote_ask(&request->all.remote, op, CALL_FLAG_KEYED, parts, 3, &call);
-    else if (!err)
-        err = remote_ask(&request->all.remote, op, 0, parts + 2, text ? 1 : 0, &call);
+    const struct ops_var_change change = {.op = op,
+                                          .is_keyed = key != NULL,
+                                          .key = key ? weft_text(key) : weft_none(),
+                                          .value = buf_bytes(&value)};
+    if (!err)
+        err = text ? remote_var_change(&request->all.remote, &change, &is)
+                   : remote_var_read(&request->all.remote, &is);
     if (!err && shows)
-        err = append_answer(dtype, &call, &version, out);
-    peer_call_fini(&call);
+        err = append_value(dtype, is.value, out);
+    remote_value_fini(&is);
     buf_fini(&value);
     return err;
 }
@@ -252,10 +236,9 @@ static weft_err max(struct tool_request *asked, struct buf *out)
 static weft_err swap(struct tool_request *asked, struct buf *out)
 {
     struct request *request = (struct request *)asked;
-    uint8_t dtype;
-    uint64_t version;
+    uint8_t dtype = 0;
     struct buf expected = {0}, value = {0};
-    struct peer_call call = {0};
+    struct remote_value is = {0};
     weft_err err = open_var(request, &dtype);
     if (!err)
         err = ask(request, CALL_VAR_CREATE, dtype == TUPLE_STRING ? "" : "0", false, out);
@@ -263,17 +246,16 @@ static weft_err swap(struct tool_request *asked, struct buf *out)
         err = read_value(dtype, request->all.words.words.items[1], &expected);
     if (!err)
         err = read_value(dtype, request->all.words.words.items[2], &value);
-    const uint32_t size = (uint32_t)expected.size;
-    const weft_bytes parts[] = {
-        {(const char *)&size, sizeof size}, buf_bytes(&expected), buf_bytes(&value)};
+    const struct ops_var_change change = {
+        .op = CALL_VAR_SWAP, .expected = buf_bytes(&expected), .value = buf_bytes(&value)};
     if (!err)
-        err = remote_ask(&request->all.remote, CALL_VAR_SWAP, 0, parts, 3, &call);
+        err = remote_var_change(&request->all.remote, &change, &is);
     if (!err)
-        err = append_answer(dtype, &call, &version, out);
-    if (!err && call.flags & ANSWER_FLAG_MISSED)
+        err = append_value(dtype, is.value, out);
+    if (!err && is.has_missed)
         err = err_set(WEFT_FAILED_PRECONDITION, "%s is %.*s, not %s", request->all.remote.path,
                       (int)(out->size - 1), out->data, request->all.words.words.items[1]);
-    peer_call_fini(&call);
+    remote_value_fini(&is);
     buf_fini(&expected);
     buf_fini(&value);
     return err;
@@ -282,20 +264,20 @@ static weft_err swap(struct tool_request *asked, struct buf *out)
 static weft_err watch(struct tool_request *asked, struct buf *out)
 {
     struct request *request = (struct request *)asked;
-    uint8_t dtype;
+    uint8_t dtype = 0;
     uint64_t version = 0, left = request->count ? request->count : UINT64_MAX;
     weft_err err = open_var(request, &dtype);
     request->all.remote.timeout_ms = request->timeout_ms;
     while (!err && left-- > 0) {
-        struct peer_call call = {0};
-        const weft_bytes part = {(const char *)&version, sizeof version};
-        err = remote_ask(&request->all.remote, CALL_VAR_WATCH, 0, &part, 1, &call);
+        struct remote_value is = {0};
+        err = remote_var_watch(&request->all.remote, version, &is);
+        version = is.version;
         if (!err)
-            err = append_answer(dtype, &call, &version, out);
+            err = append_value(dtype, is.value, out);
         if (!err)
             err = file_write(STDOUT_FILENO, "standard output", out->data, out->size);
         out->size = 0;
-        peer_call_fini(&call);
+        remote_value_fini(&is);
     }
     if (err == WEFT_DEADLINE_EXCEEDED)
         err = err_set(err, "%s: no value came in time", request->all.remote.path);

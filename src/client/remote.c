@@ -6,6 +6,7 @@
 #include "client/keeper.h"
 #include "client/member.h"
 #include "sys/clock.h"
+#include "wire/ops/var.h"
 #include "wire/pack.h"
 
 static const uint64_t ns_per_ms = 1000000;
@@ -25,12 +26,12 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 {
     const int64_t zero = 0;
     const weft_bytes none = {(const char *)&zero, sizeof zero};
-    const struct peer_ask ask = {
-        .op = CALL_VAR_CREATE,
-        .handle = remote->handle,
-        .life = remote->life,
-        .parts = {remote->has_initial ? buf_bytes(&remote->initial) : none},
-    };
+    struct ops_call op;
+    ops_var_change_make(&op, &(struct ops_var_change){
+                                 .op = CALL_VAR_CREATE,
+                                 .value = remote->has_initial ? buf_bytes(&remote->initial) : none,
+                             });
+    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
     struct peer_call call = {0};
     const weft_err err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     peer_call_fini(&call);

@@ -5,6 +5,31 @@
 #define CLIENT_REMOTE_OPS_H
 
 #include "client/member.h"
+#include "wire/ops/var.h"
+
+// What a variable or a key is, as an answer has it; starts zeroed.
+struct remote_value {
+    struct peer_call call;  // has the memory
+    uint64_t version;
+    weft_bytes value;
+    bool is_owned;    // of a key
+    bool was_seen;    // nothing had to be done
+    bool has_missed;  // it is not what was expected: this is what it is
+};
+
+void remote_value_fini(struct remote_value *value);
+
+// ---- Variables ---------------------------------------------------------------------------------------------------
+
+// Its type; the host is asked for it now, if it was not yet.
+MUST_CHECK weft_err remote_var_type(struct remote *var, struct ops_var_attributes *type);
+
+MUST_CHECK weft_err remote_var_read(struct remote *var, struct remote_value *is);
+MUST_CHECK weft_err remote_var_change(struct remote *var, const struct ops_var_change *change,
+                                      struct remote_value *is);
+
+// Once its version is beyond the one that is known.
+MUST_CHECK weft_err remote_var_watch(struct remote *var, uint64_t known, struct remote_value *is);
 
 // ---- Barriers ----------------------------------------------------------------------------------------------------
 

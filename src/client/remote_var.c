@@ -4,7 +4,7 @@
 
 #include "client/item.h"
 #include "client/remote_call.h"
-#include "wire/pack.h"
+#include "client/remote_ops.h"
 
 struct weft_var {
     struct remote remote;       // first
@@ -22,9 +22,11 @@ static weft_err write_attributes(struct buf *out, const weft_tensor *type)
         (type->rank && !type->dims))
         return err_set(WEFT_INVALID_ARGUMENT, "dtype %d of rank %d is no variable",
                        (int)type->dtype, (int)type->rank);
-    pack_write_u8(out, (uint8_t)type->dtype);
-    pack_write_u8(out, (uint8_t)type->rank);
-    buf_append(out, type->dims, (size_t)type->rank * sizeof *type->dims);
+    struct ops_var_attributes attributes = {.dtype = (uint8_t)type->dtype,
+                                            .rank = (uint8_t)type->rank};
+    if (type->rank)
+        memcpy(attributes.dims, type->dims, (size_t)type->rank * sizeof *type->dims);
+    ops_var_attributes_encode(out, &attributes);
     return out->has_failed ? err_no_memory("for a type") : WEFT_OK;
 }
 
@@ -118,12 +120,61 @@ static weft_err keep(weft_var *var, weft_err err)
 }
 
 // All answers of a variable are its version and its value.
-static weft_err read_answer(const struct peer_call *call, uint64_t *version, weft_bytes *value)
+static weft_err read_answer(const struct peer_call *call, struct ops_var_answer *answer)
 {
-    struct pack_reader reader = {buf_bytes(&call->answer), false};
-    *version = pack_read_u64(&reader);
-    *value = reader.rest;
-    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer of a variable is cut") : WEFT_OK;
+    return ops_var_answer_decode(buf_bytes(&call->answer), answer)
+               ? WEFT_OK
+               : err_set(WEFT_DATA_LOSS, "the answer of a variable is cut");
+}
+
+void remote_value_fini(struct remote_value *value)
+{
+    peer_call_fini(&value->call);
+}
+
+static weft_err ask(struct remote *var, const struct ops_call *op, struct remote_value *is)
+{
+    struct ops_var_answer answer = {0};
+    weft_err err = remote_ask_op(var, op, &is->call);
+    if (!err)
+        err = read_answer(&is->call, &answer);
+    is->version = answer.version;
+    is->value = answer.value;
+    is->was_seen = is->call.flags & ANSWER_FLAG_SEEN;
+    is->has_missed = is->call.flags & ANSWER_FLAG_MISSED;
+    return err;
+}
+
+weft_err remote_var_read(struct remote *var, struct remote_value *is)
+{
+    struct ops_call op;
+    ops_var_read_make(&op);
+    return ask(var, &op, is);
+}
+
+weft_err remote_var_change(struct remote *var, const struct ops_var_change *change,
+                           struct remote_value *is)
+{
+    struct ops_call op;
+    ops_var_change_make(&op, change);
+    return ask(var, &op, is);
+}
+
+weft_err remote_var_watch(struct remote *var, uint64_t known, struct remote_value *is)
+{
+    struct ops_call op;
+    ops_var_watch_make(&op, &(struct ops_var_watch){known});
+    return ask(var, &op, is);
+}
+
+weft_err remote_var_type(struct remote *var, struct ops_var_attributes *type)
+{
+    const weft_err err = remote_make(var);
+    if (err)
+        return err;
+    return ops_var_attributes_decode(buf_bytes(&var->found), type)
+               ? WEFT_OK
+               : err_set(WEFT_DATA_LOSS, "the answer of a variable is cut");
 }
 
 static weft_err copy_value(const weft_var *var, weft_bytes from, void *value, size_t size,
@@ -144,31 +195,28 @@ static weft_err copy_value(const weft_var *var, weft_bytes from, void *value, si
 static weft_err start_change(weft_var *var, uint8_t op, const weft_item *once_per,
                              weft_bytes operand, struct peer_call *call)
 {
-    char name[CALL_ITEM_BYTES];
+    struct ops_call made;
+    struct ops_var_change change = {.op = op, .is_once = once_per != NULL, .value = operand};
     if (once_per && once_per->has_failed_)  // it comes again, and would not count then
         return err_set(WEFT_ABORTED, "%s: the item that this is for has failed", var->remote.path);
-    if (once_per) {
-        const struct call_item item = item_name(once_per);
-        pack_put_item(name, &item);
-    }
-    const weft_bytes parts[] = {{name, sizeof name}, operand};
-    return once_per ? remote_start(&var->remote, op, CALL_FLAG_ONCE, parts, 2, call)
-                    : remote_start(&var->remote, op, 0, parts + 1, 1, call);
+    if (once_per)
+        change.item = item_name(once_per);
+    ops_var_change_make(&made, &change);
+    return remote_start_op(&var->remote, &made, call);
 }
 
 static weft_err change(weft_var *var, uint8_t op, weft_item *once_per, weft_bytes operand,
                        void *now)
 {
     struct peer_call call = {0};
-    uint64_t version;
-    weft_bytes value = weft_none();
+    struct ops_var_answer is = {0};
     weft_err err = start_change(var, op, once_per, operand, &call);
     if (!err)
         err = keep(var, remote_finish(&var->remote, &call, var->remote.timeout_ms));
     if (!err && op != CALL_VAR_SET)
-        err = read_answer(&call, &version, &value);
+        err = read_answer(&call, &is);
     if (!err && now)
-        err = copy_value(var, value, now, operand.size, NULL);
+        err = copy_value(var, is.value, now, operand.size, NULL);
     if (err && once_per)
         once_per->has_failed_ = true;
     peer_call_fini(&call);
@@ -198,22 +246,18 @@ weft_err weft_var_accumulate(weft_var *var, weft_var_op op, const void *operand,
 
 static weft_err swap(weft_var *var, weft_bytes expected, weft_bytes value, int64_t *now)
 {
-    const uint32_t size = (uint32_t)expected.size;
-    const weft_bytes parts[] = {{(const char *)&size, sizeof size}, expected, value};
-    struct peer_call call = {0};
-    uint64_t version;
-    weft_bytes is = weft_none();
+    const struct ops_var_change change = {
+        .op = CALL_VAR_SWAP, .expected = expected, .value = value};
+    struct remote_value is = {0};
     weft_err err = expected.size > VAR_BYTES_MAX
                        ? keep(var, err_set(WEFT_INVALID_ARGUMENT, "%s: %zu bytes are expected",
                                            var->remote.path, expected.size))
-                       : remote_ask(&var->remote, CALL_VAR_SWAP, 0, parts, 3, &call);
-    if (!err)
-        err = read_answer(&call, &version, &is);
+                       : remote_var_change(&var->remote, &change, &is);
     if (!err && now)
-        err = copy_value(var, is, now, sizeof *now, NULL);
-    if (!err && call.flags & ANSWER_FLAG_MISSED)
+        err = copy_value(var, is.value, now, sizeof *now, NULL);
+    if (!err && is.has_missed)
         err = err_set(WEFT_FAILED_PRECONDITION, "%s is not what was expected", var->remote.path);
-    peer_call_fini(&call);
+    remote_value_fini(&is);
     return err;
 }
 
@@ -228,15 +272,11 @@ weft_err weft_var_read(weft_var *var, void *value, size_t size, size_t *got)
 {
     if (!var || (!value && size))
         return member_no_handle();
-    struct peer_call call = {0};
-    uint64_t version;
-    weft_bytes is;
-    weft_err err = remote_ask(&var->remote, CALL_VAR_READ, 0, NULL, 0, &call);
+    struct remote_value is = {0};
+    weft_err err = remote_var_read(&var->remote, &is);
     if (!err)
-        err = read_answer(&call, &version, &is);
-    if (!err)
-        err = copy_value(var, is, value, size, got);
-    peer_call_fini(&call);
+        err = copy_value(var, is.value, value, size, got);
+    remote_value_fini(&is);
     return err;
 }
 
@@ -246,18 +286,13 @@ bool weft_var_watch(weft_var *var, void *value, size_t size, size_t *got)
         member_no_handle();
         return false;
     }
-    struct peer_call call = {0};
-    uint64_t version = var->version;
-    weft_bytes is;
-    const weft_bytes part = {(const char *)&version, sizeof version};
-    weft_err err = remote_ask(&var->remote, CALL_VAR_WATCH, 0, &part, 1, &call);
+    struct remote_value is = {0};
+    weft_err err = remote_var_watch(&var->remote, var->version, &is);
     if (!err)
-        err = read_answer(&call, &version, &is);
+        err = copy_value(var, is.value, value, size, got);
     if (!err)
-        err = copy_value(var, is, value, size, got);
-    if (!err)
-        var->version = version;
-    peer_call_fini(&call);
+        var->version = is.version;
+    remote_value_fini(&is);
     var->remote.failure = err;
     return !err;
 }
