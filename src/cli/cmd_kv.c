@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "sys/file.h"
-#include "wire/pack.h"
 
 enum {
     OPTION_IF_VERSION = 1,
@@ -58,33 +57,22 @@ void kv_append_entry(struct buf *out, weft_bytes key, uint64_t version, weft_byt
 static weft_err get(struct tool_request *asked, struct buf *out)
 {
     struct kv_request *request = (struct kv_request *)asked;
-    struct buf payload = {0};
-    struct peer_call call = {0};
+    struct remote_value is = {0};
     const weft_bytes key = weft_text(request->all.words.words.items[1]);
-    pack_write_text(&payload, key);
-    const weft_bytes part = buf_bytes(&payload);
-    weft_err err = remote_ask(&request->all.remote, CALL_KV_GET, 0, &part, 1, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t version = pack_read_u64(&reader);
-    pack_read_u8(&reader);
-    if (!err && reader.has_failed)
-        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    const weft_err err = remote_kv_get(&request->all.remote, key, &is);
     if (!err && request->json)
-        kv_append_entry(out, key, version, reader.rest);
+        kv_append_entry(out, key, is.version, is.value);
     if (!err && !request->json) {
-        buf_append(out, reader.rest.data, reader.rest.size);
+        buf_append(out, is.value.data, is.value.size);
         buf_append_text(out, "\n");
     }
-    peer_call_fini(&call);
-    buf_fini(&payload);
+    remote_value_fini(&is);
     return err;
 }
 
 // What the key is in truth, where a condition was not met.
-static weft_err refuse(struct kv_request *request, const struct peer_call *call)
+static weft_err refuse(struct kv_request *request, uint64_t version)
 {
-    struct pack_reader reader = {buf_bytes(&call->answer), false};
-    const uint64_t version = pack_read_u64(&reader);
     const char *key = request->all.words.words.items[1];
     if (version == 0)
         return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'",
@@ -95,24 +83,23 @@ static weft_err refuse(struct kv_request *request, const struct peer_call *call)
 
 static weft_err change(struct kv_request *request, uint8_t op, weft_bytes value, struct buf *out)
 {
-    struct buf head = {0};
-    struct peer_call call = {0};
-    if (request->has_condition)
-        pack_write_u64(&head, request->version);
-    pack_write_text(&head, weft_text(request->all.words.words.items[1]));
-    const weft_bytes parts[] = {buf_bytes(&head), value};
-    weft_err err = remote_ask(&request->all.remote, op, request->has_condition ? CALL_FLAG_IF : 0,
-                              parts, 2, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    if (!err && call.flags & ANSWER_FLAG_MISSED)
-        err = refuse(request, &call);
+    const struct ops_kv_change wish = {
+        .op = op,
+        .has_expected = request->has_condition,
+        .expected = request->version,
+        .key = weft_text(request->all.words.words.items[1]),
+        .value = value,
+    };
+    struct remote_value is = {0};
+    weft_err err = remote_kv_change(&request->all.remote, &wish, &is);
+    if (!err && is.has_missed)
+        err = refuse(request, is.version);
     else if (!err && op == CALL_KV_PUT)
-        buf_format(out, "%" PRIu64 "\n", pack_read_u64(&reader));
-    else if (!err && call.flags & ANSWER_FLAG_SEEN)
+        buf_format(out, "%" PRIu64 "\n", is.version);
+    else if (!err && is.was_seen)
         err = err_set(WEFT_NOT_FOUND, "%s: there is no key '%s'", request->all.remote.path,
                       request->all.words.words.items[1]);
-    peer_call_fini(&call);
-    buf_fini(&head);
+    remote_value_fini(&is);
     return err;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "wire/pack.h"
+#include "client/remote_ops.h"
 
 weft_kv *weft_kv_open(weft_cluster *cluster, const char *path)
 {
@@ -49,14 +49,27 @@ static weft_err check_key(const weft_kv *kv, weft_bytes key)
 
 // ---- Reading -----------------------------------------------------------------------------------------------
 
-static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry *entry)
+weft_err remote_kv_get(struct remote *kv, weft_bytes key, struct remote_value *is)
 {
-    struct pack_reader reader = {buf_bytes(&call->answer), false};
-    entry->version = pack_read_u64(&reader);
-    entry->is_owned = pack_read_u8(&reader);
-    const weft_bytes value = reader.rest;
-    if (reader.has_failed)
+    struct ops_call op;
+    struct ops_kv_got got;
+    ops_kv_get_make(&op, &(struct ops_kv_get){key});
+    const weft_err err = remote_ask_op_within(kv, kv->timeout_ms, &op, &is->call);
+    if (err)
+        return err;
+    if (!ops_kv_got_decode(buf_bytes(&is->call.answer), &got))
         return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
+    is->version = got.version;
+    is->is_owned = got.is_owned;
+    is->value = got.value;
+    return WEFT_OK;
+}
+
+static weft_err fill_entry(const struct remote_value *is, weft_bytes key, weft_kv_entry *entry)
+{
+    const weft_bytes value = is->value;
+    entry->version = is->version;
+    entry->is_owned = is->is_owned;
     char *memory = malloc(value.size + 1 + key.size);
     if (!memory)
         return err_no_memory("for a value");
@@ -73,18 +86,15 @@ static weft_err fill_entry(struct peer_call *call, weft_bytes key, weft_kv_entry
 
 static weft_err get(weft_kv *kv, weft_bytes key, weft_kv_entry *entry)
 {
-    struct peer_call call = {0};
-    const uint16_t size = (uint16_t)key.size;
-    const weft_bytes parts[] = {{(const char *)&size, sizeof size}, key};
+    struct remote_value is = {0};
     weft_err err = check_key(kv, key);
     if (!err)
-        err =
-            remote_ask_within(&kv->remote, kv->remote.timeout_ms, CALL_KV_GET, 0, parts, 2, &call);
+        err = remote_kv_get(&kv->remote, key, &is);
     if (err != WEFT_NOT_FOUND)  // which is an answer
         err = remote_keep_error(&kv->remote, err);
     if (!err)
-        err = fill_entry(&call, key, entry);
-    peer_call_fini(&call);
+        err = fill_entry(&is, key, entry);
+    remote_value_fini(&is);
     return err;
 }
 
@@ -108,6 +118,25 @@ void weft_kv_entry_free(weft_kv_entry *entry)
 
 // ---- Changing ----------------------------------------------------------------------------------------------
 
+weft_err remote_kv_change(struct remote *kv, const struct ops_kv_change *change,
+                          struct remote_value *is)
+{
+    struct ops_call op;
+    struct ops_kv_changed changed = {0};
+    ops_kv_change_make(&op, change);
+    const weft_err err = remote_ask_op(kv, &op, &is->call);
+    if (err)
+        return err;
+    is->was_seen = is->call.flags & ANSWER_FLAG_SEEN;
+    is->has_missed = is->call.flags & ANSWER_FLAG_MISSED;
+    if ((is->has_missed || change->op == CALL_KV_PUT) &&
+        !ops_kv_changed_decode(buf_bytes(&is->call.answer), &changed))
+        return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
+    is->version = changed.version;
+    is->value = changed.value;
+    return WEFT_OK;
+}
+
 static weft_err change(weft_kv *kv, uint8_t op, weft_bytes key, weft_bytes value,
                        const weft_kv_options *options, size_t options_size, uint64_t *version)
 {
@@ -120,26 +149,22 @@ static weft_err change(weft_kv *kv, uint8_t op, weft_bytes key, weft_bytes value
         err = check_key(kv, key);
     if (err)
         return err;
-    const uint16_t size = (uint16_t)key.size;
-    const bool is_owned = all.is_owned && op == CALL_KV_PUT;
-    const uint8_t flags =
-        (uint8_t)((is_owned ? CALL_FLAG_OWNED : 0) | (all.has_version ? CALL_FLAG_IF : 0));
-    const weft_bytes parts[] = {
-        {(const char *)&all.version, all.has_version ? sizeof all.version : 0},
-        {(const char *)&size, sizeof size},
-        key,
-        value,
+    const struct ops_kv_change wish = {
+        .op = op,
+        .has_expected = all.has_version,
+        .is_owned = all.is_owned && op == CALL_KV_PUT,
+        .expected = all.version,
+        .key = key,
+        .value = value,
     };
-    struct peer_call call = {0};
-    err = remote_ask(&kv->remote, op, flags, parts, 4, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    const bool has_missed = !err && call.flags & ANSWER_FLAG_MISSED;
-    if (!err && version && (has_missed || op == CALL_KV_PUT))
-        *version = pack_read_u64(&reader);
-    if (has_missed)
+    struct remote_value is = {0};
+    err = remote_kv_change(&kv->remote, &wish, &is);
+    if (!err && version && (is.has_missed || op == CALL_KV_PUT))
+        *version = is.version;
+    if (!err && is.has_missed)
         err = err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%.*s' has another version",
                       kv->remote.path, (int)key.size, key.data);
-    peer_call_fini(&call);
+    remote_value_fini(&is);
     return err;
 }
 

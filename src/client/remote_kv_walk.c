@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #include "client/remote_kv.h"
-#include "wire/pack.h"
+#include "client/remote_ops.h"
 
 struct weft_kv_walk {
-    weft_kv *kv;
+    struct remote *kv;
     struct peer_call call;  // its answer is where `rest` points
-    struct pack_reader rest;
+    weft_bytes rest;
     bool rest_is_range;  // its entries are those of KV_RANGE
     bool is_watch, is_ended;
     bool has_range;     // there is more of a range to ask for
@@ -26,7 +26,7 @@ struct weft_kv_walk {
     struct buf prefix;
 };
 
-static weft_kv_walk *make_walk(weft_kv *kv)
+static weft_kv_walk *make_walk(struct remote *kv)
 {
     weft_kv_walk *walk = kv ? calloc(1, sizeof *walk) : NULL;
     if (walk)
@@ -47,15 +47,15 @@ static weft_kv_walk *end_making(weft_kv_walk *walk)
             err = err_no_memory("for a key");
         else if (bufs[i]->size > CALL_NAME_BYTES_MAX)
             err = err_set(WEFT_INVALID_ARGUMENT, "%s: a key has at most %u bytes, not %zu",
-                          walk->kv->remote.path, CALL_NAME_BYTES_MAX, bufs[i]->size);
+                          walk->kv->path, CALL_NAME_BYTES_MAX, bufs[i]->size);
     }
-    if (!member_keep_error(walk->kv->remote.cluster, err))
+    if (!member_keep_error(walk->kv->cluster, err))
         return walk;
     weft_kv_walk_free(walk);
     return NULL;
 }
 
-weft_kv_walk *weft_kv_range(weft_kv *kv, weft_bytes from, weft_bytes to)
+weft_kv_walk *remote_kv_range(struct remote *kv, weft_bytes from, weft_bytes to)
 {
     weft_kv_walk *walk = make_walk(kv);
     if (!walk)
@@ -66,21 +66,50 @@ weft_kv_walk *weft_kv_range(weft_kv *kv, weft_bytes from, weft_bytes to)
     return end_making(walk);
 }
 
-weft_kv_walk *weft_kv_watch(weft_kv *kv, weft_bytes prefix)
+// What has the prefix ends before the prefix with its last byte one higher.
+static void append_end(struct buf *out, weft_bytes prefix)
+{
+    size_t size = prefix.size;
+    while (size && (uint8_t)prefix.data[size - 1] == UINT8_MAX)
+        size--;
+    buf_append(out, prefix.data, size);
+    if (size && !out->has_failed)
+        out->data[size - 1]++;
+}
+
+weft_kv_walk *remote_kv_range_of_prefix(struct remote *kv, weft_bytes prefix)
+{
+    struct buf end = {0};
+    append_end(&end, prefix);
+    weft_kv_walk *walk = remote_kv_range(kv, prefix, buf_bytes(&end));
+    buf_fini(&end);
+    return walk;
+}
+
+weft_kv_walk *remote_kv_watch(struct remote *kv, weft_bytes prefix)
 {
     weft_kv_walk *walk = make_walk(kv);
     if (!walk)
         return NULL;
     buf_append(&walk->prefix, prefix.data, prefix.size);
-    // What has the prefix ends before the prefix with its last byte one higher.
-    size_t size = prefix.size;
-    while (size && (uint8_t)prefix.data[size - 1] == UINT8_MAX)
-        size--;
-    buf_append(&walk->to, prefix.data, size);
-    if (size && !walk->to.has_failed)
-        walk->to.data[size - 1]++;
+    append_end(&walk->to, prefix);
     walk->is_watch = true;
     return end_making(walk);
+}
+
+weft_kv_walk *weft_kv_range(weft_kv *kv, weft_bytes from, weft_bytes to)
+{
+    return remote_kv_range(kv ? &kv->remote : NULL, from, to);
+}
+
+weft_kv_walk *weft_kv_watch(weft_kv *kv, weft_bytes prefix)
+{
+    return remote_kv_watch(kv ? &kv->remote : NULL, prefix);
+}
+
+bool remote_kv_has_next(const weft_kv_walk *walk)
+{
+    return walk->rest.size > 0;
 }
 
 void weft_kv_walk_free(weft_kv_walk *walk)
@@ -101,31 +130,39 @@ weft_err weft_kv_walk_error(const weft_kv_walk *walk)
 
 // ---- Asking ------------------------------------------------------------------------------------------------
 
-static weft_err ask(weft_kv_walk *walk, uint8_t op, const struct buf *payload)
+static weft_err ask(weft_kv_walk *walk, uint8_t number, const struct buf *payload)
 {
-    const weft_bytes part = buf_bytes(payload);
+    struct ops_call op;
+    ops_call_init(&op, number, 0);
+    op.first = buf_bytes(payload);
     peer_call_fini(&walk->call);
     walk->call = (struct peer_call){0};
-    walk->rest = (struct pack_reader){weft_none(), false};
+    walk->rest = weft_none();
     if (payload->has_failed)
         return err_no_memory("for a key");
-    const weft_err err = remote_ask(&walk->kv->remote, op, 0, &part, 1, &walk->call);
+    const weft_err err = remote_ask_op(walk->kv, &op, &walk->call);
     if (!err)
-        walk->rest = (struct pack_reader){buf_bytes(&walk->call.answer), false};
+        walk->rest = buf_bytes(&walk->call.answer);
     return err;
+}
+
+static weft_err refuse_cut(void)
+{
+    return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
 }
 
 static weft_err ask_range(weft_kv_walk *walk)
 {
     struct buf payload = {0};
-    pack_write_text(&payload, buf_bytes(&walk->from));
-    pack_write_text(&payload, buf_bytes(&walk->to));
-    pack_write_u32(&payload, 0);
+    ops_kv_range_encode(&payload,
+                        &(struct ops_kv_range){buf_bytes(&walk->from), buf_bytes(&walk->to), 0});
     const weft_err err = ask(walk, CALL_KV_RANGE, &payload);
     buf_fini(&payload);
     if (err)
         return err;
-    pack_read_u64(&walk->rest);
+    uint64_t revision;
+    if (!ops_kv_revision_next(&walk->rest, &revision))
+        return refuse_cut();
     walk->rest_is_range = true;
     walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
     return WEFT_OK;
@@ -135,13 +172,13 @@ static weft_err ask_range(weft_kv_walk *walk)
 static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
 {
     struct buf payload = {0};
-    pack_write_text(&payload, buf_bytes(&walk->prefix));
-    pack_write_u64(&payload, walk->revision);
+    ops_kv_watch_encode(&payload, &(struct ops_kv_watch){buf_bytes(&walk->prefix), walk->revision});
     const weft_err err = ask(walk, CALL_KV_WATCH, &payload);
     buf_fini(&payload);
     if (err)
         return err;
-    walk->revision = pack_read_u64(&walk->rest);
+    if (!ops_kv_revision_next(&walk->rest, &walk->revision))
+        return refuse_cut();
     walk->rest_is_range = false;
     walk->has_range = walk->call.flags & ANSWER_FLAG_MORE;
     *is_reset = walk->call.flags & ANSWER_FLAG_ALL && walk->has_seen;
@@ -153,18 +190,16 @@ static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
 
 static weft_err read_entry(weft_kv_walk *walk, weft_kv_entry *entry)
 {
-    struct pack_reader *rest = &walk->rest;
-    *entry = (weft_kv_entry){.what = WEFT_KV_PUT};
-    if (!walk->rest_is_range)
-        entry->what = pack_read_u8(rest) == WEFT_KV_REMOVED ? WEFT_KV_REMOVED : WEFT_KV_PUT;
-    entry->key = pack_read_text(rest);
-    entry->version = pack_read_u64(rest);
-    if (walk->rest_is_range)
-        entry->is_owned = pack_read_u8(rest);
-    entry->value = pack_read_blob(rest);
-    if (rest->has_failed)
-        return err_set(WEFT_DATA_LOSS, "the answer of a kv is cut");
-    if (!walk->has_range || rest->rest.size)
+    struct ops_kv_entry next;
+    if (!(walk->rest_is_range ? ops_kv_range_entry_next(&walk->rest, &next)
+                              : ops_kv_watch_entry_next(&walk->rest, &next)))
+        return refuse_cut();
+    *entry = (weft_kv_entry){.what = next.what == OPS_KV_REMOVED ? WEFT_KV_REMOVED : WEFT_KV_PUT,
+                             .key = next.key,
+                             .value = next.value,
+                             .version = next.version,
+                             .is_owned = next.is_owned};
+    if (!walk->has_range || walk->rest.size)
         return WEFT_OK;
     walk->from.size = 0;  // behind the last key: it and a zero is the next there can be
     buf_append(&walk->from, entry->key.data, entry->key.size);
@@ -175,7 +210,7 @@ static weft_err read_entry(weft_kv_walk *walk, weft_kv_entry *entry)
 static weft_err next(weft_kv_walk *walk, weft_kv_entry *entry)
 {
     weft_err err = WEFT_OK;
-    while (!err && walk->rest.rest.size == 0) {
+    while (!err && walk->rest.size == 0) {
         bool is_reset = false;
         if (walk->has_range)
             err = ask_range(walk);

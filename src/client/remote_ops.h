@@ -5,6 +5,7 @@
 #define CLIENT_REMOTE_OPS_H
 
 #include "client/member.h"
+#include "wire/ops/kv.h"
 #include "wire/ops/var.h"
 
 // What a variable or a key is, as an answer has it; starts zeroed.
@@ -30,6 +31,23 @@ MUST_CHECK weft_err remote_var_change(struct remote *var, const struct ops_var_c
 
 // Once its version is beyond the one that is known.
 MUST_CHECK weft_err remote_var_watch(struct remote *var, uint64_t known, struct remote_value *is);
+
+// ---- Keys and values ---------------------------------------------------------------------------------------------
+
+// NOT_FOUND: there is no such key. Whether a failure sticks is left to the caller.
+MUST_CHECK weft_err remote_kv_get(struct remote *kv, weft_bytes key, struct remote_value *is);
+
+// The version it made; `was_seen`: what was to be removed was not there.
+MUST_CHECK weft_err remote_kv_change(struct remote *kv, const struct ops_kv_change *change,
+                                     struct remote_value *is);
+
+// As weft_kv_range and weft_kv_watch, which have the rest of what can be done with a walk.
+weft_kv_walk *remote_kv_range(struct remote *kv, weft_bytes from, weft_bytes to);
+weft_kv_walk *remote_kv_range_of_prefix(struct remote *kv, weft_bytes prefix);
+weft_kv_walk *remote_kv_watch(struct remote *kv, weft_bytes prefix);
+
+// Whether the next entry of a walk is here: weft_kv_next does not ask the host for it.
+bool remote_kv_has_next(const weft_kv_walk *walk);
 
 // ---- Barriers ----------------------------------------------------------------------------------------------------
 
