@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cmd_queue.h"
+#include "client/remote_ops.h"
 #include "sys/calendar.h"
-#include "wire/pack.h"
 
 enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };
 
@@ -37,70 +37,47 @@ static weft_err take_option(void *owner, int id, const char *text)
 // ---- peek --------------------------------------------------------------------------------------------------------
 
 // Why a dead letter failed, and when, if that is known.
-struct note {
-    bool is_there;
-    uint64_t when_s;
-    uint32_t deliveries;
-    weft_bytes reason;
+static void append_note_object(const struct ops_queue_note *note, struct buf *out)
+{
     char when[CALENDAR_TEXT_BYTES];
-};
-
-static void read_note(struct pack_reader *reader, struct note *note)
-{
-    *note = (struct note){.is_there = pack_read_u8(reader)};
-    if (!note->is_there)
-        return;
-    note->when_s = pack_read_u64(reader);
-    note->deliveries = pack_read_u32(reader);
-    note->reason = pack_read_text(reader);
-    if (note->when_s)
-        calendar_write((int64_t)note->when_s, note->when);
-}
-
-static void append_note_object(const struct note *note, struct buf *out)
-{
-    if (!note->is_there)
-        return;
     buf_append_text(out, ",\"failed\":{\"reason\":");
     json_append_string(out, note->reason);
     json_append_uint(out, "deliveries", note->deliveries);
-    if (note->when[0])
-        json_append_text(out, "at", note->when);
+    if (note->when_s) {
+        calendar_write((int64_t)note->when_s, when);
+        json_append_text(out, "at", when);
+    }
     buf_append_text(out, "}");
 }
 
-static void append_note(const struct note *note, struct buf *out)
+static void append_note(const struct ops_queue_note *note, struct buf *out)
 {
-    if (!note->is_there)
-        return;
+    char when[CALENDAR_TEXT_BYTES] = "";
+    if (note->when_s)
+        calendar_write((int64_t)note->when_s, when);
     buf_append_text(out, "\t");
     text_append_escaped(out, note->reason);
-    buf_format(out, "; delivery %" PRIu32 "%s%s", note->deliveries, note->when[0] ? ", " : "",
-               note->when);
+    buf_format(out, "; delivery %" PRIu32 "%s%s", note->deliveries, when[0] ? ", " : "", when);
 }
 
-static void append_element(const struct request *request, struct pack_reader *reader,
+static void append_element(const struct request *request, const struct remote_peeked *peeked,
                            struct buf *out)
 {
-    struct note note;
-    const uint64_t id = pack_read_u64(reader);
-    const uint32_t deliveries = pack_read_u32(reader);
-    pack_read_u8(reader);
-    const weft_bytes item = pack_read_blob(reader);
-    read_note(reader, &note);
+    const weft_bytes item = peeked->stored.element;
     if (request->json) {
         json_open(out, NULL, '{');
-        json_append_uint(out, "id", id);
-        json_append_uint(out, "deliveries", deliveries);
+        json_append_uint(out, "id", peeked->stored.id);
+        json_append_uint(out, "deliveries", peeked->stored.deliveries);
         buf_append_text(out, ",\"item\":");
         json_append_string(out, item);
-        append_note_object(&note, out);
+        if (peeked->has_note)
+            append_note_object(&peeked->note, out);
         json_close(out, '}');
         buf_append_text(out, "\n");
     } else {
         buf_append(out, item.data, item.size);
-        if (!request->ends_with_zero)
-            append_note(&note, out);
+        if (!request->ends_with_zero && peeked->has_note)
+            append_note(&peeked->note, out);
         buf_append(out, request->ends_with_zero ? "" : "\n", 1);
     }
 }
@@ -108,17 +85,18 @@ static void append_element(const struct request *request, struct pack_reader *re
 static weft_err peek(struct tool_request *asked, struct buf *out)
 {
     const struct request *request = (const struct request *)asked;
-    const uint32_t count = request->count ? (uint32_t)request->count : 1;
-    const weft_bytes part = {(const char *)&count, sizeof count};
-    struct peer_call call = {0};
-    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_PEEK, CALL_FLAG_NOTES, &part, 1, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    while (!err && reader.rest.size && !reader.has_failed)
-        append_element(request, &reader, out);
-    if (!err && reader.has_failed)
-        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
-    peer_call_fini(&call);
-    return err;
+    const struct ops_queue_peek wish = {.count = request->count ? (uint32_t)request->count : 1,
+                                        .with_notes = true};
+    struct remote_peek peek = {0};
+    struct remote_peeked peeked;
+    weft_err err = remote_queue_peek(&asked->remote, &wish, &peek);
+    while (!err) {
+        err = remote_peek_next(&peek, &peeked);
+        if (!err)
+            append_element(request, &peeked, out);
+    }
+    remote_peek_fini(&peek);
+    return err == WEFT_OUT_OF_RANGE ? WEFT_OK : err;
 }
 
 // ---- retry -------------------------------------------------------------------------------------------------------
@@ -126,17 +104,10 @@ static weft_err peek(struct tool_request *asked, struct buf *out)
 static weft_err retry(struct tool_request *asked, struct buf *out)
 {
     const struct request *request = (const struct request *)asked;
-    const uint64_t count = request->count;
-    const weft_bytes part = {(const char *)&count, sizeof count};
-    struct peer_call call = {0};
-    weft_err err = remote_ask(&asked->remote, CALL_QUEUE_RETRY, 0, &part, 1, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    const uint64_t moved = err ? 0 : pack_read_u64(&reader);
-    if (!err && reader.has_failed)
-        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    uint64_t moved;
+    const weft_err err = remote_queue_retry(&asked->remote, request->count, &moved);
     if (!err)
         buf_format(out, "%" PRIu64 "\n", moved);
-    peer_call_fini(&call);
     return err;
 }
 
@@ -157,7 +128,7 @@ static weft_err size(struct tool_request *asked, struct buf *out)
 {
     const struct request *request = (const struct request *)asked;
     weft_queue_state state;
-    const weft_err err = remote_ask_queue_state(&asked->remote, &state);
+    const weft_err err = remote_queue_state(&asked->remote, &state);
     if (err)
         return err;
     if (!request->json) {
@@ -177,11 +148,7 @@ static weft_err close_queue(struct tool_request *asked, struct buf *out)
 {
     const struct request *request = (const struct request *)asked;
     (void)out;
-    struct peer_call call = {0};
-    const weft_err err =
-        remote_ask(&asked->remote, CALL_QUEUE_CLOSE,
-                   request->cancels ? CALL_FLAG_CANCEL_PENDING : 0, NULL, 0, &call);
-    peer_call_fini(&call);
+    const weft_err err = remote_queue_close(&asked->remote, request->cancels);
     if (err != WEFT_CANCELLED)
         return err;
     err_clear();  // it was closed before
@@ -208,7 +175,7 @@ static weft_err append_resource(void *owner, const struct tool_resource *resourc
         err = remote_open(request->all.words.cluster, resource->path, CALL_KIND_QUEUE, weft_none(),
                           &queue);
         if (!err)
-            err = remote_ask_queue_state(&queue, &state);
+            err = remote_queue_state(&queue, &state);
         remote_fini(&queue);
     }
     if (request->json) {

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "cli/cmd_queue.h"
+#include "client/remote_ops.h"
 #include "sys/file.h"
-#include "wire/pack.h"
 
 enum {
     CALLS_MAX = 4096,  // under way: a host with a journal brings them to its disk together,
@@ -69,8 +69,7 @@ struct pusher {
     struct peer_call calls[CALLS_MAX];
     size_t sizes[CALLS_MAX], bytes;  // of each, and of those under way
     uint64_t started, finished;
-    struct buf batch;  // blobs
-    uint32_t batch_count;
+    struct remote_batch batch;
 };
 
 static weft_err take_option(void *owner, int id, const char *text)
@@ -108,21 +107,21 @@ static bool is_too_much(const struct pusher *pusher, size_t size)
     return count == CALLS_MAX || (count > 0 && pusher->bytes + size > CALLS_BYTES_MAX);
 }
 
-static weft_err start(struct pusher *pusher, uint8_t op, uint8_t flags, const weft_bytes *parts,
-                      size_t part_count)
+// Makes room for another call of that size.
+static weft_err begin_call(struct pusher *pusher, size_t size, struct peer_call **call)
 {
     weft_err err = WEFT_OK;
-    size_t size = 0;
-    for (size_t i = 0; i < part_count; i++)
-        size += parts[i].size;
     while (!err && is_too_much(pusher, size))
         err = finish_oldest(pusher);
-    const size_t i = pusher->started % CALLS_MAX;
-    if (!err)
-        err = remote_start(&pusher->queue, op, flags, parts, part_count, &pusher->calls[i]);
+    *call = &pusher->calls[pusher->started % CALLS_MAX];
+    return err;
+}
+
+static weft_err end_call(struct pusher *pusher, size_t size, weft_err err)
+{
     if (err)
         return err;
-    pusher->sizes[i] = size;
+    pusher->sizes[pusher->started % CALLS_MAX] = size;
     pusher->bytes += size;
     pusher->started++;
     return WEFT_OK;
@@ -130,25 +129,25 @@ static weft_err start(struct pusher *pusher, uint8_t op, uint8_t flags, const we
 
 static weft_err send_batch(struct pusher *pusher)
 {
-    if (pusher->batch_count == 0)
+    struct peer_call *call;
+    const size_t size = pusher->batch.entries.size;
+    if (pusher->batch.count == 0)
         return WEFT_OK;
-    if (pusher->batch.has_failed)
-        return err_no_memory("for items");
-    const weft_bytes parts[] = {{(const char *)&pusher->batch_count, sizeof pusher->batch_count},
-                                buf_bytes(&pusher->batch)};
-    const weft_err err = start(pusher, CALL_QUEUE_PUSH_MANY, 0, parts, 2);
-    pusher->batch.size = pusher->batch_count = 0;
+    weft_err err = begin_call(pusher, size, &call);
+    if (!err)
+        err =
+            end_call(pusher, size, remote_queue_start_batch(&pusher->queue, &pusher->batch, call));
+    pusher->batch.entries.size = pusher->batch.count = 0;
     return err;
 }
 
 static weft_err push_keyed(struct pusher *pusher, weft_bytes item, weft_bytes key)
 {
-    const uint16_t key_size = (uint16_t)key.size;
-    if (key.size > CALL_NAME_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", key.size,
-                       CALL_NAME_BYTES_MAX);
-    const weft_bytes parts[] = {{(const char *)&key_size, sizeof key_size}, key, item};
-    return start(pusher, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3);
+    struct peer_call *call;
+    const struct ops_queue_push push = {.key = key, .element = item};
+    const size_t size = key.size + item.size;
+    const weft_err err = begin_call(pusher, size, &call);
+    return err ? err : end_call(pusher, size, remote_queue_start_push(&pusher->queue, &push, call));
 }
 
 static weft_err push_item(struct pusher *pusher, weft_bytes item)
@@ -161,9 +160,9 @@ static weft_err push_item(struct pusher *pusher, weft_bytes item)
         return push_keyed(pusher, item, weft_text(pusher->key));
     if (pusher->keys_lines && item.size)
         return push_keyed(pusher, item, item);
-    weft_err err = pusher->batch.size + item.size > BATCH_BYTES ? send_batch(pusher) : WEFT_OK;
-    pack_write_blob(&pusher->batch, item);
-    pusher->batch_count++;
+    weft_err err =
+        pusher->batch.entries.size + item.size > BATCH_BYTES ? send_batch(pusher) : WEFT_OK;
+    remote_batch_add(&pusher->batch, item);
     return err;
 }
 
@@ -228,7 +227,7 @@ static weft_err push_all(struct pusher *pusher)
     while (!err && pusher->finished < pusher->started)
         err = finish_oldest(pusher);
     // Also a queue that nothing was put into is there from now on.
-    return err || pusher->started ? err : remote_ask_queue_state(&pusher->queue, &state);
+    return err || pusher->started ? err : remote_queue_state(&pusher->queue, &state);
 }
 
 static weft_err check(const struct pusher *pusher)
@@ -239,13 +238,11 @@ static weft_err check(const struct pusher *pusher)
                                           "  try: --key-lines, where each item is its own key");
 }
 
-static void write_attributes(const struct pusher *pusher, struct buf *out)
+static weft_err write_attributes(const struct pusher *pusher, struct buf *out)
 {
-    if (pusher->capacity == 0 && pusher->deliveries == 0)
-        return;
-    pack_write_u64(out, pusher->capacity ? pusher->capacity : UINT64_MAX);
-    pack_write_u64(out, 0);
-    pack_write_u32(out, (uint32_t)pusher->deliveries);
+    return remote_queue_describe(
+        out, &(weft_queue_options){.capacity = (int64_t)pusher->capacity,
+                                   .deliveries_max = (uint32_t)pusher->deliveries});
 }
 
 int cmd_queue_push(char *const *words, size_t count)
@@ -265,7 +262,8 @@ int cmd_queue_push(char *const *words, size_t count)
     } else {
         if (!err)
             err = check(pusher);
-        write_attributes(pusher, &attributes);
+        if (!err)
+            err = write_attributes(pusher, &attributes);
         if (!err)
             err = tool_words_open(&pusher->words, CALL_KIND_QUEUE, buf_bytes(&attributes), false,
                                   &pusher->queue);
@@ -275,7 +273,7 @@ int cmd_queue_push(char *const *words, size_t count)
     const int end_code = tool_words_end(&pusher->words, &pusher->queue, err);
     for (size_t i = 0; i < CALLS_MAX; i++)
         peer_call_fini(&pusher->calls[i]);
-    buf_fini(&pusher->batch);
+    remote_batch_fini(&pusher->batch);
     buf_fini(&attributes);
     free(pusher);
     return end_code ? end_code : exit_code;

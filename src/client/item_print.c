@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "client/keeper.h"
 #include "client/prefetch.h"
+#include "client/remote_ops.h"
 #include "client/tool.h"
 #include "sys/clock.h"
 #include "sys/file.h"
@@ -27,7 +28,7 @@ static const uint64_t ns_per_ms = 1000000;
 
 // One that lies in the text that is to be written.
 struct text_item {
-    char name[CALL_ITEM_BYTES];
+    struct call_item name;
     size_t end;  // of it, with the separator
 };
 
@@ -55,13 +56,11 @@ static weft_err finish_oldest(struct printing *printing)
 static weft_err start_done(struct printing *printing, const struct text_item *item,
                            bool is_followed)
 {
-    const struct peer_ask ask = {
-        .op = CALL_QUEUE_DONE,
-        .handle = printing->queue->handle,
-        .life = printing->queue->life,
-        .is_followed = is_followed,
-        .parts = {{item->name, sizeof item->name}},
-    };
+    struct ops_call op;
+    ops_queue_settle_make(&op,
+                          &(struct ops_queue_settle){.op = CALL_QUEUE_DONE, .item = item->name});
+    struct peer_ask ask = peer_ask_of(&op, printing->queue->handle, printing->queue->life);
+    ask.is_followed = is_followed;
     weft_err err =
         printing->started - printing->finished == DONES_MAX ? finish_oldest(printing) : WEFT_OK;
     if (!err)
@@ -89,14 +88,11 @@ static size_t start_of(const struct printing *printing, size_t item)
 // The items that nobody has seen a byte of.
 static void give_back_unbegun(struct printing *printing)
 {
-    const uint32_t at_once = 0;
     size_t kept = printing->written;
     if (start_of(printing, kept) < printing->written_bytes)
         kept++;
     for (size_t i = kept; i < printing->items.count; i++) {
-        const weft_bytes parts[] = {{printing->items.items[i].name, CALL_ITEM_BYTES},
-                                    {(const char *)&at_once, sizeof at_once}};
-        remote_tell(printing->queue, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2);
+        remote_queue_tell_unbegun(printing->queue, &printing->items.items[i].name);
         printing->count--;
     }
     if (kept < printing->items.count) {
@@ -160,12 +156,14 @@ static weft_err flush(struct printing *printing)
 static weft_err append(struct printing *printing, const struct peer_call *call)
 {
     struct text_item *item = VEC_NEXT(&printing->items);
-    buf_append(&printing->text, call->answer.data + CALL_ITEM_BYTES,
-               call->answer.size - CALL_ITEM_BYTES);
+    struct ops_queue_taken taken;
+    if (!ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
+        return err_set(WEFT_DATA_LOSS, "the answer is cut");
+    buf_append(&printing->text, taken.element.data, taken.element.size);
     buf_append(&printing->text, &printing->options->separator, 1);
     if (!item || printing->text.has_failed)
         return err_no_memory("for items");
-    memcpy(item->name, call->answer.data, CALL_ITEM_BYTES);
+    item->name = taken.item;
     item->end = printing->text.size;
     printing->items.count++;
     printing->count++;
@@ -177,7 +175,7 @@ static weft_err look_if_empty(struct printing *printing)
 {
     weft_queue_state state;
     err_clear();
-    const weft_err err = remote_ask_queue_state(printing->queue, &state);
+    const weft_err err = remote_queue_state(printing->queue, &state);
     if (err || state.size || prefetch_has_next(&printing->prefetch))
         return err;
     return WEFT_OUT_OF_RANGE;

@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "client/item_work_state.h"
 #include "client/keeper.h"
+#include "client/remote_ops.h"
 #include "client/tool.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/loop.h"
 #include "sys/machine.h"
 #include "sys/signals.h"
-#include "wire/pack.h"
 
 extern char **environ;
 
@@ -53,11 +53,9 @@ static void tell(struct item_work *work, struct buf *text)
 // The smaller of our limit and the queue's own, which is known since it was opened; 0: there is none.
 static uint32_t limit_of_deliveries(const struct item_work *work)
 {
-    struct pack_reader attributes = {buf_bytes(&work->queue->found), false};
-    pack_read_u64(&attributes);  // capacities
-    pack_read_u64(&attributes);
-    const uint32_t ours = work->options->deliveries_max, its_own = pack_read_u32(&attributes);
-    if (attributes.has_failed || its_own == 0)
+    const uint32_t ours = work->options->deliveries_max;
+    const uint32_t its_own = remote_queue_deliveries_max(work->queue);
+    if (its_own == 0)
         return ours;
     return ours && ours < its_own ? ours : its_own;
 }
@@ -100,17 +98,17 @@ static void end_all(struct item_work *work, weft_err err)
 
 static weft_err start_take(struct item_worker *worker)
 {
-    static const uint32_t no_end = 0;  // the lease lasts as long as we do
-    const weft_bytes part = {(const char *)&no_end, sizeof no_end};
-    return remote_start(worker->work->queue, CALL_QUEUE_TAKE, 0, &part, 1, &worker->take);
+    return remote_queue_start_take(worker->work->queue, 0, &worker->take);
 }
 
 static weft_err read_item(struct item_worker *worker)
 {
-    struct pack_reader reader = {buf_bytes(&worker->take.answer), false};
-    pack_read_item(&reader, &worker->name);
-    worker->item = reader.rest;
-    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
+    struct ops_queue_taken taken;
+    if (!ops_queue_taken_decode(buf_bytes(&worker->take.answer), &taken))
+        return err_set(WEFT_DATA_LOSS, "the answer is cut");
+    worker->name = taken.item;
+    worker->item = taken.element;
+    return WEFT_OK;
 }
 
 // What the last item's end became at the host. A lease that was lost there is no end of us.
@@ -131,21 +129,10 @@ static weft_err finish_settling(struct item_worker *worker, bool *has_lost)
     return WEFT_OK;
 }
 
-static weft_err start_settling(struct item_worker *worker, uint8_t op, uint8_t flags,
-                               uint32_t delay_ms)
+static weft_err start_settling(struct item_worker *worker, struct ops_queue_settle settle)
 {
-    struct buf payload = {0};
-    pack_write_item(&payload, &worker->name);
-    if (op == CALL_QUEUE_GIVE_BACK) {
-        pack_write_u32(&payload, delay_ms);
-        pack_write_u64(&payload, (uint64_t)clock_calendar_s());
-        pack_write_text(&payload, weft_text(worker->reason));
-    }
-    const weft_bytes part = buf_bytes(&payload);
-    weft_err err = payload.has_failed
-                       ? err_no_memory("for a call")
-                       : remote_start(worker->work->queue, op, flags, &part, 1, &worker->settle);
-    buf_fini(&payload);
+    settle.item = worker->name;
+    const weft_err err = remote_queue_start_settling(worker->work->queue, &settle, &worker->settle);
     worker->is_settling = !err;
     return err;
 }
@@ -167,8 +154,14 @@ static weft_err give_back(struct item_worker *worker)
     const uint32_t max = limit_of_deliveries(work);
     const bool is_last = max && worker->name.delivery >= max;
     const uint32_t delay_ms = pause_before_next(worker);
-    weft_err err =
-        start_settling(worker, CALL_QUEUE_GIVE_BACK, is_last ? CALL_FLAG_BURY : 0, delay_ms);
+    weft_err err = start_settling(worker, (struct ops_queue_settle){
+                                              .op = CALL_QUEUE_GIVE_BACK,
+                                              .is_buried = is_last,
+                                              .ms = delay_ms,
+                                              .has_when = true,
+                                              .when_s = (uint64_t)clock_calendar_s(),
+                                              .reason = weft_text(worker->reason),
+                                          });
     bool has_lost = false;
     if (!err)
         err = finish_settling(worker, &has_lost);
@@ -191,15 +184,12 @@ static weft_err push_result(struct item_worker *worker)
 {
     char key[ITEM_KEY_BYTES];
     item_write_key(&worker->name, key);
-    const uint16_t key_size = (uint16_t)strlen(key);
     weft_bytes result = buf_bytes(&worker->out);
     if (result.size && result.data[result.size - 1] == '\n')
         result.size--;
-    const weft_bytes parts[] = {
-        {(const char *)&key_size, sizeof key_size}, {key, key_size}, result};
+    const struct ops_queue_push push = {.key = weft_text(key), .element = result};
     struct peer_call call = {0};
-    weft_err err =
-        remote_start(worker->work->results, CALL_QUEUE_PUSH, CALL_FLAG_KEYED, parts, 3, &call);
+    weft_err err = remote_queue_start_push(worker->work->results, &push, &call);
     if (!err)
         err = remote_finish(worker->work->results, &call, 0);
     peer_call_fini(&call);
@@ -211,7 +201,7 @@ static weft_err settle(struct item_worker *worker, bool is_done)
     if (!is_done)
         return give_back(worker);
     const weft_err err = worker->work->results ? push_result(worker) : WEFT_OK;
-    return err ? err : start_settling(worker, CALL_QUEUE_DONE, 0, 0);
+    return err ? err : start_settling(worker, (struct ops_queue_settle){.op = CALL_QUEUE_DONE});
 }
 
 static weft_err work_on_item(struct item_worker *worker)
@@ -248,7 +238,7 @@ static weft_err look_if_empty(struct item_worker *worker)
     weft_queue_state state;
     err_clear();
     const uint32_t held = atomic_load(&work->held_count);
-    const weft_err err = remote_ask_queue_state(work->queue, &state);
+    const weft_err err = remote_queue_state(work->queue, &state);
     if (err)
         return err;
     mutex_lock(&work->lock);

@@ -102,42 +102,27 @@ void remote_free_all(weft_cluster *cluster);
 MUST_CHECK weft_err remote_make(struct remote *remote);
 
 // Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
-MUST_CHECK weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags,
-                               const weft_bytes *parts, size_t part_count, struct peer_call *call);
+MUST_CHECK weft_err remote_ask(struct remote *remote, const struct ops_call *op,
+                               struct peer_call *call);
 
 // The same by a deadline of the caller's; whether a failure sticks is left to him.
-MUST_CHECK weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, uint8_t op,
-                                      uint8_t flags, const weft_bytes *parts, size_t part_count,
-                                      struct peer_call *call);
+MUST_CHECK weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms,
+                                      const struct ops_call *op, struct peer_call *call);
 
 // The two halves of it; the second leaves it to the caller whether a failure sticks.
-MUST_CHECK weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flags,
-                                 const weft_bytes *parts, size_t part_count,
+MUST_CHECK weft_err remote_start(struct remote *remote, const struct ops_call *op,
                                  struct peer_call *call);
 MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
                                   uint32_t timeout_ms);
 // Without waiting for an answer, and nobody hears of a failure; the handle must be open.
-void remote_tell(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
-                 size_t part_count);
+void remote_tell(struct remote *remote, const struct ops_call *op);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
-
-// The same of the calls of wire/ops.
-MUST_CHECK weft_err remote_ask_op(struct remote *remote, const struct ops_call *op,
-                                  struct peer_call *call);
-MUST_CHECK weft_err remote_ask_op_within(struct remote *remote, uint32_t timeout_ms,
-                                         const struct ops_call *op, struct peer_call *call);
-MUST_CHECK weft_err remote_start_op(struct remote *remote, const struct ops_call *op,
-                                    struct peer_call *call);
-void remote_tell_op(struct remote *remote, const struct ops_call *op);
 
 // When a call by this handle that begins now is late.
 uint64_t remote_deadline_ns(const struct remote *remote);
 
 // Removes the resource, for everyone.
 MUST_CHECK weft_err remote_remove(struct remote *remote);
-
-// What a queue holds and who waits at it.
-MUST_CHECK weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state);
 
 // The connection to a member, made when it is first needed.
 MUST_CHECK weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,

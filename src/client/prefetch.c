@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client/keeper.h"
+#include "client/remote_ops.h"
 #include "sys/clock.h"
 
 enum {
@@ -47,18 +48,22 @@ static struct peer_call *take_first(struct prefetch *prefetch)
     return call;
 }
 
+static bool read_element(const struct peer_call *call, struct ops_queue_taken *taken)
+{
+    return call->is_done && !call->code && ops_queue_taken_decode(buf_bytes(&call->answer), taken);
+}
+
 static bool has_element(const struct peer_call *call)
 {
-    return call->is_done && !call->code && call->answer.size >= CALL_ITEM_BYTES;
+    struct ops_queue_taken taken;
+    return read_element(call, &taken);
 }
 
 static void give_back(struct remote *remote, struct peer_call *call)
 {
-    const uint32_t at_once = 0;
-    const weft_bytes parts[] = {{call->answer.data, CALL_ITEM_BYTES},
-                                {(const char *)&at_once, sizeof at_once}};
-    if (has_element(call))
-        remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2);
+    struct ops_queue_taken taken;
+    if (read_element(call, &taken))
+        remote_queue_tell_unbegun(remote, &taken.item);
 }
 
 static struct peer_call *take_last(struct prefetch *prefetch)
@@ -99,15 +104,10 @@ static void put_last(struct prefetch *prefetch, struct peer_call *call)
 static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ahead,
                           bool is_followed)
 {
-    const uint32_t no_end = 0;
-    const struct peer_ask ask = {
-        .op = CALL_QUEUE_TAKE,
-        .flags = is_ahead ? CALL_FLAG_AHEAD : 0,
-        .handle = prefetch->remote->handle,
-        .life = prefetch->remote->life,
-        .is_followed = is_followed,
-        .parts = {{(const char *)&no_end, sizeof no_end}},
-    };
+    struct ops_call op;
+    ops_queue_take_make(&op, &(struct ops_queue_take){.is_ahead = is_ahead});
+    struct peer_ask ask = peer_ask_of(&op, prefetch->remote->handle, prefetch->remote->life);
+    ask.is_followed = is_followed;
     struct peer_call *call = calloc(1, sizeof *call);
     if (!call)
         return err_no_memory("for a call");
@@ -268,15 +268,22 @@ void prefetch_fini(struct prefetch *prefetch)
 
 // ---- Handing out ---------------------------------------------------------------------------------------------
 
+// What the host is told of an element that came.
+static void make_settling(struct ops_call *op, uint8_t number, const struct peer_call *call,
+                          uint32_t ms)
+{
+    struct ops_queue_taken taken;
+    const bool is_whole = ops_queue_taken_decode(buf_bytes(&call->answer), &taken);
+    ASSERT(is_whole);  // wait_for_element has looked
+    ops_queue_settle_make(op,
+                          &(struct ops_queue_settle){.op = number, .item = taken.item, .ms = ms});
+}
+
 static weft_err confirm(struct remote *remote, const struct peer_call *call, uint64_t deadline_ns)
 {
-    const uint32_t no_end = 0;
-    const struct peer_ask ask = {
-        .op = CALL_QUEUE_EXTEND,
-        .handle = remote->handle,
-        .life = remote->life,
-        .parts = {{call->answer.data, CALL_ITEM_BYTES}, {(const char *)&no_end, sizeof no_end}},
-    };
+    struct ops_call op;
+    make_settling(&op, CALL_QUEUE_EXTEND, call, 0);
+    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
     struct peer_call extend = {0};
     const weft_err err = peer_ask(remote->peer, &ask, &extend, deadline_ns);
     peer_call_fini(&extend);
@@ -304,13 +311,9 @@ static weft_err announce(struct remote *remote, const struct peer_call *call, ui
 {
     if (!is_popped && lease_ms == 0)
         return WEFT_OK;
-    const struct peer_ask ask = {
-        .op = is_popped ? CALL_QUEUE_DONE : CALL_QUEUE_EXTEND,
-        .handle = remote->handle,
-        .life = remote->life,
-        .parts = {{call->answer.data, CALL_ITEM_BYTES},
-                  {(const char *)&lease_ms, is_popped ? 0 : sizeof lease_ms}},
-    };
+    struct ops_call op;
+    make_settling(&op, is_popped ? CALL_QUEUE_DONE : CALL_QUEUE_EXTEND, call, lease_ms);
+    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
     const weft_err err = peer_say(remote->peer, &ask, 1, deadline_ns);
     *now_ns = clock_now_ns();  // a slow host is not a slow consumer
     return err;
@@ -409,7 +412,8 @@ static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *ca
         err = give_up(prefetch, call);
     if (!is_here)
         *now_ns = clock_now_ns();
-    if (!err && call->answer.size < CALL_ITEM_BYTES)
+    struct ops_queue_taken taken;
+    if (!err && !ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     return err;
 }

@@ -6,8 +6,8 @@
 #include "client/keeper.h"
 #include "client/member.h"
 #include "sys/clock.h"
+#include "wire/ops/host.h"
 #include "wire/ops/var.h"
-#include "wire/pack.h"
 
 static const uint64_t ns_per_ms = 1000000;
 
@@ -43,30 +43,29 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 // What the host says of a resource: its name for ever, the host's epoch, and the attributes.
 static weft_err take_description(struct remote *remote, weft_bytes answer)
 {
-    struct pack_reader reader = {answer, false};
-    remote->uid = pack_read_u64(&reader);
-    pack_read_u64(&reader);
+    struct ops_opened opened;
+    if (!ops_opened_decode(answer, &opened))
+        return err_set(WEFT_DATA_LOSS, "the answer is cut");
+    remote->uid = opened.uid;
     remote->found.size = 0;
-    buf_append(&remote->found, reader.rest.data, reader.rest.size);
-    return reader.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut") : WEFT_OK;
+    buf_append(&remote->found, opened.attributes.data, opened.attributes.size);
+    return WEFT_OK;
 }
 
 static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
 {
-    struct buf head = {0};
+    struct buf payload = {0};
     struct peer_call call = {0};
     weft_err err = peer_new_handle(remote->peer, &remote->handle, &remote->life);
     if (err)
         return err_wrap(err, "cannot open it");
-    pack_write_u8(&head, (uint8_t)remote->kind);
-    pack_write_text(&head, weft_text(remote->container));
-    pack_write_text(&head, weft_text(remote->name));
-    const struct peer_ask ask = {
-        .op = CALL_OPEN,
-        .handle = remote->handle,
-        .life = remote->life,
-        .parts = {buf_bytes(&head), buf_bytes(&remote->attributes)},
-    };
+    ops_open_encode(&payload,
+                    &(struct ops_open){(uint8_t)remote->kind, weft_text(remote->container),
+                                       weft_text(remote->name), buf_bytes(&remote->attributes)});
+    struct ops_call op;
+    ops_call_init(&op, CALL_OPEN, 0);
+    op.first = buf_bytes(&payload);
+    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
     err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     if (!err)
         err = take_description(remote, buf_bytes(&call.answer));
@@ -76,7 +75,7 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     if (err)  // it may be open all the same
         peer_release_handle(remote->peer, remote->handle, remote->life);
     peer_call_fini(&call);
-    buf_fini(&head);
+    buf_fini(&payload);
     return err_wrap(err, "cannot open it");
 }
 
@@ -210,14 +209,12 @@ void remote_fini(struct remote *remote)
     remote->path = NULL;
 }
 
-static weft_err start(struct remote *remote, uint64_t deadline_ns, struct peer_ask ask,
-                      const weft_bytes *parts, size_t part_count, struct peer_call *call)
+static weft_err start(struct remote *remote, uint64_t deadline_ns, const struct ops_call *op,
+                      bool is_awaited, struct peer_call *call)
 {
     weft_err err = ensure_open(remote, deadline_ns);
-    ask.handle = remote->handle;
-    ask.life = remote->life;
-    for (size_t i = 0; i < part_count; i++)
-        ask.parts[i] = parts[i];
+    struct peer_ask ask = peer_ask_of(op, remote->handle, remote->life);
+    ask.is_awaited = is_awaited;
     if (!err)
         err = peer_start(remote->peer, &ask, call);
     return err_wrap(err, "%s", remote->path);
@@ -229,12 +226,10 @@ weft_err remote_make(struct remote *remote)
     return err_wrap(err, "%s", remote->path);
 }
 
-weft_err remote_start(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
-                      size_t part_count, struct peer_call *call)
+weft_err remote_start(struct remote *remote, const struct ops_call *op, struct peer_call *call)
 {
-    const struct peer_ask ask = {.op = op, .flags = flags};
-    return remote_keep_error(
-        remote, start(remote, deadline_after(remote->timeout_ms), ask, parts, part_count, call));
+    return remote_keep_error(remote,
+                             start(remote, deadline_after(remote->timeout_ms), op, false, call));
 }
 
 weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t timeout_ms)
@@ -245,13 +240,9 @@ weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t t
     return err;
 }
 
-void remote_tell(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
-                 size_t part_count)
+void remote_tell(struct remote *remote, const struct ops_call *op)
 {
-    struct peer_ask ask = {
-        .op = op, .flags = flags, .handle = remote->handle, .life = remote->life};
-    for (size_t i = 0; i < part_count; i++)
-        ask.parts[i] = parts[i];
+    const struct peer_ask ask = peer_ask_of(op, remote->handle, remote->life);
     if (peer_tell(remote->peer, &ask))
         err_clear();
 }
@@ -264,55 +255,25 @@ weft_err remote_keep_error(struct remote *remote, weft_err err)
     return member_keep_error(remote->cluster, err);
 }
 
-weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, uint8_t op, uint8_t flags,
-                           const weft_bytes *parts, size_t part_count, struct peer_call *call)
+weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms, const struct ops_call *op,
+                           struct peer_call *call)
 {
-    const struct peer_ask ask = {.op = op, .flags = flags, .is_awaited = true};
     const uint64_t deadline_ns = deadline_after(timeout_ms);
-    const weft_err err = start(remote, deadline_ns, ask, parts, part_count, call);
+    const weft_err err = start(remote, deadline_ns, op, true, call);
     return err ? err : err_wrap(peer_finish(remote->peer, call, deadline_ns), "%s", remote->path);
 }
 
-weft_err remote_ask(struct remote *remote, uint8_t op, uint8_t flags, const weft_bytes *parts,
-                    size_t part_count, struct peer_call *call)
+weft_err remote_ask(struct remote *remote, const struct ops_call *op, struct peer_call *call)
 {
-    return remote_keep_error(
-        remote, remote_ask_within(remote, remote->timeout_ms, op, flags, parts, part_count, call));
-}
-
-weft_err remote_ask_op(struct remote *remote, const struct ops_call *op, struct peer_call *call)
-{
-    weft_bytes parts[OPS_PARTS];
-    ops_call_parts(op, parts);
-    return remote_ask(remote, op->op, op->flags, parts, OPS_PARTS, call);
-}
-
-weft_err remote_ask_op_within(struct remote *remote, uint32_t timeout_ms, const struct ops_call *op,
-                              struct peer_call *call)
-{
-    weft_bytes parts[OPS_PARTS];
-    ops_call_parts(op, parts);
-    return remote_ask_within(remote, timeout_ms, op->op, op->flags, parts, OPS_PARTS, call);
-}
-
-weft_err remote_start_op(struct remote *remote, const struct ops_call *op, struct peer_call *call)
-{
-    weft_bytes parts[OPS_PARTS];
-    ops_call_parts(op, parts);
-    return remote_start(remote, op->op, op->flags, parts, OPS_PARTS, call);
-}
-
-void remote_tell_op(struct remote *remote, const struct ops_call *op)
-{
-    weft_bytes parts[OPS_PARTS];
-    ops_call_parts(op, parts);
-    remote_tell(remote, op->op, op->flags, parts, OPS_PARTS);
+    return remote_keep_error(remote, remote_ask_within(remote, remote->timeout_ms, op, call));
 }
 
 weft_err remote_remove(struct remote *remote)
 {
+    struct ops_call op;
     struct peer_call call = {0};
-    const weft_err err = remote_ask(remote, CALL_REMOVE, 0, NULL, 0, &call);
+    ops_remove_make(&op);
+    const weft_err err = remote_ask(remote, &op, &call);
     peer_call_fini(&call);
     return err;
 }

@@ -77,8 +77,7 @@ weft_err remote_barrier_wait(struct remote *barrier, uint32_t timeout_ms, uint64
     struct ops_barrier_opened opened;
     struct peer_call call = {0};
     ops_barrier_wait_make(&op);
-    weft_err err =
-        remote_keep_error(barrier, remote_ask_op_within(barrier, timeout_ms, &op, &call));
+    weft_err err = remote_keep_error(barrier, remote_ask_within(barrier, timeout_ms, &op, &call));
     if (!err && !ops_barrier_opened_decode(buf_bytes(&call.answer), &opened))
         err = err_set(WEFT_DATA_LOSS, "the answer of a barrier is cut");
     if (!err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client/item.h"
+#include "wire/ops/queue.h"
 
 weft_call *remote_call_new(struct remote *remote)
 {
@@ -51,14 +52,13 @@ static void free_call(weft_call *call)
 }
 
 // An element that nobody wants any more is somebody else's.
-static weft_err give_back(struct remote *remote, const struct buf *answer)
+static weft_err give_back(struct remote *remote, const struct call_item *item)
 {
-    const uint32_t at_once = 0;
-    const weft_bytes parts[] = {{answer->data, CALL_ITEM_BYTES},
-                                {(const char *)&at_once, sizeof at_once}};
+    struct ops_call op;
     struct peer_call call = {0};
-    const weft_err err =
-        remote_ask(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, parts, 2, &call);
+    ops_queue_settle_make(&op, &(struct ops_queue_settle){
+                                   .op = CALL_QUEUE_GIVE_BACK, .is_unbegun = true, .item = *item});
+    const weft_err err = remote_ask(remote, &op, &call);
     peer_call_fini(&call);
     return err;
 }
@@ -68,8 +68,9 @@ weft_err weft_call_wait(weft_call *call, uint32_t timeout_ms)
     if (!call)
         return member_no_handle();
     weft_err err = finish(call, timeout_ms);
-    if (!err && call->takes && call->call.answer.size >= CALL_ITEM_BYTES)
-        err = give_back(call->remote, &call->call.answer);
+    struct ops_queue_taken taken;
+    if (!err && call->takes && ops_queue_taken_decode(buf_bytes(&call->call.answer), &taken))
+        err = give_back(call->remote, &taken.item);
     free_call(call);
     return err;
 }

@@ -54,7 +54,7 @@ weft_err remote_kv_get(struct remote *kv, weft_bytes key, struct remote_value *i
     struct ops_call op;
     struct ops_kv_got got;
     ops_kv_get_make(&op, &(struct ops_kv_get){key});
-    const weft_err err = remote_ask_op_within(kv, kv->timeout_ms, &op, &is->call);
+    const weft_err err = remote_ask_within(kv, kv->timeout_ms, &op, &is->call);
     if (err)
         return err;
     if (!ops_kv_got_decode(buf_bytes(&is->call.answer), &got))
@@ -124,7 +124,7 @@ weft_err remote_kv_change(struct remote *kv, const struct ops_kv_change *change,
     struct ops_call op;
     struct ops_kv_changed changed = {0};
     ops_kv_change_make(&op, change);
-    const weft_err err = remote_ask_op(kv, &op, &is->call);
+    const weft_err err = remote_ask(kv, &op, &is->call);
     if (err)
         return err;
     is->was_seen = is->call.flags & ANSWER_FLAG_SEEN;

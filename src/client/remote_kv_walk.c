@@ -140,7 +140,7 @@ static weft_err ask(weft_kv_walk *walk, uint8_t number, const struct buf *payloa
     walk->rest = weft_none();
     if (payload->has_failed)
         return err_no_memory("for a key");
-    const weft_err err = remote_ask_op(walk->kv, &op, &walk->call);
+    const weft_err err = remote_ask(walk->kv, &op, &walk->call);
     if (!err)
         walk->rest = buf_bytes(&walk->call.answer);
     return err;

@@ -6,6 +6,7 @@
 
 #include "client/member.h"
 #include "wire/ops/kv.h"
+#include "wire/ops/queue.h"
 #include "wire/ops/var.h"
 
 // What a variable or a key is, as an answer has it; starts zeroed.
@@ -48,6 +49,73 @@ weft_kv_walk *remote_kv_watch(struct remote *kv, weft_bytes prefix);
 
 // Whether the next entry of a walk is here: weft_kv_next does not ask the host for it.
 bool remote_kv_has_next(const weft_kv_walk *walk);
+
+// ---- Queues ------------------------------------------------------------------------------------------------------
+
+// The attributes of a queue with these options; none, when all are 0. INVALID_ARGUMENT: types that are none.
+MUST_CHECK weft_err remote_queue_describe(struct buf *attributes,
+                                          const weft_queue_options *options);
+
+// How often it hands an element out, once it is open; 0: no limit.
+uint32_t remote_queue_deliveries_max(const struct remote *queue);
+
+// What it holds and who waits at it.
+MUST_CHECK weft_err remote_queue_state(struct remote *queue, weft_queue_state *state);
+
+// Elements that are pushed together; starts zeroed.
+struct remote_batch {
+    uint32_t count;
+    struct buf entries;
+};
+
+void remote_batch_add(struct remote_batch *batch, weft_bytes element);
+void remote_batch_fini(struct remote_batch *batch);
+
+// Start to push: what is pushed is copied. remote_finish tells how it went.
+MUST_CHECK weft_err remote_queue_start_push(struct remote *queue, const struct ops_queue_push *push,
+                                            struct peer_call *call);
+MUST_CHECK weft_err remote_queue_start_batch(struct remote *queue, const struct remote_batch *batch,
+                                             struct peer_call *call);
+
+// The same, and waits for it.
+MUST_CHECK weft_err remote_queue_push_batch(struct remote *queue, const struct remote_batch *batch,
+                                            struct peer_call *call);
+
+// Starts to take one element, under a lease that ends then; 0: with us.
+MUST_CHECK weft_err remote_queue_start_take(struct remote *queue, uint32_t lease_ms,
+                                            struct peer_call *call);
+MUST_CHECK weft_err remote_queue_start_settling(struct remote *queue,
+                                                const struct ops_queue_settle *settle,
+                                                struct peer_call *call);
+
+// Gives back what no one has worked on; a failure is nobody's business.
+void remote_queue_tell_unbegun(struct remote *queue, const struct call_item *item);
+
+// The first elements, which stay there; starts zeroed.
+struct remote_peek {
+    struct peer_call call;  // has the memory
+    bool with_notes;
+    weft_bytes rest;
+};
+
+struct remote_peeked {
+    struct ops_queue_stored stored;
+    bool has_note;
+    struct ops_queue_note note;
+};
+
+MUST_CHECK weft_err remote_queue_peek(struct remote *queue, const struct ops_queue_peek *wish,
+                                      struct remote_peek *peek);
+
+// OUT_OF_RANGE, without a sentence: there are no more.
+MUST_CHECK weft_err remote_peek_next(struct remote_peek *peek, struct remote_peeked *next);
+void remote_peek_fini(struct remote_peek *peek);
+
+// CANCELLED: it was closed before. Whether a failure sticks is left to the caller.
+MUST_CHECK weft_err remote_queue_close(struct remote *queue, bool cancels_pending);
+
+// Dead letters get another chance: so many, 0: all.
+MUST_CHECK weft_err remote_queue_retry(struct remote *queue, uint64_t count, uint64_t *moved);
 
 // ---- Barriers ----------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@
 #include "client/keeper.h"
 #include "client/prefetch.h"
 #include "client/remote_call.h"
+#include "client/remote_ops.h"
 #include "sys/clock.h"
-#include "wire/pack.h"
 
 struct weft_queue {
     struct remote remote;  // first
@@ -16,18 +16,6 @@ struct weft_queue {
 };
 
 // ---- Opening ---------------------------------------------------------------------------------------------
-
-static weft_err write_attributes(struct buf *out, const weft_queue_options *options)
-{
-    if (options->capacity == 0 && options->capacity_bytes == 0 && options->deliveries_max == 0 &&
-        options->type_count == 0)
-        return WEFT_OK;
-    pack_write_u64(out, (uint64_t)(options->capacity > 0 ? options->capacity : -1));
-    pack_write_u64(out, options->capacity_bytes);
-    pack_write_u32(out, options->deliveries_max);
-    return options->type_count ? item_append_types(out, options->types, options->type_count)
-                               : WEFT_OK;
-}
 
 weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
                                   const weft_queue_options *options, size_t options_size)
@@ -44,7 +32,7 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
     queue->lease_ms = all.lease_ms;
     queue->remote.timeout_ms = all.timeout_ms;
     if (!err)
-        err = write_attributes(&attributes, &all);
+        err = remote_queue_describe(&attributes, &all);
     err = member_keep_error(cluster, err_wrap(err, "%s", path));
     if (!err)
         err = remote_open(cluster, path, CALL_KIND_QUEUE, buf_bytes(&attributes), &queue->remote);
@@ -76,24 +64,17 @@ weft_err weft_queue_error(const weft_queue *queue)
 
 // ---- Pushing ---------------------------------------------------------------------------------------------
 
-static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key, uint8_t flags,
+static weft_err start_push(weft_queue *queue, weft_bytes data, weft_bytes key, bool is_tuple,
                            struct peer_call *call)
 {
-    const uint16_t key_size = (uint16_t)key.size;
-    if (key.size > CALL_NAME_BYTES_MAX)
-        return member_keep_error(queue->remote.cluster,
-                                 err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go",
-                                         key.size, CALL_NAME_BYTES_MAX));
-    const weft_bytes parts[] = {{(const char *)&key_size, sizeof key_size}, key, data};
-    return key.size ? remote_start(&queue->remote, CALL_QUEUE_PUSH, flags | CALL_FLAG_KEYED, parts,
-                                   3, call)
-                    : remote_start(&queue->remote, CALL_QUEUE_PUSH, flags, parts + 2, 1, call);
+    const struct ops_queue_push push = {.is_tuple = is_tuple, .key = key, .element = data};
+    return remote_queue_start_push(&queue->remote, &push, call);
 }
 
-static weft_err push(weft_queue *queue, weft_bytes data, weft_bytes key, uint8_t flags)
+static weft_err push(weft_queue *queue, weft_bytes data, weft_bytes key, bool is_tuple)
 {
     struct peer_call call = {0};
-    weft_err err = start_push(queue, data, key, flags, &call);
+    weft_err err = start_push(queue, data, key, is_tuple, &call);
     if (!err)
         err = remote_keep_error(&queue->remote,
                                 remote_finish(&queue->remote, &call, queue->remote.timeout_ms));
@@ -103,7 +84,7 @@ static weft_err push(weft_queue *queue, weft_bytes data, weft_bytes key, uint8_t
 
 weft_err weft_push(weft_queue *queue, weft_bytes data, weft_bytes key)
 {
-    return queue ? push(queue, data, key, 0) : member_no_handle();
+    return queue ? push(queue, data, key, false) : member_no_handle();
 }
 
 weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_t count,
@@ -117,7 +98,7 @@ weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_
         err = err_no_memory("for an element");
     err = member_keep_error(queue->remote.cluster, err_wrap(err, "%s", queue->remote.path));
     if (!err)
-        err = push(queue, buf_bytes(&tuple), key, CALL_FLAG_TUPLE);
+        err = push(queue, buf_bytes(&tuple), key, true);
     buf_fini(&tuple);
     return err;
 }
@@ -125,49 +106,55 @@ weft_err weft_push_tuple(weft_queue *queue, const weft_tensor *components, size_
 weft_call *weft_push_start(weft_queue *queue, weft_bytes data, weft_bytes key)
 {
     weft_call *call = remote_call_new(queue ? &queue->remote : NULL);
-    return call ? remote_call_started(call, start_push(queue, data, key, 0, &call->call)) : NULL;
+    return call ? remote_call_started(call, start_push(queue, data, key, false, &call->call))
+                : NULL;
+}
+
+static weft_err check_many(const weft_queue *queue, const weft_bytes *data, size_t count)
+{
+    const size_t limit = CALL_BYTES_MAX - CALL_HEAD_BYTES - OPS_QUEUE_COUNT_BYTES;
+    size_t left = limit;
+    for (size_t i = 0; i < count; i++) {
+        if (data[i].size > left || left - data[i].size < OPS_QUEUE_ENTRY_BYTES)
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "%s: %zu elements are more than a call has room for: %zu bytes",
+                           queue->remote.path, count, limit);
+        left -= data[i].size + OPS_QUEUE_ENTRY_BYTES;
+    }
+    return WEFT_OK;
 }
 
 weft_err weft_push_many(weft_queue *queue, const weft_bytes *data, size_t count)
 {
     if (!queue || (!data && count))
         return member_no_handle();
-    struct buf list = {0};
+    struct remote_batch batch = {0};
     struct peer_call call = {0};
-    pack_write_u32(&list, (uint32_t)count);
-    for (size_t i = 0; i < count && list.size <= CALL_BYTES_MAX; i++)
-        pack_write_blob(&list, data[i]);
-    weft_err err =
-        list.has_failed || count > UINT32_MAX ? err_no_memory("for %zu elements", count) : WEFT_OK;
-    const weft_bytes part = buf_bytes(&list);
+    weft_err err = member_keep_error(queue->remote.cluster, check_many(queue, data, count));
+    for (size_t i = 0; i < count && !err; i++)
+        remote_batch_add(&batch, data[i]);
     if (!err)
-        err = remote_ask(&queue->remote, CALL_QUEUE_PUSH_MANY, 0, &part, 1, &call);
+        err = remote_queue_push_batch(&queue->remote, &batch, &call);
     peer_call_fini(&call);
-    buf_fini(&list);
+    remote_batch_fini(&batch);
     return err;
 }
 
-// What a call says that settles a lease.
-struct settlement {
-    uint8_t op;
-    char named[CALL_ITEM_BYTES];
-    char rest[12];  // milliseconds, and of a give back when, in seconds of the calendar
-    weft_bytes parts[2];
-};
+// ---- Settling ----------------------------------------------------------------------------------------------
 
-static void draw_up(struct settlement *settlement, uint8_t op, const weft_item *item, uint32_t ms)
+// What a call says that settles a lease.
+static void draw_up(struct ops_call *op, uint8_t number, const weft_item *item, uint32_t ms,
+                    bool is_unbegun)
 {
-    const struct call_item name = item_name(item);
-    const bool gives_back = op == CALL_QUEUE_GIVE_BACK;
-    const uint64_t when_s = gives_back ? (uint64_t)clock_calendar_s() : 0;
-    settlement->op = op;
-    memcpy(settlement->rest, &ms, sizeof ms);
-    memcpy(settlement->rest + sizeof ms, &when_s, sizeof when_s);
-    pack_put_item(settlement->named, &name);
-    settlement->parts[0] = (weft_bytes){settlement->named, sizeof settlement->named};
-    settlement->parts[1] = (weft_bytes){settlement->rest, gives_back ? sizeof settlement->rest
-                                                          : op == CALL_QUEUE_DONE ? 0
-                                                                                  : sizeof ms};
+    const bool gives_back = number == CALL_QUEUE_GIVE_BACK;
+    ops_queue_settle_make(op, &(struct ops_queue_settle){
+                                  .op = number,
+                                  .item = item_name(item),
+                                  .ms = ms,
+                                  .is_unbegun = is_unbegun,
+                                  .has_when = gives_back,
+                                  .when_s = gives_back ? (uint64_t)clock_calendar_s() : 0,
+                              });
 }
 
 // ---- Taking ----------------------------------------------------------------------------------------------
@@ -191,12 +178,10 @@ static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *
 
 weft_err remote_take_item(struct peer_call *call, weft_item *item)
 {
-    struct pack_reader reader = {buf_bytes(&call->answer), false};
-    struct call_item name;
-    pack_read_item(&reader, &name);
-    if (reader.has_failed)
+    struct ops_queue_taken taken;
+    if (!ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
-    item_take_name(item, &name);
+    item_take_name(item, &taken.item);
     return fill_item(call, CALL_ITEM_BYTES, item);
 }
 
@@ -227,10 +212,9 @@ weft_call *weft_take_start(weft_queue *queue)
     if (!call)
         return NULL;
     settle_ahead(queue);
-    const weft_bytes part = {(const char *)&queue->lease_ms, sizeof queue->lease_ms};
     call->takes = true;
     return remote_call_started(
-        call, remote_start(&queue->remote, CALL_QUEUE_TAKE, 0, &part, 1, &call->call));
+        call, remote_queue_start_take(&queue->remote, queue->lease_ms, &call->call));
 }
 
 bool weft_take_sized(weft_queue *queue, weft_item *item, size_t item_size)
@@ -254,16 +238,17 @@ weft_err weft_pop_sized(weft_queue *queue, weft_item *item, size_t item_size)
 }
 
 // An entry of the answer to QUEUE_TAKE_MANY.
-static weft_err copy_entry(struct pack_reader *list, weft_item *theirs, size_t item_size)
+static weft_err copy_entry(weft_bytes *list, weft_item *theirs, size_t item_size)
 {
-    struct call_item name;
+    struct ops_queue_taken taken;
     weft_item item = {.is_popped_ = true};
-    pack_read_item(list, &name);
-    const uint32_t size = pack_read_u32(list);
-    const weft_bytes bytes = pack_read_bytes(list, size & ~CALL_TUPLE_BIT);
-    item_take_name(&item, &name);
-    const weft_err err = list->has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
-                                          : item_copy(bytes, size & CALL_TUPLE_BIT, &item);
+    weft_err err;
+    if (ops_queue_taken_next(list, &taken)) {
+        item_take_name(&item, &taken.item);
+        err = item_copy(taken.element, taken.is_tuple, &item);
+    } else {
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
+    }
     item_give(theirs, item_size, &item);
     return err;
 }
@@ -279,15 +264,12 @@ static weft_err end_items(weft_err err, weft_item *items, size_t item_size, uint
 // They are ours by their leases. That they are done with is the last thing before they are returned.
 static weft_err keep_many(struct remote *remote, weft_item *items, size_t item_size, uint32_t count)
 {
-    struct settlement *done = calloc(count, sizeof *done);
+    struct ops_call *done = calloc(count, sizeof *done);
     struct peer_ask *asks = calloc(count, sizeof *asks);
     weft_err err = done && asks ? WEFT_OK : err_no_memory("for calls");
     for (uint32_t i = 0; i < count && !err; i++) {
-        draw_up(&done[i], CALL_QUEUE_DONE, item_at(items, item_size, i), 0);
-        asks[i] = (struct peer_ask){.op = CALL_QUEUE_DONE,
-                                    .handle = remote->handle,
-                                    .life = remote->life,
-                                    .parts = {done[i].parts[0]}};
+        draw_up(&done[i], CALL_QUEUE_DONE, item_at(items, item_size, i), 0, false);
+        asks[i] = peer_ask_of(&done[i], remote->handle, remote->life);
     }
     if (!err)
         err = peer_say(remote->peer, asks, count, remote_deadline_ns(remote));
@@ -300,9 +282,9 @@ static void give_back_many(struct remote *remote, weft_item *items, size_t item_
                            uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct settlement back;
-        draw_up(&back, CALL_QUEUE_GIVE_BACK, item_at(items, item_size, i), 0);
-        remote_tell(remote, CALL_QUEUE_GIVE_BACK, CALL_FLAG_UNBEGUN, back.parts, 2);
+        struct ops_call back;
+        draw_up(&back, CALL_QUEUE_GIVE_BACK, item_at(items, item_size, i), 0, true);
+        remote_tell(remote, &back);
     }
 }
 
@@ -314,12 +296,15 @@ weft_err weft_pop_many_sized(weft_queue *queue, weft_item *items, size_t item_si
     if (!queue || !items || !taken)
         return member_no_handle();
     settle_ahead(queue);
+    struct ops_call op;
     struct peer_call call = {0};
-    const weft_bytes part = {(const char *)&count, sizeof count};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_TAKE_MANY, up_to ? CALL_FLAG_UP_TO : 0,
-                              &part, 1, &call);
-    struct pack_reader list = {buf_bytes(&call.answer), false};
-    const uint32_t here = err ? 0 : pack_read_u32(&list);
+    uint32_t here = 0;
+    ops_queue_take_many_make(&op,
+                             &(struct ops_queue_take_many){CALL_QUEUE_TAKE_MANY, up_to, count});
+    weft_err err = remote_ask(&queue->remote, &op, &call);
+    weft_bytes list = buf_bytes(&call.answer);
+    if (!err && !ops_queue_count_next(&list, &here))
+        err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     for (; *taken < here && *taken < count && !err; ++*taken)
         err = copy_entry(&list, item_at(items, item_size, *taken), item_size);
     if (!err && *taken) {
@@ -340,22 +325,20 @@ weft_err weft_queue_peek_sized(weft_queue *queue, weft_item *items, size_t item_
     if (!queue || !items || !count)
         return member_no_handle();
     settle_ahead(queue);
-    struct peer_call call = {0};
-    const weft_bytes part = {(const char *)&max, sizeof max};
-    weft_err err = remote_ask(&queue->remote, CALL_QUEUE_PEEK, 0, &part, 1, &call);
-    struct pack_reader list = {buf_bytes(&call.answer), false};
-    while (!err && *count < max && list.rest.size) {
-        weft_item item = {.id_ = pack_read_u64(&list)};
-        item.delivery = pack_read_u32(&list);
-        const bool is_tuple = pack_read_u8(&list);
-        const weft_bytes bytes = pack_read_blob(&list);
-        err = list.has_failed ? err_set(WEFT_DATA_LOSS, "the answer is cut")
-                              : item_copy(bytes, is_tuple, &item);
+    struct remote_peek peek = {0};
+    weft_err err = remote_queue_peek(&queue->remote, &(struct ops_queue_peek){.count = max}, &peek);
+    while (!err && *count < max) {
+        struct remote_peeked next;
+        err = remote_peek_next(&peek, &next);
+        if (err)
+            break;
+        weft_item item = {.id_ = next.stored.id, .delivery = next.stored.deliveries};
+        err = item_copy(next.stored.element, next.stored.is_tuple, &item);
         item_give(item_at(items, item_size, *count), item_size, &item);
         *count += !err;
     }
-    peer_call_fini(&call);
-    return end_items(err, items, item_size, count);
+    remote_peek_fini(&peek);
+    return end_items(err == WEFT_OUT_OF_RANGE ? WEFT_OK : err, items, item_size, count);
 }
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
@@ -376,12 +359,8 @@ static weft_err tell_failed(struct remote *remote, const weft_item *item, bool i
 // The lease of its last delivery has ended before it was done: that has buried it.
 static weft_err tell_late(const struct remote *remote, const weft_item *item)
 {
-    struct pack_reader attributes = {buf_bytes(&remote->found), false};
-    pack_read_u64(&attributes);  // capacities
-    pack_read_u64(&attributes);
-    const uint32_t max = pack_read_u32(&attributes);
-    if (attributes.has_failed || max == 0 || item->delivery < max || item->is_popped_ ||
-        item->queue_ != remote->uid)
+    const uint32_t max = remote_queue_deliveries_max(remote);
+    if (max == 0 || item->delivery < max || item->is_popped_ || item->queue_ != remote->uid)
         return WEFT_ABORTED;
     return member_keep_error(remote->cluster,
                              err_set(WEFT_ABORTED,
@@ -400,13 +379,11 @@ weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err e
     return remote_keep_error(remote, err);
 }
 
-static weft_err settle(weft_queue *queue, const struct settlement *settlement,
-                       const weft_item *item)
+static weft_err settle(weft_queue *queue, const struct ops_call *op, const weft_item *item)
 {
     struct remote *remote = &queue->remote;
     struct peer_call call = {0};
-    weft_err err = remote_ask_within(remote, remote->timeout_ms, settlement->op, 0,
-                                     settlement->parts, 2, &call);
+    weft_err err = remote_ask_within(remote, remote->timeout_ms, op, &call);
     err = remote_settled(remote, item, err, call.flags);
     peer_call_fini(&call);
     return err;
@@ -420,18 +397,18 @@ static uint8_t op_of_done(const weft_item *item)
 
 weft_err weft_done(weft_queue *queue, weft_item *item)
 {
-    struct settlement settlement;
+    struct ops_call op;
     if (!queue || !item)
         return member_no_handle();
-    draw_up(&settlement, op_of_done(item), item, 0);
-    const weft_err err = settle(queue, &settlement, item);
+    draw_up(&op, op_of_done(item), item, 0, false);
+    const weft_err err = settle(queue, &op, item);
     weft_item_free(item);
     return err;
 }
 
 weft_call *weft_done_start(weft_queue *queue, weft_item *item)
 {
-    struct settlement settlement;
+    struct ops_call op;
     weft_call *call = remote_call_new(queue && item ? &queue->remote : NULL);
     if (!call)
         return NULL;
@@ -441,32 +418,31 @@ weft_call *weft_done_start(weft_queue *queue, weft_item *item)
                                 .delivery = item->delivery,
                                 .has_failed_ = item->has_failed_,
                                 .is_popped_ = item->is_popped_};
-    draw_up(&settlement, op_of_done(item), item, 0);
+    draw_up(&op, op_of_done(item), item, 0, false);
     weft_item_free(item);
-    return remote_call_started(
-        call, remote_start(&queue->remote, settlement.op, 0, settlement.parts, 2, &call->call));
+    return remote_call_started(call, remote_start(&queue->remote, &op, &call->call));
 }
 
 weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
 {
-    struct settlement settlement;
+    struct ops_call op;
     if (!queue || !item)
         return member_no_handle();
-    draw_up(&settlement, CALL_QUEUE_GIVE_BACK, item, delay_ms);
+    draw_up(&op, CALL_QUEUE_GIVE_BACK, item, delay_ms, false);
     const weft_item named = {.id_ = item->id_};  // he who gives it back knows
-    const weft_err err = settle(queue, &settlement, &named);
+    const weft_err err = settle(queue, &op, &named);
     weft_item_free(item);
     return err;
 }
 
 weft_err weft_extend(weft_queue *queue, weft_item *item, uint32_t lease_ms)
 {
-    struct settlement settlement;
+    struct ops_call op;
     if (!queue || !item)
         return member_no_handle();
-    draw_up(&settlement, CALL_QUEUE_EXTEND, item, lease_ms);
+    draw_up(&op, CALL_QUEUE_EXTEND, item, lease_ms, false);
     const weft_item named = {.id_ = item->id_};
-    return settle(queue, &settlement, &named);
+    return settle(queue, &op, &named);
 }
 
 // ---- The queue itself --------------------------------------------------------------------------------------
@@ -475,50 +451,20 @@ weft_err weft_queue_close(weft_queue *queue)
 {
     if (!queue)
         return member_no_handle();
-    struct peer_call call = {0};
-    struct remote *remote = &queue->remote;
-    const weft_err err =
-        remote_ask_within(remote, remote->timeout_ms, CALL_QUEUE_CLOSE, 0, NULL, 0, &call);
-    peer_call_fini(&call);
+    const weft_err err = remote_queue_close(&queue->remote, false);
     // That it is closed already is no failure of a program that was started again.
-    return err == WEFT_CANCELLED ? err : remote_keep_error(remote, err);
+    return err == WEFT_CANCELLED ? err : remote_keep_error(&queue->remote, err);
 }
 
 weft_err weft_queue_cancel(weft_queue *queue)
 {
-    if (!queue)
-        return member_no_handle();
-    struct peer_call call = {0};
-    const weft_err err =
-        remote_ask(&queue->remote, CALL_QUEUE_CLOSE, CALL_FLAG_CANCEL_PENDING, NULL, 0, &call);
-    peer_call_fini(&call);
-    return err;
+    return queue ? remote_keep_error(&queue->remote, remote_queue_close(&queue->remote, true))
+                 : member_no_handle();
 }
 
 weft_err weft_queue_remove(weft_queue *queue)
 {
     return queue ? remote_remove(&queue->remote) : member_no_handle();
-}
-
-weft_err remote_ask_queue_state(struct remote *remote, weft_queue_state *state)
-{
-    struct peer_call call = {0};
-    weft_err err = remote_ask(remote, CALL_QUEUE_STATE, 0, NULL, 0, &call);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
-    *state = (weft_queue_state){0};
-    if (!err) {
-        state->size = pack_read_u64(&reader);
-        state->bytes = pack_read_u64(&reader);
-        state->pushed_count = pack_read_u64(&reader);
-        state->leased_count = pack_read_u64(&reader);
-        state->pusher_count = pack_read_u32(&reader);
-        state->taker_count = pack_read_u32(&reader);
-        state->is_closed = pack_read_u8(&reader);
-        if (reader.has_failed)
-            err = err_set(WEFT_DATA_LOSS, "the answer is cut");
-    }
-    peer_call_fini(&call);
-    return err;
 }
 
 weft_err weft_queue_look_sized(weft_queue *queue, weft_queue_state *state, size_t state_size)
@@ -527,7 +473,7 @@ weft_err weft_queue_look_sized(weft_queue *queue, weft_queue_state *state, size_
     weft_err err;
     if (queue && state) {
         settle_ahead(queue);
-        err = remote_ask_queue_state(&queue->remote, &found);
+        err = remote_queue_state(&queue->remote, &found);
     } else {
         err = member_no_handle();
     }

@@ -135,7 +135,7 @@ void remote_value_fini(struct remote_value *value)
 static weft_err ask(struct remote *var, const struct ops_call *op, struct remote_value *is)
 {
     struct ops_var_answer answer = {0};
-    weft_err err = remote_ask_op(var, op, &is->call);
+    weft_err err = remote_ask(var, op, &is->call);
     if (!err)
         err = read_answer(&is->call, &answer);
     is->version = answer.version;
@@ -202,7 +202,7 @@ static weft_err start_change(weft_var *var, uint8_t op, const weft_item *once_pe
     if (once_per)
         change.item = item_name(once_per);
     ops_var_change_make(&made, &change);
-    return remote_start_op(&var->remote, &made, call);
+    return remote_start(&var->remote, &made, call);
 }
 
 static weft_err change(weft_var *var, uint8_t op, weft_item *once_per, weft_bytes operand,

@@ -3,6 +3,7 @@
 #include "client/tool.h"
 
 #include "client/keeper.h"
+#include "client/remote_ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "base/args.h"
 #include "base/bytes.h"
 #include "sys/clock.h"
-#include "wire/pack.h"
+#include "wire/ops/host.h"
 
 enum { GOODBYE_MS = 1000, NAMES_MAX = 64 };
 
@@ -189,13 +190,12 @@ static char *name_resource(const char *member, weft_bytes container, weft_bytes 
 
 static weft_err add_resources(struct tool_list *list, const char *member, weft_bytes answer)
 {
-    struct pack_reader reader = {answer, false};
-    while (reader.rest.size) {
-        const uint8_t kind = pack_read_u8(&reader);
-        const weft_bytes container = pack_read_text(&reader), name = pack_read_text(&reader);
-        if (reader.has_failed)
+    struct ops_listed listed;
+    while (answer.size) {
+        if (!ops_listed_next(&answer, &listed))
             return err_set(WEFT_DATA_LOSS, "the answer is cut");
-        const struct tool_resource one = {kind, name_resource(member, container, name)};
+        const struct tool_resource one = {listed.kind,
+                                          name_resource(member, listed.container, listed.name)};
         if (!one.path || !VEC_PUSH(&list->items, one)) {
             free(one.path);
             return err_no_memory("for names");
@@ -308,14 +308,14 @@ weft_err tool_check(const struct remote *remote)
     const struct peer_ask ask = {.op = CALL_LIST};
     weft_err err = peer_ask(remote->peer, &ask, &call, UINT64_MAX);
     const weft_bytes wanted = weft_text(remote->container);
-    struct pack_reader reader = {buf_bytes(&call.answer), false};
+    weft_bytes rest = buf_bytes(&call.answer);
+    struct ops_listed listed;
     bool is_found = false;
-    while (!err && reader.rest.size && !reader.has_failed && !is_found) {
-        const uint8_t kind = pack_read_u8(&reader);
-        const weft_bytes container = pack_read_text(&reader), name = pack_read_text(&reader);
+    while (!err && rest.size && !is_found && ops_listed_next(&rest, &listed)) {
         // A member's own container is its role: whose name it is we need not know.
-        is_found = kind == remote->kind && bytes_equal(name, weft_text(remote->name)) &&
-                   (wanted.size == 0 || bytes_equal(container, wanted));
+        is_found = listed.kind == remote->kind &&
+                   bytes_equal(listed.name, weft_text(remote->name)) &&
+                   (wanted.size == 0 || bytes_equal(listed.container, wanted));
     }
     if (!err && !is_found)
         err = add_resources(&list, "", buf_bytes(&call.answer));
@@ -330,7 +330,7 @@ void tool_tell_waiting(struct remote *queue)
 {
     struct tool_list list = {0};
     weft_queue_state state;
-    weft_err err = remote_ask_queue_state(queue, &state);
+    weft_err err = remote_queue_state(queue, &state);
     if (!err && (state.pushed_count || state.is_closed))
         return;
     if (!err)

@@ -8,7 +8,8 @@
 
 #include "cluster/peer_state.h"
 #include "sys/clock.h"
-#include "wire/pack.h"
+#include "wire/ops/host.h"
+#include "wire/ops/queue.h"
 
 enum {
     RING_SIZE_MIN = 64,
@@ -198,37 +199,31 @@ static bool is_done(struct peer_call *call)
     return atomic_load_explicit(&call->is_done, memory_order_acquire);
 }
 
-static void give_back(struct peer *peer, uint16_t handle, weft_bytes item)
+static void give_back(struct peer *peer, uint16_t handle, const struct call_item *item)
 {
-    const uint32_t at_once = 0;
-    const struct peer_ask ask = {
-        .op = CALL_QUEUE_GIVE_BACK,
-        .flags = CALL_FLAG_UNBEGUN,
-        .handle = handle,
-        .parts = {item, {(const char *)&at_once, sizeof at_once}},
-    };
+    struct ops_call op;
+    ops_queue_settle_make(&op, &(struct ops_queue_settle){
+                                   .op = CALL_QUEUE_GIVE_BACK, .is_unbegun = true, .item = *item});
+    const struct peer_ask ask = peer_ask_of(&op, handle, 0);
     // Without memory for it the lease ends with the session.
-    peer_start_change(peer, &ask, NULL, item.size + sizeof at_once);
+    peer_start_change(peer, &ask, NULL, op.head_size);
 }
 
 // No caller waits for it any more; what came with it must not be lost.
 static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
                                const struct answer *answer)
 {
-    struct pack_reader reader = {answer->payload, false};
+    struct ops_queue_taken taken;
+    uint32_t count = 0;
+    weft_bytes list = answer->payload;
     if (answer->code)
         return;
-    uint32_t count = slot->op == CALL_QUEUE_TAKE ? 1 : 0;
-    if (slot->op == CALL_QUEUE_TAKE_MANY)
-        count = pack_read_u32(&reader);
-    for (; count > 0; count--) {
-        const weft_bytes item = pack_read_bytes(&reader, CALL_ITEM_BYTES);
-        if (slot->op == CALL_QUEUE_TAKE_MANY)
-            pack_read_bytes(&reader, pack_read_u32(&reader) & ~CALL_TUPLE_BIT);
-        if (reader.has_failed)
-            return;
-        give_back(peer, slot->handle, item);
-    }
+    if (slot->op == CALL_QUEUE_TAKE && ops_queue_taken_decode(answer->payload, &taken))
+        give_back(peer, slot->handle, &taken.item);
+    if (slot->op == CALL_QUEUE_TAKE_MANY && !ops_queue_count_next(&list, &count))
+        return;
+    for (; count > 0 && ops_queue_taken_next(&list, &taken); count--)
+        give_back(peer, slot->handle, &taken.item);
 }
 
 static void take_ask_answer(struct peer *peer, const struct answer *answer)
@@ -449,11 +444,10 @@ static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadl
 
 bool peer_start_cancel(struct peer *peer, uint64_t sequence, struct peer_call *cancel)
 {
-    const struct peer_ask ask = {
-        .op = CALL_CANCEL,
-        .parts = {{(const char *)&sequence, sizeof sequence}},
-    };
-    return peer_start_change(peer, &ask, cancel, sizeof sequence);
+    struct ops_call op;
+    ops_recall_make(&op, &(struct ops_recall){CALL_CANCEL, sequence});
+    const struct peer_ask ask = peer_ask_of(&op, 0, 0);
+    return peer_start_change(peer, &ask, cancel, op.head_size);
 }
 
 void peer_forget_call(struct peer *peer, struct peer_call *call)
@@ -468,16 +462,14 @@ void peer_forget_call(struct peer *peer, struct peer_call *call)
 // A question has nothing to undo: the host has to let go of it. One out of reach has, with the connection.
 static void withdraw(struct peer *peer, struct peer_call *call)
 {
-    const struct peer_ask ask = {
-        .op = CALL_WITHDRAW,
-        .parts = {{(const char *)&call->sequence, sizeof call->sequence}},
-    };
+    struct ops_call op;
+    ops_recall_make(&op, &(struct ops_recall){CALL_WITHDRAW, call->sequence});
+    const struct peer_ask ask = peer_ask_of(&op, 0, 0);
     list_take_out(&call->in_asks);
     call->is_under_way = false;
-    if (!peer_is_connected(peer) ||
-        !buf_reserve(&peer->new_asks, CALL_HEAD_BYTES + sizeof call->sequence))
+    if (!peer_is_connected(peer) || !buf_reserve(&peer->new_asks, CALL_HEAD_BYTES + op.head_size))
         return;
-    append_call(&peer->new_asks, &ask, ++peer->last_ask | CALL_ASKS_BIT, sizeof call->sequence);
+    append_call(&peer->new_asks, &ask, ++peer->last_ask | CALL_ASKS_BIT, op.head_size);
     flush_locked(peer);
 }
 
