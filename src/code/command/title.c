@@ -31,13 +31,13 @@ static size_t shown_length(const char *from, const char *end)
 
 static void write_title(const char *from, char *title)
 {
-    enum { ROOM = COMMAND_TITLE_BYTES - sizeof "..." };
+    enum { ROOM = CODE_TITLE_BYTES - sizeof "..." };
     const char *const end = from + strlen(from);
     size_t size = 0, whole = 0;
     while (from < end) {
         const size_t length = shown_length(from, end);
         const bool is_blank = length == 0 && size > 0 && title[size - 1] != ' ';
-        if (size + (length ? length : is_blank) >= COMMAND_TITLE_BYTES)
+        if (size + (length ? length : is_blank) >= CODE_TITLE_BYTES)
             break;
         memcpy(title + size, length ? from : " ", length ? length : is_blank);
         size += length ? length : is_blank;
@@ -51,7 +51,7 @@ static void write_title(const char *from, char *title)
     title[size] = 0;
 }
 
-void command_title(const weft_args *args, char title[COMMAND_TITLE_BYTES])
+void command_title(const weft_args *args, char title[CODE_TITLE_BYTES])
 {
     const char *const names[] = {given_name(args), weft_option(args, COMMAND_MAP, 0),
                                  weft_option(args, COMMAND_REDUCE, 0)};
@@ -60,5 +60,5 @@ void command_title(const weft_args *args, char title[COMMAND_TITLE_BYTES])
         if (names[i])
             write_title(names[i], title);
     if (!title[0])
-        snprintf(title, COMMAND_TITLE_BYTES, "command");
+        snprintf(title, CODE_TITLE_BYTES, "command");
 }

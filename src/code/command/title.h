@@ -4,10 +4,8 @@
 
 #include "mapreduce/code.h"
 
-enum { COMMAND_TITLE_BYTES = CODE_TITLE_BYTES };
-
 // The job's name if it was given one (mapreduce.job.name), else the mapper, else the reducer: one line of
 // printable UTF-8, cut with "..." behind whole characters. Only for people: it is not what the job is.
-void command_title(const weft_args *args, char title[COMMAND_TITLE_BYTES]);
+void command_title(const weft_args *args, char title[CODE_TITLE_BYTES]);
 
 #endif

@@ -15,7 +15,7 @@
 static void expect_title(const char *const *words, size_t count, const char *expected)
 {
     struct weft_args args = {0};
-    char title[COMMAND_TITLE_BYTES];
+    char title[CODE_TITLE_BYTES];
     memset(title, 'x', sizeof title);
     assert_int_equal(args_parse_job(&command_job, (char *const *)words, count, &args), WEFT_OK);
     command_title(&args, title);

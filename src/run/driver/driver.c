@@ -3,7 +3,7 @@
 
 #include "run/driver/driver_state.h"
 
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "jobs/builtin.h"
 #include "sys/clock.h"
 #include "sys/signals.h"
@@ -442,8 +442,9 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->options = spec->options;
     made->owns_process = spec->owns_process;
     made->is_silent = !spec->owns_process && spec->options->quiet;
-    if (spec->job == &command_job)
-        command_title(&spec->options->args, made->title);
+    const struct code *user = code_of(spec->job);
+    if (user->title)
+        user->title(&spec->options->args, made->title);
     weft_err code =
         chain_init(&made->chain, spec->job, spec->options->job_size, &spec->options->args);
     if (code == WEFT_OK)

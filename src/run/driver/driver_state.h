@@ -14,7 +14,7 @@
 #ifndef RUN_DRIVER_DRIVER_STATE_H
 #define RUN_DRIVER_DRIVER_STATE_H
 
-#include "code/command/title.h"
+#include "mapreduce/code.h"
 #include "mapreduce/coord/bisect.h"
 #include "mapreduce/coord/plan.h"
 #include "mapreduce/coord/sched.h"
@@ -135,7 +135,7 @@ struct driver {
     bool owns_process;
     bool is_silent;  // inside a program that did not ask to be told on standard error
     struct chain chain;
-    char title[COMMAND_TITLE_BYTES];  // of a job of commands; "": it has a name
+    char title[CODE_TITLE_BYTES];  // by whoever runs the job; "": it has a name
     struct inputs inputs;
     struct driver_input *looks;  // one each
     struct record_format format;

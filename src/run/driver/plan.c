@@ -2,7 +2,7 @@
 // tell a worker. All of it follows from the job, its options and its inputs; only the number of slots
 // and their memory depend on the machine, and no byte of the output depends on those.
 
-#include "code/command/command.h"
+#include "code/codes.h"
 #include "run/driver/driver_state.h"
 
 #include <stdlib.h>
@@ -34,18 +34,19 @@ static const weft_job *last_job(const struct driver *driver)
 static struct plan_options options_of_plan(const struct driver *driver)
 {
     const weft_job *job = &driver->chain.jobs.items[0];
-    const bool is_dear = job->whole_parts || driver->options->job == &command_job ||
-                         driver->format.kind == RECORD_FILES;
+    const struct code *user = code_of(job);
+    const bool is_file = driver->format.kind == RECORD_FILES;
+    const bool starts_per_file =
+        user->starts_per_file && user->starts_per_file(&driver->options->args);
     return (struct plan_options){
         .reducers = driver->options->reducers       ? driver->options->reducers
                     : last_job(driver)->whole_parts ? 1
                                                     : 0,
         // A sample of these means starting a process, or reading a whole file.
-        .samples_max = is_dear ? DEAR_SAMPLES_MAX : 0,
-        .is_dear = driver->options->job == &command_job,
-        .has_dear_pieces = driver->options->job == &command_job &&
-                           (weft_option(&driver->options->args, COMMAND_PER_FILE, 0) ||
-                            driver->options->is_hadoop || driver->format.kind == RECORD_FILES),
+        .samples_max = job->whole_parts || user->is_dear || is_file ? DEAR_SAMPLES_MAX : 0,
+        .is_dear = user->is_dear,
+        .has_dear_pieces =
+            user->is_dear && (starts_per_file || driver->options->is_hadoop || is_file),
         .has_cuts = driver->options->lines_per_task > 0,
     };
 }
