@@ -8,7 +8,7 @@ const struct code *const codes[] = {&code_command, &code_native, NULL};
 const struct code *code_of(const weft_job *job)
 {
     const struct code *const *code = codes;
-    while ((*code)->job && (*code)->job->name != job->name)
+    while ((*code)->job && (!job || (*code)->job->name != job->name))
         code++;
     return *code;
 }

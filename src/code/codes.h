@@ -10,7 +10,7 @@ extern const struct code code_command;  // command/code.c
 // NULL-terminated. A job is run by the first that claims it; the last claims all.
 extern const struct code *const codes[];
 
-// Who runs the job, or a copy of it.
+// Who runs the job, or a copy of it. NULL, where nobody has said which: native.
 const struct code *code_of(const weft_job *job);
 
 // Whose job the words of a command line mean by their options; NULL: none's, they name it.

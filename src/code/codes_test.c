@@ -15,6 +15,7 @@ static void a_job_is_native_unless_somebody_claims_it(void **state)
     (void)state;
     assert_ptr_equal(code_of(&job), &code_native);
     assert_ptr_equal(code_of(&command_job), &code_command);
+    assert_ptr_equal(code_of(NULL), &code_native);
 }
 
 static void a_configured_copy_is_run_as_the_job_is(void **state)

@@ -189,7 +189,7 @@ static weft_err set_codec(struct run_options *options, const char *text)
 static weft_err set_of_command(struct run_options *options, const struct args_option *option,
                                const char *text)
 {
-    const struct code *user = options->job ? code_of(options->job) : &code_native;
+    const struct code *user = code_of(options->job);
     const char letter = user->letter ? user->letter(option->name) : 0;
     if (!letter)
         return err_set(WEFT_INVALID_ARGUMENT,
