@@ -2,6 +2,7 @@
 
 #include "run/driver/agent.h"
 
+#include "run/answers.h"
 #include "sys/clock.h"
 
 enum { HELLO_TIMEOUT_MS = 60000 };
@@ -139,26 +140,6 @@ void agent_look(struct agent *agent)
 
 // ---- What a worker says ----------------------------------------------------------------------------------------------
 
-static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
-{
-    switch (type) {
-    case WEFT__FRAME_TYPE__FRAME_HELLO:
-        return &weft__hello__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_TASK_END:
-        return &weft__task_end__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_COMMITTED:
-        return &weft__committed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_SEALED:
-        return &weft__sealed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_CHECKPOINTED:
-        return &weft__checkpointed__descriptor;
-    case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
-        return &weft__worker_failed__descriptor;
-    default:
-        return NULL;
-    }
-}
-
 static void forget_hello(struct agent *agent)
 {
     loop_timer_free(agent->hello);
@@ -197,14 +178,14 @@ static void take_frame(void *owner, const struct frame *frame)
 {
     struct agent *agent = owner;
     const bool is_hello = frame->type == WEFT__FRAME_TYPE__FRAME_HELLO;
-    const ProtobufCMessageDescriptor *descriptor = descriptor_of(frame->type);
+    const bool is_bye = frame->type == WEFT__FRAME_TYPE__FRAME_BYE;
     ProtobufCMessage *message = NULL;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_BYE && agent->is_released)
+    if (is_bye && agent->is_released)
         agent->options.calls->left(agent->options.owner);
-    else if (!descriptor || is_hello == agent->is_ready)
+    else if (is_bye || is_hello == agent->is_ready)
         give_up(agent, "a frame that does not belong here");
-    else if (message_unpack(frame, descriptor, &message) != WEFT_OK)
-        give_up(agent, "a message that cannot be read");
+    else if (answer_unpack(frame, &message) != WEFT_OK)
+        give_up(agent, err_text());
     else
         take_message(agent, frame->type, message);
 }

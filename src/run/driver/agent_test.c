@@ -267,7 +267,7 @@ static void what_a_worker_may_not_send_ends_it(void **state)
     } cases[] = {
         {"bye too early", "a frame that does not belong here"},
         {"two hellos", "a frame that does not belong here"},
-        {"unreadable", "a message that cannot be read"},
+        {"unreadable", "a TaskEnd that cannot be read"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;

@@ -3,6 +3,7 @@
 // What comes from a worker means nothing until it is checked here: it ran user code. A worker that breaks the
 // rules is killed, and is then a lost worker like any other.
 
+#include "run/answers.h"
 #include "run/driver/driver_state.h"
 
 #include <stdio.h>
@@ -248,10 +249,6 @@ static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
 // Takes the message over when it must live longer; tells so by returning true.
 static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
 {
-    if (!is_task(driver, end->kind, end->task) || end->slot >= driver->slot_count) {
-        give_up_worker(driver, "the end of a task that there is not");
-        return false;
-    }
     struct sched_event event = {
         .type = EVENT_TASK_HELD,
         .worker = driver->worker,
@@ -330,18 +327,7 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
 static void take_committed(struct driver *driver, const Weft__Committed *committed)
 {
     const uint32_t stage = sched_stage(driver->sched);
-    bool is_right = true;
-    for (size_t i = 0; i < committed->n_tasks; i++)
-        is_right = is_right && is_task(driver, committed->kind, committed->tasks[i]);
-    if (is_output_kind(&driver->stages[stage], committed->kind))
-        is_right = is_right && committed->n_output_bytes == committed->n_tasks &&
-                   committed->n_output_crc == committed->n_tasks &&
-                   committed->n_output_records == committed->n_tasks;
-    if (!is_right) {
-        give_up_worker(driver, "a commit of tasks that there are not");
-        return;
-    }
-    // Behind the last task of a stage nothing can be meant that was checked above.
+    // Behind the last task of a stage nothing can be meant that was checked before it.
     for (size_t i = 0; i < committed->n_tasks && sched_stage(driver->sched) == stage; i++)
         take_committed_task(driver, stage, committed, i);
 }
@@ -350,21 +336,7 @@ static void take_sealed(struct driver *driver, const Weft__Sealed *sealed)
 {
     const struct sched_event event = {
         .type = EVENT_SEALED, .worker = driver->worker, .at = {.slot = sealed->slot}};
-    if (sealed->slot < driver->slot_count)
-        driver_step(driver, &event);
-    else
-        give_up_worker(driver, "the seal of a slot that there is not");
-}
-
-static void take_checkpointed(struct driver *driver, const Weft__Checkpointed *done)
-{
-    bool is_right = done->slot < driver->slot_count && sched_stage(driver->sched) == 0;
-    for (size_t i = 0; i < done->n_tasks; i++)
-        is_right = is_right && is_task(driver, SCHED_MAP, done->tasks[i]);
-    if (is_right)
-        driver_resume_take(driver, done);
-    else
-        give_up_worker(driver, "a checkpoint of tasks that there are not");
+    driver_step(driver, &event);
 }
 
 // After the last task: with the last of the output.
@@ -377,18 +349,36 @@ static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *
     driver_step(driver, &event);
 }
 
+static struct answer_rules rules_of(const struct driver *driver)
+{
+    const uint32_t number = sched_stage(driver->sched);
+    const struct driver_stage *stage = &driver->stages[number];
+    return (struct answer_rules){
+        .stage = number,
+        .slot_count = driver->slot_count,
+        .task_counts = {driver_task_count(stage, SCHED_SAMPLE), driver_task_count(stage, SCHED_MAP),
+                        driver_task_count(stage, SCHED_REDUCE)},
+        .is_map_only = stage->is_map_only,
+        .is_last = stage->is_last,
+        .input_count = driver->inputs.count,
+    };
+}
+
 static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
 {
     struct driver *driver = owner;
+    const struct answer_rules rules = rules_of(driver);
     bool is_kept = false;
-    if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
+    if (answer_check(type, &rules, message) != WEFT_OK)
+        give_up_worker(driver, err_text());
+    else if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
         is_kept = take_task_end(driver, (Weft__TaskEnd *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
         take_committed(driver, (Weft__Committed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
         take_sealed(driver, (Weft__Sealed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
-        take_checkpointed(driver, (Weft__Checkpointed *)message);
+        driver_resume_take(driver, (Weft__Checkpointed *)message);
     else
         take_worker_failed(driver, (Weft__WorkerFailed *)message);
     driver_show_progress(driver);

@@ -5,6 +5,7 @@
 // Tries run in a worker of their own, one slot, beside the one at work: a record that crashes it costs
 // nobody else anything. One task is looked into at a time, the others wait.
 
+#include "run/answers.h"
 #include "run/driver/driver_state.h"
 
 #include "base/text.h"
@@ -253,9 +254,15 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
 {
     struct driver *driver = owner;
     const Weft__TaskEnd *end = (const Weft__TaskEnd *)message;
+    const struct answer_rules rules = {.slot_count = 1,
+                                       .task_counts = {[SCHED_MAP] = 1},
+                                       .is_map_only = true,
+                                       .input_count = driver->inputs.count};
     if (type != WEFT__FRAME_TYPE__FRAME_TASK_END)
         return false;  // commits of nothing
-    if (driver->probe.is_looking)
+    if (answer_check(type, &rules, message) != WEFT_OK)
+        agent_kill(&driver->probe.agent);
+    else if (driver->probe.is_looking)
         take_look(driver, end);
     else
         take_result(driver, end->code != WEFT_OK, end->text);
