@@ -6,7 +6,7 @@
 #include "jobs/builtin.h"
 #include "run/chain.h"
 #include "run/driver/driver.h"
-#include "run/driver/link.h"
+#include "run/driver/worker_process.h"
 #include "run/replay.h"
 #include "run/talk/progress.h"
 #include "run/worker/worker.h"
@@ -29,7 +29,7 @@ void program_start(const weft_job *const *jobs, size_t job_size)
     // Some versions of libuv spin a kernel thread unless told not to.
     setenv("UV_USE_IO_URING", "0", 0);
     int socket_fd = -1, page_fd = -1;
-    if (link_find_in_environment(&socket_fd, &page_fd))
+    if (worker_process_find_own(&socket_fd, &page_fd))
         exit(worker_main(socket_fd, page_fd, jobs, job_size));
 }
 

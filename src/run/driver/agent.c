@@ -16,7 +16,7 @@ static uint64_t load(const _Atomic uint64_t *value)
 
 void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_attempt *at)
 {
-    const struct slot_page *page = &agent->link.page->slots[slot];
+    const struct slot_page *page = &agent->process.page->slots[slot];
     *at = (struct agent_attempt){
         .kind = atomic_load(&page->kind),
         .task = atomic_load(&page->task),
@@ -31,7 +31,7 @@ void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_a
 
 static bool is_inside(const struct agent *agent, uint32_t slot)
 {
-    return atomic_load(&agent->link.page->slots[slot].attempt_serial) & 1;
+    return atomic_load(&agent->process.page->slots[slot].attempt_serial) & 1;
 }
 
 // What a slot has read of the block it is at: a slow job may stay in one for long.
@@ -44,7 +44,7 @@ static uint64_t bytes_begun(const struct slot_page *slot)
 
 static void add_page(const struct agent *agent, struct agent_figures *figures)
 {
-    const struct worker_page *page = agent->link.page;
+    const struct worker_page *page = agent->process.page;
     const uint64_t peak = load(&page->memory_peak);
     figures->memory_peak = peak > figures->memory_peak ? peak : figures->memory_peak;
     if (atomic_load_explicit(&page->has_switched_to_sort, memory_order_relaxed))
@@ -63,18 +63,18 @@ static void add_page(const struct agent *agent, struct agent_figures *figures)
 void agent_read_figures(const struct agent *agent, struct agent_figures *figures)
 {
     *figures = agent->past;
-    if (!agent->link.is_open || agent->is_counted)
+    if (!agent->process.is_open || agent->is_counted)
         return;
     add_page(agent, figures);
-    figures->memory_used = load(&agent->link.page->memory_used);
+    figures->memory_used = load(&agent->process.page->memory_used);
     for (uint32_t i = 0; i < agent->options.slot_count; i++)
-        figures->bytes_begun += bytes_begun(&agent->link.page->slots[i]);
+        figures->bytes_begun += bytes_begun(&agent->process.page->slots[i]);
 }
 
 // A new page starts at zero.
 static void count_worker(struct agent *agent)
 {
-    if (agent->link.is_open && !agent->is_counted)
+    if (agent->process.is_open && !agent->is_counted)
         add_page(agent, &agent->past);
     agent->is_counted = true;
 }
@@ -82,9 +82,9 @@ static void count_worker(struct agent *agent)
 bool agent_read_status(struct agent *agent, struct status_words *words)
 {
     const uint32_t count = agent->options.slot_count;
-    for (uint32_t i = 1; agent->link.is_open && i <= count; i++) {
+    for (uint32_t i = 1; agent->process.is_open && i <= count; i++) {
         const uint32_t slot = (agent->status_slot + i) % count;
-        if (!slot_status_read(&agent->link.page->slots[slot].status, agent->status_serials[slot],
+        if (!slot_status_read(&agent->process.page->slots[slot].status, agent->status_serials[slot],
                               words))
             continue;
         agent->status_serials[slot] = words->serial;
@@ -99,7 +99,7 @@ bool agent_read_status(struct agent *agent, struct status_words *words)
 // Whether the slot has been at one record for longer than it may.
 static bool stays_at_record(struct agent *agent, uint32_t slot_index, uint64_t now_ns)
 {
-    const struct slot_page *slot = &agent->link.page->slots[slot_index];
+    const struct slot_page *slot = &agent->process.page->slots[slot_index];
     const uint64_t limit_ns = (uint64_t)agent->options.record_timeout_ms * 1000000;
     const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
     uint64_t *since_ns = &agent->record_since_ns[slot_index];
@@ -115,7 +115,7 @@ static bool stays_at_record(struct agent *agent, uint32_t slot_index, uint64_t n
 
 static void look_at_slot(struct agent *agent, uint32_t i, uint64_t now_ns)
 {
-    const struct slot_page *slot = &agent->link.page->slots[i];
+    const struct slot_page *slot = &agent->process.page->slots[i];
     const uint64_t limit_ns = (uint64_t)agent->options.task_timeout_ms * 1000000;
     const uint64_t serial = atomic_load(&slot->attempt_serial);
     // Seen at the last look already: what the slot wrote at the beginning is all there.
@@ -211,19 +211,20 @@ static void take_loss(void *owner, const struct process_exit *exit, weft_err cod
     agent->options.calls->lost(agent->options.owner, &loss);
 }
 
-static void close_link(struct agent *agent)
+static void end_worker(struct agent *agent)
 {
     forget_hello(agent);
     count_worker(agent);
-    link_close(&agent->link);
+    worker_process_close(&agent->process);
 }
 
 weft_err agent_start(struct agent *agent, int output_fd)
 {
-    static const struct link_calls calls = {.frame = take_frame, .lost = take_loss};
-    close_link(agent);
+    static const struct worker_process_calls calls = {.frame = take_frame, .lost = take_loss};
+    end_worker(agent);
     agent->is_ready = agent->is_told = agent->is_released = false;
-    const weft_err code = link_open(&agent->link, agent->options.loop, output_fd, &calls, agent);
+    const weft_err code =
+        worker_process_open(&agent->process, agent->options.loop, output_fd, &calls, agent);
     agent->is_counted = code != WEFT_OK;
     if (code == WEFT_OK)
         agent->hello =
@@ -233,24 +234,24 @@ weft_err agent_start(struct agent *agent, int output_fd)
 
 bool agent_has_worker(const struct agent *agent)
 {
-    return agent->link.is_open;
+    return agent->process.is_open;
 }
 
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
-    return link_send(&agent->link, type, message);
+    return worker_process_send(&agent->process, type, message);
 }
 
 weft_err agent_release(struct agent *agent)
 {
     agent->is_released = true;
-    return link_send(&agent->link, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+    return worker_process_send(&agent->process, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
 }
 
 void agent_kill(struct agent *agent)
 {
     agent->is_told = true;
-    link_kill(&agent->link);
+    worker_process_kill(&agent->process);
 }
 
 void agent_init(struct agent *agent, const struct agent_options *options)
@@ -260,5 +261,5 @@ void agent_init(struct agent *agent, const struct agent_options *options)
 
 void agent_fini(struct agent *agent)
 {
-    close_link(agent);
+    end_worker(agent);
 }

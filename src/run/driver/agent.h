@@ -12,7 +12,7 @@
 #define RUN_DRIVER_AGENT_H
 
 #include "mapreduce/slot_page.h"
-#include "run/driver/link.h"
+#include "run/driver/worker_process.h"
 
 // An attempt that a slot is in, as its page shows it.
 struct agent_attempt {
@@ -72,7 +72,7 @@ struct agent_options {
 
 struct agent {
     struct agent_options options;
-    struct link link;
+    struct worker_process process;
     struct loop_timer *hello;
     bool is_ready, is_told, is_released;
     bool is_counted;  // what its slots have done is in `past`

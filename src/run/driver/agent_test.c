@@ -343,7 +343,7 @@ static void what_all_workers_did_is_added_up_once(void **state)
 int main(void)
 {
     int fd, page_fd;
-    if (link_find_in_environment(&fd, &page_fd))
+    if (worker_process_find_own(&fd, &page_fd))
         run_worker(fd, page_fd, getenv("WEFT_FAKE"));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crash_is_told_with_the_attempt_and_its_place),

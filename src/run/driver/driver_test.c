@@ -419,7 +419,7 @@ int main(void)
     int fd, page_fd;
     if (getenv("WEFT_FAKE_FOLDER"))
         snprintf(folder, sizeof folder, "%s", getenv("WEFT_FAKE_FOLDER"));
-    if (link_find_in_environment(&fd, &page_fd))
+    if (worker_process_find_own(&fd, &page_fd))
         run_worker(fd, page_fd);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_runs_to_its_end),

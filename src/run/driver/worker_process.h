@@ -1,35 +1,35 @@
-// link: the driver's end of one worker: its process, the socket to it and the page shared with it.
+// worker_process: the driver's end of one worker: its process, the socket to it and the page shared with it.
 //
 // A worker is this same program started again; it finds its two descriptors in the environment
 // variable below. Frames arrive through `frame`; the end of the worker, however it came, is told once
 // by `lost`, after all frames it managed to send. Thread: that of the loop.
-#ifndef RUN_DRIVER_LINK_H
-#define RUN_DRIVER_LINK_H
+#ifndef RUN_DRIVER_WORKER_PROCESS_H
+#define RUN_DRIVER_WORKER_PROCESS_H
 
 #include "mapreduce/slot_page.h"
 #include "sys/loop.h"
 #include "sys/process.h"
 #include "wire/messages.h"
 
-#define LINK_VARIABLE "WEFT_WORKER"  // "SOCKET:PAGE", numbers of descriptors
+#define WORKER_VARIABLE "WEFT_WORKER"  // "SOCKET:PAGE", numbers of descriptors
 
-struct link_calls {
-    // A frame, borrowed. May close the link.
+struct worker_process_calls {
+    // A frame, borrowed. May close it.
     void (*frame)(void *owner, const struct frame *frame);
 
     // The process is gone and waited for. `code` is a failure, with its sentence set, when it was we
-    // who gave it up: what it sent was no frame. May close the link and open another one.
+    // who gave it up: what it sent was no frame. May close it and open another one.
     void (*lost)(void *owner, const struct process_exit *exit, weft_err code);
 };
 
-struct link {
+struct worker_process {
     struct loop *loop;
     struct process process;
     struct loop_stream *stream;
     struct loop_watch *watch;
     struct frame_parser parser;
-    struct worker_page *page;  // readable until link_close, also after the worker's end
-    struct link_calls calls;
+    struct worker_page *page;  // readable until worker_process_close, also after the worker's end
+    struct worker_process_calls calls;
     void *owner;
     weft_err code;  // why we gave it up
     bool is_open, is_ending;
@@ -37,21 +37,22 @@ struct link {
 
 // Starts the worker. `output_fd` is one more descriptor that it keeps; -1: none. The struct starts
 // zeroed or closed. On failure nothing is left.
-MUST_CHECK weft_err link_open(struct link *link, struct loop *loop, int output_fd,
-                              const struct link_calls *calls, void *owner);
+MUST_CHECK weft_err worker_process_open(struct worker_process *worker, struct loop *loop,
+                                        int output_fd, const struct worker_process_calls *calls,
+                                        void *owner);
 
 // Sends a message, now or as soon as the worker reads.
-MUST_CHECK weft_err link_send(struct link *link, Weft__FrameType type,
-                              const ProtobufCMessage *message);
+MUST_CHECK weft_err worker_process_send(struct worker_process *worker, Weft__FrameType type,
+                                        const ProtobufCMessage *message);
 
 // Kills the worker; `lost` follows.
-void link_kill(struct link *link);
+void worker_process_kill(struct worker_process *worker);
 
 // Kills it if it still lives, waits for it, and frees everything; `lost` is not called. Harmless when
 // closed.
-void link_close(struct link *link);
+void worker_process_close(struct worker_process *worker);
 
 // Reads the variable of a worker's own environment and removes it; false: this is no worker.
-bool link_find_in_environment(int *socket_fd, int *page_fd);
+bool worker_process_find_own(int *socket_fd, int *page_fd);
 
 #endif

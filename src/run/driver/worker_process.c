@@ -1,0 +1,160 @@
+// worker_process: starting a worker, talking to it, and learning of its end.
+//
+// The end has two messengers: the socket (closed by the kernel with the process) and the pidfd (in
+// case a program that user code started still holds the socket). Whichever comes first makes us take
+// what is left in the socket, kill and wait.
+
+#include "run/driver/worker_process.h"
+
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void end(struct worker_process *worker)
+{
+    if (worker->is_ending || !worker->is_open)
+        return;
+    worker->is_ending = true;
+    // The watch goes before its descriptor. A process that is just being started may hold a copy of that
+    // for a moment: the kernel would go on telling of it, and the next worker's has the same number.
+    loop_watch_free(worker->watch);
+    worker->watch = NULL;
+    process_kill(&worker->process);
+    struct process_exit exit;
+    process_wait(&worker->process, &exit);
+    // Only now is nothing more to come.
+    if (worker->stream && worker->code == WEFT_OK)
+        loop_stream_drain(worker->stream);
+    if (worker->is_open)
+        worker->calls.lost(worker->owner, &exit, worker->code);
+}
+
+static void take_bytes(void *owner, weft_bytes bytes)
+{
+    struct worker_process *worker = owner;
+    if (worker->code != WEFT_OK || !worker->is_open)
+        return;
+    struct frame frame = {0};
+    bool has_frame = true;
+    worker->code = frame_parser_feed(&worker->parser, bytes.data, bytes.size);
+    while (worker->code == WEFT_OK && worker->is_open) {
+        worker->code = frame_parser_next(&worker->parser, &frame, &has_frame);
+        if (worker->code != WEFT_OK || !has_frame)
+            break;
+        worker->calls.frame(worker->owner, &frame);
+    }
+    if (worker->code != WEFT_OK)
+        end(worker);
+}
+
+static void take_end(void *owner, weft_err code)
+{
+    struct worker_process *worker = owner;
+    worker->code = worker->code == WEFT_OK ? code : worker->code;
+    end(worker);
+}
+
+static void take_exit(void *owner)
+{
+    end(owner);
+}
+
+static weft_err spawn(struct worker_process *worker, int socket_fd, int page_fd, int output_fd)
+{
+    char variable[64];
+    snprintf(variable, sizeof variable, WORKER_VARIABLE "=%d:%d", socket_fd, page_fd);
+    const char *const arguments[] = {program_invocation_name, NULL};
+    struct process_spec spec = {
+        .program = PROCESS_SELF,
+        .arguments = arguments,
+        .environment = variable,
+        .inherit = {socket_fd, page_fd},
+        .inherit_count = 2,
+    };
+    if (output_fd >= 0)
+        spec.inherit[spec.inherit_count++] = output_fd;
+    return process_spawn(&spec, &worker->process);
+}
+
+static weft_err watch(struct worker_process *worker, int socket_fd)
+{
+    static const struct loop_stream_calls stream_calls = {.data = take_bytes, .ended = take_end};
+    worker->stream = loop_stream_new(worker->loop, socket_fd, &stream_calls, worker);
+    if (worker->stream && worker->process.pidfd >= 0)
+        worker->watch = loop_watch_new(worker->loop, worker->process.pidfd, take_exit, worker);
+    const bool is_watched = worker->stream && (worker->watch || worker->process.pidfd < 0);
+    return is_watched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+weft_err worker_process_open(struct worker_process *worker, struct loop *loop, int output_fd,
+                             const struct worker_process_calls *calls, void *owner)
+{
+    int sockets[2] = {-1, -1}, page_fd = -1;
+    *worker = (struct worker_process){
+        .loop = loop, .process = {.pidfd = -1}, .calls = *calls, .owner = owner, .is_open = true};
+    weft_err code =
+        process_make_shared(sizeof *worker->page, &page_fd, (void **)(void *)&worker->page);
+    if (code == WEFT_OK)
+        code = process_make_socket_pair(sockets);
+    if (code == WEFT_OK)
+        code = spawn(worker, sockets[1], page_fd, output_fd);
+    if (page_fd >= 0)
+        file_close(page_fd);
+    if (sockets[1] >= 0)
+        file_close(sockets[1]);
+    if (code == WEFT_OK)
+        code = watch(worker, sockets[0]);
+    else if (sockets[0] >= 0)
+        file_close(sockets[0]);
+    if (code != WEFT_OK)
+        worker_process_close(worker);
+    return code;
+}
+
+weft_err worker_process_send(struct worker_process *worker, Weft__FrameType type,
+                             const ProtobufCMessage *message)
+{
+    const weft_err code = message_append(loop_stream_out(worker->stream), type, message);
+    if (code == WEFT_OK)
+        loop_stream_flush(worker->stream);
+    return code;
+}
+
+void worker_process_kill(struct worker_process *worker)
+{
+    if (worker->is_open)
+        process_kill(&worker->process);
+}
+
+void worker_process_close(struct worker_process *worker)
+{
+    if (!worker->is_open)
+        return;
+    worker->is_open = false;
+    loop_watch_free(worker->watch);
+    loop_stream_free(worker->stream);
+    process_kill(&worker->process);
+    struct process_exit exit;
+    process_wait(&worker->process, &exit);
+    frame_parser_fini(&worker->parser);
+    process_unmap_shared(worker->page, sizeof *worker->page);
+    worker->page = NULL;
+    worker->watch = NULL;
+    worker->stream = NULL;
+}
+
+bool worker_process_find_own(int *socket_fd, int *page_fd)
+{
+    const char *text = getenv(WORKER_VARIABLE);
+    char rest = 0;
+    if (!text || sscanf(text, "%d:%d%c", socket_fd, page_fd, &rest) != 2)
+        return false;
+    unsetenv(WORKER_VARIABLE);
+    process_set_name("weft-worker");  // it was executed under the name "exe"
+    // Programs that user code starts must not hold the worker's end of the connection open.
+    process_close_on_exec(*socket_fd);
+    process_close_on_exec(*page_fd);
+    return true;
+}
