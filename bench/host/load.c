@@ -13,7 +13,9 @@
 
 #include "cluster/peer.h"
 #include "sys/clock.h"
-#include "wire/pack.h"
+#include "wire/ops/host.h"
+#include "wire/ops/queue.h"
+#include "wire/ops/var.h"
 
 enum { CLIENTS_MAX = 64, SAMPLES_MAX = 1 << 18, STORE_IN_FLIGHT = 256 };
 
@@ -58,16 +60,16 @@ static void open_resource(struct client *client, bool adds)
     const int64_t zero = 0;
     struct buf name = {0};
     struct peer_call call = {0};
-    pack_write_u8(&name, adds ? CALL_KIND_VAR : CALL_KIND_QUEUE);
-    pack_write_text(&name, weft_none());
-    pack_write_text(&name, weft_text(adds ? "value" : "queue"));
+    ops_open_encode(&name, &(struct ops_open){.kind = adds ? CALL_KIND_VAR : CALL_KIND_QUEUE,
+                                              .name = weft_text(adds ? "value" : "queue")});
     uint32_t life;
     must(peer_new_handle(client->peer, &client->handle, &life));
     const struct peer_ask open = {
         .op = CALL_OPEN, .handle = client->handle, .parts = {buf_bytes(&name)}};
-    const struct peer_ask create = {.op = CALL_VAR_CREATE,
-                                    .handle = client->handle,
-                                    .parts = {{(const char *)&zero, sizeof zero}}};
+    struct ops_call op;
+    ops_var_change_make(&op, &(struct ops_var_change){.op = CALL_VAR_CREATE,
+                                                      .value = {(const char *)&zero, sizeof zero}});
+    const struct peer_ask create = peer_ask_of(&op, client->handle, 0);
     must(peer_ask(client->peer, &open, &call, UINT64_MAX));
     if (adds)
         must(peer_ask(client->peer, &create, &call, UINT64_MAX));
@@ -101,16 +103,17 @@ static void start_call(struct client *client, enum operation operation, bool is_
 {
     static const int64_t one = 1;
     const uint64_t number = client->started++;
-    struct peer_ask ask = {.handle = client->handle, .is_followed = is_followed};
-    if (operation == ADD) {
-        ask.op = CALL_VAR_ADD;
-        ask.parts[0] = (weft_bytes){(const char *)&one, sizeof one};
-    } else if (operation == POP || (operation == MIX && number % 2)) {
-        ask.op = CALL_QUEUE_POP;
-    } else {
-        ask.op = CALL_QUEUE_PUSH;
-        ask.parts[0] = (weft_bytes){load.element, load.bytes};
-    }
+    struct ops_call op;
+    if (operation == ADD)
+        ops_var_change_make(&op,
+                            &(struct ops_var_change){.op = CALL_VAR_ADD,
+                                                     .value = {(const char *)&one, sizeof one}});
+    else if (operation == POP || (operation == MIX && number % 2))
+        ops_queue_pop_make(&op);
+    else
+        ops_queue_push_make(&op, &(struct ops_queue_push){.element = {load.element, load.bytes}});
+    struct peer_ask ask = peer_ask_of(&op, client->handle, 0);
+    ask.is_followed = is_followed;
     if (is_sampled(number))
         client->started_ns[number % load.in_flight] = clock_now_ns();
     must(peer_start(client->peer, &ask, &client->calls[number % load.in_flight]));

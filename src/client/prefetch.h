@@ -45,7 +45,7 @@ void prefetch_init(struct prefetch *prefetch, struct remote *remote);
 void prefetch_fini(struct prefetch *prefetch);  // the same as prefetch_give_back, and its end
 
 // The next element, ours for lease_ms (0: as long as the session lives) or, when it is popped, for good. The
-// answer is the caller's: CALL_ITEM_BYTES and then the element. DEADLINE_EXCEEDED: what comes later is the
+// answer is the caller's, as ops_queue_taken_decode reads it. DEADLINE_EXCEEDED: what comes later is the
 // next caller's, or goes back.
 MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
                                   uint64_t deadline_ns, struct peer_call **taken);

@@ -160,18 +160,17 @@ static void draw_up(struct ops_call *op, uint8_t number, const weft_item *item, 
 // ---- Taking ----------------------------------------------------------------------------------------------
 
 // The answer's memory becomes the item's, which needs a zero behind its data.
-static weft_err fill_item(struct peer_call *call, size_t head_bytes, weft_item *item)
+static weft_err fill_item(struct peer_call *call, weft_bytes element, weft_item *item)
 {
     if (call->flags & ANSWER_FLAG_TUPLE)
-        return item_copy(
-            (weft_bytes){call->answer.data + head_bytes, call->answer.size - head_bytes}, true,
-            item);
+        return item_copy(element, true, item);
+    const size_t head_bytes = (size_t)(element.data - call->answer.data);
     buf_text(&call->answer);
     if (call->answer.has_failed)
         return err_no_memory("for an element");
     item->memory_ = call->answer.data;
     item->data = call->answer.data + head_bytes;
-    item->size = call->answer.size - head_bytes;
+    item->size = element.size;
     call->answer = (struct buf){0};
     return WEFT_OK;
 }
@@ -182,7 +181,7 @@ weft_err remote_take_item(struct peer_call *call, weft_item *item)
     if (!ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
     item_take_name(item, &taken.item);
-    return fill_item(call, CALL_ITEM_BYTES, item);
+    return fill_item(call, taken.element, item);
 }
 
 static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
