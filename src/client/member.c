@@ -13,6 +13,7 @@
 #include "client/tool.h"
 #include "sys/clock.h"
 #include "sys/file.h"
+#include "sys/log.h"
 #include "sys/own.h"
 
 enum {
@@ -21,7 +22,8 @@ enum {
     STARTING_MS = 250,   // members that are started together are all there by then
     RETRY_MS = 20,
     GOODBYES_AGAIN_MS = 500,
-    TELL_NEXT_MS = 10000
+    TELL_NEXT_MS = 10000,
+    STDERR = 2
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -29,7 +31,10 @@ static const uint64_t ns_per_ms = 1000000;
 static void say(void *owner, const char *sentence)
 {
     weft_cluster *cluster = owner;
-    fprintf(stderr, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
+    struct buf line = {0};
+    buf_format(&line, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
+    log_lines(STDERR, line.data, line.size);
+    buf_fini(&line);
 }
 
 weft_err member_keep_error(weft_cluster *cluster, weft_err code)
@@ -531,7 +536,10 @@ int weft_leave(weft_cluster *cluster)
 {
     if (!cluster) {
         const weft_err why = no_handle_reason();
-        fprintf(stderr, "weft: %s\n", err_text());
+        struct buf line = {0};
+        buf_format(&line, "weft: %s\n", err_text());
+        log_lines(STDERR, line.data, line.size);
+        buf_fini(&line);
         return err_exit_code(why);
     }
     leave(cluster);

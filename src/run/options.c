@@ -355,6 +355,8 @@ static weft_err copy_numbers(struct run_options *options, const weft_options *ap
     options->task_timeout_ms = api->task_timeout_ms;
     options->max_attempts = api->max_attempts;
     options->quiet = !api->show_progress;
+    options->progress = api->progress;
+    options->progress_data = api->progress_data;
     return WEFT_OK;
 }
 

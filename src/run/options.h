@@ -68,6 +68,8 @@ struct run_options {
     char *bad_records;  // where records that were left out are listed; set by options_complete
     uint32_t top;       // --top N; 0: everything
     bool quiet, verbose, json, no_color;
+    weft_progress_fn *progress;  // of the program that submitted the job; NULL: none
+    void *progress_data;
     bool dry_run;     // only print the plan
     bool wants_help;  // -h or --help: nothing else was checked
 

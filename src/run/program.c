@@ -10,6 +10,8 @@
 #include "run/replay.h"
 #include "run/talk/progress.h"
 #include "run/worker/worker.h"
+#include "sys/bell.h"
+#include "sys/clock.h"
 #include "sys/file.h"
 #include "sys/standard.h"
 #include "sys/thread.h"
@@ -117,9 +119,13 @@ struct weft_run {
     struct run_options options;
     struct driver *driver;
     struct thread thread;
+    bool has_thread;
+    struct mutex lock;  // guards has_ended
+    struct condition ended;
+    struct bell bell;  // rung at the end
+    bool has_ended;    // then these two are there:
     weft_err code;
-    char error[ERR_TEXT_BYTES_MAX];  // of the thread, for whoever waits
-    bool is_joined;
+    char error[ERR_TEXT_BYTES_MAX];  // of the thread, for callers that wait
 };
 
 void weft_start_sized(int argc, char **argv, const weft_job *const *jobs, size_t job_size)
@@ -135,6 +141,11 @@ static void run_in_thread(void *argument)
     weft_run *run = argument;
     run->code = driver_run(run->driver);
     snprintf(run->error, sizeof run->error, "%s", err_text());
+    mutex_lock(&run->lock);
+    run->has_ended = true;
+    condition_broadcast(&run->ended);
+    mutex_unlock(&run->lock);
+    bell_ring(&run->bell);
 }
 
 static weft_err check_known(const weft_job *job)
@@ -163,7 +174,10 @@ static weft_err submit(weft_run *run, size_t job_size, const weft_options *optio
         code = driver_new(&run->driver, &spec);
     }
     if (code == WEFT_OK)
+        code = bell_init(&run->bell);
+    if (code == WEFT_OK)
         code = thread_start(&run->thread, run_in_thread, run, 0);
+    run->has_thread = code == WEFT_OK;
     return code;
 }
 
@@ -180,6 +194,9 @@ weft_run *weft_submit_sized(const weft_job *job, size_t job_size, const weft_opt
         err_no_memory("to run a job");
         return NULL;
     }
+    mutex_init(&run->lock);
+    condition_init(&run->ended);
+    run->bell.fd = -1;
     weft_err code = chain_take_job(&run->job, job, job_size);
     if (code == WEFT_OK)
         code = sized_take(&whole, sizeof whole, options, options_size, "weft_options");
@@ -187,22 +204,52 @@ weft_run *weft_submit_sized(const weft_job *job, size_t job_size, const weft_opt
         return run;
     struct err_kept kept;
     err_keep(&kept);
-    run->is_joined = true;  // there is nobody to wait for
     weft_run_free(run);
     err_put_back(&kept);
     return NULL;
 }
 
-weft_err weft_wait(weft_run *run)
+// Several threads may wait; false: the time is over.
+static bool wait_until(weft_run *run, uint64_t deadline_ns)
+{
+    mutex_lock(&run->lock);
+    while (!run->has_ended && clock_now_ns() < deadline_ns)
+        condition_wait_until(&run->ended, &run->lock, deadline_ns);
+    const bool has_ended = run->has_ended;
+    mutex_unlock(&run->lock);
+    return has_ended;
+}
+
+static weft_err wait_for_run(weft_run *run, uint64_t deadline_ns)
 {
     if (!run)
         return err_text()[0]
                    ? WEFT_FAILED_PRECONDITION
                    : err_set(WEFT_FAILED_PRECONDITION, "there is no run to wait for: it is NULL");
-    if (!run->is_joined)
-        thread_join(&run->thread);
-    run->is_joined = true;
+    if (!wait_until(run, deadline_ns))
+        return err_set(WEFT_DEADLINE_EXCEEDED, "the run of %s has not ended", run->job.name);
     return run->code == WEFT_OK ? WEFT_OK : err_set(run->code, "%s", run->error);
+}
+
+weft_err weft_wait(weft_run *run)
+{
+    return wait_for_run(run, UINT64_MAX);
+}
+
+weft_err weft_run_wait(weft_run *run, uint32_t timeout_ms)
+{
+    return wait_for_run(run, clock_now_ns() + timeout_ms * UINT64_C(1000000));
+}
+
+void weft_run_cancel(weft_run *run)
+{
+    if (run)
+        driver_cancel(run->driver);
+}
+
+int weft_run_descriptor(const weft_run *run)
+{
+    return run ? run->bell.fd : -1;
 }
 
 int64_t weft_run_counter(const weft_run *run, const char *name)
@@ -228,11 +275,14 @@ void weft_run_free(weft_run *run)
 {
     if (!run)
         return;
-    if (!run->is_joined) {
+    if (run->has_thread) {
         driver_cancel(run->driver);
         thread_join(&run->thread);
     }
     driver_free(run->driver);
+    bell_fini(&run->bell);
+    condition_fini(&run->ended);
+    mutex_fini(&run->lock);
     options_fini(&run->options);
     free(run);
 }

@@ -2,6 +2,7 @@
 
 #include <weft/weft.h>
 
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -189,6 +190,105 @@ static void freeing_a_run_cancels_it(void **state)
     weft_run_free(NULL);
 }
 
+static bool is_readable(int fd)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    return poll(&poll_fd, 1, 0) == 1;
+}
+
+static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
+{
+    (void)state;
+    weft_run *run = submit(&sleeping, "cancelled");
+    assert_non_null(run);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_DEADLINE_EXCEEDED);
+    assert_int_equal(weft_run_wait(run, 20), WEFT_DEADLINE_EXCEEDED);
+    assert_false(is_readable(weft_run_descriptor(run)));
+    weft_run_cancel(run);
+    struct pollfd end = {.fd = weft_run_descriptor(run), .events = POLLIN};
+    assert_int_equal(poll(&end, 1, 60000), 1);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_CANCELLED);
+    assert_int_equal(weft_wait(run), WEFT_CANCELLED);
+    assert_true(weft_error()[0] != 0);
+    weft_run_cancel(run);  // has no effect
+    assert_int_equal(access(path_of("cancelled"), F_OK), -1);
+    weft_run_free(run);
+    run = submit(&counting, "output");
+    assert_int_equal(weft_run_wait(run, 60000), WEFT_OK);
+    weft_run_cancel(run);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_true(is_readable(weft_run_descriptor(run)));
+    weft_run_free(run);
+    weft_run_cancel(NULL);
+    assert_int_equal(weft_run_descriptor(NULL), -1);
+    assert_int_equal(weft_run_wait(NULL, 0), WEFT_FAILED_PRECONDITION);
+}
+
+struct steps {
+    bool has_mapped, has_reduced;
+    char log[2000];
+};
+
+static void note_progress(void *data, const weft_progress *progress)
+{
+    struct steps *steps = data;
+    steps->has_mapped |= strcmp(progress->step, "map") == 0 && progress->task_count > 0;
+    steps->has_reduced |= strcmp(progress->step, "reduce") == 0 && progress->stage_count == 1;
+}
+
+static void note_line(void *data, const char *line)
+{
+    struct steps *steps = data;
+    assert_null(strchr(line, '\n'));
+    const size_t used = strlen(steps->log);
+    snprintf(steps->log + used, sizeof steps->log - used, "%s\n", line);
+}
+
+static void progress_is_reported_to_the_program(void **state)
+{
+    (void)state;
+    struct steps steps = {0};
+    const char *const inputs[] = {path_of("input"), NULL};
+    const weft_options options = {.inputs = inputs,
+                                  .output = path_of("output"),
+                                  .force = true,
+                                  .progress = note_progress,
+                                  .progress_data = &steps};
+    weft_run *run = weft_submit(&counting, &options);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    weft_run_free(run);
+    assert_true(steps.has_mapped);
+    assert_true(steps.has_reduced);
+}
+
+// Standard error is a file here: nothing may come into it.
+static void with_a_log_nothing_is_printed(void **state)
+{
+    (void)state;
+    struct steps steps = {0};
+    const char *const inputs[] = {path_of("input"), NULL};
+    const weft_options options = {
+        .inputs = inputs, .output = path_of("failed"), .max_attempts = 2, .show_progress = true};
+    FILE *printed = tmpfile();
+    const int saved = dup(STDERR_FILENO);
+    assert_non_null(printed);
+    dup2(fileno(printed), STDERR_FILENO);
+    weft_set_log(note_line, &steps);
+    weft_run *run = weft_submit(&failing, &options);
+    const weft_err code = weft_wait(run);
+    weft_run_free(run);
+    weft_set_log(NULL, NULL);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    assert_int_equal(code, WEFT_ABORTED);
+    assert_int_equal(fseek(printed, 0, SEEK_END), 0);
+    assert_int_equal(ftell(printed), 0);
+    fclose(printed);
+    assert_non_null(strstr(steps.log, "failing: "));
+    assert_non_null(strstr(steps.log, "attempt 1 of 2"));
+    assert_non_null(strstr(steps.log, "no good: a"));
+}
+
 static void the_signals_of_the_program_are_left_alone(void **state)
 {
     (void)state;
@@ -233,6 +333,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_start_is_refused_at_once),
         cmocka_unit_test(options_of_an_older_size_mean_the_defaults),
         cmocka_unit_test(freeing_a_run_cancels_it),
+        cmocka_unit_test(a_run_is_waited_for_as_long_as_the_caller_says),
+        cmocka_unit_test(progress_is_reported_to_the_program),
+        cmocka_unit_test(with_a_log_nothing_is_printed),
         cmocka_unit_test(the_signals_of_the_program_are_left_alone),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -10,7 +10,7 @@ check "calls without a handle fail, and nothing else happens" ./cluster_nulls
 
 # Those that take no handle, and those of a task, which the engine hands to a job's functions.
 cat >others <<'end'
-weft_connect weft_version weft_error weft_err_name weft_read_int weft_read_double weft_words_refill_ weft_main_sized weft_start_sized
+weft_connect weft_version weft_error weft_err_name weft_read_int weft_read_double weft_words_refill_ weft_set_log weft_main_sized weft_start_sized
 weft_sum weft_count weft_min weft_max weft_mean weft_first weft_collect weft_distinct weft_top weft_identity
 end
 cat "$root"/include/weft/*.h | sed 's,//.*,,' | tr '\n' ' ' | tr ';{}' '\n' | grep -o 'WEFT_API.*' |

@@ -6,6 +6,7 @@
 #include "code/codes.h"
 #include "jobs/builtin.h"
 #include "sys/clock.h"
+#include "sys/log.h"
 #include "sys/signals.h"
 
 #include <stdio.h>
@@ -441,7 +442,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         return err_no_memory("to run a job");
     made->options = spec->options;
     made->owns_process = spec->owns_process;
-    made->is_silent = !spec->owns_process && spec->options->quiet;
+    made->is_silent = !spec->owns_process && spec->options->quiet && !log_is_taken();
     const struct code *user = code_of(spec->job);
     if (user->title)
         user->title(&spec->options->args, made->title);

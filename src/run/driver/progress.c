@@ -33,7 +33,7 @@ static void take_status(struct driver *driver)
 
 void driver_show_progress(struct driver *driver)
 {
-    if (driver->progress.mode == PROGRESS_NONE || driver->is_over || !driver->sched)
+    if (!progress_is_shown(&driver->progress) || driver->is_over || !driver->sched)
         return;
     const uint32_t stage = sched_stage(driver->sched);
     struct progress_state state = {.stage = stage, .stage_count = driver->stage_count};

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "sys/file.h"
+#include "sys/log.h"
 #include "sys/standard.h"
 
 #define REDRAW_NS (UINT64_C(1000000000) / 10)  // ten times a second looks alive and costs nothing
@@ -19,7 +20,7 @@
 void progress_init(struct progress *progress, const struct run_options *options, int fd,
                    uint64_t now_ns)
 {
-    const bool is_terminal = standard_is_terminal(fd);
+    const bool is_terminal = !log_is_taken() && standard_is_terminal(fd);
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     *progress = (struct progress){
         .mode = options->json    ? PROGRESS_JSON
@@ -32,6 +33,8 @@ void progress_init(struct progress *progress, const struct run_options *options,
                      !(term && strcmp(term, "dumb") == 0),
         .is_verbose = options->verbose,
         .begun_ns = now_ns,
+        .callback = options->progress,
+        .callback_data = options->progress_data,
     };
 }
 
@@ -44,9 +47,7 @@ void progress_fini(struct progress *progress)
 // Writes what is in the buffer, and empties it.
 static void flush(struct progress *progress)
 {
-    if (progress->text.size &&
-        file_write(progress->fd, "standard error", progress->text.data, progress->text.size))
-        err_clear();
+    log_lines(progress->fd, progress->text.data, progress->text.size);
     progress->text.size = 0;
 }
 
@@ -244,11 +245,36 @@ static void tell_status(struct progress *progress)
 
 // ---- Now -------------------------------------------------------------------------------------------------
 
+bool progress_is_shown(const struct progress *progress)
+{
+    return progress->mode != PROGRESS_NONE || progress->callback;
+}
+
+static void call_back(struct progress *progress, const struct progress_state *state, bool is_new,
+                      uint64_t now_ns)
+{
+    if (!progress->callback || (!is_new && now_ns - progress->called_ns < REDRAW_NS))
+        return;
+    progress->called_ns = now_ns;
+    const weft_progress told = {.step = state->step,
+                                .stage = state->stage,
+                                .stage_count = state->stage_count,
+                                .tasks_done = state->tasks_done,
+                                .task_count = state->task_count,
+                                .bytes_done = state->bytes_done,
+                                .bytes_total = state->bytes_total,
+                                .records_in = state->records_in,
+                                .spill_bytes = state->spill_bytes,
+                                .memory_bytes = state->memory_bytes};
+    progress->callback(progress->callback_data, &told);
+}
+
 void progress_update(struct progress *progress, const struct progress_state *state, uint64_t now_ns)
 {
-    if (progress->mode == PROGRESS_NONE)
+    if (!progress_is_shown(progress))
         return;
     const bool is_new = progress->step != state->step || progress->stage != state->stage;
+    call_back(progress, state, is_new, now_ns);
     if (is_new || now_ns - progress->status.told_ns >= REPORT_NS) {
         tell_status(progress);
         progress->status.told_ns = now_ns;

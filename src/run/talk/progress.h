@@ -48,6 +48,9 @@ struct progress {
     char *last_why;    // of the last retry that was told
     struct progress_status status;
     struct buf text;
+    weft_progress_fn *callback;  // of the program that submitted the job; NULL: none
+    void *callback_data;
+    uint64_t called_ns;
 };
 
 // Chooses the mode from the options, the descriptor (2) and NO_COLOR. `now_ns` is any steady clock,
@@ -57,6 +60,9 @@ void progress_init(struct progress *progress, const struct run_options *options,
 void progress_fini(struct progress *progress);
 
 void progress_begin(struct progress *progress, const struct progress_begin *begin);
+
+// Whether progress_update does anything.
+bool progress_is_shown(const struct progress *progress);
 
 // Call on every event or ten times a second.
 void progress_update(struct progress *progress, const struct progress_state *state,

@@ -120,6 +120,9 @@ static void runs_without_a_handle(void)
 {
     CLAIM(!weft_submit(NULL, NULL) && *weft_error());
     GIVES(FAILED_PRECONDITION, weft_wait(NULL));
+    GIVES(FAILED_PRECONDITION, weft_run_wait(NULL, 0));
+    weft_run_cancel(NULL);
+    CLAIM(weft_run_descriptor(NULL) == -1);
     CLAIM(*weft_error());
     CLAIM(weft_run_counter(NULL, "weft.records_in") == 0 && weft_run_counter(NULL, NULL) == 0);
     weft_run_free(NULL);
