@@ -14,7 +14,8 @@ struct request {
 };
 
 static const struct args_option wait_options[] = {
-    {OPTION_COUNT, 'n', "count", "N", "go on when N wait; whoever is first must say it"},
+    {OPTION_COUNT, 'n', "count", "N",
+     "the number of calls to wait for; needed to create the barrier"},
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait; exit 6"},
     TOOL_OPTIONS,
 };
@@ -73,16 +74,16 @@ static weft_err ls(struct tool_request *asked, struct buf *out)
 static const struct args_option plain_options[] = {TOOL_OPTIONS};
 
 static const struct tool_verb verbs[] = {
-    {"wait", "go on when so many wait", .act = wait, .arguments = "PATH", .fewest = 1, .most = 1,
+    {"wait", "wait until N calls wait", .act = wait, .arguments = "PATH", .fewest = 1, .most = 1,
      .options = wait_options,
      .what =
-         "Waits until N wait at the same barrier, then all go on. It can be used again at once.",
+         "Waits until N calls wait at the barrier, then all return. It can be used again at once.",
      .examples = "weft barrier wait start --count 4",
      .exits = "0 all were there, 2 wrong usage or another count, 3 the host is out of reach, 6 "
               "not\nall came in time."},
     {"rm", "remove it, for everyone", .act = rm, .arguments = "PATH", .fewest = 1, .most = 1,
      .must_exist = true, .options = plain_options,
-     .what = "Removes a barrier. Who waits at it fails.", .examples = "weft barrier rm start",
+     .what = "Removes a barrier. Calls that wait at it fail.", .examples = "weft barrier rm start",
      .exits = "0 done, 3 the host is out of reach, 4 there is no such barrier."},
     {"ls", "all barriers", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
      .options = plain_options,

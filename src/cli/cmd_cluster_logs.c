@@ -12,7 +12,7 @@
 enum { OPTION_FOLLOW = 1, OPTION_LINES, OPTION_HELP };
 
 static const struct args_option options_table_logs[] = {
-    {OPTION_FOLLOW, 'f', "follow", NULL, "go on with what comes, until the cluster has ended"},
+    {OPTION_FOLLOW, 'f', "follow", NULL, "follow new lines until the cluster has ended"},
     {OPTION_LINES, 'n', "lines", "N", "of each member only the last N lines"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
@@ -36,7 +36,7 @@ void help_format_cluster_logs(struct buf *buf)
     buf_append_text(
         buf,
         "\n"
-        "MEMBER is ROLE/INDEX, a ROLE behind NAME, or weft behind NAME: what weft said of them.\n"
+        "MEMBER is ROLE/INDEX; after NAME also ROLE, or weft for the messages of weft itself.\n"
         "Without NAME it is the cluster called " CLUSTER_NAME_DEFAULT ".\n"
         "Exit: 0, or 4 when there is no such cluster or member.\n");
 }

@@ -7,14 +7,14 @@
 static const struct args_option options_table_run[] = {
     REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_LIFE{
         REQUEST_STDIN, 0, "stdin", "MEMBER",
-        "the member that reads standard input, such as map/0 (default: nobody)"},
+        "the member that reads standard input, such as map/0 (default: none)"},
     {REQUEST_CD, 0, "cd", "DIR", "where the program runs"},
     {REQUEST_NO_PREFIX, 0, "no-prefix", NULL, "print lines as they are, without the member's name"},
     {REQUEST_NO_COLOR, 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)"},
     {REQUEST_JSON, 0, "json", NULL,
      "standard error carries one JSON object per line: what happens, and members' lines"},
     {REQUEST_QUIET, 'q', "quiet", NULL, "only errors"},
-    {REQUEST_VERBOSE, 'v', "verbose", NULL, "also tell of every start and end, and sum up"},
+    {REQUEST_VERBOSE, 'v', "verbose", NULL, "also report every start and end, and a summary"},
     {REQUEST_HELP, 'h', "help", NULL, "this help"},
     {0},
 };
@@ -32,7 +32,7 @@ void help_format_cluster_run(struct buf *buf)
         "\n"
         "Usage: weft cluster run [options] --role ROLE=N... PROGRAM [ARGUMENT...]\n"
         "\n"
-        "Options come before PROGRAM: all that follows it is the program's.\n"
+        "Options come before PROGRAM; everything after it belongs to the program.\n"
         "\n"
         "Options:\n");
     args_format_help(buf, options_table_run, NULL);

@@ -9,7 +9,7 @@
 #include "sys/file.h"
 
 static const struct args_option options_table_up[] = {
-    {REQUEST_NAME, 0, "name", "NAME", "what it is called (default " CLUSTER_NAME_DEFAULT ")"},
+    {REQUEST_NAME, 0, "name", "NAME", "the name of the cluster (default " CLUSTER_NAME_DEFAULT ")"},
     REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_LIFE{REQUEST_CD, 0, "cd", "DIR",
                                                        "where the program runs"},
     {REQUEST_QUIET, 'q', "quiet", NULL, "only errors"},
@@ -28,20 +28,20 @@ void help_format_cluster_up(struct buf *buf)
         "  weft cluster up --role ps=1 --role worker=2 python3 train.py\n"
         "  weft cluster up --name blue --restart 10 --role server=3 ./server\n"
         "  weft cluster status                             how they are\n"
-        "  weft cluster logs -f                            what they print\n"
+        "  weft cluster logs -f                            their output\n"
         "  weft cluster down                               ends them\n"
         "\n"
         "Usage: weft cluster up [options] --role ROLE=N... PROGRAM [ARGUMENT...]\n"
         "\n"
-        "Options come before PROGRAM: all that follows it is the program's.\n"
+        "Options come before PROGRAM; everything after it belongs to the program.\n"
         "\n"
         "Options:\n");
     args_format_help(buf, options_table_up, NULL);
     buf_append_text(
         buf,
         "\n"
-        "Returns when all members are started. weft cluster logs shows what they write; it is in\n"
-        "ROLE_INDEX.log, and what weft says in weft.log, below\n"
+        "Returns when all members are started. weft cluster logs shows their output; it is in\n"
+        "ROLE_INDEX.log, and the messages of weft in weft.log, below\n"
         "${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME.\n"
         "Exit: 0 started, 2 wrong usage, 3 a port is in use, 4 no such program or file, 5 not\n"
         "executable, or a cluster of that name is up already.\n");
@@ -54,7 +54,7 @@ static int report(const char *name, bool is_quiet)
     size_t count;
     weft_err err = cluster_status(&text, name, false, &count);
     if (!err && !is_quiet) {
-        buf_append_text(&talk, "weft: what they write is in ");
+        buf_append_text(&talk, "weft: their output is in ");
         err = cluster_place(&talk, name);
         buf_format(&talk, "\n  weft cluster logs %s shows it, weft cluster down %s ends them\n",
                    name, name);

@@ -24,14 +24,14 @@ static const struct args_option host_options[] = {
      "where others find it (default localhost:18125); port 0: one that is free, :PORT: on all "
      "interfaces"},
     {OPTION_JOURNAL, 0, "journal", "DIR",
-     "keep everything there: a host started again with it, even after a crash, goes on"},
+     "keep everything there: a host that is started again, even after a crash, continues with it"},
     {OPTION_PORT_FILE, 0, "port-file", "FILE",
      "write the port there when ready; removed at the end"},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the secret that others must have"},
     {OPTION_REPAIR, 0, "repair", NULL,
-     "do not host: show what is kept and what is lost of a damaged journal, ask, and cut it there"},
+     "do not host: show the intact and the lost part of a damaged journal, ask, and cut it there"},
     {OPTION_YES, 0, "yes", NULL, "repair without asking"},
-    {OPTION_JSON, 0, "json", NULL, "tell in JSON, an object per line, on standard error"},
+    {OPTION_JSON, 0, "json", NULL, "messages in JSON, an object per line, on standard error"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only what needs attention"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
@@ -58,7 +58,7 @@ void help_format_host(struct buf *buf)
     buf_append_text(
         buf,
         "\n"
-        "Nobody gets in without the secret: on localhost the user's own, in\n"
+        "Clients need the secret: on localhost it is the user's own, in\n"
         "~/.config/weft/token; on any other address the token of --token-file\n"
         "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
         "Exit: 0 ended by a signal, or the journal is repaired; 1 it failed, is damaged or a newer\n"

@@ -174,7 +174,7 @@ static const struct tool_verb verbs[] = {
     {"get", "print the value of a key", .act = get, .arguments = "PATH KEY", .fewest = 2, .most = 2,
      .must_exist = true, .options = get_options, .what = "Prints the value of a key.",
      .examples = "weft kv get conf rate"},
-    {"put", "put a value, perhaps only if nobody else did", .act = put,
+    {"put", "put a value, perhaps only if the key is new", .act = put,
      .arguments = "PATH KEY VALUE", .fewest = 3, .most = 3, .options = put_options,
      .what = "Puts a value; - reads it from standard input.",
      .examples = "weft kv put conf rate 0.1\n"
@@ -189,7 +189,7 @@ static const struct tool_verb verbs[] = {
      .examples = "weft kv ls\n  weft kv ls conf\n  weft kv ls conf db/"},
     {"watch", "print every change", .act = kv_watch_keys, .arguments = "PATH [PREFIX]", .fewest = 1,
      .most = 2, .options = watch_options,
-     .what = "Prints what is there and every change: put KEY VALUE, or rm KEY.",
+     .what = "Prints all keys and every change: put KEY VALUE, or rm KEY.",
      .examples = "weft kv watch conf | while read -r what key value; do echo \"$key\"; done"},
     {0},
 };

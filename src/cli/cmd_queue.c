@@ -203,7 +203,7 @@ static weft_err ls(struct tool_request *asked, struct buf *out)
 // ---- The verbs ---------------------------------------------------------------------------------------------------
 
 static const struct args_option peek_options[] = {
-    {OPTION_COUNT, 'n', "count", "N", "so many (default 1)"},
+    {OPTION_COUNT, 'n', "count", "N", "the number of items (default 1)"},
     {OPTION_ZERO, '0', "null", NULL, "items end with a zero byte, not a newline"},
     {OPTION_JSON, 0, "json", NULL,
      "an object per line: id, deliveries, item, and of dead letters failed"},
@@ -218,8 +218,7 @@ static const struct args_option size_options[] = {
     TOOL_OPTIONS,
 };
 static const struct args_option close_options[] = {
-    {OPTION_CANCEL, 0, "cancel", NULL,
-     "those who wait to push fail, instead of being let in first"},
+    {OPTION_CANCEL, 0, "cancel", NULL, "waiting pushes fail, instead of being done first"},
     TOOL_OPTIONS,
 };
 static const struct args_option rm_options[] = {TOOL_OPTIONS};
@@ -236,37 +235,39 @@ static const struct tool_verb verbs[] = {
     {"take", "take items out, or run a command for each", .run = cmd_queue_take,
      .format_help = help_format_queue_take},
     {"peek", "show the first items, which stay", .act = peek, ONE_QUEUE, .options = peek_options,
-     .what = "Shows the first items of a queue. They stay where they are. Behind a dead letter "
-             "stands, after\na tab, why it failed, at which delivery and, if its consumer gave it "
-             "back, when: of a\nconsumer that was lost, or whose lease ended, there is no time.",
+     .what =
+         "Shows the first items of a queue. They stay in the queue. After a dead letter "
+         "and a tab\nfollow the reason, the delivery, and the time if its consumer gave it back: for a\n"
+         "consumer that was lost, or whose lease ended, there is no time.",
      .examples = "weft queue peek jobs             the next one\n"
-                 "  weft queue peek -n 10 jobs.dead  what failed, and why",
+                 "  weft queue peek -n 10 jobs.dead  failed items, with the reason",
      .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
     {"retry", "give dead letters another chance", .act = retry, ONE_QUEUE, .options = retry_options,
-     .what = "Puts dead letters back where they stood in their queue, also in one that is closed.\n"
-             "Deliveries are counted anew; what counted once for an item does not count again.\n"
-             "What never was in that queue is new there, at its end. Prints how many there were.",
+     .what =
+         "Puts dead letters back where they stood in their queue, also in one that is closed.\n"
+         "Deliveries start again from 1; a change that counted once for an item is not repeated.\n"
+         "Items that were never in that queue go to its end. Prints the number of items.",
      .examples = "weft queue retry jobs.dead         all of them\n"
                  "  weft queue retry -n 1 jobs.dead    the first"},
     {"size", "how many items it holds", .act = size, ONE_QUEUE, .options = size_options,
      .what = "Prints how many items a queue holds; those that are being worked on do not count.",
      .examples =
          "weft queue size jobs\n"
-         "  weft queue size --json jobs    also what is leased, who waits, if it is closed"},
-    {"close", "nothing more will come: who takes ends when it is empty", .act = close_queue,
-     ONE_QUEUE, .options = close_options,
-     .what = "Closes a queue: nothing can be pushed any more. What is in it can be taken; who "
-             "takes\nthen comes to the end.",
+         "  weft queue size --json jobs    also leased items, waiting calls, if it is closed"},
+    {"close", "end of input: takers end when it is empty", .act = close_queue, ONE_QUEUE,
+     .options = close_options,
+     .what = "Closes a queue: nothing more can be pushed. Its items can still be taken; after the "
+             "last one\ntakers end.",
      .examples = "weft queue close jobs",
      .exits = "0 done, also when it was closed before; 3 the host is out of reach, 4 there is "
               "no\nsuch queue."},
     {"rm", "remove it, for everyone", .act = rm, ONE_QUEUE, .options = rm_options,
-     .what = "Removes a queue with all that is in it. Who waits for it fails.",
+     .what = "Removes a queue with its items. Calls that wait for it fail.",
      .examples = "weft queue rm jobs.dead"},
-    {"ls", "what the host holds, of all kinds", .act = ls, .arguments = "[MEMBER]", .most = 1,
+    {"ls", "everything the host holds, of all kinds", .act = ls, .arguments = "[MEMBER]", .most = 1,
      .is_list = true, .options = ls_options,
      .what =
-         "Lists all that a host holds, not only queues, or the members of the cluster of "
+         "Lists everything a host holds, not only queues, or the members of the cluster of "
          "TF_CONFIG,\nor the one that MEMBER names, such as /files/0: kind, path, and of queues "
          "how many items.",
      .examples = "weft queue ls", .exits = "0 done, 3 the host is out of reach."},

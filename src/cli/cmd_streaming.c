@@ -221,7 +221,7 @@ static weft_err find_inputs(const struct streaming_options *streaming,
     const bool is_quiet = find_own(streaming, "--quiet") != NULL;
     for (size_t i = 0; i < left_out.count && !err && !is_quiet; i++) {
         char text[512];
-        snprintf(text, sizeof text, "%.300s was left out: what this run writes is no input of it",
+        snprintf(text, sizeof text, "%.300s was left out: the output of a run is not its input",
                  left_out.items[i]);
         cli_warn(text, find_own(streaming, "--json") != NULL);
     }

@@ -119,7 +119,7 @@ static weft_err read_value(uint8_t dtype, const char *text, struct buf *out)
     }
     if (read_number(dtype, text, out))
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "%s is no %s", text, tuple_dtype_name(dtype));
+    return err_set(WEFT_INVALID_ARGUMENT, "%s is not of type %s", text, tuple_dtype_name(dtype));
 }
 
 // Appends the value of an answer as a line.
@@ -356,35 +356,35 @@ static const struct tool_verb verbs[] = {
      .options = set_options, .what = "Sets the value.",
      .examples = "weft var set rate 0.1 --type double\n"
                  "  seed=$(weft var set --once seed $RANDOM)"},
-    {"add", "add to it, and print what it is then", .act = add, .arguments = "PATH NUMBER",
+    {"add", "add to it, and print the new value", .act = add, .arguments = "PATH NUMBER",
      .fewest = 2, .most = 2, .options = add_options,
      .what =
-         "Adds to the value, which begins at 0, and prints what it is now. No two get the same,\n"
-         "but those whose --key was here before: nothing is added then. A variable remembers its\n"
-         "last 1,000,000 keys, or the last 64 MiB of them. WEFT_ITEM_KEY is that of the item in a\n"
-         "command of weft queue take.",
+         "Adds to the value, which starts at 0, and prints the new value. Each call gets another\n"
+         "one, unless its --key was used before: then nothing is added. A variable remembers its\n"
+         "last 1,000,000 keys, or the last 64 MiB of them. In a command of weft queue take,\n"
+         "WEFT_ITEM_KEY is the key of the item.",
      .examples =
          "n=$(weft var add hits 1)\n"
          "  weft queue take jobs -- sh -c 'weft var add --key $WEFT_ITEM_KEY bytes $(wc -c <{})'"},
     {"min", "lower it to a value", .act = min, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
      .options = change_options,
-     .what = "Lowers the value to NUMBER if it is larger, and prints what it is now.",
+     .what = "Lowers the value to NUMBER if it is larger, and prints the result.",
      .examples = "weft var min fastest 12.7 --type double"},
     {"max", "raise it to a value", .act = max, .arguments = "PATH NUMBER", .fewest = 2, .most = 2,
      .options = change_options,
-     .what = "Raises the value to NUMBER if it is smaller, and prints what it is now.",
+     .what = "Raises the value to NUMBER if it is smaller, and prints the result.",
      .examples = "weft var max largest 4711"},
-    {"swap", "set it if it is what was expected", .act = swap, .arguments = "PATH EXPECTED VALUE",
+    {"swap", "set it if it has the expected value", .act = swap, .arguments = "PATH EXPECTED VALUE",
      .fewest = 3, .most = 3, .options = change_options,
-     .what = "Sets the value, which begins at 0, if it is EXPECTED, and prints it. Otherwise it "
+     .what = "Sets the value, which starts at 0, if it is EXPECTED, and prints it. Otherwise it "
              "stays:\nexit 1.",
      .examples = "weft var swap lock 0 $$"},
     {"watch", "print each value it takes", .act = watch, .arguments = "PATH", .fewest = 1,
      .most = 1, .options = watch_options,
      .what =
-         "Prints the value, then each new one. Of a member of a cluster: until nobody is left who "
-         "could\nchange it. At a host (weft host), where anybody may come, it does not end by "
-         "itself: -n\nor --timeout end it.",
+         "Prints the value, then each new one. In a cluster it ends when no other "
+         "member can\nchange the value any more. At a host (weft host), where new clients may come, only -n\n"
+         "or --timeout end it.",
      .examples = "weft var watch loss | ./plot"},
     {"rm", "remove it, for everyone", .act = rm, .arguments = "PATH", .fewest = 1, .most = 1,
      .must_exist = true, .options = plain_options, .what = "Removes the variable, for everyone.",

@@ -82,13 +82,13 @@ static void format_run(struct buf *buf)
         "  -           standard input; a pipe or a redirected file is read also without INPUT\n"
         "gzip, zstd, lz4, bzip2 and xz are known by their content.\n"
         "\n"
-        "Options (behind JOB a letter that the job defines is the job's):\n");
+        "Options (after JOB, a letter that the job defines is the job's):\n");
     args_format_help(buf, options_table, NULL);
     buf_append_text(
         buf,
         "\n"
-        "The answer goes to standard output, all else to standard error. The bytes of the answer\n"
-        "do not depend on slots, memory or retries. The same command again goes on with an\n"
+        "The answer goes to standard output, messages to standard error. The bytes of the answer\n"
+        "do not depend on slots, memory or retries. The same command again continues an\n"
         "unfinished DIR/, and leaves a finished one alone.\n"
         "Exit: 0 done, 1 the job failed, 2 wrong usage, 4 not found, 5 refused (exists, no\n"
         "permission, no space), 6 timed out, 130 interrupted, 143 terminated.\n");

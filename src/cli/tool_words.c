@@ -119,7 +119,7 @@ weft_err tool_check_key(const char *key)
     const size_t size = strlen(key);
     if (size == 0)
         return err_set(WEFT_INVALID_ARGUMENT, "the key is empty\n  try: --key with a text that "
-                                              "names what is to count once");
+                                              "names the change that counts once");
     if (size > CALL_NAME_BYTES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", size,
                        CALL_NAME_BYTES_MAX);

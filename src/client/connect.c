@@ -19,12 +19,13 @@ weft_err connect_open(weft_cluster *cluster, const weft_join_options *options)
     cluster->has_at = cluster->is_program = true;
     weft_err err = net_read_address(address, ADDRESS_PORT_OF_HOSTS, &cluster->at);
     if (!err && token && !options->token_file)
-        err = secret_read(token, &cluster->token)
-                  ? err_set(WEFT_INVALID_ARGUMENT,
-                            "%s: what follows # is no token\n  a token is 32 to 128 hexadecimal "
-                            "digits, as weft host prints it",
-                            address)
-                  : WEFT_OK;
+        err =
+            secret_read(token, &cluster->token)
+                ? err_set(WEFT_INVALID_ARGUMENT,
+                          "%s: the text after # is not a token\n  a token is 32 to 128 hexadecimal "
+                          "digits, as weft host prints it",
+                          address)
+                : WEFT_OK;
     else if (!err)
         err = secret_load(options->token_file, &cluster->token);
     explicit_bzero(address, size);

@@ -116,8 +116,9 @@ static bool make_words(struct item_worker *worker)
         item.size < VARIABLE_BYTES_MAX - 64 && !(item.size && memchr(item.data, 0, item.size));
     if (!item_fits && !worker->work->options->by_stdin) {
         snprintf(worker->reason, sizeof worker->reason, "%s: --stdin would hand it over",
-                 item.size < VARIABLE_BYTES_MAX - 64 ? "an item with a zero byte is no argument"
-                                                     : "it is too long for an argument");
+                 item.size < VARIABLE_BYTES_MAX - 64
+                     ? "an item with a zero byte cannot be an argument"
+                     : "it is too long for an argument");
         return false;
     }
     if (!write_words(worker, item_fits)) {
@@ -234,7 +235,7 @@ static bool judge(struct item_worker *worker, bool is_late)
         return false;
     }
     if (!child_wait(&worker->child, -1, &end) || !end.is_known) {
-        snprintf(worker->reason, sizeof worker->reason, "nobody knows how it ended");
+        snprintf(worker->reason, sizeof worker->reason, "its exit status is not known");
         return false;
     }
     process_describe_exit(&end, worker->reason, sizeof worker->reason);

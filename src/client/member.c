@@ -86,11 +86,12 @@ static void tell_who_is_missing(weft_cluster *cluster)
     host_server_name_awaited(cluster->server, &awaited);
     if (awaited.size)
         buf_format(&sentence,
-                   "a call waits for others at what is hosted here, and none has come: %s",
+                   "a call to a resource of this member waits for others, and none has come: %s",
                    buf_text(&awaited));
     else
-        buf_append_text(&sentence, "a call waits at what is hosted here, and all other members are "
-                                   "gone: only another thread of this program could end that");
+        buf_append_text(&sentence,
+                        "a call to a resource of this member waits, and all other members "
+                        "are gone: only another thread of this program could end that");
     say(cluster, buf_text(&sentence));
     buf_fini(&awaited);
     buf_fini(&sentence);
@@ -99,7 +100,7 @@ static void tell_who_is_missing(weft_cluster *cluster)
 static void tell_who_stays(weft_cluster *cluster)
 {
     struct buf sentence = {0};
-    buf_append_text(&sentence, "done; stays for those who use what is here: ");
+    buf_append_text(&sentence, "done; waits for members that use its resources: ");
     host_server_name_users(cluster->server, &sentence);
     say(cluster, buf_text(&sentence));
     buf_fini(&sentence);

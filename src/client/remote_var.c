@@ -20,7 +20,7 @@ static weft_err write_attributes(struct buf *out, const weft_tensor *type)
 {
     if ((unsigned)type->dtype > UINT8_MAX || type->rank < 0 || type->rank > TUPLE_RANK_MAX ||
         (type->rank && !type->dims))
-        return err_set(WEFT_INVALID_ARGUMENT, "dtype %d of rank %d is no variable",
+        return err_set(WEFT_INVALID_ARGUMENT, "a variable cannot have dtype %d and rank %d",
                        (int)type->dtype, (int)type->rank);
     struct ops_var_attributes attributes = {.dtype = (uint8_t)type->dtype,
                                             .rank = (uint8_t)type->rank};
@@ -38,7 +38,7 @@ static weft_err write_initial(struct buf *out, const weft_tensor *type)
     if (!type->data &&
         (!tuple_count_elements((unsigned)type->rank, type->dims, &count) ||
          __builtin_mul_overflow(count, tuple_dtype_size((uint8_t)type->dtype), &size)))
-        return err_set(WEFT_INVALID_ARGUMENT, "its dimensions are no shape");
+        return err_set(WEFT_INVALID_ARGUMENT, "its dimensions are not a shape");
     if (size > VAR_BYTES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a variable has at most %u bytes, not %zu",
                        VAR_BYTES_MAX, size);
@@ -256,7 +256,8 @@ static weft_err swap(weft_var *var, weft_bytes expected, weft_bytes value, int64
     if (!err && now)
         err = copy_value(var, is.value, now, sizeof *now, NULL);
     if (!err && is.has_missed)
-        err = err_set(WEFT_FAILED_PRECONDITION, "%s is not what was expected", var->remote.path);
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s does not have the expected value",
+                      var->remote.path);
     remote_value_fini(&is);
     return err;
 }

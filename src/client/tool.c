@@ -57,7 +57,7 @@ static weft_err load_token(const char *token_file, weft_cluster *cluster)
     if (token_file || !hidden.is_given)
         return secret_load(token_file, &cluster->token);
     if (hidden.error)
-        return err_set(hidden.error, "what follows # in --at is no token\n"
+        return err_set(hidden.error, "the text after # in --at is not a token\n"
                                      "  a token is 32 to 128 hexadecimal digits, as weft host "
                                      "prints it");
     cluster->token = hidden.token;

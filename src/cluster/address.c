@@ -52,9 +52,9 @@ static const char *check_name(const char *host)
     if (!*host)
         return "has no host";
     if (strstr(host, "..") || strchr("-.", *host))
-        return "has a host that is no host name";
+        return "has a host that is not a host name";
     if (!has_letter && inet_pton(AF_INET, host, &ignored) != 1)
-        return "has a host of numbers that are no IPv4 address";
+        return "has a host of numbers that is not an IPv4 address";
     return NULL;
 }
 
@@ -106,7 +106,7 @@ static const char *cut_host(weft_bytes text, weft_bytes *host, weft_bytes *rest)
     end += is_bracketed;
     *rest = (weft_bytes){end, text.size - (size_t)(end - text.data)};
     if (rest->size > 0 && *rest->data != ':')
-        return "goes on after its ']' without a ':'";
+        return "continues after its ']' without a ':'";
     return host->size > ADDRESS_HOST_BYTES_MAX ? "has a host that is too long for a host name"
                                                : NULL;
 }

@@ -65,8 +65,8 @@ static const char *const bad[][2] = {
     {"\xc3\xa9:1", "letters"},
     {"user@host:1", "letters"},
     {"host,other:1", "letters"},
-    {"a..b:1", "no host name"},
-    {"-a:1", "no host name"},
+    {"a..b:1", "not a host name"},
+    {"-a:1", "not a host name"},
 };
 
 static void what_is_no_address_is_told_why(void **state)

@@ -147,7 +147,7 @@ static weft_err look(struct config_file *file, weft_bytes text, bool force)
     if (err)
         return err;
     if (kind == PLACE_DIRECTORY || kind == PLACE_STREAM)
-        return err_set(WEFT_ALREADY_EXISTS, "%s is there already, and is no file", file->path);
+        return err_set(WEFT_ALREADY_EXISTS, "%s exists already, and is not a file", file->path);
     if (kind == PLACE_FILE && is_same_file(file->path, text)) {
         file->change = CONFIG_SAME;
         return WEFT_OK;

@@ -117,7 +117,7 @@ weft_err device_bad_part(weft_bytes text, weft_bytes at)
         return err_set(WEFT_INVALID_ARGUMENT, "%s is not the name of a device\n" FORM,
                        role_quote(text).text);
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s is not the name of a device: %s is no part of one\n" FORM,
+                   "%s is not the name of a device: %s cannot be a part of one\n" FORM,
                    role_quote(text).text, role_quote(part).text);
 }
 

@@ -37,7 +37,7 @@ static weft_err read_short(const struct kind *kind, const char *text, struct res
     if (index_size == 0)
         return is_wrong(kind, text, "it does not say which member of the role");
     if (!role_read_index((weft_bytes){index, index_size}, &path->index))
-        return is_wrong(kind, text, "behind the role stands a member's index, a number from 0 on");
+        return is_wrong(kind, text, "after the role comes the member's index, a number from 0 on");
     memcpy(path->role, role, role_size);
     path->role[role_size] = 0;
     path->name = index + index_size;
@@ -70,7 +70,7 @@ static weft_err read_long(const struct kind *kind, const char *text, struct reso
     while (part == DEVICE_PART && at.size > 0)
         part = device_take_part(&at, &device);
     if (part == DEVICE_BAD_PART)
-        return is_wrong(kind, text, "one of its parts is no job, task, replica or device");
+        return is_wrong(kind, text, "one of its parts is not a job, task, replica or device");
     const char *why = check_device(&device);
     if (why)
         return is_wrong(kind, text, why);
@@ -108,7 +108,7 @@ weft_err member_path_parse(const char *text, struct member_path *path)
 static const char *check_name(const char *name)
 {
     if (!*name)
-        return "it has no name behind the member";
+        return "it has no name after the member";
     if (*name == '/')
         return "its name begins with '/'";
     if (*name == '_')

@@ -105,7 +105,7 @@ static void what_is_no_device_is_refused(void **state)
     assert_int_equal(device_parse(fits, &device), WEFT_OK);
     assert_int_equal(device_parse(too_long, &device), WEFT_INVALID_ARGUMENT);
     assert_int_equal(device_parse(weft_text("/job:a/tsk:0/cpu:1"), &device), WEFT_INVALID_ARGUMENT);
-    assert_non_null(strstr(err_text(), "\"/tsk:0\" is no part"));
+    assert_non_null(strstr(err_text(), "\"/tsk:0\" cannot be a part"));
 }
 
 static void local_names_are_a_type_and_a_number(void **state)

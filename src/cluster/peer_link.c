@@ -453,8 +453,8 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
     peer->parser = parser;
     if (welcome.applied < peer->changes)
         return err_set(WEFT_DATA_LOSS,
-                       "%s has lost %" PRIu64 " calls that it had answered\n  try: look at what is "
-                       "there, and do again what is missing",
+                       "%s has lost %" PRIu64 " calls that it had answered\n  try: look at the "
+                       "present state, and repeat the missing calls",
                        peer->host[0] ? peer->host : "the host", peer->changes - welcome.applied);
     peer_resume(peer, &welcome);
     // Answers may have come together with the welcome, also for others than this thread.

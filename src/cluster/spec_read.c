@@ -80,7 +80,7 @@ static weft_err read_sparse(struct cluster_spec *spec, const char *role, json_t 
             err = read_member(spec, role, index, json_object_iter_value(at));
         else
             err = err_set(WEFT_INVALID_ARGUMENT,
-                          "%s is no index of the role %s\n"
+                          "%s is not an index of the role %s\n"
                           "  some members of a role are {\"0\": \"host:port\", \"3\": ...}, all of"
                           " them are a list",
                           role_quote(key).text, role);
@@ -280,7 +280,7 @@ static weft_err not_json(weft_bytes text, const json_error_t *error)
     struct buf words = {0};
     for (const char *c = error->text; *c; c++)
         buf_append(&words, (unsigned char)*c < ' ' || *c == 127 ? "?" : c, 1);
-    const weft_err err = err_set(WEFT_INVALID_ARGUMENT, "it is no JSON: line %d: %s\n  %s",
+    const weft_err err = err_set(WEFT_INVALID_ARGUMENT, "it is not JSON: line %d: %s\n  %s",
                                  error->line, buf_text(&words), hint);
     buf_fini(&words);
     return err;

@@ -176,8 +176,8 @@ static weft_err add_found(struct search *search, const char *path, int depth)
     if (depth == 0 || search->options->is_recursive)
         return add_directory(search, path, depth);
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s is a directory in an input directory\n  Hadoop reads files only, unless "
-                   "told\n  try: -D mapreduce.input.fileinputformat.input.dir.recursive=true",
+                   "%s is a directory in an input directory\n  by default Hadoop reads only "
+                   "files\n  try: -D mapreduce.input.fileinputformat.input.dir.recursive=true",
                    path);
 }
 
@@ -195,8 +195,8 @@ static weft_err add_named(struct search *search, const char *path)
         err = refuse_missing(path);
     else if (!err && is_hidden(name) && strcmp(base_name(name), ".") != 0)
         err = err_set(WEFT_NOT_FOUND,
-                      "the input %s is left out: its name begins with %c\n  that is how Hadoop "
-                      "marks what is no data\n  try: another name, or a link to it",
+                      "the input %s is left out: its name begins with %c\n  Hadoop skips such "
+                      "names\n  try: another name, or a link to it",
                       path, base_name(name)[0]);
     if (!err && is_output(search, name))
         err = err_set(WEFT_INVALID_ARGUMENT,

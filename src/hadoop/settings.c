@@ -309,7 +309,7 @@ static weft_err check_identity(const struct streaming_options *options)
     const bool has_command = options->reduce || options->combine || options->is_aggregate;
     if (!has_numbers || (!has_command && options->reducers <= 1))
         return WEFT_OK;
-    return streaming_refuse(has_command ? "a reducer behind lines that no command maps"
+    return streaming_refuse(has_command ? "a reducer of lines that no command maps"
                                         : "more than one part of lines that no command maps",
                             "-mapper cat, or -inputformat KeyValueTextInputFormat");
 }

@@ -123,8 +123,8 @@ static weft_err refuse_to_resume(const struct host_server *server, const struct 
         return lost;
     if (hello->epoch != host_epoch(server->host))
         return err_set(WEFT_ABORTED,
-                       "it was started again without a journal: what it held is gone\n"
-                       "  try: begin again; with %s it would keep what it holds",
+                       "it was started again without a journal: its content is lost\n"
+                       "  try: begin again; with %s it would keep its content",
                        is_member ? "WEFT_JOURNAL" : "weft host --journal DIR");
     return err_set(WEFT_ABORTED, "it took this program for lost: its leases were given to others");
 }
@@ -326,7 +326,7 @@ void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
         loop_stream_unsent(connection->stream) == 0)
         err = err_set(
             WEFT_RESOURCE_EXHAUSTED,
-            "it asks for more, and does not confirm what it was answered: it hangs, or is no weft");
+            "it sends more calls, and does not confirm the answers: it hangs, or is not weft");
     if (!err)
         return;
     say_refused(connection);
@@ -343,7 +343,7 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
     else
         err = err_set(
             WEFT_DATA_LOSS,
-            "it sent what is no call (a frame of type %d): it is of another version, or no weft",
+            "it sent something other than a call (a frame of type %d): another version, or not weft",
             (int)frame->type);
     if (!err)
         return true;

@@ -86,7 +86,7 @@ static void show_text(struct repair *repair, const struct journal_damage *damage
     buf_format(text, " bytes from there on, in %u file%s; ", found->lost_segments,
                plural(found->lost_segments));
     text_append_count(text, found->lost_records);
-    buf_format(text, " record%s among them can be read, but not without what is missing\n",
+    buf_format(text, " record%s among them can be read, but not without the missing ones\n",
                plural(found->lost_records));
     buf_append_text(text, "  After a repair it holds\n");
     repair->told_count = 0;
@@ -97,7 +97,7 @@ static void show_text(struct repair *repair, const struct journal_damage *damage
         buf_append_text(text, "    nothing\n");
     buf_format(
         text,
-        "  Those who were told of what is lost hear of it when they come again (DATA_LOSS).\n"
+        "  Clients that got answers to lost calls are notified when they come again (DATA_LOSS).\n"
         "  A repair keeps the files as they are now in %s.\n",
         damage->copy);
     write_out(STDOUT_FILENO, text);
@@ -172,7 +172,7 @@ static weft_err approve(void *owner, const struct journal_damage *damage)
     const bool can_ask =
         !options->json && standard_is_terminal(STDIN_FILENO) && standard_is_terminal(STDERR_FILENO);
     if (!options->is_agreed && !can_ask)
-        return refuse(repair, ", as there is nobody to ask");
+        return refuse(repair, ", as there is no terminal to ask at");
     if (!options->is_agreed) {
         buf_append_text(&repair->text, "Cut the journal there? [y/N] ");
         write_out(STDERR_FILENO, &repair->text);
@@ -204,7 +204,7 @@ static void tell_end(struct repair *repair, const struct journal_found *found)
     if (repair->options->is_quiet)
         return;
     if (repair->was_cut)
-        buf_format(text, "The journal %s is repaired; what it was is in %s.\n", journal,
+        buf_format(text, "The journal %s is repaired; the former files are in %s.\n", journal,
                    buf_text(&repair->copy));
     else
         buf_format(text,
@@ -212,9 +212,8 @@ static void tell_end(struct repair *repair, const struct journal_found *found)
                    journal, found->record_count, plural(found->record_count));
     if (!repair->was_cut && found->torn_bytes)
         buf_format(text,
-                   "  Its last %" PRIu64
-                   " bytes are a record that was half written, of which nobody "
-                   "was told: the next start cuts it off.\n",
+                   "  Its last %" PRIu64 " bytes are a record that was half written and never "
+                   "acknowledged: the next start cuts it off.\n",
                    found->torn_bytes);
     write_out(STDOUT_FILENO, text);
 }

@@ -124,7 +124,7 @@ static void give_up(struct host_server *server)
     snprintf(failure, sizeof failure, "%s", err_text());
     const weft_err code =
         err_set(WEFT_UNKNOWN,
-                "the journal can no longer be written: %s\n  all that was acknowledged is in it; "
+                "the journal can no longer be written: %s\n  everything acknowledged is in it; "
                 "try: see that the disk works, then start this again with the same journal",
                 failure);
     server->is_broken = true;
@@ -188,7 +188,7 @@ static void end_session(struct host_server *server, struct session *session, uin
         err_clear();  // tried again with the next tick
         host_server_met(server, member);
     } else if (may_come_back) {
-        host_server_say(server, "%s is lost: what it had leased goes to others", member);
+        host_server_say(server, "%s is lost: its leases go to others", member);
     }
 }
 

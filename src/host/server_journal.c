@@ -89,7 +89,7 @@ weft_err host_server_open_journal(struct host_server *server)
         host_server_say(
             server,
             "the journal %s ended in a record that was half written: %llu bytes were cut "
-            "off, nobody had been told of them",
+            "off, which were never acknowledged",
             directory, (unsigned long long)found.torn_bytes);
     return WEFT_OK;
 }
@@ -115,7 +115,7 @@ static int write_snapshot(void *owner)
 
 static void say_not_rewritten(struct host_server *server, const char *why)
 {
-    host_server_say(server, "the journal could not be rewritten, it goes on growing: %s", why);
+    host_server_say(server, "the journal could not be rewritten, it keeps growing: %s", why);
     err_clear();
     server->journal_base = journal_size(server->journal);  // not again at once
 }

@@ -409,7 +409,7 @@ static void cancel_all_of(struct session *session, struct resource *resource)
         if (wait->resource == resource)
             resource->kind->cancel(
                 wait, WEFT_ABORTED,
-                "it was removed\n  try: the same again: who names it makes it anew");
+                "it was removed\n  try: the same again, which creates a new one");
     }
     for (struct link *at = session->holdings.next, *next; at != &session->holdings; at = next) {
         next = at->next;

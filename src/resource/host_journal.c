@@ -165,7 +165,7 @@ static weft_err replay_call(struct host *host, struct pack_reader *reader)
     const uint64_t answered = pack_read_u64(reader);
     struct call call;
     if (!session || reader->has_failed)
-        return refuse("a call of nobody");
+        return refuse("a call of an unknown session");
     weft_err err;
     do {
         err = call_next(&reader->rest, &call);
@@ -266,7 +266,7 @@ static weft_err replay_state(struct host *host, struct pack_reader *reader)
 {
     struct session *session = host_session_by_number(host, pack_read_u32(reader));
     if (!session)
-        return refuse("the state of nobody");
+        return refuse("the state of an unknown session");
     session->applied = pack_read_u64(reader);
     session->acknowledged = pack_read_u64(reader);
     session->has_left = pack_read_u8(reader);

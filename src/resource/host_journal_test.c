@@ -171,10 +171,10 @@ static void what_does_not_fit_is_data_loss_with_a_sentence(void **state)
     expect_data_loss(HOST_RECORD_NOTE, PAYLOAD(U64(77), U8(1), U32(0)), "not there");
     expect_data_loss(HOST_RECORD_NOTE, PAYLOAD(U64(host_epoch(testing.host) + 1), U8(1), U32(9)),
                      "a lease that is not there");
-    expect_data_loss(HOST_RECORD_CALL, PAYLOAD(U32(77), U64(0)), "a call of nobody");
+    expect_data_loss(HOST_RECORD_CALL, PAYLOAD(U32(77), U64(0)), "a call of an unknown session");
     expect_data_loss(HOST_RECORD_CALL, PAYLOAD(U32(1), U64(0), RAW("cut")), "cut");
     expect_data_loss(HOST_RECORD_PART, PAYLOAD(U64(77), U8(1)), "not there");
-    expect_data_loss(HOST_RECORD_STATE, PAYLOAD(U32(77)), "the state of nobody");
+    expect_data_loss(HOST_RECORD_STATE, PAYLOAD(U32(77)), "the state of an unknown session");
     expect_data_loss(HOST_RECORD_RESOURCE, PAYLOAD(U64(9), BLOB("\1no zero"), U8(0)),
                      "without a name");
     expect_data_loss(HOST_RECORD_RESOURCE,

@@ -105,7 +105,7 @@ weft_err host_replay_starts(struct host *host, struct pack_reader *reader)
     struct session *session = host_session_by_number(host, pack_read_u32(reader));
     if (!session)
         return err_set(WEFT_DATA_LOSS,
-                       "the journal of a host does not fit together: the lives of nobody");
+                       "the journal of a host does not fit together: lives of an unknown session");
     while (reader->rest.size && !reader->has_failed) {
         struct session_start start = {.life = pack_read_u64(reader)};
         start.applied = pack_read_u64(reader);
@@ -121,8 +121,8 @@ static weft_err refuse_loss(const struct host *host, const char *what)
 {
     return err_set(
         WEFT_DATA_LOSS,
-        "%s has lost what it had acknowledged: its journal is an older one, was repaired, or is "
-        "another (%s)\n  try: look at what is there, and do again what is missing",
+        "%s has lost calls that it had acknowledged: its journal is an older one, was repaired, or "
+        "is another (%s)\n  try: look at the present state, and repeat the missing calls",
         host->member[0] ? host->member : "the host", what);
 }
 

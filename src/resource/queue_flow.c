@@ -452,7 +452,7 @@ static bool check_push_many(const struct queue *queue, struct session *session,
         if (!check_element(queue, session, call, element, is_tuple))
             return false;
     }
-    return rest.size == 0 || refuse(queue, session, call, "there is something behind its elements");
+    return rest.size == 0 || refuse(queue, session, call, "bytes follow its elements");
 }
 
 // What nearly all pushes are: one string without a key, nobody before it, and room. False: nothing
@@ -536,7 +536,7 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
     if (!is_whole)
         refuse(queue, session, call, "the call is cut");
     else if (call->flags & CALL_FLAG_AHEAD && session->wait_count >= SESSION_WAITS_MAX / 2)
-        session_fail(session, call->sequence, WEFT_CANCELLED, "not ahead of so many others");
+        session_fail(session, call->sequence, WEFT_CANCELLED, "too many calls wait already");
     else
         try_or_wait(queue, &now, call);
 }

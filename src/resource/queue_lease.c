@@ -233,8 +233,7 @@ static struct lease *find_lease(struct queue *queue, struct session *session,
         lease->element->deliveries == item->delivery)
         return lease;
     session_fail(session, call->sequence, WEFT_ABORTED,
-                 "the lease on element %" PRIu64
-                 " of '%.*s' has ended: it may be with someone else",
+                 "the lease on element %" PRIu64 " of '%.*s' has ended: another member may have it",
                  item->id, (int)queue->resource.name.size, queue->resource.name.data);
     return NULL;
 }

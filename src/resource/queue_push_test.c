@@ -36,7 +36,7 @@ static void containers_and_names_have_their_rules(void **state)
     static const char *const bad[] = {"-a", "/a", "a b", "a*", "\xc3\xa4"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         testing_expect_failure(a, open_in(a, weft_text(bad[i]), weft_text("q")),
-                               WEFT_INVALID_ARGUMENT, "is no container");
+                               WEFT_INVALID_ARGUMENT, "is not a container");
     static const char *const good[] = {"a", ".", "9", "a-b/c.d", "job_1"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(testing_answer(a, open_in(a, weft_text(good[i]), weft_text("q"))).code, 0);

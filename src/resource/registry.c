@@ -65,7 +65,7 @@ static weft_err check_names(const struct registry_wish *wish)
         is_sound = is_container_byte(container.data[i], i == 0);
     if (!is_sound)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "'%.*s' is no container: letters, digits, dots, dashes and slashes are",
+                       "'%.*s' is not a container: letters, digits, dots, dashes and slashes are",
                        (int)(container.size < 64 ? container.size : 64), container.data);
     return WEFT_OK;
 }

@@ -64,7 +64,7 @@ static weft_err check_type(struct var *var)
     if (!tuple_count_elements(var->rank, var->dims, &count) ||
         __builtin_mul_overflow(count, tuple_dtype_size(var->dtype), &bytes) ||
         bytes > VAR_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "%s is no shape of at most %u bytes", type,
+        return err_set(WEFT_INVALID_ARGUMENT, "%s is not a shape of at most %u bytes", type,
                        VAR_BYTES_MAX);
     var->element_count = count;
     var->size = bytes;
@@ -151,8 +151,8 @@ static weft_err refuse_missing(const struct var *var)
 {
     const weft_bytes name = var->resource.name;
     return err_set(WEFT_FAILED_PRECONDITION,
-                   "the variable '%.*s' has no value yet: somebody has to set or create it",
-                   (int)name.size, name.data);
+                   "the variable '%.*s' has no value yet: set or create it first", (int)name.size,
+                   name.data);
 }
 
 static void drop_watch(struct var_watch *watch)
@@ -287,7 +287,7 @@ static bool begin_keyed(struct var *var, struct session *session, const struct c
 {
     if (cut == OPS_VAR_CUT_KEY || key.size == 0 || key.size > CALL_NAME_BYTES_MAX) {
         session_fail(session, call->sequence, WEFT_INVALID_ARGUMENT,
-                     "the key of what is added has 1 to %u bytes", CALL_NAME_BYTES_MAX);
+                     "the key of an addition has 1 to %u bytes", CALL_NAME_BYTES_MAX);
         return false;
     }
     if (!seen_keys_have(&var->keys, key))

@@ -224,7 +224,7 @@ static void senseless_operands_are_refused(void **state)
         {CALL_VAR_READ, 0, number, {"a", 1}, "no operands"},
         {CALL_VAR_WATCH, 0, number, BYTES_4, "names a version"},
         {CALL_VAR_ADD, CALL_FLAG_ONCE, number, BYTES_4, "VAR_ADD is cut before the item"},
-        {CALL_VAR_ADD, CALL_FLAG_KEYED, number, BYTES_4, "the key of what is added"},
+        {CALL_VAR_ADD, CALL_FLAG_KEYED, number, BYTES_4, "the key of an addition"},
         {CALL_VAR_MIN, CALL_FLAG_KEYED, number, BYTES_4, "(VAR_MIN, flags 2)"},
         {CALL_VAR_ADD, CALL_FLAG_KEYED | CALL_FLAG_ONCE, number, BYTES_4, "(VAR_ADD, flags"},
         {CALL_VAR_READ, CALL_FLAG_ONCE, number, {NULL, 0}, "(VAR_READ, flags 32)"},
@@ -254,9 +254,9 @@ static void senseless_attributes_are_refused(void **state)
         {{"\x63\0", 2}, "not no dtype"},
         {{"\x07\x01\1\0\0\0\0\0\0\0", 10}, "not string[1]"},
         {{"\x03\x01\1\0\0\0\0\0\0\0", 10}, "not int32[1]"},
-        {{"\x09\x01\xff\xff\xff\xff\xff\xff\xff\xff", 10}, "int64[?] is no shape"},
-        {{"\x09\x01\0\0\0\1\0\0\0\0", 10}, "int64[16777216] is no shape of at most"},
-        {{"\x09\x01\0\0\0\0\0\0\0\x7f", 10}, "is no shape"},
+        {{"\x09\x01\xff\xff\xff\xff\xff\xff\xff\xff", 10}, "int64[?] is not a shape"},
+        {{"\x09\x01\0\0\0\1\0\0\0\0", 10}, "int64[16777216] is not a shape of at most"},
+        {{"\x09\x01\0\0\0\0\0\0\0\x7f", 10}, "is not a shape"},
     };
     struct testing_member *a = testing_join("/work/0");
     for (size_t i = 0; i < COUNT(rows); i++)

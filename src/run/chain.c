@@ -46,7 +46,7 @@ static weft_err add_job(struct chain *chain, const weft_job *job)
         return code;
     if (job->map_block && (chain->jobs.count > 0 || rounds_of(job) > 1))
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "the job %s has a map_block behind another stage, where there are pairs and "
+                       "the job %s has a map_block after another stage, where there are pairs and "
                        "no lines: set weft_job.map",
                        job->name);
     // Also what ends the search in a chain that bites its own tail.

@@ -168,7 +168,7 @@ static weft_err check_clash(const struct parse *parse, char letter)
         return WEFT_OK;
     const char *name = options->job->name ? options->job->name : "the job";
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "-%c %s can be read in two ways\n  behind a job that has a -%c it is the job's, "
+                   "-%c %s can be read in two ways\n  after a job that has a -%c it is the job's, "
                    "and %s an input\n  try: --%s %s; or for the -%c of %s: -%c -- %s",
                    letter, word, letter, word, ours->name, word, letter, name, letter, word);
 }
@@ -226,7 +226,7 @@ static weft_err missing_argument(const weft_job *job, size_t given)
     struct buf names = {0};
     append_argument_names(&names, job);
     const weft_err err = err_set(WEFT_INVALID_ARGUMENT,
-                                 "%s needs %s before the inputs%s\n  try: -h behind the job shows "
+                                 "%s needs %s before the inputs%s\n  try: -h after the job shows "
                                  "how to use it",
                                  job->name ? job->name : "the job", buf_text(&names),
                                  given ? ", and not all of it was given" : "");
@@ -522,7 +522,7 @@ static void append_letters(struct buf *buf, const weft_job *job)
             buf_format(buf, " -%c%s", *at, takes_value ? " VALUE" : "");
     }
     buf_append_text(buf, job->options && *job->options ? ".\n" : "\n");
-    buf_append_text(buf, "What it does, it does not say: that is .usage of its weft_job.\n");
+    buf_append_text(buf, "The job has no description: that is .usage of its weft_job.\n");
 }
 
 void options_format_job_help(struct buf *buf, const char *program, const weft_job *job)

@@ -86,7 +86,7 @@ const struct args_option options_table[] = {
     {ARGS_HEADING, 0, NULL, NULL, "Resources"},
     {OPTION_SLOTS, 'n', "slots", "N", "run N tasks at a time (default: the cores it may use)"},
     {OPTION_MEMORY, 0, "memory", "SIZE",
-     "never use more than this, spill to disk instead: 64M, 4G (default: half of what is free)"},
+     "never use more than this, spill to disk instead: 64M, 4G (default: half of the free memory)"},
     {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
     {ARGS_HEADING, 0, NULL, NULL, "Faults"},
     {OPTION_MAX_ATTEMPTS, 0, "max-attempts", "N", "try a failing task N times (default: 4)"},
@@ -94,7 +94,7 @@ const struct args_option options_table[] = {
     {OPTION_TASK_TIMEOUT, 0, "task-timeout", "TIME", "stop an attempt at a task that takes longer"},
     {OPTION_RECORD_TIMEOUT, 0, "record-timeout", "TIME",
      "stop an attempt that stays at one record"},
-    {OPTION_SKIP_MISSING, 0, "skip-missing", NULL, "go on without inputs that are not there"},
+    {OPTION_SKIP_MISSING, 0, "skip-missing", NULL, "leave out inputs that do not exist"},
     {OPTION_SKIP_BAD, 0, "skip-bad", "N",
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
@@ -105,7 +105,7 @@ const struct args_option options_table[] = {
     {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
     {OPTION_JSON, 0, "json", NULL, "progress and summary as JSON, one object per line on stderr"},
     {OPTION_NO_COLOR, 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)"},
-    {OPTION_HELP, 'h', "help", NULL, "this help; behind JOB the help of the job"},
+    {OPTION_HELP, 'h', "help", NULL, "this help; after JOB the help of the job"},
     {0},
 };
 

@@ -121,11 +121,11 @@ static void a_word_that_could_be_an_output_or_an_input_is_asked_about(void **sta
     (void)state;
     struct run_options options;
     REFUSED("-o out can be read in two ways\n"
-            "  behind a job that has a -o it is the job's, and out an input\n"
+            "  after a job that has a -o it is the job's, and out an input\n"
             "  try: --output out; or for the -o of grep: -o -- out",
             "grep", "a", "f", "-o", "out");
     REFUSED("-n 4 can be read in two ways\n"
-            "  behind a job that has a -n it is the job's, and 4 an input\n"
+            "  after a job that has a -n it is the job's, and 4 an input\n"
             "  try: --slots 4; or for the -n of sort: -n -- 4",
             "sort", "-rn", "4", "f");
     char *const plain[][6] = {
@@ -169,7 +169,7 @@ static void the_jobs_arguments_come_before_the_inputs(void **state)
     assert_string_equal(options.inputs[0], "f1");
     options_fini(&options);
     REFUSED("grep needs PATTERN before the inputs\n"
-            "  try: -h behind the job shows how to use it",
+            "  try: -h after the job shows how to use it",
             "grep", "-v");
 }
 

@@ -193,7 +193,7 @@ static weft_err load_note(const char *path, json_t **note)
     *note = NULL;
     return err_set(WEFT_NOT_FOUND,
                    "there is no such replay\n  a run that fails on a record prints the line to "
-                   "type; %s is what was looked for",
+                   "type; %s does not exist",
                    path);
 }
 
@@ -361,7 +361,7 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
     else if (code == WEFT_OK && (status.size != (uint64_t)size || status.mtime_ns != mtime_ns))
         code = err_set(WEFT_FAILED_PRECONDITION,
                        "%s has changed since: the record may be elsewhere now\n  try: the run "
-                       "again, it tells where",
+                       "again, which shows where",
                        path);
     if (code != WEFT_OK)
         return code;

@@ -401,7 +401,7 @@ static weft_err no_input(void)
     return err_set(
         WEFT_INVALID_ARGUMENT,
         "no input is given\n  INPUT is a file, a directory, a quoted pattern, @names.txt, "
-        "or - for standard input\n  try: name a file behind the job, or pipe text into "
+        "or - for standard input\n  try: name a file after the job, or pipe text into "
         "it");
 }
 

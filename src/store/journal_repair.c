@@ -27,7 +27,7 @@ static weft_err find_segments(const char *directory, const char *kind)
     if (!err && status.kind == FILE_MISSING)
         err = err_set(WEFT_NOT_FOUND, "there is no %s", directory);
     if (!err && status.kind != FILE_DIRECTORY)
-        err = err_set(WEFT_FAILED_PRECONDITION, "%s is no directory", directory);
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s is not a directory", directory);
     if (!err)
         err = replay_list(&replay);
     if (!err && replay.numbers.count == 0)

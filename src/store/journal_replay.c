@@ -105,7 +105,7 @@ static weft_err load(const struct replay *replay, size_t index, size_t max, stru
     if (!err)
         err = file_stat_fd(fd, path, &status);
     if (!err && status.kind != FILE_REGULAR)
-        err = err_set(WEFT_FAILED_PRECONDITION, "%s is no file", path);
+        err = err_set(WEFT_FAILED_PRECONDITION, "%s is not a file", path);
     if (!err) {
         const size_t size = status.size < max ? (size_t)status.size : max;
         char *to = buf_reserve(bytes, size + 1);

@@ -97,7 +97,7 @@ weft_err segment_read_header(weft_bytes bytes, const char *path, struct segment_
 {
     *header = (struct segment_header){0};
     if (bytes.size < SEGMENT_HEADER_BYTES || memcmp(bytes.data, MAGIC, sizeof MAGIC) != 0)
-        return err_set(WEFT_DATA_LOSS, "%s is no journal: it does not begin as one", path);
+        return err_set(WEFT_DATA_LOSS, "%s is not a journal: it does not begin like one", path);
     const char *at = bytes.data;
     memcpy(header->kind, at + KIND_AT, JOURNAL_KIND_BYTES);
     header->version = load32(at + VERSION_AT);
@@ -109,7 +109,7 @@ weft_err segment_read_header(weft_bytes bytes, const char *path, struct segment_
     if (header->version > JOURNAL_VERSION)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "%s was written by a newer weft (format %u, this one knows %d)\n"
-                       "  go on with that one, or take the file away and begin again",
+                       "  try: that newer weft, or remove the file and begin again",
                        path, header->version, JOURNAL_VERSION);
     const bool is_sound = header->version > 0 && !header->kind[JOURNAL_KIND_BYTES - 1] &&
                           header->first_sequence > 0 &&

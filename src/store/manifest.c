@@ -149,7 +149,7 @@ static weft_err read_number(const json_t *object, const char *name, uint64_t *nu
 {
     const json_t *value = json_object_get(object, name);
     if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return err_set(WEFT_DATA_LOSS, "the manifest is damaged: \"%s\" is no size", name);
+        return err_set(WEFT_DATA_LOSS, "the manifest is damaged: \"%s\" is not a size", name);
     *number = (uint64_t)json_integer_value(value);
     return WEFT_OK;
 }
@@ -265,8 +265,8 @@ static weft_err read_origin(struct manifest *manifest, const json_t *root)
 static weft_err read_root(struct manifest *manifest, const json_t *root)
 {
     uint64_t version = 0, bytes = 0, records = 0;
-    weft_err err =
-        json_is_object(root) ? read_number(root, "version", &version) : is_wrong("it is no object");
+    weft_err err = json_is_object(root) ? read_number(root, "version", &version)
+                                        : is_wrong("it is not an object");
     if (err)
         return err;
     if (version != MANIFEST_VERSION)

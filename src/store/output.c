@@ -380,7 +380,7 @@ static weft_err check_size(const char *path, uint64_t expected)
         return err;
     return err_set(WEFT_DATA_LOSS,
                    "%s has %" PRIu64 " bytes in place of %" PRIu64
-                   "\n  somebody else changed it while the job was running",
+                   "\n  another program changed it while the job was running",
                    path, status.size, expected);
 }
 

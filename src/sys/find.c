@@ -123,7 +123,7 @@ weft_err find_dangling_error(const char *path)
     target[size > 0 ? size : 0] = 0;
     return err_set(WEFT_NOT_FOUND,
                    "cannot read the input %s\n  it is a link to %s, which is not there\n  try: "
-                   "remove it, or --skip-missing to go on without it",
+                   "remove it, or --skip-missing to leave it out",
                    path, size > 0 ? target : "something");
 }
 

@@ -95,12 +95,13 @@ weft_err net_read_address(const char *text, uint16_t default_port, struct net_ad
         memcpy(copy, text, size + 1);
     if (size >= sizeof copy || !split_address(copy, &host, &port) ||
         strlen(host) >= sizeof read.host)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "\"%.100s\" is no address\n  try: name:2222, 10.0.0.5:2222, [::1]:2222, or "
-                       ":2222 for all interfaces",
-                       text);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "\"%.100s\" is not an address\n  try: name:2222, 10.0.0.5:2222, [::1]:2222, or "
+            ":2222 for all interfaces",
+            text);
     if (port && !read_port(port, &read.port)) {
-        const char *why = *port ? " is no port" : "it has no port behind its colon";
+        const char *why = *port ? " is not a port" : "it has no port after its colon";
         return err_set(WEFT_INVALID_ARGUMENT,
                        "\"%.100s\": %.20s%s\n  try: a port from 1 to 65535 (0, to listen: any that "
                        "is free)",
@@ -307,7 +308,7 @@ void net_name_peer(int fd, char *text, size_t size)
         snprintf(text, size, "pid %ld", (long)pid);
         return;
     }
-    snprintf(text, size, "somebody");
+    snprintf(text, size, "an unknown client");
     if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
         return;
     if (peer.ss_family == AF_INET) {

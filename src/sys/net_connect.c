@@ -89,7 +89,7 @@ static weft_err refuse(const struct net_address *address, uint32_t timeout_ms, i
     net_write_address(address, text);
     if (number == ECONNREFUSED)
         return err_set(WEFT_UNAVAILABLE,
-                       "cannot connect to %s: nobody listens there (connection refused)", text);
+                       "cannot connect to %s: no program listens there (connection refused)", text);
     if (number == ETIMEDOUT)
         return err_set(WEFT_UNAVAILABLE, "cannot connect to %s: no answer within %u ms", text,
                        timeout_ms);

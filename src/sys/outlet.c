@@ -76,7 +76,7 @@ weft_err outlet_flush(struct outlet *outlet, const char *name)
         else if (errno == EAGAIN)
             break;
         else if (errno == EPIPE)
-            err = err_set(WEFT_CANCELLED, "nobody reads %s any more", name);
+            err = err_set(WEFT_CANCELLED, "the reader of %s is gone", name);
         else if (errno != EINTR)
             err = file_cannot_write(name);
     }

@@ -19,8 +19,8 @@ static weft_err refuse_link(const char *path)
 {
     return err_set(
         WEFT_PERMISSION_DENIED,
-        "%s is a symbolic link, and weft writes through none here: it may lead to what is "
-        "not its own",
+        "%s is a symbolic link, and weft writes through none here: it may lead to a file "
+        "of another program",
         path);
 }
 

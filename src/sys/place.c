@@ -118,8 +118,8 @@ weft_err place_check_stream(const char *path)
     if (!err && stat(followed, &status) == 0 && S_ISFIFO(status.st_mode) &&
         !is_trusted(followed, &status))
         err = err_set(WEFT_PERMISSION_DENIED,
-                      "the named pipe %s belongs to another user (number %u), who may read what is "
-                      "written to it\n  try: remove it, or another name",
+                      "the named pipe %s belongs to another user (number %u), who may read "
+                      "from it\n  try: remove it, or another name",
                       path, (unsigned)status.st_uid);
     free(followed);
     return err;

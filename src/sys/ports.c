@@ -90,7 +90,8 @@ static weft_err refuse(const char *host, uint16_t port)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "%s is not this machine, and only here can programs be started", host);
     if (errno == EADDRINUSE)
-        return err_set(WEFT_UNAVAILABLE, "somebody listens at port %u of %s already", port, host);
+        return err_set(WEFT_UNAVAILABLE, "another program listens at port %u of %s already", port,
+                       host);
     return err_errno("port %u of %s", port, host);
 }
 

@@ -196,7 +196,7 @@ void process_wait(struct process *process, struct process_exit *exit)
 void process_describe_exit(const struct process_exit *exit, char *text, size_t text_size)
 {
     if (!exit->is_known) {
-        snprintf(text, text_size, "ended, nobody knows how");
+        snprintf(text, text_size, "ended, exit status unknown");
     } else if (exit->was_signalled) {
         char words[64];
         signal_describe(exit->number, words, sizeof words);

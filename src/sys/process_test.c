@@ -149,7 +149,7 @@ static void a_child_that_somebody_else_waited_for_is_told_so(void **state)
     assert_int_equal(waitpid(process.pid, NULL, 0), process.pid);
     process_wait(&process, &exit);
     process_describe_exit(&exit, text, sizeof text);
-    assert_string_equal(text, "ended, nobody knows how");
+    assert_string_equal(text, "ended, exit status unknown");
 }
 
 static void ignore_signal(int number)

@@ -54,7 +54,7 @@ static weft_err wait_for_data(const struct copying *copying)
         const uint64_t left_ms = deadline_ns ? (deadline_ns - now) / 1000000 + 1 : 0;
         const int got = poll(ready, 2, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
         if (got > 0 && ready[1].revents)
-            return err_set(WEFT_CANCELLED, "nobody reads the answer any more");
+            return err_set(WEFT_CANCELLED, "the reader of the answer is gone");
         if (got > 0)
             return WEFT_OK;
         if (got < 0 && errno != EINTR)

@@ -298,8 +298,7 @@ static weft_err write_sealed(struct tls *tls, weft_bytes plain)
     if (result == 1)
         return WEFT_OK;
     const weft_err code = take_result(tls, result);
-    return code != WEFT_OK ? code
-                           : fail(tls, WEFT_INTERNAL, "OpenSSL did not take what it was given");
+    return code != WEFT_OK ? code : fail(tls, WEFT_INTERNAL, "OpenSSL did not accept the bytes");
 }
 
 static weft_err handshake(struct tls *tls)

@@ -34,7 +34,7 @@ char *workdir_absolute(const char *path)
     struct buf absolute = {0};
     char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
     if (path[0] != '/' && !here) {
-        err_errno("cannot tell where we are");
+        err_errno("cannot find the working directory");
         return NULL;
     }
     buf_format(&absolute, "%s%s%s", here ? here : "", here ? "/" : "", path);

@@ -147,7 +147,7 @@ static weft_err check_content(size_t index, const struct tuple_component *compon
     char type[TUPLE_TYPE_BYTES];
     tuple_write_type(type, component->dtype, component->rank, component->dims);
     if (!is_shape)
-        return err_set(WEFT_INVALID_ARGUMENT, "component %zu: %s is no shape", index, type);
+        return err_set(WEFT_INVALID_ARGUMENT, "component %zu: %s is not a shape", index, type);
     return err_set(WEFT_INVALID_ARGUMENT,
                    component->dtype == TUPLE_STRING
                        ? "component %zu: %s has other lengths than its %zu bytes"
@@ -231,7 +231,7 @@ static weft_err check_declared(size_t index, const struct tuple_declared *declar
         return WEFT_OK;
     char type[TUPLE_TYPE_BYTES];
     tuple_write_type(type, declared->dtype, declared->rank, declared->dims);
-    return err_set(WEFT_INVALID_ARGUMENT, "component %zu: %s is no shape", index, type);
+    return err_set(WEFT_INVALID_ARGUMENT, "component %zu: %s is not a shape", index, type);
 }
 
 weft_err tuple_append_signature(struct buf *out, const struct tuple_declared *declared,

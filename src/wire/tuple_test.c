@@ -84,10 +84,10 @@ static void impossible_components_are_refused(void **state)
         {{TUPLE_INT32, 33, NULL, BYTES("")}, "component 0: its rank is 33, and ranks are 0 to 32"},
         {{TUPLE_INT32, 0, NULL, BYTES("abc")}, "component 0: int32 is not 3 bytes"},
         {{TUPLE_INT32, 1, DIMS(2), BYTES("abcd")}, "component 0: int32[2] is not 4 bytes"},
-        {{TUPLE_INT32, 1, DIMS(-1), BYTES("abcd")}, "component 0: int32[?] is no shape"},
-        {{TUPLE_INT32, 2, DIMS(-2, 1), BYTES("")}, "component 0: int32[-2,1] is no shape"},
+        {{TUPLE_INT32, 1, DIMS(-1), BYTES("abcd")}, "component 0: int32[?] is not a shape"},
+        {{TUPLE_INT32, 2, DIMS(-2, 1), BYTES("")}, "component 0: int32[-2,1] is not a shape"},
         {{TUPLE_INT8, 2, DIMS(INT64_MAX, 3), BYTES("")},
-         "component 0: int8[9223372036854775807,3] is no shape"},
+         "component 0: int8[9223372036854775807,3] is not a shape"},
         {{TUPLE_DOUBLE, 2, DIMS(INT64_C(1) << 31, INT64_C(1) << 31), BYTES("")},
          "component 0: double[2147483648,2147483648] is not 0 bytes"},
         {{TUPLE_STRING, 1, DIMS(2), BYTES("\x01")},
@@ -213,7 +213,7 @@ static void impossible_signatures_are_refused(void **state)
         {{11, 0, NULL}, "component 0: there is no dtype 11"},
         {{TUPLE_INT8, -2, NULL}, "component 0: its rank is -2, and ranks are 0 to 32"},
         {{TUPLE_INT8, 33, NULL}, "component 0: its rank is 33, and ranks are 0 to 32"},
-        {{TUPLE_INT8, 2, DIMS(-1, -2)}, "component 0: int8[?,-2] is no shape"},
+        {{TUPLE_INT8, 2, DIMS(-1, -2)}, "component 0: int8[?,-2] is not a shape"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out = {0};

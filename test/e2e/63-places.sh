@@ -31,12 +31,12 @@ fi
 explains "a --tmp that is not there" 4 '/nosuch' weft run --tmp /nosuch sort in.txt
 explains "a --tmp that is a file" '2|4' 'in.txt: not a directory' weft run --tmp in.txt sort in.txt
 explains "a --tmp where no file can be made" 4 '/proc' weft run --tmp /proc sort in.txt
-explains "a port that is none" 2 'localhost:99999.*99999 is no port' weft queue size --at localhost:99999 jobs
-explains "an address that ends behind its colon" 2 'no port behind its colon' weft queue size --at localhost: jobs
-explains "TF_CONFIG that is no JSON" 2 'TF_CONFIG: it is no JSON: line 1' \
+explains "a port that is none" 2 'localhost:99999.*99999 is not a port' weft queue size --at localhost:99999 jobs
+explains "an address that ends behind its colon" 2 'no port after its colon' weft queue size --at localhost: jobs
+explains "TF_CONFIG that is no JSON" 2 'TF_CONFIG: it is not JSON: line 1' \
     env TF_CONFIG='{"cluster": {' "$WEFT" queue size /a/0/b
 printf '{"a": [' >bad.json
-explains "a cluster file that is no JSON" 2 'bad.json: it is no JSON' weft cluster config bad.json
+explains "a cluster file that is no JSON" 2 'bad.json: it is not JSON' weft cluster config bad.json
 
 # --- descriptors -------------------------------------------------------------------------------------------
 few() { (ulimit -n "$1" && shift && exec "$WEFT" "$@"); }

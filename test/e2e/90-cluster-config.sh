@@ -100,7 +100,7 @@ touch -d 2001-01-01 taken/*
 config -q --force -d taken cluster.json
 check "what is right already is not written again" [ -z "$(find taken -name '*.sh' -newermt 2002-01-01)" ]
 mkdir blocked blocked/config_map_1.sh
-fails_with "a directory in the way" 5 'is no file' weft cluster config --force -d blocked cluster.json
+fails_with "a directory in the way" 5 'is not a file' weft cluster config --force -d blocked cluster.json
 check "and nothing was written beside it" [ "$(ls -A blocked)" = config_map_1.sh ]
 if can_be_nobody; then
     mkdir closed && chmod 755 closed
@@ -115,12 +115,12 @@ fails_with "a missing file" 4 'nosuch.json' weft cluster config nosuch.json
 fails_with "a directory" 2 'ours' weft cluster config ours
 fails_with "no description" 2 'no cluster is described' weft cluster config
 printf '{"ps": ["a"]}\0' >nul.json
-fails_with "a NUL byte" 2 'nul.json: it is no JSON' weft cluster config nul.json
+fails_with "a NUL byte" 2 'nul.json: it is not JSON' weft cluster config nul.json
 head -c 17000000 /dev/zero | tr '\0' ' ' >huge.json
 echo '{"a": []}' >>huge.json
 fails_with "a file that is too large" 2 'larger than 16 MiB' weft cluster config huge.json
 python3 -c 'print("{\"a\":" + "[" * 100000)' >deep.json
-fails_with "a file that is too deep" 2 'deep.json: it is no JSON' weft cluster config deep.json
+fails_with "a file that is too deep" 2 'deep.json: it is not JSON' weft cluster config deep.json
 check "none of them has left a file" [ "$(ls -d .[a-z]* 2>/dev/null | wc -l)" = 0 ]
 
 # --- many members -----------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ import socket, sys, time
 s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); print(flush=True); time.sleep(100)' "$port" >ready &
 listener=$!
 until_so test -s ready
-fails_with "a port that is taken" 3 "somebody listens at port $port of localhost already" run --cluster here.json true
+fails_with "a port that is taken" 3 "another program listens at port $port of localhost already" run --cluster here.json true
 kill $listener
 wait $listener 2>/dev/null
 try run --role a=1 readlink /proc/self/fd/0

@@ -24,7 +24,7 @@ check "so it did" is "$(weft var get sum) $(weft queue size next)" "30 3"
 weft var rm once && weft var rm sum
 weft var set hits 9223372036854775807
 fails_with "an overflow is refused" 1 "does not fit" weft var add hits 1
-fails_with "what is no number" 2 "no int64" weft var set hits many
+fails_with "what is no number" 2 "not of type int64" weft var set hits many
 weft var set --type double rate 0.25
 check "its type is known from then on" is "$(weft var add rate 0.5)" 0.75
 fails_with "and stays" 2 "." weft var set --type int32 rate 1

@@ -50,12 +50,12 @@ fails_with "without the token nobody gets in" 5 'token' ./connect short "localho
 check "with a token file" ./connect join "localhost:$port" secret
 check "with #TOKEN" ./connect short "localhost:$port#$token"
 check "with WEFT_TOKEN" env WEFT_TOKEN=$token ./connect short "localhost:$port"
-fails_with "#TOKEN that is none" 2 '# is no token' ./connect short "localhost:$port#abc"
+fails_with "#TOKEN that is none" 2 '# is not a token' ./connect short "localhost:$port#abc"
 check_not "which is not repeated" grep -q abc "$err"
 WEFT_AT="localhost:$port#$token" check "WEFT_AT may have it, too" ./connect short
 stop
 
-fails_with "an address that is none" 2 'is no address' ./connect short 'a b:c:d'
+fails_with "an address that is none" 2 'is not an address' ./connect short 'a b:c:d'
 fails_with "nobody there: it says what to do" 3 "try: weft host --listen localhost:$port" \
     env WEFT_PATIENCE=200ms ./connect short "localhost:$port"
 finish

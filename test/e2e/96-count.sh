@@ -102,5 +102,5 @@ for member in files/0 map/0; do
 done
 { wait $alone; } 2>/dev/null
 check "who waits for others at what it hosts itself says for whom" \
-    grep -q 'a call waits for others .* /map/0 (not come yet), /reduce/0' "$dir/alone"
+    grep -q 'a call .* waits for others, .* /map/0 (not come yet), /reduce/0' "$dir/alone"
 finish

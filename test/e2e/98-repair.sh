@@ -61,7 +61,7 @@ says "by a line that a shell understands" "--journal 'o'\\\\''brien'\\\\''s/j 1'
 before=$(sums j)
 repair j
 check "without a terminal and without --yes it is damage, too" is $code 1
-says "which is said" "j is damaged; nothing was changed, as there is nobody to ask"
+says "which is said" "j is damaged; nothing was changed, as there is no terminal to ask at"
 says "with the next step" "try: weft host --journal j --repair --yes"
 check "and nothing has changed" is "$(sums j)" "$before"
 has() { check "$1" grep -qF -- "$2" "$out"; }

@@ -60,7 +60,7 @@ weft_err aggregate_begin(struct aggregate *aggregate, weft_bytes key)
 static weft_err refuse_number(const struct aggregate *aggregate, weft_bytes value)
 {
     return err_set(
-        WEFT_INVALID_ARGUMENT, "aggregate: %s:%.*s has the value '%.*s', which is no number",
+        WEFT_INVALID_ARGUMENT, "aggregate: %s:%.*s has the value '%.*s', which is not a number",
         kind_names[aggregate->kind], (int)(aggregate->name.size < 80 ? aggregate->name.size : 80),
         aggregate->name.data, (int)(value.size < 80 ? value.size : 80), value.data);
 }

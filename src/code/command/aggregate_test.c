@@ -135,7 +135,7 @@ static void what_cannot_be_aggregated_is_told(void **state)
     assert_int_equal(aggregate_begin(&aggregate, weft_text("LongValueSum:a")), WEFT_OK);
     assert_int_equal(aggregate_add(&aggregate, weft_text("1 ")), WEFT_INVALID_ARGUMENT);
     assert_string_equal(err_text(),
-                        "aggregate: LongValueSum:a has the value '1 ', which is no number");
+                        "aggregate: LongValueSum:a has the value '1 ', which is not a number");
     assert_int_equal(aggregate_add(&aggregate, weft_text("9223372036854775807")), WEFT_OK);
     assert_int_equal(aggregate_add(&aggregate, weft_text("1")), WEFT_OUT_OF_RANGE);
 }

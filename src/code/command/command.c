@@ -166,8 +166,8 @@ static weft_err refuse_marker(const struct command_runner *runner, weft_bytes bl
         if ((at == block.data || is_end(at[-1], own)) && (at + 1 == end || is_end(at[1], own)))
             return err_set(
                 WEFT_INVALID_ARGUMENT,
-                "the record at byte %llu of %.200s is the line \\x1e, which tells a kept "
-                "command that its task ends\n  try: without --keep",
+                "the record at byte %llu of %.200s is the line \\x1e, which ends the task "
+                "of a kept command\n  try: without --keep",
                 (unsigned long long)(weft_input_offset(runner->task) + (uint64_t)(at - block.data)),
                 weft_input_name(runner->task));
         at++;

@@ -116,8 +116,8 @@ static weft_err refuse_stray(void)
 {
     return err_set(WEFT_DATA_LOSS,
                    "a kept command has printed the line \\x1e, the end of a task, before that end, "
-                   "or more lines behind it\n  which lines belong to the task cannot be told, and "
-                   "none of them was taken\n  try: without --keep");
+                   "or more lines after it\n  which lines belong to the task is not known, and "
+                   "none of them was used\n  try: without --keep");
 }
 
 // Straight to where it belongs. *is_done false: there is no such place now.

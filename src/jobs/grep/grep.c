@@ -521,7 +521,7 @@ const weft_job builtin_grep = {
     .argument_options = "e",
     .usage =
         "Prints the lines that match PATTERN, in input order, as LC_ALL=C grep -ahE does.\n"
-        "No match is no error.\n"
+        "No match is not an error.\n"
         "  -e PATTERN  instead of the first word; again for more: lines that match any\n"
         "  -F    patterns are texts, not expressions    -i  upper and lower case are the same\n"
         "  -w    only matches that are whole words      -x  only matches of the whole line\n"

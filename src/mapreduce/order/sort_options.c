@@ -87,7 +87,7 @@ static weft_err read_place(const char *text, const char **at, enum blanks_of bla
         return refuse_key(text, "fields are counted from 1");
     if (**at == '.') {
         if (!(*at = read_count(*at + 1, &character)))
-            return refuse_key(text, "behind the point a number is expected");
+            return refuse_key(text, "after the point a number is expected");
         if (is_start && character-- == 0)
             return refuse_key(text, "characters are counted from 1");
     }

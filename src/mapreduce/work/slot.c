@@ -150,7 +150,7 @@ static weft_err blame_memory(const struct slot *slot, uint64_t resident)
         return err_set(
             WEFT_RESOURCE_EXHAUSTED,
             "decompressing %s takes %llu MiB of memory, the window that it was compressed "
-            "with (all that is read at once: %llu MiB); give more --memory or fewer "
+            "with (all inputs being read: %llu MiB); give more --memory or fewer "
             "--slots, or decompress it first",
             slot->input_name ? slot->input_name : "an input", (unsigned long long)own >> 20,
             (unsigned long long)decoders >> 20);

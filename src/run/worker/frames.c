@@ -64,7 +64,7 @@ static weft_err check_next_stage(const struct told *told, const Weft__StageOpen 
     if (!before->is_open)
         return WEFT_OK;
     if (before->is_probe || open->stage != before->number + 1)
-        return frames_refuse("stage %u behind stage %u", open->stage, before->number);
+        return frames_refuse("stage %u after stage %u", open->stage, before->number);
     if (open->map_count != before->piece_count)
         return frames_refuse("%u map tasks for %u pieces of the stage before", open->map_count,
                              before->piece_count);
@@ -170,7 +170,7 @@ static weft_err check_map(const struct told *told, const Weft__TaskRun *run)
     if (!stage->is_planned)
         return frames_refuse("a map task before the plan of its stage");
     if (stage->is_reducing)
-        return frames_refuse("a map task behind the first reduce task");
+        return frames_refuse("a map task after the first reduce task");
     if (slot->is_sealing || slot->is_sealed)
         return frames_refuse("a map task for slot %u, which is sealed", run->slot);
     return WEFT_OK;
@@ -197,7 +197,7 @@ static weft_err check_by_kind(const struct told *told, const Weft__TaskRun *run)
         return frames_refuse("a look at records by a %s task", kind_names[run->kind]);
     if (run->kind == WEFT__TASK_KIND__TASK_REDUCE)
         return check_reduce(told);
-    return told->stage.is_planned ? frames_refuse("a sample task behind the plan of its stage")
+    return told->stage.is_planned ? frames_refuse("a sample task after the plan of its stage")
                                   : WEFT_OK;
 }
 

@@ -29,7 +29,7 @@ static weft_err check_format(const Weft__RecordFormat *format)
     if (format->kind >= RECORD_KIND_COUNT)
         return frames_refuse("record format %u of %d", format->kind, RECORD_KIND_COUNT);
     if (format->delimiter > UINT8_MAX || format->separator > UINT8_MAX)
-        return frames_refuse("a delimiter or separator that is no byte");
+        return frames_refuse("a delimiter or separator that is not a byte");
     if (format->kind == RECORD_FIXED && format->fixed_bytes == 0)
         return frames_refuse("records of no bytes");
     if (format->kind == RECORD_CSV && format->separator && format->separator <= UINT8_MAX &&
@@ -94,8 +94,8 @@ static weft_err check_parts(const Weft__StageOpen *open)
     uint32_t before = 0;
     for (size_t i = 0; i < open->n_part_of_task; before = open->part_of_task[i++])
         if (open->part_of_task[i] >= open->part_count || open->part_of_task[i] < before)
-            return frames_refuse("part %u of %u for task %zu, behind part %u",
-                                 open->part_of_task[i], open->part_count, i, before);
+            return frames_refuse("part %u of %u for task %zu, after part %u", open->part_of_task[i],
+                                 open->part_count, i, before);
     return WEFT_OK;
 }
 

@@ -294,8 +294,8 @@ static void frames_out_of_order_are_refused(void **state)
     assert_refused(tell_checkpoint(talk, 0), "nothing to collect");
     assert_taken(tell_plan(talk));
     assert_refused(tell_plan(talk), "a second plan");
-    assert_refused(tell_task(talk, SAMPLE, 0, 0), "a sample task behind the plan");
-    assert_refused(tell_stage(talk), "stage 0 behind stage 0");
+    assert_refused(tell_task(talk, SAMPLE, 0, 0), "a sample task after the plan");
+    assert_refused(tell_stage(talk), "stage 0 after stage 0");
 }
 
 static void a_plan_waits_for_the_samples(void **state)
@@ -321,7 +321,7 @@ static void reduce_tasks_wait_for_the_seals(void **state)
     frames_note_sealed(&talk->told, 1);
     assert_refused(tell_checkpoint(talk, 1), "which has one");
     assert_taken(tell_task(talk, REDUCE, 0, 0));
-    assert_refused(tell_task(talk, MAP, 1, 0), "behind the first reduce task");
+    assert_refused(tell_task(talk, MAP, 1, 0), "after the first reduce task");
     assert_refused(tell_seal(talk, 0), "nothing to collect");
     assert_taken(tell_task(talk, REDUCE, 1, 0));
 }
@@ -334,7 +334,7 @@ static void stages_follow_each_other(void **state)
     talk->open.job_index = 1;
     talk->open.is_map_only = true;
     talk->open.runs_directory = (char *)"";
-    assert_refused(tell_stage(talk), "stage 2 behind stage 0");
+    assert_refused(tell_stage(talk), "stage 2 after stage 0");
     talk->open.stage = 1;
     assert_refused(tell_stage(talk), "4 map tasks for 6 pieces");
     talk->open.map_count = RANGES;
@@ -372,7 +372,7 @@ static void wrong_values_of_a_job_are_refused(void **state)
     refuse_when(talk->start.compress = 6, "compression 6");
     refuse_when(talk->start.format = NULL, "without a record format");
     refuse_when(talk->format.kind = 7, "record format 7 of 7");
-    refuse_when(talk->format.delimiter = 256, "no byte");
+    refuse_when(talk->format.delimiter = 256, "not a byte");
     refuse_when(talk->format.kind = 6, "records of no bytes");
     refuse_when((talk->format.kind = 3, talk->format.separator = '"'), "a quote");
     refuse_when(talk->inputs[1].name = (char *)"", "input 1 without a name");
@@ -463,7 +463,7 @@ static void wrong_values_of_an_output_are_refused(void **state)
     refuse_when(talk->output.fd = CONNECTION, "descriptor 9");
     refuse_when(talk->open.n_part_of_task = 3, "the parts of 3 tasks, not 4");
     refuse_when(last.parts[3] = 2, "part 2 of 2 for task 3");
-    refuse_when(last.parts[3] = 0, "part 0 of 2 for task 3, behind part 1");
+    refuse_when(last.parts[3] = 0, "part 0 of 2 for task 3, after part 1");
     refuse_when(talk->open.n_done_bytes = 1, "2 finished pieces with 1 sizes");
     refuse_when(talk->open.n_done_crc = 0, "and 0 checksums");
     refuse_when(last.pieces[1] = 4, "finished piece 4 of 4");

@@ -33,7 +33,7 @@ weft_err codec_is_damaged(const struct codec_reader *reader, const char *what)
     const struct codec_source *in = &reader->in;
     return err_set(
         WEFT_DATA_LOSS,
-        "cannot decompress %s: %s, at byte %llu of %llu\n  try: %s %s tells whether it is "
+        "cannot decompress %s: %s, at byte %llu of %llu\n  try: %s %s shows whether it is "
         "damaged; then fetch it again",
         in->name, what, (unsigned long long)codec_source_offset(in),
         (unsigned long long)in->file_size, reader->format->test_command, in->name);

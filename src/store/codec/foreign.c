@@ -99,7 +99,7 @@ weft_err codec_refuse_tar(const char *name)
 {
     return err_set(WEFT_UNIMPLEMENTED,
                    "%s is a tar archive, which is not read\n  try: tar -xf %s, and weft run JOB on "
-                   "what it unpacks; or tar -xOf %s | weft run JOB -",
+                   "the unpacked files; or tar -xOf %s | weft run JOB -",
                    name, name, name);
 }
 

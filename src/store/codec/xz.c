@@ -68,7 +68,8 @@ static weft_err xz_begin_stream(struct codec_reader *reader)
         xz->padding = (xz->padding + 1) % 4;
     const bool is_end = codec_source_left(in) == 0 && in->next >= in->file_size;
     if (xz->padding && (is_end || codec_source_left(in)))
-        return codec_is_damaged(reader, "the zero bytes behind a stream are no multiple of four");
+        return codec_is_damaged(
+            reader, "the number of zero bytes after a stream is not a multiple of four");
     if (codec_source_left(in) == 0)
         return WEFT_OK;
     // The library looks at a header when it has all of it, and would wait for that.

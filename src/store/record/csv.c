@@ -30,7 +30,7 @@ weft_err csv_cut(struct record_scan *scan, struct cut *cut)
         return err_set(WEFT_DATA_LOSS,
                        "open quote: the file ends before a quote of the row that begins here is "
                        "closed\n  try: write a quote inside a field twice; --format lines if these "
-                       "are no quotes");
+                       "are not quotes");
     return WEFT_OK;
 }
 

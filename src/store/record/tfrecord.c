@@ -77,7 +77,7 @@ weft_err tfrecord_cut(struct cut *cut)
     if (at == 0 && !code && cut->is_end)
         return err_set(
             WEFT_DATA_LOSS,
-            "the file ends inside a record, %zu bytes behind its begin: it was cut off" ADVICE,
+            "the file ends inside a record, %zu bytes after its begin: it was cut off" ADVICE,
             cut->text.size);
     return at ? WEFT_OK : code;
 }
