@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cluster/device_internal.h"
+#include "cluster/device_state.h"
 
 #define FORM "  try: /job:worker/replica:0/task:0/device:CPU:0, or some of these parts"
 

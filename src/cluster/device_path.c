@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "cluster/device_internal.h"
+#include "cluster/device_state.h"
 
 #define MEMBER_FORM "  try: /files/0, or /job:files/task:0"
 #define RESOURCE_FORM "  try: /files/0/filenames, or /job:files/task:0/filenames"

@@ -10,7 +10,7 @@
 #include "base/args.h"
 #include "base/text.h"
 #include "cluster/address.h"
-#include "cluster/spec_internal.h"
+#include "cluster/spec_state.h"
 
 static weft_err no_memory(void)
 {

@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "cluster/spec_internal.h"
+#include "cluster/spec_state.h"
 #include "sys/file.h"
 
 #define CLUSTER_FORM                                                                               \

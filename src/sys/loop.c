@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "sys/loop_inside.h"
+#include "sys/loop_state.h"
 #include "sys/net.h"
 
 // A crowd that arrives at once must not keep others waiting, and who has no descriptors left must not

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sys/loop_inside.h"
+#include "sys/loop_state.h"
 #include "sys/tls.h"
 
 // What an idle stream may keep of its buffer.

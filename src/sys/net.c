@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "sys/net_inside.h"
+#include "sys/net_state.h"
 
 // A peer that says nothing is asked after 4 s, then every 2 s; the third question without an answer is
 // the last. What was sent and not acknowledged may be as old.

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "sys/clock.h"
-#include "sys/net_inside.h"
+#include "sys/net_state.h"
 
 enum { NS_PER_MS = 1000000 };
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sys/net_inside.h"
+#include "sys/net_state.h"
 
 enum {
     PORT_TRIES_MAX = 32,  // a free port of one family may be taken in the other

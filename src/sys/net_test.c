@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "sys/net_inside.h"
+#include "sys/net_state.h"
 
 static struct net_address address_of(const char *text)
 {

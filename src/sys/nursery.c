@@ -4,7 +4,7 @@
 #include "sys/nursery.h"
 
 #include "base/buf.h"
-#include "sys/nursery_inside.h"
+#include "sys/nursery_state.h"
 #include "sys/thread.h"
 
 #include <errno.h>

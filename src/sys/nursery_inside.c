@@ -9,7 +9,7 @@
 //   socket   closed: whoever is our child is killed, until we have none. Orphans of those become our
 //            children, so that nobody gets away, however it was forked
 
-#include "sys/nursery_inside.h"
+#include "sys/nursery_state.h"
 
 #include "base/vec.h"
 #include "sys/kin.h"

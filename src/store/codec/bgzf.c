@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 #include "sys/file.h"
 
 enum {

@@ -2,7 +2,7 @@
 
 #include <bzlib.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 enum { LEVEL = 9, WRITE_BYTES = 64 << 10 };
 

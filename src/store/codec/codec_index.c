@@ -1,6 +1,6 @@
 // The index of a compressed file: points where reading can begin.
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 enum { POINT_PLAIN_BYTES = 1 << 20 };  // at least so much between two points
 

@@ -1,6 +1,6 @@
 // The window over a compressed file, and the sentences for one that cannot be read.
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 #include "sys/file.h"
 

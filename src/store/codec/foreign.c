@@ -2,7 +2,7 @@
 // with the command that unpacks it. Taken for text it would be counted as words that nobody has written.
 
 #include "base/text.h"
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 #include "sys/file.h"
 
 struct foreign {

@@ -3,7 +3,7 @@
 
 #include <zlib.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 enum {
     WINDOW_BITS = 15 + 16,  // 32 KiB, with gzip's header and trailer

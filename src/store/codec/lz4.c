@@ -3,7 +3,7 @@
 
 #include <lz4frame.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 #define FRAME_MAGIC UINT32_C(0x184D2204)
 #define LEGACY_MAGIC UINT32_C(0x184C2102)

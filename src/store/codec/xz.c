@@ -3,7 +3,7 @@
 
 #include <lzma.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 enum {
     MEMORY_BYTES_MAX = 160 << 20,  // for a dictionary of 128 MiB; xz -9 has 64

@@ -4,7 +4,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 
 enum {
     WINDOW_LOG_MAX = 27,  // 128 MiB: what `zstd -d` takes, too

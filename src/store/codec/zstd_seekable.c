@@ -8,7 +8,7 @@
 // depends on it. Sizes that are wrong but add up are found by the reader (settle_point in codec.c). The
 // checksums are not used: frames carry their own.
 
-#include "store/codec/codec_internal.h"
+#include "store/codec/codec_state.h"
 #include "sys/file.h"
 
 #define TABLE_MAGIC UINT32_C(0x184D2A5E)

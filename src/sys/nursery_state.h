@@ -1,8 +1,8 @@
 // What is said between a process and its nursery (nursery.c and nursery_inside.c): one socket for
 // requests, one pipe per command for what happens to it. Both ends are the same program, so structs
 // travel as they are.
-#ifndef SYS_NURSERY_INSIDE_H
-#define SYS_NURSERY_INSIDE_H
+#ifndef SYS_NURSERY_STATE_H
+#define SYS_NURSERY_STATE_H
 
 #include <stdint.h>
 

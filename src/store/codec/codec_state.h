@@ -2,8 +2,8 @@
 // decoder, and the table of functions that makes a format. Only for src/store/codec.
 //
 // A format is added by one file that fills in a struct codec_format, and a line in the table of codec.c.
-#ifndef STORE_CODEC_CODEC_INTERNAL_H
-#define STORE_CODEC_CODEC_INTERNAL_H
+#ifndef STORE_CODEC_CODEC_STATE_H
+#define STORE_CODEC_CODEC_STATE_H
 
 #include <stdint.h>
 

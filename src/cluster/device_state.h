@@ -1,6 +1,6 @@
 // What device.c and device_path.c share: one part of a device name at a time.
-#ifndef CLUSTER_DEVICE_INTERNAL_H
-#define CLUSTER_DEVICE_INTERNAL_H
+#ifndef CLUSTER_DEVICE_STATE_H
+#define CLUSTER_DEVICE_STATE_H
 
 #include "cluster/device.h"
 

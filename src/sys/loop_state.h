@@ -1,6 +1,6 @@
 // What loop.c and loop_stream.c share.
-#ifndef SYS_LOOP_INSIDE_H
-#define SYS_LOOP_INSIDE_H
+#ifndef SYS_LOOP_STATE_H
+#define SYS_LOOP_STATE_H
 
 #include <uv.h>
 

@@ -1,6 +1,6 @@
 // What net.c, net_listen.c and net_connect.c share.
-#ifndef SYS_NET_INSIDE_H
-#define SYS_NET_INSIDE_H
+#ifndef SYS_NET_STATE_H
+#define SYS_NET_STATE_H
 
 #include <sys/socket.h>
 

@@ -1,6 +1,6 @@
 // What the files of spec share among themselves.
-#ifndef CLUSTER_SPEC_INTERNAL_H
-#define CLUSTER_SPEC_INTERNAL_H
+#ifndef CLUSTER_SPEC_STATE_H
+#define CLUSTER_SPEC_STATE_H
 
 #include "cluster/spec.h"
 
