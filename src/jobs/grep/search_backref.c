@@ -10,6 +10,7 @@
 enum {
     COPIES_MAX = 1 << 15,  // measured: a tenth of a second
     OPTIONALS_MAX = 256,   // the same; the time grows with their third power, or worse
+    NESTED_MAX = 4,        // with an anchor in the pattern: 5 take minutes
     COST_MAX = 1 << 30,    // counting ends here
 };
 
@@ -34,6 +35,8 @@ struct backref {
 struct cost {
     uint64_t copies;     // nodes of its tree
     uint64_t optionals;  // what may be left out or is empty
+    uint32_t nested;     // how often + stands around what may be empty, as in ((a*)+)+
+    bool has_anchor;
 };
 
 static uint64_t at_most(uint64_t number)
@@ -47,10 +50,15 @@ static struct cost repeat_cost(const struct node *repeat, struct cost child)
     const bool is_endless = repeat->max == SYNTAX_UNLIMITED;
     const uint64_t copies = is_endless ? (uint64_t)repeat->min + 1 : repeat->max;
     const uint64_t optionals = is_endless ? repeat->min == 0 : repeat->max - repeat->min;
-    struct cost cost = {at_most(child.copies * copies + 1),
-                        at_most(child.optionals * copies + optionals)};
-    for (uint8_t i = 0; i < repeat->merged; i++)
-        cost = (struct cost){at_most(cost.copies * 2), at_most(cost.optionals * 2)};
+    const bool is_nested = is_endless && repeat->min > 0 && child.optionals > 0;
+    struct cost cost = {.copies = at_most(child.copies * copies + 1),
+                        .optionals = at_most(child.optionals * copies + optionals),
+                        .nested = child.nested + is_nested + repeat->merged,
+                        .has_anchor = child.has_anchor};
+    for (uint8_t i = 0; i < repeat->merged; i++) {
+        cost.copies = at_most(cost.copies * 2);
+        cost.optionals = at_most(cost.optionals * 2);
+    }
     return cost;
 }
 
@@ -59,12 +67,16 @@ static struct cost find_cost(const struct syntax *syntax, uint32_t index)
     const struct node *node = &syntax->nodes.items[index];
     if (node->kind == NODE_REPEAT)
         return repeat_cost(node, find_cost(syntax, node->child));
-    struct cost cost = {1, node->kind == NODE_EMPTY || node->kind == NODE_ASSERT};
+    struct cost cost = {.copies = 1,
+                        .optionals = node->kind == NODE_EMPTY || node->kind == NODE_ASSERT,
+                        .has_anchor = node->kind == NODE_ASSERT};
     uint64_t child_count = 0;
     for (uint32_t child = node->child; child; child = syntax->nodes.items[child].sibling) {
         const struct cost more = find_cost(syntax, child);
         cost.copies = at_most(cost.copies + more.copies);
         cost.optionals = at_most(cost.optionals + more.optionals);
+        cost.nested = more.nested > cost.nested ? more.nested : cost.nested;
+        cost.has_anchor |= more.has_anchor;
         child_count++;
     }
     cost.optionals += node->kind == NODE_SEQUENCE && child_count == 0;  // as in (a|)
@@ -78,7 +90,8 @@ bool backref_is_cheap(const struct syntax *syntax)
     // Each line is compiled by itself.
     for (uint32_t line = nodes[syntax->root].child; line && is_cheap; line = nodes[line].sibling) {
         const struct cost cost = find_cost(syntax, line);
-        is_cheap = cost.copies <= COPIES_MAX && cost.optionals <= OPTIONALS_MAX;
+        is_cheap = cost.copies <= COPIES_MAX && cost.optionals <= OPTIONALS_MAX &&
+                   (!cost.has_anchor || cost.nested <= NESTED_MAX);
     }
     return is_cheap;
 }

@@ -198,6 +198,9 @@ static void repetitions_of_repetitions_do_not_take_for_ever(void **unused)
     pattern = compiled("^((a?){2}){5000}$", false, false);
     assert_string_equal(matching_lines(pattern, weft_text("b\naaa\n")), "2 ");
     pattern_free(pattern);
+    pattern = compiled("^(((((a*)+)+)+)+)+b+*+++++$", false, false);
+    assert_string_equal(matching_lines(pattern, weft_text("c\naabb\n")), "2 ");
+    pattern_free(pattern);
     const struct pattern_options options = {0};
     assert_int_equal(pattern_new(&pattern, "(a)\\1*++++++++++++++++++++++++++", options),
                      WEFT_INVALID_ARGUMENT);
