@@ -69,7 +69,8 @@ static void open_resource(struct client *client, bool adds)
     struct ops_call op;
     ops_var_change_make(&op, &(struct ops_var_change){.op = CALL_VAR_CREATE,
                                                       .value = {(const char *)&zero, sizeof zero}});
-    const struct peer_ask create = peer_ask_of(&op, client->handle, 0);
+    struct peer_ask create;
+    peer_ask_init(&create, &op, client->handle, 0);
     must(peer_ask(client->peer, &open, &call, UINT64_MAX));
     if (adds)
         must(peer_ask(client->peer, &create, &call, UINT64_MAX));
@@ -112,7 +113,8 @@ static void start_call(struct client *client, enum operation operation, bool is_
         ops_queue_pop_make(&op);
     else
         ops_queue_push_make(&op, &(struct ops_queue_push){.element = {load.element, load.bytes}});
-    struct peer_ask ask = peer_ask_of(&op, client->handle, 0);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, client->handle, 0);
     ask.is_followed = is_followed;
     if (is_sampled(number))
         client->started_ns[number % load.in_flight] = clock_now_ns();

@@ -59,7 +59,8 @@ static weft_err start_done(struct printing *printing, const struct text_item *it
     struct ops_call op;
     ops_queue_settle_make(&op,
                           &(struct ops_queue_settle){.op = CALL_QUEUE_DONE, .item = item->name});
-    struct peer_ask ask = peer_ask_of(&op, printing->queue->handle, printing->queue->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, printing->queue->handle, printing->queue->life);
     ask.is_followed = is_followed;
     weft_err err =
         printing->started - printing->finished == DONES_MAX ? finish_oldest(printing) : WEFT_OK;

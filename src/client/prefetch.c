@@ -106,7 +106,8 @@ static weft_err start_one(struct prefetch *prefetch, uint64_t now_ns, bool is_ah
 {
     struct ops_call op;
     ops_queue_take_make(&op, &(struct ops_queue_take){.is_ahead = is_ahead});
-    struct peer_ask ask = peer_ask_of(&op, prefetch->remote->handle, prefetch->remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, prefetch->remote->handle, prefetch->remote->life);
     ask.is_followed = is_followed;
     struct peer_call *call = calloc(1, sizeof *call);
     if (!call)
@@ -283,7 +284,8 @@ static weft_err confirm(struct remote *remote, const struct peer_call *call, uin
 {
     struct ops_call op;
     make_settling(&op, CALL_QUEUE_EXTEND, call, 0);
-    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, remote->handle, remote->life);
     struct peer_call extend = {0};
     const weft_err err = peer_ask(remote->peer, &ask, &extend, deadline_ns);
     peer_call_fini(&extend);
@@ -313,7 +315,8 @@ static weft_err announce(struct remote *remote, const struct peer_call *call, ui
         return WEFT_OK;
     struct ops_call op;
     make_settling(&op, is_popped ? CALL_QUEUE_DONE : CALL_QUEUE_EXTEND, call, lease_ms);
-    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, remote->handle, remote->life);
     const weft_err err = peer_say(remote->peer, &ask, 1, deadline_ns);
     *now_ns = clock_now_ns();  // a slow host is not a slow consumer
     return err;

@@ -31,7 +31,8 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
                                  .op = CALL_VAR_CREATE,
                                  .value = remote->has_initial ? buf_bytes(&remote->initial) : none,
                              });
-    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, remote->handle, remote->life);
     struct peer_call call = {0};
     const weft_err err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     peer_call_fini(&call);
@@ -65,7 +66,8 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     struct ops_call op;
     ops_call_init(&op, CALL_OPEN, 0);
     op.first = buf_bytes(&payload);
-    const struct peer_ask ask = peer_ask_of(&op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, remote->handle, remote->life);
     err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     if (!err)
         err = take_description(remote, buf_bytes(&call.answer));
@@ -213,7 +215,8 @@ static weft_err start(struct remote *remote, uint64_t deadline_ns, const struct 
                       bool is_awaited, struct peer_call *call)
 {
     weft_err err = ensure_open(remote, deadline_ns);
-    struct peer_ask ask = peer_ask_of(op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, op, remote->handle, remote->life);
     ask.is_awaited = is_awaited;
     if (!err)
         err = peer_start(remote->peer, &ask, call);
@@ -242,7 +245,8 @@ weft_err remote_finish(struct remote *remote, struct peer_call *call, uint32_t t
 
 void remote_tell(struct remote *remote, const struct ops_call *op)
 {
-    const struct peer_ask ask = peer_ask_of(op, remote->handle, remote->life);
+    struct peer_ask ask;
+    peer_ask_init(&ask, op, remote->handle, remote->life);
     if (peer_tell(remote->peer, &ask))
         err_clear();
 }

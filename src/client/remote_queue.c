@@ -268,7 +268,7 @@ static weft_err keep_many(struct remote *remote, weft_item *items, size_t item_s
     weft_err err = done && asks ? WEFT_OK : err_no_memory("for calls");
     for (uint32_t i = 0; i < count && !err; i++) {
         draw_up(&done[i], CALL_QUEUE_DONE, item_at(items, item_size, i), 0, false);
-        asks[i] = peer_ask_of(&done[i], remote->handle, remote->life);
+        peer_ask_init(&asks[i], &done[i], remote->handle, remote->life);
     }
     if (!err)
         err = peer_say(remote->peer, asks, count, remote_deadline_ns(remote));

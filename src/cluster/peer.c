@@ -204,7 +204,8 @@ static void give_back(struct peer *peer, uint16_t handle, const struct call_item
     struct ops_call op;
     ops_queue_settle_make(&op, &(struct ops_queue_settle){
                                    .op = CALL_QUEUE_GIVE_BACK, .is_unbegun = true, .item = *item});
-    const struct peer_ask ask = peer_ask_of(&op, handle, 0);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, handle, 0);
     // Without memory for it the lease ends with the session.
     peer_start_change(peer, &ask, NULL, op.head_size);
 }
@@ -446,7 +447,8 @@ bool peer_start_cancel(struct peer *peer, uint64_t sequence, struct peer_call *c
 {
     struct ops_call op;
     ops_recall_make(&op, &(struct ops_recall){CALL_CANCEL, sequence});
-    const struct peer_ask ask = peer_ask_of(&op, 0, 0);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, 0, 0);
     return peer_start_change(peer, &ask, cancel, op.head_size);
 }
 
@@ -464,7 +466,8 @@ static void withdraw(struct peer *peer, struct peer_call *call)
 {
     struct ops_call op;
     ops_recall_make(&op, &(struct ops_recall){CALL_WITHDRAW, call->sequence});
-    const struct peer_ask ask = peer_ask_of(&op, 0, 0);
+    struct peer_ask ask;
+    peer_ask_init(&ask, &op, 0, 0);
     list_take_out(&call->in_asks);
     call->is_under_way = false;
     if (!peer_is_connected(peer) || !buf_reserve(&peer->new_asks, CALL_HEAD_BYTES + op.head_size))

@@ -73,12 +73,19 @@ struct peer_ask {
     weft_bytes parts[PEER_PARTS_MAX];
 };
 
-// Asks for a call of wire/ops, which must stay where it is until it was started.
-static inline struct peer_ask peer_ask_of(const struct ops_call *op, uint16_t handle, uint32_t life)
+// Asks for a call of wire/ops, which must stay where it is until it was started. In place and member by member: a
+// struct that is copied right after it was written stalls, for longer than the call takes to write.
+static inline void peer_ask_init(struct peer_ask *ask, const struct ops_call *op, uint16_t handle,
+                                 uint32_t life)
 {
-    struct peer_ask ask = {.op = op->op, .flags = op->flags, .handle = handle, .life = life};
-    ops_call_parts(op, ask.parts);
-    return ask;
+    ask->op = op->op;
+    ask->flags = op->flags;
+    ask->handle = handle;
+    ask->is_followed = ask->is_awaited = false;
+    ask->life = life;
+    ops_call_parts(op, ask->parts);
+    for (size_t i = OPS_PARTS; i < PEER_PARTS_MAX; i++)
+        ask->parts[i] = weft_none();
 }
 
 // A call under way, in the caller's memory; starts zeroed. Its answer is valid until peer_call_fini.

@@ -3,7 +3,8 @@
 // and replayed journals use these and nothing else: a layout is known in one place.
 //
 // A call is made as a struct ops_call: its fixed values are in there, keys and values are borrowed, so a payload is
-// copied once, to where it is sent from. What is read borrows from the bytes it is read from. A function that reads
+// copied once, to where it is sent from. Pushing, taking and adding are made inline: they are most of all
+// calls. What is read borrows from the bytes it is read from. A function that reads
 // returns false when the bytes are cut; the sentence is the caller's, who knows whose bytes they are.
 #ifndef WIRE_OPS_OPS_H
 #define WIRE_OPS_OPS_H
@@ -23,9 +24,12 @@ struct ops_call {
 // The payload's parts; they live as long as the call stays where it is.
 static inline void ops_call_parts(const struct ops_call *call, weft_bytes parts[OPS_PARTS])
 {
-    parts[0] = (weft_bytes){call->head, call->head_size};
-    parts[1] = call->first;
-    parts[2] = call->second;
+    parts[0].data = call->head;
+    parts[0].size = call->head_size;
+    parts[1].data = call->first.data;
+    parts[1].size = call->first.size;
+    parts[2].data = call->second.data;
+    parts[2].size = call->second.size;
 }
 
 // Appends the payload.
@@ -42,7 +46,8 @@ static inline void ops_call_init(struct ops_call *call, uint8_t op, uint8_t flag
     call->op = op;
     call->flags = flags;
     call->head_size = 0;
-    call->first = call->second = weft_none();
+    call->first.data = call->second.data = NULL;
+    call->first.size = call->second.size = 0;
 }
 
 // For the files of this folder: puts a value behind those that are in the head.

@@ -115,7 +115,17 @@ MUST_CHECK bool ops_queue_attributes_decode(weft_bytes bytes, struct ops_queue_a
 
 // ---- Calls -------------------------------------------------------------------------------------------------------
 
-void ops_queue_push_make(struct ops_call *call, const struct ops_queue_push *from);
+static inline void ops_queue_push_make(struct ops_call *call, const struct ops_queue_push *from)
+{
+    const uint16_t size = (uint16_t)from->key.size;
+    ASSERT(from->key.size <= UINT16_MAX);
+    ops_call_init(call, CALL_QUEUE_PUSH,
+                  (uint8_t)((from->is_tuple ? CALL_FLAG_TUPLE : 0) | (size ? CALL_FLAG_KEYED : 0)));
+    if (size)
+        ops_call_put(call, &size, sizeof size);
+    call->first = from->key;
+    call->second = from->element;
+}
 
 // False: the key is empty or cut. Inline, as all that is pushed goes this way.
 MUST_CHECK static inline bool ops_queue_push_decode(weft_bytes bytes, uint8_t flags,
@@ -139,13 +149,41 @@ void ops_queue_push_many_make(struct ops_call *call, const struct ops_queue_list
 // Only the count is looked at: the entries may be anything.
 MUST_CHECK bool ops_queue_push_many_decode(weft_bytes bytes, struct ops_queue_list *to);
 
-void ops_queue_pop_make(struct ops_call *call);
-void ops_queue_take_make(struct ops_call *call, const struct ops_queue_take *from);
+static inline void ops_queue_pop_make(struct ops_call *call)
+{
+    ops_call_init(call, CALL_QUEUE_POP, 0);
+}
+
+static inline void ops_queue_take_make(struct ops_call *call, const struct ops_queue_take *from)
+{
+    ops_call_init(call, CALL_QUEUE_TAKE, from->is_ahead ? CALL_FLAG_AHEAD : 0);
+    ops_call_put(call, &from->lease_ms, sizeof from->lease_ms);
+}
+
 MUST_CHECK bool ops_queue_take_decode(const struct call *call, struct ops_queue_take *to);
 void ops_queue_take_many_make(struct ops_call *call, const struct ops_queue_take_many *from);
 MUST_CHECK bool ops_queue_take_many_decode(const struct call *call, struct ops_queue_take_many *to);
 
-void ops_queue_settle_make(struct ops_call *call, const struct ops_queue_settle *from);
+static inline void ops_queue_settle_make(struct ops_call *call, const struct ops_queue_settle *from)
+{
+    const uint16_t size = (uint16_t)from->reason.size;
+    const bool gives_back = from->op == CALL_QUEUE_GIVE_BACK;
+    ASSERT(from->reason.size <= UINT16_MAX);
+    ops_call_init(call, from->op,
+                  (uint8_t)((gives_back && from->is_buried ? CALL_FLAG_BURY : 0) |
+                            (gives_back && from->is_unbegun ? CALL_FLAG_UNBEGUN : 0)));
+    ops_call_put_item(call, &from->item);
+    if (from->op != CALL_QUEUE_DONE)
+        ops_call_put(call, &from->ms, sizeof from->ms);
+    if (!gives_back || !(from->has_when || size))
+        return;
+    ops_call_put(call, &from->when_s, sizeof from->when_s);
+    if (size) {
+        ops_call_put(call, &size, sizeof size);
+        call->first = from->reason;
+    }
+}
+
 MUST_CHECK bool ops_queue_settle_decode(const struct call *call, struct ops_queue_settle *to);
 
 void ops_queue_close_make(struct ops_call *call, bool cancels_pending);

@@ -32,25 +32,6 @@ void ops_var_read_make(struct ops_call *call)
     ops_call_init(call, CALL_VAR_READ, 0);
 }
 
-void ops_var_change_make(struct ops_call *call, const struct ops_var_change *from)
-{
-    const uint16_t key_size = (uint16_t)from->key.size;
-    const uint32_t expected_size = (uint32_t)from->expected.size;
-    const bool is_swap = from->op == CALL_VAR_SWAP;
-    ASSERT(!from->is_keyed || (!from->is_once && !is_swap && from->key.size <= UINT16_MAX));
-    ops_call_init(
-        call, from->op,
-        (uint8_t)((from->is_once ? CALL_FLAG_ONCE : 0) | (from->is_keyed ? CALL_FLAG_KEYED : 0)));
-    if (from->is_once)
-        ops_call_put_item(call, &from->item);
-    if (from->is_keyed)
-        ops_call_put(call, &key_size, sizeof key_size);
-    if (is_swap)
-        ops_call_put(call, &expected_size, sizeof expected_size);
-    call->first = from->is_keyed ? from->key : is_swap ? from->expected : weft_none();
-    call->second = from->value;
-}
-
 enum ops_var_cut ops_var_change_decode(const struct call *call, struct ops_var_change *to)
 {
     struct pack_reader reader = {call->payload, false};
