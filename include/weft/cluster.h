@@ -167,6 +167,14 @@ static inline bool weft_take(weft_queue *queue, weft_item *item)
 }
 WEFT_API weft_err weft_queue_error(const weft_queue *queue);  // OUT_OF_RANGE: end of queue
 
+// Takes without waiting for an element, only for the answer of the host. CANCELLED: there is none now. OUT_OF_RANGE:
+// the queue is at its end. Neither is a failure of the program.
+WEFT_API weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_size);
+static inline weft_err weft_take_now(weft_queue *queue, weft_item *item)
+{
+    return weft_take_now_sized(queue, item, sizeof(weft_item));
+}
+
 // Returns the number of components of the element and writes up to `max` of them. They are aligned, and valid as
 // long as the item.
 WEFT_API size_t weft_item_components(const weft_item *item, weft_tensor *components, size_t max);

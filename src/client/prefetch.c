@@ -335,10 +335,13 @@ static weft_err give_up(struct prefetch *prefetch, struct peer_call *call)
     return peer_wait(peer, call, clock_now_ns() + GIVE_UP_MS * ns_per_ms);
 }
 
-static weft_err begin_wait(struct prefetch *prefetch, uint64_t now_ns, struct peer_call **call)
+// *is_new: the call was started just now, and no keeper has asked it back.
+static weft_err begin_wait(struct prefetch *prefetch, uint64_t now_ns, struct peer_call **call,
+                           bool *is_new)
 {
     mutex_lock(&prefetch->lock);
     adapt(prefetch, now_ns);
+    *is_new = prefetch->count == 0;
     const weft_err err = refill(prefetch, now_ns);
     if (!err) {
         *call = take_first(prefetch);
@@ -421,6 +424,49 @@ static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *ca
     return err;
 }
 
+// What is under way is asked back behind itself: the host answers with an element it has, or with CANCELLED. Both
+// come in the order of the calls, so nothing is lost between them.
+static void ask_back(struct prefetch *prefetch, struct peer_call *call)
+{
+    mutex_lock(&prefetch->lock);
+    if (!call->is_done)
+        peer_cancel(prefetch->remote->peer, call);
+    if (prefetch->waiting_count == 1)
+        withdraw(prefetch);
+    mutex_unlock(&prefetch->lock);
+}
+
+// Only a call that was started for this caller says that the queue is empty: those before may have been asked back by
+// the keeper, or refused because they were ahead.
+weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms, uint64_t deadline_ns,
+                           struct peer_call **taken)
+{
+    struct remote *remote = prefetch->remote;
+    weft_err err = remote_make(remote);
+    if (err)
+        return err;
+    bool is_new, is_empty, is_over;
+    do {
+        uint64_t now_ns = clock_now_ns();
+        err = begin_wait(prefetch, now_ns, taken, &is_new);
+        if (err)
+            return drop_all(prefetch, err);
+        if (!(*taken)->is_done)
+            ask_back(prefetch, *taken);
+        err = wait_for_element(prefetch, *taken, &now_ns, deadline_ns);
+        is_empty = is_new && err == WEFT_CANCELLED;
+        if (!err)
+            err = make_sure(remote, *taken, &now_ns, deadline_ns);
+        if (!err)
+            err = announce(remote, *taken, lease_ms, false, &now_ns, deadline_ns);
+        is_over = end_wait(prefetch, *taken, now_ns, &err) || is_empty;
+    } while (!is_over && clock_now_ns() < deadline_ns);
+    if (is_empty)
+        return err_set(WEFT_CANCELLED, "%s: there is no element now", remote->path);
+    err = err_wrap(err, "%s", remote->path);
+    return err && err != WEFT_DEADLINE_EXCEEDED ? drop_all(prefetch, err) : err;
+}
+
 weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
                        uint64_t deadline_ns, struct peer_call **taken)
 {
@@ -429,9 +475,10 @@ weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_pop
     if (err)
         return err;
     uint64_t now_ns;
+    bool is_new;
     do {
         now_ns = clock_now_ns();
-        err = begin_wait(prefetch, now_ns, taken);
+        err = begin_wait(prefetch, now_ns, taken, &is_new);
         if (err)
             return drop_all(prefetch, err);
         err = wait_for_element(prefetch, *taken, &now_ns, deadline_ns);

@@ -50,6 +50,10 @@ void prefetch_fini(struct prefetch *prefetch);  // the same as prefetch_give_bac
 MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
                                   uint64_t deadline_ns, struct peer_call **taken);
 
+// The same without waiting for an element, only for the host's word. CANCELLED: there is none now.
+MUST_CHECK weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms,
+                                      uint64_t deadline_ns, struct peer_call **taken);
+
 // Whether the next one is here: then it is handed out without waiting. For the one thread that takes.
 bool prefetch_has_next(struct prefetch *prefetch);
 

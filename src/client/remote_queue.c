@@ -227,6 +227,29 @@ bool weft_take_sized(weft_queue *queue, weft_item *item, size_t item_size)
     return !err;
 }
 
+weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_size)
+{
+    weft_item taken = {0};
+    struct peer_call *call = NULL;
+    weft_err err;
+    if (queue && item) {
+        err = prefetch_next_now(&queue->prefetch, queue->lease_ms,
+                                remote_deadline_ns(&queue->remote), &call);
+        if (!err) {
+            err = remote_take_item(call, &taken);
+            peer_call_fini(call);
+            free(call);
+        } else if (err != WEFT_CANCELLED) {
+            err = remote_keep_error(&queue->remote, err);
+        }
+    } else {
+        err = member_no_handle();
+    }
+    if (item)
+        item_give(item, item_size, &taken);
+    return err;
+}
+
 weft_err weft_pop_sized(weft_queue *queue, weft_item *item, size_t item_size)
 {
     weft_item taken = {0};

@@ -121,6 +121,7 @@ static void runs_without_a_handle(void)
     CLAIM(!weft_submit(NULL, NULL) && *weft_error());
     GIVES(FAILED_PRECONDITION, weft_wait(NULL));
     GIVES(FAILED_PRECONDITION, weft_run_wait(NULL, 0));
+    GIVES(FAILED_PRECONDITION, weft_take_now(NULL, NULL));
     weft_run_cancel(NULL);
     CLAIM(weft_run_descriptor(NULL) == -1);
     CLAIM(*weft_error());

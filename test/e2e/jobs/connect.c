@@ -13,7 +13,7 @@ static int failed_count;
 // All four kinds, by name and by path.
 static void use_all(weft_cluster *host)
 {
-    weft_item item;
+    weft_item item, held;
     weft_kv_entry entry;
     int64_t now = 0;
     uint64_t generation = 0;
@@ -22,6 +22,11 @@ static void use_all(weft_cluster *host)
     weft_var *var = weft_var_open(host, "/total");
     weft_kv *kv = weft_kv_open(host, "conf");
     weft_barrier *barrier = weft_barrier_open(host, "door", 1);
+    CLAIM(weft_take_now(queue, &item) == WEFT_CANCELLED);
+    CLAIM(weft_push(queue, weft_text("zero"), weft_none()) == WEFT_OK);
+    CLAIM(weft_take_now(queue, &held) == WEFT_OK && strcmp(held.data, "zero") == 0);
+    CLAIM(weft_take_now(queue, &item) == WEFT_CANCELLED && !item.data);
+    CLAIM(weft_done(queue, &held) == WEFT_OK);
     CLAIM(weft_push(queue, weft_text("one"), weft_none()) == WEFT_OK);
     CLAIM(weft_take(same, &item) && strcmp(item.data, "one") == 0);
     CLAIM(weft_var_add(var, 42, &item, &now) == WEFT_OK && now == 42);
