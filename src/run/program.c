@@ -143,9 +143,9 @@ static void run_in_thread(void *argument)
     snprintf(run->error, sizeof run->error, "%s", err_text());
     mutex_lock(&run->lock);
     run->has_ended = true;
+    bell_ring(&run->bell);  // who has waited finds it rung
     condition_broadcast(&run->ended);
     mutex_unlock(&run->lock);
-    bell_ring(&run->bell);
 }
 
 static weft_err check_known(const weft_job *job)
