@@ -1,6 +1,5 @@
 #!/bin/bash
 # index: `word TAB file TAB file ...`, words by their bytes, files in sorted order.
-# also: asan
 . "$(dirname "$0")/lib.sh"
 
 mkdir texts

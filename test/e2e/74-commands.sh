@@ -1,6 +1,6 @@
 #!/bin/bash
 # Commands as mapper, combiner and reducer: what comes out is what `cat | MAP | sort | REDUCE` gives.
-# also: asan tsan
+# also: asan
 # takes long
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,5 @@
 #!/bin/bash
 # The journal of a host: killed with -9 in the middle of traffic, torn, damaged, full, rewritten.
-# also: asan
 # takes long
 . "$(dirname "$0")/lib.sh"
 
