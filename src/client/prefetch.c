@@ -436,31 +436,32 @@ static void ask_back(struct prefetch *prefetch, struct peer_call *call)
     mutex_unlock(&prefetch->lock);
 }
 
-// Only a call that was started for this caller says that the queue is empty: those before may have been asked back by
-// the keeper, or refused because they were ahead.
-weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms, uint64_t deadline_ns,
-                           struct peer_call **taken)
+// Who does not wait is told by the host whether there is one. Only a call that was started for this caller says that
+// there is none: those before may have been asked back by the keeper, or refused because they were ahead.
+static weft_err next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped, bool waits,
+                     uint64_t deadline_ns, struct peer_call **taken)
 {
     struct remote *remote = prefetch->remote;
     weft_err err = remote_make(remote);
     if (err)
         return err;
-    bool is_new, is_empty, is_over;
+    uint64_t now_ns;
+    bool is_new, is_empty;
     do {
-        uint64_t now_ns = clock_now_ns();
+        now_ns = clock_now_ns();
         err = begin_wait(prefetch, now_ns, taken, &is_new);
         if (err)
             return drop_all(prefetch, err);
-        if (!(*taken)->is_done)
+        if (!waits && !(*taken)->is_done)
             ask_back(prefetch, *taken);
         err = wait_for_element(prefetch, *taken, &now_ns, deadline_ns);
-        is_empty = is_new && err == WEFT_CANCELLED;
+        is_empty = !waits && is_new && err == WEFT_CANCELLED;
         if (!err)
             err = make_sure(remote, *taken, &now_ns, deadline_ns);
         if (!err)
-            err = announce(remote, *taken, lease_ms, false, &now_ns, deadline_ns);
-        is_over = end_wait(prefetch, *taken, now_ns, &err) || is_empty;
-    } while (!is_over && clock_now_ns() < deadline_ns);
+            err = announce(remote, *taken, lease_ms, is_popped, &now_ns, deadline_ns);
+    } while (!end_wait(prefetch, *taken, now_ns, &err) && !is_empty &&
+             clock_now_ns() < deadline_ns);
     if (is_empty)
         return err_set(WEFT_CANCELLED, "%s: there is no element now", remote->path);
     err = err_wrap(err, "%s", remote->path);
@@ -470,23 +471,11 @@ weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms, uint64_
 weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped,
                        uint64_t deadline_ns, struct peer_call **taken)
 {
-    struct remote *remote = prefetch->remote;
-    weft_err err = remote_make(remote);
-    if (err)
-        return err;
-    uint64_t now_ns;
-    bool is_new;
-    do {
-        now_ns = clock_now_ns();
-        err = begin_wait(prefetch, now_ns, taken, &is_new);
-        if (err)
-            return drop_all(prefetch, err);
-        err = wait_for_element(prefetch, *taken, &now_ns, deadline_ns);
-        if (!err)
-            err = make_sure(remote, *taken, &now_ns, deadline_ns);
-        if (!err)
-            err = announce(remote, *taken, lease_ms, is_popped, &now_ns, deadline_ns);
-    } while (!end_wait(prefetch, *taken, now_ns, &err) && clock_now_ns() < deadline_ns);
-    err = err_wrap(err, "%s", remote->path);
-    return err && err != WEFT_DEADLINE_EXCEEDED ? drop_all(prefetch, err) : err;
+    return next(prefetch, lease_ms, is_popped, true, deadline_ns, taken);
+}
+
+weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms, uint64_t deadline_ns,
+                           struct peer_call **taken)
+{
+    return next(prefetch, lease_ms, false, false, deadline_ns, taken);
 }
