@@ -92,15 +92,14 @@ static bool can_go_on(const struct worker *worker, uint32_t slot)
     return at->run_count && !(at->is_inside && at->hangs);
 }
 
-static bool go_on_in_a_slot(struct worker *worker)
+static void go_on_in_a_slot(struct worker *worker)
 {
     const uint32_t count = worker->agent->options.slot_count, first = sim_below(count);
     for (uint32_t i = 0; i < count; i++)
         if (can_go_on(worker, (first + i) % count)) {
             worker_go_on(worker, (first + i) % count);
-            return true;
+            return;
         }
-    return false;
 }
 
 static void find_hanging(struct worker *worker)
@@ -114,20 +113,20 @@ static void find_hanging(struct worker *worker)
         }
 }
 
-static bool step_worker(struct worker *worker)
+static void step_worker(struct worker *worker)
 {
     if (worker_has_faults(worker))
         strike(worker);
     if (!worker->is_alive)
-        return true;
+        return;
     if (worker->is_doomed && sim_chance(200)) {
         worker_die(worker, -1);
-        return true;
+        return;
     }
     if (!worker->has_greeted) {
         worker->has_greeted = true;
         worker->agent->options.calls->ready(worker->agent->options.owner, WEFT_OK);
-        return true;
+        return;
     }
     const uint32_t pick = sim_below(4);
     if (pick == 0 && worker->in.count)
@@ -137,9 +136,7 @@ static bool step_worker(struct worker *worker)
     else if (pick == 2 && sim_chance(20))
         find_hanging(worker);
     else if (pick == 3)
-        return go_on_in_a_slot(worker) || worker->in.count || worker->out.count ||
-               worker->is_doomed;
-    return worker->in.count || worker->out.count || worker->is_doomed || pick != 3;
+        go_on_in_a_slot(worker);
 }
 
 static bool is_at_rest(const struct worker *worker)
