@@ -1,4 +1,4 @@
-// driver_events: what a worker says and does becomes events; what the scheduler wants becomes frames.
+// events: what a worker says and does becomes events; what the scheduler wants becomes frames.
 //
 // What comes from a worker means nothing until it is checked here: it ran user code. A worker that breaks the
 // rules is killed, and is then a lost worker like any other.
@@ -170,7 +170,7 @@ void driver_warn(struct driver *driver, const char *text)
 static void tell_wrong(void *owner, const char *what)
 {
     struct driver *driver = owner;
-    char text[128];
+    char text[ERR_TEXT_BYTES_MAX + 32];
     snprintf(text, sizeof text, "the worker sent %s", what);
     driver_warn(driver, text);
     driver_show_progress(driver);
