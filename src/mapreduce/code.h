@@ -36,13 +36,14 @@ struct code {
     const char *name;
 
     // ---- what it is like
-    bool
-        is_outside;  // functions run in other processes: when one fails, the record we are at says nothing
-    bool is_dear;  // a task means starting a process, a sample too: few and large ones
-    bool
-        lends_input;  // batches go out as they are: large inputs are mapped, so that nothing is copied
-    const char *
-        frames_refusal;  // why it does not take tfrecords, whose blocks have frames; and what to try
+    // Functions run in other processes: when one fails, the record we are at says nothing.
+    bool is_outside;
+    // A task starts a process, a sample too: few and large ones are better.
+    bool is_dear;
+    // Batches go out as they are: large inputs are mapped, so that nothing is copied.
+    bool lends_input;
+    // Why it does not take tfrecords, whose blocks have frames, and what to try; NULL: it does.
+    const char *frames_refusal;
 
     // ---- whose job it is
     const weft_job *job;  // its only one; NULL: all that no other code claims
@@ -67,8 +68,8 @@ struct code {
     weft_err (*open)(weft_task *task);
     weft_err (*begin)(weft_task *task);
     weft_err (*end)(weft_task *task);  // may still emit; not called for an attempt that has failed
-    void (*cancel)(
-        weft_task *task);  // instead of end: lets go of what the attempt has running, at once
+    // Instead of end: stops at once what the attempt has running.
+    void (*cancel)(weft_task *task);
     void (*close)(weft_task *task);
 };
 

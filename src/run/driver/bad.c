@@ -1,4 +1,4 @@
-// driver_bad: records that are left out, under the limit of --skip-bad: which, and how many.
+// bad: records that are left out, under the limit of --skip-bad: which, and how many.
 
 #include "run/driver/driver_state.h"
 

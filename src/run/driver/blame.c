@@ -1,4 +1,4 @@
-// driver_blame: what to say when an attempt or a worker came to a bad end, and what to try next.
+// blame: what to say when an attempt or a worker came to a bad end, and what to try next.
 
 #include "run/driver/driver_state.h"
 #include "sys/signals.h"

@@ -1,4 +1,4 @@
-// What a driver knows of its run. Private to driver*.c:
+// What a driver knows of its run. Private to this folder:
 //   driver.c    the life of a run, from inputs to the end
 //   inputs.c    what the inputs are
 //   plan.c      inputs and job to stages
@@ -7,8 +7,8 @@
 //   blame.c     sentences about what went wrong
 //   probe.c     looking for the record that makes a task fail
 //   bad.c       records that are left out
-//   resume.c    what outlives the run; resume_bad.c: of records that are left out;
-//                     resume_counts.c: of counters
+//   resume.c    what outlives the run; resume_bad.c: of records that are left out,
+//               resume_counts.c: of counters
 //   progress.c  where it is
 //   dry.c       --dry-run
 #ifndef RUN_DRIVER_DRIVER_STATE_H
@@ -76,7 +76,6 @@ struct driver_probe {
     uint64_t seen_offset;  // where the try was when the timer was set
 };
 
-// A record that an attempt has left out by itself.
 // What stands where the list of bad records goes.
 struct driver_list {
     enum file_kind kind;
@@ -85,6 +84,7 @@ struct driver_list {
     bool is_old, is_empty;  // a list that a run has written, every line of it
 };
 
+// A record that an attempt has left out by itself.
 struct driver_left_out {
     size_t task;  // in the tally
     uint32_t attempt;

@@ -1,4 +1,4 @@
-// driver_dry: --dry-run. What would be done, where, and what is already there; nothing is made or changed.
+// dry: --dry-run. What would be done, where, and what is already there; nothing is made or changed.
 // The same plan twice, once to be read and once to be parsed (docs/json.md).
 
 #include "run/driver/driver_state.h"

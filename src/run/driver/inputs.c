@@ -1,4 +1,4 @@
-// driver_inputs: what the inputs are, before they are cut: which of them are compressed, and which can only
+// inputs: what the inputs are, before they are cut: which of them are compressed, and which can only
 // be read from their front.
 
 #include "run/driver/driver_state.h"

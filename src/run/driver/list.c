@@ -1,4 +1,4 @@
-// driver_list: the side file that tells of bad records. It lies among the user's files, so where it goes is
+// list: the side file that tells of bad records. It lies among the user's files, so where it goes is
 // looked at before the work: never over an input or the output, and what is removed or replaced is known,
 // to its last byte, to be a list that a run has written.
 

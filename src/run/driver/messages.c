@@ -1,4 +1,4 @@
-// driver_messages: the plan as a worker is told it.
+// messages: the plan as a worker is told it.
 
 #include "run/driver/driver_state.h"
 

@@ -1,4 +1,4 @@
-// driver_plan: what is to be done, before anybody does it: stages, tasks, memory, and the messages that
+// plan: what is to be done, before anybody does it: stages, tasks, memory, and the messages that
 // tell a worker. All of it follows from the job, its options and its inputs; only the number of slots
 // and their memory depend on the machine, and no byte of the output depends on those.
 

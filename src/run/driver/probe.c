@@ -1,4 +1,4 @@
-// driver_probe: looking for the record that makes a task fail.
+// probe: looking for the record that makes a task fail.
 //
 //   a task is stuck -> its input is bisected -> the record is shown -> it is left out, or the job ends
 //

@@ -1,4 +1,4 @@
-// driver_resume: a run that was ended goes on. What is safe (pieces of the output, map output of a
+// resume: a run that was ended goes on. What is safe (pieces of the output, map output of a
 // checkpoint) is noted in a journal in the unfinished directory as it becomes so; the same command finds
 // it there, checks it, and does what is missing.
 //

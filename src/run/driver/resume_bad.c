@@ -1,4 +1,4 @@
-// driver_resume_bad: what --skip-bad left out of work that is taken over is part of the answer like the
+// resume_bad: what --skip-bad left out of work that is taken over is part of the answer like the
 // rest, so it is noted with it: the list names all of them, and the limit is for all runs together.
 //
 //   RECORD_BAD       found by tries; it is left out from the beginning of the next run on

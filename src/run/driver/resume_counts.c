@@ -1,4 +1,4 @@
-// driver_resume_counts: what tasks have counted outlives the run with what they have made, so that the counters of a
+// resume_counts: what tasks have counted outlives the run with what they have made, so that the counters of a
 // run that goes on are those of the whole job.
 //
 // A task is noted when it is committed, also where its output is not safe: behind it a piece of the answer may be,
