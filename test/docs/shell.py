@@ -1,9 +1,13 @@
-"""A shell into which commands are typed one after the other, for run and examples beside it."""
+"""A shell into which commands are typed one after the other, and where it runs; for run and examples beside it."""
+import fcntl
 import os
 import pathlib
 import select
 import signal
+import socket
+import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -63,3 +67,21 @@ class Shell:
         os.close(self.commands)
         os.close(self.codes)
         self.process = None
+
+
+def have_own_network(build):
+    """Starts the program again in a network and a tree of processes of its own, where that can be had. Otherwise those
+    that test `build` follow one another, as documents and examples name the same ports; and it is False."""
+    if os.environ.get("WEFT_DOCS_INSIDE"):
+        with socket.socket() as any_socket:  # SIOCSIFFLAGS: the loopback interface is up
+            fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh14x", b"lo", 0x41))
+        return True
+    own = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    for user in (["--user", "--map-root-user"], []):  # the second is for root in a chroot, who may not have the first
+        command = ["unshare", *user, *own]
+        if subprocess.run([*command, "true"], capture_output=True).returncode == 0:
+            os.environ["WEFT_DOCS_INSIDE"] = "1"
+            os.execvp(command[0], [*command, sys.executable, *sys.argv])
+    have_own_network.lock = open(build / "docs.lock", "w")  # held until the program ends
+    fcntl.flock(have_own_network.lock, fcntl.LOCK_EX)
+    return False
