@@ -188,16 +188,9 @@ static void it_holds_no_descriptor_but_the_three(void **state)
 }
 
 // A command may run before the nursery has closed what it gave to it: that is waited for.
-static void expect_descriptors_of_the_nursery(int count)
-{
-    char script[256], output[16];
-    snprintf(script, sizeof script,
-             "for i in $(seq 1000); do n=$(ls /proc/$PPID/fd | wc -l); [ $n = %d ] && break; "
-             "sleep 0.01; done; echo $n",
-             count);
-    snprintf(output, sizeof output, "%d\n", count);
-    expect_output(script, output);
-}
+#define COUNT_DESCRIPTORS_UNTIL(count)                                                             \
+    "for i in $(seq 1000); do n=$(ls /proc/$PPID/fd | wc -l); [ $n = " count " ] && break; "       \
+    "sleep 0.01; done; echo $n"
 
 static void the_nursery_holds_nothing_of_ours_nor_of_its_commands(void **state)
 {
@@ -205,7 +198,7 @@ static void the_nursery_holds_nothing_of_ours_nor_of_its_commands(void **state)
     struct child child;
     start_shell("read line", &child);
     // Its socket, its signals, and one status pipe for each of two commands; and 0, 1, 2.
-    expect_descriptors_of_the_nursery(7);
+    expect_output(COUNT_DESCRIPTORS_UNTIL("7"), "7\n");
     expect_output("readlink /proc/$PPID/fd/0 /proc/$PPID/fd/1 /proc/$PPID/fd/2",
                   "/dev/null\n/dev/null\n/dev/null\n");
     child_end(&child);
@@ -521,15 +514,12 @@ static void no_descriptor_is_left_open(void **state)
     for (int i = 0; i < 20; i++) {
         struct child child;
         start_shell("exit 0", &child);
-        if (i % 2)
-            child_end(&child);
-        else
-            expect_end(&child, "exited with code 0");
+        i % 2 ? child_end(&child) : expect_end(&child, "exited with code 0");
         assert_int_not_equal(start("no-such-program", NULL, &child), WEFT_OK);
     }
     assert_int_equal(count_descriptors(), before);
     // The nursery has only this command's status pipe besides its socket and its signals.
-    expect_descriptors_of_the_nursery(6);
+    expect_output(COUNT_DESCRIPTORS_UNTIL("6"), "6\n");
 }
 
 static void fifty_commands_run_at_once(void **state)
