@@ -101,7 +101,7 @@ gives "and again: it is finished, and left alone" expected own
 gives "with --force it does not grow" expected own --force
 gives "nor the next time" expected own --force
 weft run wordcount own -o own/out/ >"$out" 2>"$err"
-check "a line says what was left out" grep -q 'own/out/ was left out: what this run writes' "$err"
+check "a line says what was left out" grep -q 'own/out/ was left out: a run does not read its own output' "$err"
 (cd own && weft run -q wordcount . -o out/ --force && weft run -q wordcount . -o out/ && cat out/part-*) >dot 2>"$err"
 same "likewise with ." expected dot
 ln -s out own/link

@@ -82,7 +82,7 @@ static void explain_crash(struct driver *driver, const struct process_exit *exit
         advise_record(driver, at, "; a job ends an attempt by weft_fail, not by exit");
     } else {
         snprintf(driver->why, sizeof driver->why, "the worker was %s %s", how, place);
-        advise_record(driver, at, "; the kernel log tells whether memory ran out");
+        advise_record(driver, at, "; the kernel log shows whether memory ran out");
     }
 }
 

@@ -455,9 +455,8 @@ void driver_resume_end(struct driver *driver, bool is_kept)
     if (is_kept && resume->journal && resume->has_progress) {
         output_keep_unfinished(driver->output);
         const size_t length = strlen(driver->error);
-        snprintf(
-            driver->error + length, sizeof driver->error - length,
-            "\n  what is done is kept: the same command goes on from there, --force begins anew");
+        snprintf(driver->error + length, sizeof driver->error - length,
+                 "\n  finished work is kept: the same command continues it, --force starts again");
     }
     // What goes goes under the lock: the next run may be waiting for the place.
     if (resume->journal)
