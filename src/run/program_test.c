@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -224,6 +225,26 @@ static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
     assert_int_equal(weft_run_wait(NULL, 0), WEFT_FAILED_PRECONDITION);
 }
 
+// Neither side of the pipe ever comes.
+static void a_run_that_waits_for_a_pipe_is_cancelled(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+    const char *const inputs[] = {path_of("input"), NULL}, *const pipes[] = {path_of("fifo"), NULL};
+    const weft_options waits_for[] = {{.inputs = pipes, .output = path_of("cancelled")},
+                                      {.inputs = inputs, .output = path_of("fifo")}};
+    for (size_t i = 0; i < 2; i++) {
+        weft_run *run = weft_submit(&counting, &waits_for[i]);
+        assert_non_null(run);
+        assert_int_equal(weft_run_wait(run, 30), WEFT_DEADLINE_EXCEEDED);
+        weft_run_cancel(run);
+        assert_int_equal(weft_run_wait(run, 10000), WEFT_CANCELLED);
+        assert_string_equal(weft_error(), "the run was cancelled");
+        weft_run_free(run);
+    }
+    unlink(path_of("fifo"));
+}
+
 struct steps {
     bool has_mapped, has_reduced;
     char log[2000];
@@ -334,6 +355,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(options_of_an_older_size_mean_the_defaults),
         cmocka_unit_test(freeing_a_run_cancels_it),
         cmocka_unit_test(a_run_is_waited_for_as_long_as_the_caller_says),
+        cmocka_unit_test(a_run_that_waits_for_a_pipe_is_cancelled),
         cmocka_unit_test(progress_is_reported_to_the_program),
         cmocka_unit_test(with_a_log_nothing_is_printed),
         cmocka_unit_test(the_signals_of_the_program_are_left_alone),

@@ -414,7 +414,7 @@ weft_err inputs_expand(struct inputs *inputs, const struct inputs_request *reque
     if (!inputs->state)
         return no_memory();
     inputs->state->limits = (struct spool_limits){
-        .tmp = request->tmp, .deadline_ns = request->deadline_ns, .answer_fd = request->answer_fd};
+        .tmp = request->tmp, .wait = request->wait, .answer_fd = request->answer_fd};
     weft_err err = note_all_own(inputs, request);
     inputs->state->is_single = request->word_count == 1;
     inputs->state->skips_missing = request->skips_missing;

@@ -17,6 +17,7 @@
 #define STORE_INPUTS_H
 
 #include "base/err.h"
+#include "sys/wait_limit.h"
 
 // The list of bad records, unless it is named: a name that is no data.
 #define INPUTS_BAD_LIST "_weft-bad-records.jsonl"
@@ -48,8 +49,8 @@ struct inputs {
 struct inputs_request {
     const char *const *words;  // not looked at beyond word_count
     size_t word_count;
-    const char *tmp;       // for what must be copied
-    uint64_t deadline_ns;  // of clock_now_ns(): copying ends with DEADLINE_EXCEEDED; 0: none
+    const char *tmp;         // for what must be copied
+    struct wait_limit wait;  // for the writer of a pipe, and for its end
     int answer_fd;  // a pipe: when nobody reads it any more, copying ends with CANCELLED; 0: none
     // What the run itself writes, which need not be there: files, and directories with all in them. In a
     // directory or matched by a pattern they are left out, named they are refused, except

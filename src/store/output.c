@@ -53,7 +53,7 @@ static weft_err open_copier(struct output *output, const struct output_options *
 static weft_err open_nowhere(struct output *output)
 {
     output->kind = TARGET_NULL;
-    const weft_err err = standard_open_stream("/dev/null", &output->to);
+    const weft_err err = standard_open_stream("/dev/null", &(struct wait_limit){0}, &output->to);
     output->place = (struct output_place){.kind = OUTPUT_PLACE_FD, .fd = output->to};
     return err;
 }
@@ -231,7 +231,7 @@ static weft_err open_path(struct output *output, const struct output_options *op
         return err ? err : open_file(output, found);
     err = place_check_stream(output->shown);
     if (!err)
-        err = standard_open_stream(output->shown, &output->to);
+        err = standard_open_stream(output->shown, &options->wait, &output->to);
     // Again, as it may be another by now; nothing was written.
     if (!err)
         err = place_check_stream(output->shown);

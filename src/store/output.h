@@ -16,6 +16,7 @@
 #define STORE_OUTPUT_H
 
 #include "base/err.h"
+#include "sys/wait_limit.h"
 
 struct output;
 
@@ -28,6 +29,7 @@ struct output_options {
     bool drops_empty;      // DIR/: parts without a record are not left there
     bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
     bool is_mute;          // the job writes nothing: standard output may be closed
+    struct wait_limit wait;  // for the reader of a FIFO
     // Called from another thread when the copying to standard output came to a halt: all that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
     void (*halted)(void *owner);

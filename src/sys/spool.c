@@ -41,18 +41,21 @@ struct copying {
 // Waits until there is something to read, or an end.
 static weft_err wait_for_data(const struct copying *copying)
 {
-    const uint64_t deadline_ns = copying->limits->deadline_ns;
-    const int answer = copying->limits->answer_fd;
+    const uint64_t deadline_ns = copying->limits->wait.deadline_ns;
+    const int answer = copying->limits->answer_fd, stop = copying->limits->wait.stop_fd;
     // Of the answer's only what is told without being asked for: an error is that nobody reads it.
     struct pollfd ready[] = {{.fd = copying->from, .events = POLLIN},
-                             {.fd = answer > 0 ? answer : -1}};
+                             {.fd = answer > 0 ? answer : -1},
+                             {.fd = stop > 0 ? stop : -1, .events = POLLIN}};
     for (;;) {
         const uint64_t now = deadline_ns ? clock_now_ns() : 0;
         if (deadline_ns && now >= deadline_ns)
             return err_set(WEFT_DEADLINE_EXCEEDED, "timed out while waiting for the end of %s",
                            copying->name);
         const uint64_t left_ms = deadline_ns ? (deadline_ns - now) / 1000000 + 1 : 0;
-        const int got = poll(ready, 2, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
+        const int got = poll(ready, 3, !deadline_ns ? -1 : left_ms < 60000 ? (int)left_ms : 60000);
+        if (got > 0 && ready[2].revents)
+            return err_set(WEFT_CANCELLED, "%s is not waited for any more", copying->name);
         if (got > 0 && ready[1].revents)
             return err_set(WEFT_CANCELLED, "the reader of the answer is gone");
         if (got > 0)

@@ -7,6 +7,7 @@
 #define SYS_SPOOL_H
 
 #include "base/err.h"
+#include "sys/wait_limit.h"
 
 struct spool {
     int fd;
@@ -15,8 +16,8 @@ struct spool {
 };
 
 struct spool_limits {
-    const char *tmp;       // the directory for the copy
-    uint64_t deadline_ns;  // of clock_now_ns(), then it is DEADLINE_EXCEEDED; 0: none
+    const char *tmp;  // the directory for the copy
+    struct wait_limit wait;
     // A pipe or socket that somebody is to read what is made of the input from: when nobody does any more, the
     // copying ends with CANCELLED. 0: none.
     int answer_fd;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/bell.h"
 #include "sys/clock.h"
 #include "sys/file.h"
 
@@ -156,7 +157,7 @@ static void a_deadline_ends_the_waiting(void **state)
 {
     (void)state;
     struct spool spool;
-    const struct spool_limits soon = {.tmp = root, .deadline_ns = clock_now_ns() + 20000000};
+    const struct spool_limits soon = {.tmp = root, .wait.deadline_ns = clock_now_ns() + 20000000};
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_int_equal(spool_open(&spool, "fifo", &soon), WEFT_DEADLINE_EXCEEDED);
     int ends[2];
@@ -165,6 +166,21 @@ static void a_deadline_ends_the_waiting(void **state)
     assert_int_equal(spool_open_stdin(&spool, &soon), WEFT_DEADLINE_EXCEEDED);
     assert_non_null(strstr(err_text(), "standard input"));
     close(ends[1]);
+}
+
+static void a_bell_ends_the_waiting(void **state)
+{
+    (void)state;
+    struct spool spool;
+    struct bell bell;
+    assert_int_equal(bell_init(&bell), WEFT_OK);
+    bell_ring(&bell);
+    const struct spool_limits stopped = {.tmp = root, .wait.stop_fd = bell.fd};
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(spool_open(&spool, "fifo", &stopped), WEFT_CANCELLED);
+    // Also where there is always more to read.
+    assert_int_equal(spool_open(&spool, "/dev/zero", &stopped), WEFT_CANCELLED);
+    bell_fini(&bell);
 }
 
 static void our_own_names_are_known(void **state)
@@ -273,6 +289,7 @@ int main(void)
         TEST(a_closed_input_and_a_directory_are_refused),
         TEST(a_fifo_waits_for_its_writer),
         TEST(a_deadline_ends_the_waiting),
+        TEST(a_bell_ends_the_waiting),
         TEST(our_own_names_are_known),
         TEST(a_place_that_is_full_or_missing_is_told),
         TEST(little_is_copied_however_little_room_there_is),

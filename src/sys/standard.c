@@ -3,13 +3,19 @@
 
 #include "sys/standard.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "sys/clock.h"
+
+enum { TRY_AGAIN_MS = 10 };  // whether a FIFO has a reader by now
 
 weft_err standard_look(int fd, enum standard_kind *kind)
 {
@@ -51,10 +57,43 @@ int standard_number(const char *path)
     return -1;
 }
 
-weft_err standard_open_stream(const char *path, int *fd)
+static bool is_fifo(const char *path)
 {
-    *fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    return *fd < 0 ? err_errno("cannot write %s", path) : WEFT_OK;
+    struct stat status;
+    const int kept = errno;
+    const bool is = stat(path, &status) == 0 && S_ISFIFO(status.st_mode);
+    errno = kept;
+    return is;
+}
+
+// No descriptor becomes ready when a FIFO gets its reader, so it is tried again and again.
+static weft_err wait_for_reader(const char *path, const struct wait_limit *limit)
+{
+    struct pollfd stop = {.fd = limit->stop_fd > 0 ? limit->stop_fd : -1, .events = POLLIN};
+    if (limit->deadline_ns && clock_now_ns() >= limit->deadline_ns)
+        return err_set(WEFT_DEADLINE_EXCEEDED, "timed out while waiting for a reader of %s", path);
+    if (poll(&stop, 1, TRY_AGAIN_MS) > 0)
+        return err_set(WEFT_CANCELLED, "a reader of %s is not waited for any more", path);
+    return WEFT_OK;
+}
+
+weft_err standard_open_stream(const char *path, const struct wait_limit *limit, int *fd)
+{
+    weft_err err = WEFT_OK;
+    // Without O_NONBLOCK, open() would wait for the reader, and nothing could end that.
+    while ((*fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) < 0) {
+        err = errno == ENXIO && is_fifo(path) ? wait_for_reader(path, limit)
+                                              : err_errno("cannot write %s", path);
+        if (err)
+            return err;
+    }
+    const int flags = fcntl(*fd, F_GETFL);
+    if (flags >= 0 && fcntl(*fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return WEFT_OK;
+    err = err_errno("cannot write %s", path);
+    close(*fd);
+    *fd = -1;
+    return err;
 }
 
 bool standard_is_fed(int fd)

@@ -4,6 +4,7 @@
 #define SYS_STANDARD_H
 
 #include "base/err.h"
+#include "sys/wait_limit.h"
 
 enum standard_kind {
     STANDARD_CLOSED,  // not there, or not for writing
@@ -20,8 +21,8 @@ int standard_duplicate(int fd);
 // Opening such a name again would begin at the front of a file, and cut it.
 int standard_number(const char *path);
 
-// Opens an existing device or FIFO for writing; waits for the reader of a FIFO.
-MUST_CHECK weft_err standard_open_stream(const char *path, int *fd);
+// Opens an existing device, file or FIFO for writing; waits for the reader of a FIFO, within the limit.
+MUST_CHECK weft_err standard_open_stream(const char *path, const struct wait_limit *limit, int *fd);
 
 // Whether something is piped or redirected into the descriptor: a pipe, a FIFO, a socket or a plain file.
 // A device (a terminal, /dev/null) and a closed descriptor are not.

@@ -8,7 +8,13 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "sys/bell.h"
+#include "sys/clock.h"
 
 static enum standard_kind kind_of(int fd)
 {
@@ -72,12 +78,53 @@ static void names_of_descriptors_are_known(void **state)
         assert_int_equal(standard_number(others[i]), -1);
 }
 
+static void *read_one_byte(void *path)
+{
+    char byte = 0;
+    usleep(30000);
+    const int fd = open(path, O_RDONLY);
+    const ssize_t got = read(fd, &byte, 1);
+    close(fd);
+    return (void *)(intptr_t)(got == 1 && byte == 'x');
+}
+
+static void a_fifo_waits_for_its_reader_within_the_limit(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/weft-standard-test-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int fd;
+    const struct wait_limit soon = {.deadline_ns = clock_now_ns() + 20000000};
+    assert_int_equal(standard_open_stream(path, &soon, &fd), WEFT_DEADLINE_EXCEEDED);
+    struct bell bell;
+    assert_int_equal(bell_init(&bell), WEFT_OK);
+    bell_ring(&bell);
+    const struct wait_limit stopped = {.stop_fd = bell.fd};
+    assert_int_equal(standard_open_stream(path, &stopped, &fd), WEFT_CANCELLED);
+    bell_fini(&bell);
+    pthread_t reader;
+    void *has_read;
+    assert_int_equal(pthread_create(&reader, NULL, read_one_byte, path), 0);
+    assert_int_equal(standard_open_stream(path, &(struct wait_limit){0}, &fd), WEFT_OK);
+    assert_int_equal(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+    assert_int_equal(write(fd, "x", 1), 1);
+    pthread_join(reader, &has_read);
+    assert_true(has_read);
+    close(fd);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(standard_open_stream(path, &(struct wait_limit){0}, &fd), WEFT_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_known),
         cmocka_unit_test(a_duplicate_shares_the_position),
         cmocka_unit_test(names_of_descriptors_are_known),
+        cmocka_unit_test(a_fifo_waits_for_its_reader_within_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

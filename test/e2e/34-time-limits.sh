@@ -14,6 +14,9 @@ fails_with "--timeout ends a job that waits for its input" 6 'timeout|timed out|
 says "the message names the limit" '500 ?ms|0\.5 ?s'
 check "and there is no output" [ ! -e counts ]
 exec 9>&-
+fails_with "--timeout ends a job whose answer nobody reads" 6 'timeout|timed out|deadline' \
+    weft run --timeout 500ms wordcount bomb -o never
+says "that message names the limit, too" '500 ?ms|0\.5 ?s'
 fails_with "--timeout ends a job that loops" 6 'timeout|timed out|deadline' \
     weft run --timeout 1s ./misbehave -m loop bomb
 fails_with "--timeout ends a job that is merely slow" 6 'timeout|timed out|deadline' \

@@ -92,6 +92,7 @@ static void wake(void *owner)
 void driver_cancel(struct driver *driver)
 {
     atomic_store(&driver->is_cancelled, true);
+    bell_ring(&driver->stop);
     loop_wake(driver->loop);
 }
 
@@ -138,6 +139,26 @@ static weft_err start_timers(struct driver *driver)
 
 // ---- The life of a run --------------------------------------------------------------------------
 
+// For what is waited for before the loop runs: the other end of a pipe.
+static struct wait_limit limit_of(const struct driver *driver)
+{
+    const uint64_t timeout_ns = (uint64_t)driver->options->timeout_ms * 1000000;
+    return (struct wait_limit){.deadline_ns = timeout_ns ? driver->begun_ns + timeout_ns : 0,
+                               .stop_fd = driver->stop.fd};
+}
+
+// A limit has ended the waiting, or nothing has.
+static weft_err name_limit(const struct driver *driver, weft_err code)
+{
+    char limit[32];
+    if (code == WEFT_CANCELLED && atomic_load(&driver->is_cancelled))
+        return err_set(WEFT_CANCELLED, "the run was cancelled");
+    if (code != WEFT_DEADLINE_EXCEEDED)
+        return code;
+    driver_format_duration(driver->options->timeout_ms, limit, sizeof limit);
+    return err_wrap(code, "the job timed out (--timeout %s)", limit);
+}
+
 static weft_err open_output(struct driver *driver)
 {
     // For measuring what it costs.
@@ -152,10 +173,11 @@ static weft_err open_output(struct driver *driver)
         .drops_empty = driver->options->is_lazy,
         .may_resume = !is_resume_off,
         .is_mute = builtin_is_question(driver->options->job, &driver->options->args),
+        .wait = limit_of(driver),
         .halted = wake,
         .owner = driver,
     };
-    return output_open(&driver->output, &options);
+    return name_limit(driver, output_open(&driver->output, &options));
 }
 
 // What the run writes, and is therefore no input of it.
@@ -175,8 +197,7 @@ static weft_err find_inputs(struct driver *driver)
         .words = (const char *const *)options->inputs,
         .word_count = options->input_count,
         .tmp = options->tmp,
-        .deadline_ns =
-            options->timeout_ms ? driver->begun_ns + (uint64_t)options->timeout_ms * 1000000 : 0,
+        .wait = limit_of(driver),
         .answer_fd = driver->output ? output_answer_fd(driver->output) : 0,
         .own = own,
         .own_count = list_own(driver, own),
@@ -189,12 +210,8 @@ static weft_err find_inputs(struct driver *driver)
     const weft_err code = inputs_expand(&driver->inputs, &request);
     if (code == WEFT_OK)
         driver_tell_aside(driver);
-    driver->has_reader_left = code == WEFT_CANCELLED;
-    if (code != WEFT_DEADLINE_EXCEEDED)
-        return code;
-    char limit[32];
-    driver_format_duration(options->timeout_ms, limit, sizeof limit);
-    return err_wrap(code, "the job timed out (--timeout %s)", limit);
+    driver->has_reader_left = code == WEFT_CANCELLED && !atomic_load(&driver->is_cancelled);
+    return name_limit(driver, code);
 }
 
 // Everything that can be refused before a process is started.
@@ -442,6 +459,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         return err_no_memory("to run a job");
     made->options = spec->options;
     made->owns_process = spec->owns_process;
+    made->stop.fd = -1;
     made->is_silent = !spec->owns_process && spec->options->quiet && !log_is_taken();
     const struct code *user = code_of(spec->job);
     if (user->title)
@@ -457,6 +475,8 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
     }
+    if (code == WEFT_OK)
+        code = bell_init(&made->stop);
     if (code != WEFT_OK) {
         driver_free(made);
         *driver = NULL;
@@ -474,6 +494,7 @@ void driver_free(struct driver *driver)
     driver_free_plan(driver);
     inputs_fini(&driver->inputs);
     loop_free(driver->loop);
+    bell_fini(&driver->stop);
     progress_fini(&driver->progress);
     chain_fini(&driver->chain);
     free(driver->actions);

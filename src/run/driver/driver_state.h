@@ -27,6 +27,7 @@
 #include "store/inputs.h"
 #include "store/manifest.h"
 #include "store/output.h"
+#include "sys/bell.h"
 #include "sys/file.h"
 
 struct driver_stage {
@@ -155,6 +156,7 @@ struct driver {
     struct loop_timer *timeout, *tick;
     struct loop_signal *signals[5];  // as many as signals_to_end
     _Atomic bool is_cancelled;
+    struct bell stop;  // rung when it is, for what is waited for outside of the loop
 
     struct sched *sched;
     struct sched_actions *actions;  // of the step under way

@@ -196,7 +196,7 @@ static weft_err check_place(const struct driver_list *list, const char *path)
     else if (list->kind == FILE_MISSING)
         code = check_parent(path);
     else if (list->kind == FILE_REGULAR)
-        code = standard_open_stream(path, &fd);
+        code = standard_open_stream(path, &(struct wait_limit){0}, &fd);
     file_close(fd);
     return code;
 }
