@@ -45,7 +45,7 @@ def redis(rounds, seconds):
 
 def latency(rounds, seconds):
     """Bound to cores: who shares one with whom decides more than anything else, and would be left to chance."""
-    table = Table("One call on its way, nobody spins: median, microseconds", ["weft", "echo"],
+    table = Table("One call in flight, without spinning: median, microseconds", ["weft", "echo"],
                   [Ratio("weft", "echo", 1.1, at_most=True)])
     first, *_, last = sorted(os.sched_getaffinity(0))
     for by, words in (("unix", "Unix socket"), ("tcp", "TLS on loopback, echo over TCP")):
@@ -56,7 +56,7 @@ def latency(rounds, seconds):
 
 
 def transport(rounds, seconds):
-    table = Table("Calls per second, by what they go over", ["Unix socket", "TLS on loopback", "TLS"],
+    table = Table("Calls per second, by transport", ["Unix socket", "TLS on loopback", "TLS"],
                   [Ratio("Unix socket", "TLS on loopback", 1.3)])
     ways = {"Unix socket": "unix", "TLS on loopback": "tcp", "TLS": "tls"}
     for clients, in_flight in ((1, 1), (1, 64), (16, 1), (16, 64)):
@@ -64,6 +64,6 @@ def transport(rounds, seconds):
             load = (operation, clients, in_flight, seconds)
             table.row(f"{words}, {clients}x{in_flight}", rounds,
                       {way: lambda by=by, load=load: weft_rate(*load, by=by) for way, by in ways.items()})
-    table.row("push, 1x1, nobody spins", rounds,
+    table.row("push, 1x1, without spinning", rounds,
               {way: lambda by=by: weft_rate("push", 1, 1, seconds, by=by, **SLEEPS)
                for way, by in ways.items()})

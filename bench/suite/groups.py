@@ -89,7 +89,7 @@ def distinct():
         faster(base, "DuckDB, unsorted", 5, "at least 5 times as fast as DuckDB"),
         faster(base, pipeline, 13, "at least 13 times as fast as tr, sort, uniq -c"),
         within(small, base, 3, "with 256 MiB at least a third of that speed"),
-        memory(small, 256, "with 256 MiB inside the promise")]
+        memory(small, 256, "with 256 MiB within the limit")]
     return Group("distinct", f"Word count of {place.MB} MiB of mostly distinct keys", source, rows,
                  base, targets)
 
@@ -109,7 +109,7 @@ def sort():
         faster(base, "sort --parallel=2 -S 4G", 8, "at least 8 times as fast as GNU sort"),
         faster(small, "sort --parallel=2 -S 256M", 2,
                "at least twice as fast as GNU sort, both held to 256 MiB"),
-        memory(small, 256, "with 256 MiB inside the promise")]
+        memory(small, 256, "with 256 MiB within the limit")]
     return Group("sort", f"Sort of {place.MB} MiB of 100-byte lines", source, rows, base, targets)
 
 
