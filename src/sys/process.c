@@ -30,10 +30,25 @@ extern char **environ;
 
 struct child {
     const struct process_spec *spec;
+    const char *program;
     char **environment;
     pid_t parent;
     volatile int number;  // errno of what failed in the child; 0: it executes
 };
+
+// Valgrind runs a program inside its own, which is what the kernel then calls /proc/self/exe. It corrects what we read of
+// that name, but executes it as it is. And it warns of the calls of newer kernels, which we can do without.
+static bool is_in_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "/vgpreload_");
+}
+
+static int open_pidfd(pid_t pid)
+{
+    return is_in_valgrind() ? -1
+                            : (int)syscall(SYS_pidfd_open, pid, 0);  // closed on exec by itself
+}
 
 // Handlers belong to the parent's code; signals meant for the whole terminal are the parent's to
 // answer.
@@ -76,7 +91,7 @@ static _Noreturn void run_child(struct child *child)
     errno = 0;
     set_child_signals();
     if (tie_to_parent(child->parent) && set_child_descriptors(child->spec))
-        execve(child->spec->program, (char *const *)child->spec->arguments, child->environment);
+        execve(child->program, (char *const *)child->spec->arguments, child->environment);
     child->number = errno ? errno : ESRCH;
     _exit(127);
 }
@@ -117,13 +132,19 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
     // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot tell us its errno.
     if (access(spec->program, X_OK) != 0)
         return err_errno("cannot start %s", spec->arguments[0]);
-    struct child child = {.spec = spec, .parent = getpid()};
-    child.environment = make_environment(spec->environment);
-    if (!child.environment)
+    char *real_name = is_in_valgrind() ? realpath(spec->program, NULL) : NULL;
+    struct child child = {.spec = spec,
+                          .program = real_name ? real_name : spec->program,
+                          .environment = make_environment(spec->environment),
+                          .parent = getpid()};
+    if (!child.environment) {
+        free(real_name);
         return err_no_memory("to start a process");
+    }
     const pid_t pid = start_child(&child);
     const int number = pid < 0 ? errno : child.number;
     free(child.environment);
+    free(real_name);
     if (number != 0) {
         if (pid > 0)
             waitpid(pid, NULL, 0);
@@ -131,7 +152,7 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
         return err_errno("cannot start %s", spec->arguments[0]);
     }
     process->pid = pid;
-    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);  // closed on exec by itself
+    process->pidfd = open_pidfd(pid);
     return WEFT_OK;
 }
 
@@ -163,7 +184,7 @@ weft_err process_fork(int (*body)(void *), void *owner, struct process *process)
     if (pid < 0)
         return err_errno("cannot fork");
     process->pid = pid;
-    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    process->pidfd = open_pidfd(pid);
     return WEFT_OK;
 }
 

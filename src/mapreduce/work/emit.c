@@ -183,12 +183,18 @@ void emit_flush(struct slot *slot)
         slot_fail(slot, code, code == WEFT_RESOURCE_EXHAUSTED || code == WEFT_INVALID_ARGUMENT);
 }
 
+// The text is the job's own memory: nothing beyond its end is read.
 static void emit_words_one_by_one(weft_task *task, weft_bytes text)
 {
+    const char *end = text.data + text.size;
     weft_words words;
     weft_words_init(&words, text);
-    for (weft_bytes word; weft_next_word(&words, &word);)
-        weft_emit_int(task, word, 1);
+    for (weft_bytes word; weft_next_word(&words, &word);) {
+        if (end - word.data >= 8)
+            weft_emit_int(task, word, 1);
+        else
+            weft_emit_int_(task, word, 1);
+    }
 }
 
 void weft_emit_words(weft_task *task, weft_bytes text)
