@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "store/journal.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 enum { COMMITS = 500, ROUNDS = 5 };
 

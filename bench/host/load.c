@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "cluster/peer.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 #include "wire/ops/host.h"
 #include "wire/ops/queue.h"
 #include "wire/ops/var.h"

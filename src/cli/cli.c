@@ -12,7 +12,7 @@
 #include "jobs/builtin.h"
 #include "run/options.h"
 #include "run/talk/progress.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { COMMANDS_MAX = 32, OPTIONS_MAX = 48, OPTION_VERSION = 1000 };
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "jobs/builtin.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char printed[16384], said[16384];
 

@@ -8,7 +8,7 @@
 #include "base/args.h"
 #include "cluster/address.h"
 #include "cluster/config_files.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     OPTION_DIRECTORY = 1,

@@ -6,7 +6,7 @@
 
 #include "base/args.h"
 #include "launch/local/cluster_up.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { OPTION_JSON = 1, OPTION_QUIET, OPTION_HELP };
 

@@ -6,7 +6,7 @@
 
 #include "cli/cluster_request.h"
 #include "launch/local/cluster_up.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static const struct args_option options_table_up[] = {
     {REQUEST_NAME, 0, "name", "NAME", "the name of the cluster (default " CLUSTER_NAME_DEFAULT ")"},

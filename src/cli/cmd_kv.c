@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     OPTION_IF_VERSION = 1,

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "cli/cmd_kv.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { PRINT_BYTES = 256 << 10 };  // are printed before more is read
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/cmd_queue.h"
 #include "client/remote_ops.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     CALLS_MAX = 4096,  // under way: a host with a journal brings them to its disk together,

@@ -11,8 +11,8 @@
 #include "jobs/builtin.h"
 #include "run/options.h"
 #include "run/program.h"
-#include "sys/command.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/command.h"
 
 enum { MESSAGES_BYTES_MAX = 700 };  // of a compiler, inside a JSON object
 

@@ -18,9 +18,9 @@
 #include "hadoop/inputs.h"
 #include "run/options.h"
 #include "run/program.h"
-#include "sys/file.h"
-#include "sys/machine.h"
-#include "sys/workdir.h"
+#include "sys/file/file.h"
+#include "sys/file/workdir.h"
+#include "sys/machine/machine.h"
 
 // Options of `weft run` that say how a job runs, not what it computes.
 static const char *const allowed[] = {

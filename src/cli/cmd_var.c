@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "cli/tool_group.h"
 #include "client/remote_ops.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 #include "wire/tuple.h"
 
 enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_KEY, OPTION_COUNT, OPTION_TIMEOUT };

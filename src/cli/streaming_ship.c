@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sys/command.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/command.h"
 
 // ---- Files ---------------------------------------------------------------------------------------------
 

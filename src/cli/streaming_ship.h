@@ -3,7 +3,7 @@
 #define CLI_STREAMING_SHIP_H
 
 #include "hadoop/streaming.h"
-#include "sys/workdir.h"
+#include "sys/file/workdir.h"
 
 // Makes the directory, in `tmp` (NULL: the default place), with everything in it; none when there is nothing to
 // ship, then commands run here. Commands that name a shipped file are changed to run it from there.

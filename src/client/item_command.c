@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "client/item_work_state.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 enum {
     READ_BYTES = 64 << 10,

@@ -10,8 +10,8 @@
 #include "client/prefetch.h"
 #include "client/remote_ops.h"
 #include "client/tool.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 static const uint64_t give_back_ns = 1000000000;
 

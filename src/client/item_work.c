@@ -11,11 +11,11 @@
 #include "client/keeper.h"
 #include "client/remote_ops.h"
 #include "client/tool.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/machine.h"
-#include "sys/signals.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
+#include "sys/machine/machine.h"
+#include "sys/process/signals.h"
+#include "sys/time/clock.h"
 
 extern char **environ;
 

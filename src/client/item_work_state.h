@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "client/item_work.h"
-#include "sys/nursery.h"
+#include "sys/process/nursery.h"
 
 struct item_work {
     const struct item_work_options *options;

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "client/prefetch.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum { VAIN_ROUNDS_MAX = 16 };  // then it looks less often
 

@@ -11,10 +11,10 @@
 #include "client/connect.h"
 #include "client/keeper.h"
 #include "client/tool.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
 #include "sys/log.h"
-#include "sys/own.h"
+#include "sys/time/clock.h"
 
 enum {
     GOODBYES_MS = 3000,  // for all of them

@@ -7,7 +7,7 @@
 #include "cluster/peer.h"
 #include "cluster/spec.h"
 #include "host/local.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 enum { MEMBER_PATIENCE_MS = 60000 };
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 static struct mutex lock = MUTEX_INITIALIZER;
 static weft_err reason;  // guarded by the lock, with its sentence

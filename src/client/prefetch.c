@@ -6,7 +6,7 @@
 
 #include "client/keeper.h"
 #include "client/remote_ops.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum {
     WITHDRAW_MS = 1000,  // how long the host may take to answer when a handle is freed,

@@ -5,7 +5,7 @@
 
 #include "client/keeper.h"
 #include "client/member.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 #include "wire/ops/host.h"
 #include "wire/ops/var.h"
 

@@ -7,7 +7,7 @@
 #include "client/prefetch.h"
 #include "client/remote_call.h"
 #include "client/remote_ops.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 struct weft_queue {
     struct remote remote;  // first

@@ -10,7 +10,7 @@
 
 #include "base/args.h"
 #include "base/bytes.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 #include "wire/ops/host.h"
 
 enum { GOODBYE_MS = 1000, NAMES_MAX = 64 };

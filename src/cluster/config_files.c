@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "sys/file.h"
-#include "sys/place.h"
+#include "sys/file/file.h"
+#include "sys/file/place.h"
 
 // The kernel's limit on one variable (MAX_ARG_STRLEN: 32 pages), with "TF_CONFIG=" and the zero.
 enum { VARIABLE_BYTES_MAX = (128 << 10) - 11 };

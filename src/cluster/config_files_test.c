@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char directory[] = "/tmp/weft-config-test-XXXXXX";
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "cluster/peer_state.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 #include "wire/ops/host.h"
 #include "wire/ops/queue.h"
 

@@ -12,8 +12,8 @@
 #define CLUSTER_PEER_H
 
 #include "base/list.h"
-#include "sys/net.h"
-#include "sys/secret.h"
+#include "sys/net/net.h"
+#include "sys/secure/secret.h"
 #include "wire/ops/ops.h"
 
 struct peer;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cluster/peer_state.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum {
     CONNECT_MS = 3000,  // for one try,

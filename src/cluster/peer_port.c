@@ -2,7 +2,7 @@
 // the way is shorter: whoever sends them does them, and comes back with the answers.
 
 #include "cluster/peer_state.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 weft_err peer_port_connect(struct peer *peer, const struct hello *hello)
 {

@@ -4,8 +4,8 @@
 
 #include "base/vec.h"
 #include "cluster/peer.h"
-#include "sys/channel.h"
-#include "sys/thread.h"
+#include "sys/net/channel.h"
+#include "sys/thread/thread.h"
 #include "wire/hello.h"
 
 // A changing call that has no answer yet, at its sequence in a ring.

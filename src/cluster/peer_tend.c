@@ -1,7 +1,7 @@
 // A peer between calls: what was left unsent goes, what has arrived is taken, a broken connection is made again.
 
 #include "cluster/peer_state.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum { KEEP_MS = 100, RETRY_MS = 1, LEAVE_MS = 1000 };
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "cluster/spec_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define CLUSTER_FORM                                                                               \
     "  try: {\"ps\": [\"host1:2222\"], \"worker\": [\"host2:2222\", \"host3:2222\"]}"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "sys/find.h"
-#include "sys/workdir.h"
+#include "sys/file/find.h"
+#include "sys/file/workdir.h"
 
 enum { PATTERNS_MAX = 10000, DEPTH_MAX = 256 };
 

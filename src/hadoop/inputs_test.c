@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-inputs-test-XXXXXX";
 static struct streaming_options options;

@@ -11,9 +11,9 @@
 #include "cluster/address.h"
 #include "host/server.h"
 #include "resource/census.h"
-#include "sys/file.h"
-#include "sys/own.h"
-#include "sys/signals.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
+#include "sys/process/signals.h"
 
 enum { SIGNALS_MAX = 5 };
 

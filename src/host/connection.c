@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "host/server_state.h"
-#include "sys/file.h"
-#include "sys/tls.h"
+#include "sys/file/file.h"
+#include "sys/secure/tls.h"
 #include "wire/call.h"
 
 enum { ANSWERS_FRAME_BYTES = 1 << 20 };

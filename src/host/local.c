@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "host/server_state.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 struct host_local {
     struct host_connection connection;  // first; has no stream

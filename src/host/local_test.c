@@ -3,8 +3,8 @@
 #include "host/local.h"
 
 #include "host/server_testing.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 enum { THREADS = 4, ADDS = 2000, BIG = 8 << 20 };
 

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "resource/census.h"
 #include "store/journal.h"
-#include "sys/file.h"
-#include "sys/standard.h"
+#include "sys/file/file.h"
+#include "sys/file/standard.h"
 
 enum { SHOWN_MAX = 100, ANSWER_BYTES_MAX = 64 };  // of resources; of what is typed
 

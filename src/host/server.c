@@ -8,8 +8,8 @@
 
 #include "base/vec.h"
 #include "host/server_state.h"
-#include "sys/clock.h"
-#include "sys/spin.h"
+#include "sys/thread/spin.h"
+#include "sys/time/clock.h"
 
 enum {
     TICK_MS = 100,

@@ -7,9 +7,9 @@
 #define HOST_SERVER_H
 
 #include "resource/host.h"
-#include "sys/loop.h"
-#include "sys/net.h"
-#include "sys/secret.h"
+#include "sys/loop/loop.h"
+#include "sys/net/net.h"
+#include "sys/secure/secret.h"
 
 enum {
     HOST_SESSION_TTL_MS = 10000,      // a session lives so long without a connection

@@ -5,8 +5,8 @@
 #include "base/list.h"
 #include "host/server.h"
 #include "store/journal.h"
-#include "sys/process.h"
-#include "sys/thread.h"
+#include "sys/process/process.h"
+#include "sys/thread/thread.h"
 #include "wire/hello.h"
 
 // A member who may still come: one that has not been here yet, or was lost and may be started again.

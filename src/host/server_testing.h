@@ -15,7 +15,7 @@
 
 #include "cluster/peer.h"
 #include "host/server.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 static const struct secret testing_token = {.bytes = "0123456789abcdef", .size = 16};
 

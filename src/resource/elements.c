@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sys/mem.h"
+#include "sys/machine/mem.h"
 
 enum {
     CHUNK_BYTES_MIN = 4 << 10,  // a queue that holds little costs little

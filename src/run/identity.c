@@ -11,9 +11,9 @@
 
 #include "code/codes.h"
 #include "code/command/words.h"
-#include "sys/command.h"
-#include "sys/file.h"
-#include "sys/find.h"
+#include "sys/file/file.h"
+#include "sys/file/find.h"
+#include "sys/process/command.h"
 
 enum { READ_BYTES = 1 << 18 };
 

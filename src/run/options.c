@@ -12,9 +12,9 @@
 #include "jobs/builtin.h"
 #include "mapreduce/slot_page.h"
 #include "store/inputs.h"
-#include "sys/file.h"
-#include "sys/machine.h"
-#include "sys/standard.h"
+#include "sys/file/file.h"
+#include "sys/file/standard.h"
+#include "sys/machine/machine.h"
 
 enum { STDIN = 0 };
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static const weft_job sort_job = {.name = "sort", .options = "nrk:"};
 static const weft_job grep_job = {

@@ -10,11 +10,11 @@
 #include "run/replay.h"
 #include "run/talk/progress.h"
 #include "run/worker/worker.h"
-#include "sys/bell.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/standard.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/file/standard.h"
+#include "sys/thread/bell.h"
+#include "sys/thread/thread.h"
+#include "sys/time/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

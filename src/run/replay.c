@@ -20,9 +20,9 @@
 #include "run/replay_debug.h"
 #include "run/replay_prune.h"
 #include "run/talk/progress.h"
-#include "sys/command.h"
-#include "sys/file.h"
-#include "sys/own.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
+#include "sys/process/command.h"
 
 enum {
     NOTE_VERSION = 1,

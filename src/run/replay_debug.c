@@ -10,9 +10,9 @@
 #include "base/vec.h"
 #include "code/command/command.h"
 #include "code/command/config.h"
-#include "sys/command.h"
-#include "sys/file.h"
-#include "sys/process.h"
+#include "sys/file/file.h"
+#include "sys/process/command.h"
+#include "sys/process/process.h"
 
 enum { INTERPRETER_BYTES_MAX = 256 };  // of a #! line, as the kernel reads it
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "run/replay.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define DAY_NS (INT64_C(86400) * 1000000000)
 

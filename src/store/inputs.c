@@ -11,10 +11,10 @@
 #include "base/vec.h"
 #include "store/codec/codec.h"
 #include "store/manifest.h"
-#include "sys/file.h"
-#include "sys/find.h"
-#include "sys/spool.h"
-#include "sys/standard.h"
+#include "sys/file/file.h"
+#include "sys/file/find.h"
+#include "sys/file/spool.h"
+#include "sys/file/standard.h"
 
 enum { LIST_READ_BYTES = 64 << 10 };
 

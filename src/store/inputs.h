@@ -17,7 +17,7 @@
 #define STORE_INPUTS_H
 
 #include "base/err.h"
-#include "sys/wait_limit.h"
+#include "sys/file/wait_limit.h"
 
 // The list of bad records, unless it is named: a name that is no data.
 #define INPUTS_BAD_LIST "_weft-bad-records.jsonl"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-inputs-test-XXXXXX";
 static int kept_stdin;

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "store/journal_state.h"
-#include "sys/file.h"
-#include "sys/own.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
 
 enum { BUFFER_BYTES_DEFAULT = 1 << 16, BUFFER_BYTES_OFTEN = 1 << 20 };
 

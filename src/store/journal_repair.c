@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "store/journal_state.h"
-#include "sys/file.h"
-#include "sys/own.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
 
 enum { COPY_BYTES = 1 << 20, COPIES_MAX = 10000 };
 

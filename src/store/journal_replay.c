@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { NAME_DIGITS_MIN = 6, NAME_DIGITS_MAX = 18 };
 

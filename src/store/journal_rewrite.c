@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "store/journal_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 // ---- Steps ----------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "store/journal_testing.h"
-#include "sys/process.h"
+#include "sys/process/process.h"
 
 static weft_err snapshot(void *owner, struct journal *journal)
 {

@@ -4,7 +4,7 @@
 #include "store/journal_spares.h"
 
 #include "store/journal_replay.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { SPARES_MAX = 4, PIECE_BYTES = 1 << 20 };
 

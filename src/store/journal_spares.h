@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 struct spares {
     const char *directory;  // borrowed

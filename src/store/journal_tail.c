@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { BLOCKS_BYTES = 1 << 20 };  // in one write
 

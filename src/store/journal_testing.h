@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "store/journal_segment.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-journal-test-XXXXXX";
 static char directory[64];

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { READ_BYTES = 1 << 20 };
 

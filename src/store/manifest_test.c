@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static const char sample[] =
     "{\n"

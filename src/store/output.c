@@ -11,12 +11,12 @@
 #include "base/buf.h"
 #include "base/crc32c.h"
 #include "store/manifest.h"
-#include "sys/copier.h"
-#include "sys/file.h"
-#include "sys/find.h"
-#include "sys/own.h"
-#include "sys/place.h"
-#include "sys/standard.h"
+#include "sys/file/copier.h"
+#include "sys/file/file.h"
+#include "sys/file/find.h"
+#include "sys/file/own.h"
+#include "sys/file/place.h"
+#include "sys/file/standard.h"
 
 static weft_err no_memory(void)
 {

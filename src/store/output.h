@@ -16,7 +16,7 @@
 #define STORE_OUTPUT_H
 
 #include "base/err.h"
-#include "sys/wait_limit.h"
+#include "sys/file/wait_limit.h"
 
 struct output;
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sys/file.h"
-#include "sys/own.h"
-#include "sys/place.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
+#include "sys/file/place.h"
 
 static weft_err no_memory(void)
 {

@@ -16,7 +16,7 @@
 
 #include "base/crc32c.h"
 #include "store/manifest.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-output-test-XXXXXX";
 static int kept_stdout;

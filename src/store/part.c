@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/crc32c.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { READ_BYTES = 1 << 20 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/crc32c.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static void names_have_five_digits_or_more(void **state)
 {

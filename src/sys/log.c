@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "sys/file.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/thread/thread.h"
 
 static struct mutex lock = MUTEX_INITIALIZER;
 static weft_log_fn *taker;

@@ -2,7 +2,7 @@
 
 #include "wire/frame.h"
 
-#include "sys/stream.h"
+#include "sys/net/stream.h"
 
 void frame_fini(struct frame *frame)
 {

@@ -16,7 +16,7 @@
 #ifndef WIRE_HELLO_H
 #define WIRE_HELLO_H
 
-#include "sys/secret.h"
+#include "sys/secure/secret.h"
 #include "wire/messages.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "store/codec/codec.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

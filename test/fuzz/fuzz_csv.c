@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "store/record/scan.h"
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

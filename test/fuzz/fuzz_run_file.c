@@ -14,7 +14,7 @@
 
 #include "base/crc32c.h"
 #include "mapreduce/work/run/run_index.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

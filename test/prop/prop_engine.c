@@ -17,8 +17,8 @@
 
 #include "mapreduce/work/slot.h"
 #include "prop/job.h"
-#include "sys/file.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/thread/thread.h"
 
 enum { SLOTS = 4, TASKS_MAX = 96, RANGES_MAX = 24, SAMPLE_MAX = 2000 };
 

@@ -3,7 +3,7 @@
 #define SIM_HOST_CLIENT_H
 
 #include "sim_host/world.h"
-#include "sys/secret.h"
+#include "sys/secure/secret.h"
 
 // Of one seed.
 struct client_plan {

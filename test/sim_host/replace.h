@@ -5,16 +5,16 @@
 #include <stdio.h>
 
 #include "store/journal.h"
-#include "sys/channel.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/loop.h"
-#include "sys/net.h"
-#include "sys/process.h"
-#include "sys/secret.h"
-#include "sys/spin.h"
-#include "sys/thread.h"
-#include "sys/tls.h"
+#include "sys/file/file.h"
+#include "sys/loop/loop.h"
+#include "sys/net/channel.h"
+#include "sys/net/net.h"
+#include "sys/process/process.h"
+#include "sys/secure/secret.h"
+#include "sys/secure/tls.h"
+#include "sys/thread/spin.h"
+#include "sys/thread/thread.h"
+#include "sys/time/clock.h"
 
 uint64_t world_clock_now_ns(void);
 void world_clock_sleep_ms(uint32_t milliseconds);

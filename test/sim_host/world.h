@@ -14,8 +14,8 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/vec.h"
-#include "sys/channel.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
+#include "sys/net/channel.h"
 
 enum {
     WORLD_FIBERS_MAX = 48,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim_run/sim_run.h"
-#include "sys/loop.h"
+#include "sys/loop/loop.h"
 
 enum { TIMERS_MAX = 16, STEPS_MAX = 2000000, TIMER_RATE = 5 };
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "sys/command.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/command.h"
 
 enum { LOOKED_AT_BYTES_MAX = 1 << 20 };  // larger files are interpreters and data
 

@@ -4,7 +4,7 @@
 #include "code/command/command.h"
 #include "code/command/runner.h"
 #include "code/command/title.h"
-#include "sys/nursery.h"
+#include "sys/process/nursery.h"
 
 // ---- words
 

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "sys/clock.h"
-#include "sys/kin.h"
+#include "sys/machine/kin.h"
+#include "sys/time/clock.h"
 
 enum {
     BUFFER_BYTES = 1 << 20,

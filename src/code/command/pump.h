@@ -7,7 +7,7 @@
 #define CODE_COMMAND_PUMP_H
 
 #include "code/command/stderr.h"
-#include "sys/nursery.h"
+#include "sys/process/nursery.h"
 
 // Behind the records of each task a kept command gets a line of this one byte, and answers with it.
 #define COMMAND_MARKER "\x1e\n"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "code/command/command.h"
-#include "sys/mem.h"
+#include "sys/machine/mem.h"
 
 enum {
     TAIL_BYTES_MAX = 600,          // of standard error in a sentence, which has ERR_TEXT_BYTES_MAX

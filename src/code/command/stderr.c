@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "sys/clock.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 #define PATIENCE_NS UINT64_C(1000000000)
 

@@ -28,11 +28,11 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "sys/command.h"
-#include "sys/file.h"
-#include "sys/find.h"
-#include "sys/own.h"
-#include "sys/place.h"
+#include "sys/file/file.h"
+#include "sys/file/find.h"
+#include "sys/file/own.h"
+#include "sys/file/place.h"
+#include "sys/process/command.h"
 
 enum { READ_BYTES = 256 << 10, SOURCE_BYTES_MAX = 256 << 20 };
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-compile-test-XXXXXX";
 

@@ -2,7 +2,7 @@
 
 #include "jobs/grep/search.h"
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 #include <stdlib.h>
 

@@ -14,9 +14,9 @@
 #include "base/vec.h"
 #include "launch/local/cluster_up.h"
 #include "launch/prefix.h"
-#include "sys/clock.h"
-#include "sys/daemon.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/daemon.h"
+#include "sys/time/clock.h"
 
 enum { LOOK_MS = 100, READ_BYTES = 64 << 10, LABEL_BYTES = 128 };
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "sys/clock.h"
-#include "sys/file.h"
-#include "sys/own.h"
-#include "sys/signals.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
+#include "sys/process/signals.h"
+#include "sys/time/clock.h"
 
 enum {
     SIGNAL_TERMINATE = 15,

@@ -1,6 +1,6 @@
 // cluster_run: all members of a cluster as processes of this machine, from the first start to the last
 // end. What is to be done when is decided by launch/crew.h; this carries it out over the event loop.
-// Thread: the only one of the process, because of sys/nursery.h.
+// Thread: the only one of the process, because of sys/process/nursery.h.
 #ifndef LAUNCH_LOCAL_CLUSTER_RUN_H
 #define LAUNCH_LOCAL_CLUSTER_RUN_H
 

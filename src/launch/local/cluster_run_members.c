@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cluster/address.h"
-#include "sys/standard.h"
+#include "sys/file/standard.h"
 
 enum {
     VARIABLE_BYTES_MAX = 128 << 10,  // what Linux takes in one

@@ -11,14 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sys/file.h"
-#include "sys/signals.h"
+#include "sys/file/file.h"
+#include "sys/process/signals.h"
 
 enum {
     READ_BYTES = 64 << 10,
     SINK_FULL_BYTES = 1 << 20,
     SINK_RESUME_BYTES = 256 << 10,
-    // What a pipe holds at most (sys/nursery.c), twice: all that a member can have left behind.
+    // What a pipe holds at most (sys/process/nursery.c), twice: all that a member can have left behind.
     LEFTOVER_READS_MAX = 2 * (1 << 20) / READ_BYTES,
     SIGPIPE_NUMBER = 13,
 };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static void append_member(struct buf *text, const struct run_member *member)
 {

@@ -11,11 +11,11 @@
 #include "launch/crew.h"
 #include "launch/local/cluster_run.h"
 #include "launch/prefix.h"
-#include "sys/loop.h"
-#include "sys/nursery.h"
-#include "sys/outlet.h"
-#include "sys/ports.h"
-#include "sys/workdir.h"
+#include "sys/file/outlet.h"
+#include "sys/file/workdir.h"
+#include "sys/loop/loop.h"
+#include "sys/net/ports.h"
+#include "sys/process/nursery.h"
 
 // Where lines go. Streams of members that lead here are not read while much of it waits.
 struct run_sink {

@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "sys/clock.h"
-#include "sys/process.h"
+#include "sys/process/process.h"
+#include "sys/time/clock.h"
 
 enum { EXIT_WORDS_BYTES = 96 };
 

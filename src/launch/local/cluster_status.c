@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "sys/clock.h"
-#include "sys/daemon.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/process/daemon.h"
+#include "sys/time/clock.h"
 
 enum { STATE_BYTES_MAX = 1 << 20 };
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/daemon.h"
-#include "sys/file.h"
-#include "sys/own.h"
+#include "sys/file/file.h"
+#include "sys/file/own.h"
+#include "sys/process/daemon.h"
 
 static weft_err no_memory(void)
 {

@@ -4,7 +4,7 @@
 
 #include "mapreduce/work/slot_testing.h"
 
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 enum { SLOTS = 3, PER_ROUND = 2000, SLOT_BYTES = 2 << 20, VALUE_MAX = 600 };
 

@@ -11,7 +11,7 @@
 #include "mapreduce/work/collect/collector.h"
 #include "mapreduce/work/sort/gather.h"
 #include "mapreduce/work/stage.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 // Behind its capacity a read buffer has room for the offset in a page at which it begins (map.c) and
 // for the vector loads behind its end.

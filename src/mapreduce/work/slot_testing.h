@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "mapreduce/work/slot.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { RIG_SLOTS = 4, RIG_RANGES_MAX = 64 };
 

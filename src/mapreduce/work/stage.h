@@ -10,7 +10,7 @@
 #include "mapreduce/work/sort/ranges.h"
 #include "store/codec/codec.h"
 #include "store/record/record.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 struct slot;
 

@@ -3,7 +3,7 @@
 #include "run/driver/agent.h"
 
 #include "run/answers.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum { HELLO_TIMEOUT_MS = 60000 };
 

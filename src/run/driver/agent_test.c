@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum { SLOTS = 2 };
 

@@ -1,7 +1,7 @@
 // blame: what to say when an attempt or a worker came to a bad end, and what to try next.
 
 #include "run/driver/driver_state.h"
-#include "sys/signals.h"
+#include "sys/process/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 
 #include "code/codes.h"
 #include "jobs/builtin.h"
-#include "sys/clock.h"
 #include "sys/log.h"
-#include "sys/signals.h"
+#include "sys/process/signals.h"
+#include "sys/time/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>

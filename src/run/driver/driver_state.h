@@ -27,8 +27,8 @@
 #include "store/inputs.h"
 #include "store/manifest.h"
 #include "store/output.h"
-#include "sys/bell.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/thread/bell.h"
 
 struct driver_stage {
     uint32_t job_index;

@@ -5,7 +5,7 @@
 #define RUN_DRIVER_DRIVER_TESTING_H
 
 #include "run/driver/worker_process.h"
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 enum { PIECE_BYTES = 9 };  // "piece 07\n"
 

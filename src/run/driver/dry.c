@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "store/journal.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

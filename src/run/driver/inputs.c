@@ -2,7 +2,7 @@
 // be read from their front.
 
 #include "run/driver/driver_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #include "run/driver/driver_state.h"
 
 #include "base/json.h"
-#include "sys/file.h"
-#include "sys/find.h"
-#include "sys/place.h"
-#include "sys/standard.h"
+#include "sys/file/file.h"
+#include "sys/file/find.h"
+#include "sys/file/place.h"
+#include "sys/file/standard.h"
 
 #include <libgen.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "run/replay.h"
-#include "sys/signals.h"
+#include "sys/process/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>

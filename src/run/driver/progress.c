@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "sys/clock.h"
+#include "sys/time/clock.h"
 
 // The step of the stage at work: the first kind of task that is not through.
 static enum sched_kind current_kind(const struct driver *driver, uint32_t stage, uint32_t *done)

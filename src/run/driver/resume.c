@@ -11,7 +11,7 @@
 #include "mapreduce/work/run/run_index.h"
 #include "run/identity.h"
 #include "store/journal.h"
-#include "sys/own.h"
+#include "sys/file/own.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "run/driver/worker_process.h"
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #define RUN_DRIVER_WORKER_PROCESS_H
 
 #include "mapreduce/slot_page.h"
-#include "sys/loop.h"
-#include "sys/process.h"
+#include "sys/loop/loop.h"
+#include "sys/process/process.h"
 #include "wire/messages.h"
 
 #define WORKER_VARIABLE "WEFT_WORKER"  // "SOCKET:PAGE", numbers of descriptors

@@ -10,9 +10,9 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
+#include "sys/file/standard.h"
 #include "sys/log.h"
-#include "sys/standard.h"
 
 #define REDRAW_NS (UINT64_C(1000000000) / 10)  // ten times a second looks alive and costs nothing
 #define REPORT_NS UINT64_C(1000000000)         // --json: at most one progress object a second

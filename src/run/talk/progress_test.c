@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define MS UINT64_C(1000000)
 

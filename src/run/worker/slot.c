@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "run/worker/worker_state.h"
-#include "sys/crash.h"
+#include "sys/process/crash.h"
 
 enum {
     SAMPLE_KEYS_MAX =

@@ -9,8 +9,8 @@
 #include "code/codes.h"
 #include "mapreduce/work/run/run_index.h"
 #include "run/worker/worker_state.h"
-#include "sys/crash.h"
-#include "sys/process.h"
+#include "sys/process/crash.h"
+#include "sys/process/process.h"
 
 enum {
     // What the process takes beside its budget: libraries, messages, indexes of runs, thread stacks.

@@ -9,7 +9,7 @@
 #include "mapreduce/work/slot.h"
 #include "run/chain.h"
 #include "run/worker/frames.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 #include "wire/messages.h"
 
 enum {

@@ -14,7 +14,7 @@
 
 #include "mapreduce/slot_page.h"
 #include "run/worker/worker.h"
-#include "sys/process.h"
+#include "sys/process/process.h"
 #include "wire/messages.h"
 
 static void map_nothing(weft_task *task, weft_bytes record)

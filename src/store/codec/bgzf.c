@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "store/codec/codec_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     PLAIN_BYTES_MAX = 64 << 10,  // of a block

@@ -4,7 +4,7 @@
 #include "store/codec/codec.h"
 
 #include "store/codec/codec_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { DROP_BYTES = 64 << 10 };  // of plain data before `from`, decoded at a time
 

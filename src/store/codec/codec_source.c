@@ -2,7 +2,7 @@
 
 #include "store/codec/codec_state.h"
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 weft_err codec_source_fill(struct codec_source *in, size_t size)
 {

@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "store/codec/codec.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 struct testing_file {
     int fd;

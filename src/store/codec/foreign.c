@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "store/codec/codec_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 struct foreign {
     const char *begin;

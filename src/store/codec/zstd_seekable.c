@@ -9,7 +9,7 @@
 // checksums are not used: frames carry their own.
 
 #include "store/codec/codec_state.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 #define TABLE_MAGIC UINT32_C(0x184D2A5E)
 #define FOOTER_MAGIC UINT32_C(0x8F92EAB1)

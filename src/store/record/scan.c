@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 static const struct scan_kernels *choose(void)
 {

@@ -3,7 +3,7 @@
 #include "store/record/scan.h"
 
 #include "store/record/record_testing.h"
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 #include <sys/mman.h>
 

@@ -17,7 +17,7 @@
 #include "mapreduce/work/collect/collector.h"
 #include "mapreduce/work/run/run_index.h"
 #include "mapreduce/work/slot.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { NAMES_TRIED_MAX = 1 << 20 };  // files of earlier workers in one directory
 

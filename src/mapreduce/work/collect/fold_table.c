@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 enum {
     SHORT_BITS_MIN = 12,  // 256 KiB

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "mapreduce/work/collect/pages.h"
 #include "mapreduce/work/sort/entry.h"
-#include "sys/mem.h"
+#include "sys/machine/mem.h"
 
 enum fold_op { FOLD_NONE, FOLD_SUM, FOLD_MIN, FOLD_MAX };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 enum { BATCHES = 60, KEYS_MAX = 4000, TABLE_BYTES_MAX = 64 << 20 };
 

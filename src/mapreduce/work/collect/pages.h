@@ -5,7 +5,7 @@
 #define MAPREDUCE_WORK_COLLECT_PAGES_H
 
 #include "base/vec.h"
-#include "sys/mem.h"
+#include "sys/machine/mem.h"
 
 struct page {
     char *memory;

@@ -3,7 +3,7 @@
 #include "mapreduce/work/map/source.h"
 
 #include "store/codec/codec.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 static weft_err open_index(const struct stage *stage, struct input *input, int fd,
                            uint64_t file_size)

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 enum { SPLIT_BYTES_MAX = 32768 };  // positions are 16-bit; also bounds the walk back of a cut word
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 enum { TEXT_MAX = 3000, KEYS_MAX = 1100, ROUNDS = 3000 };
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 struct dataset *dataset_new(struct mem_budget *budget, uint32_t range_count, size_t memory_max,
                             const char *tmp)

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "sys/mem.h"
+#include "sys/machine/mem.h"
 
 struct dataset_stretch {
     char *memory;  // NULL: on disk

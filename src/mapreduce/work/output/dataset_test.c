@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 enum { RANGES = 40, SEGMENT_MAX = 60000 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     BLOCK_BYTES = 1 << 20,

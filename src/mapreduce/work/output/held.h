@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "sys/thread.h"
+#include "sys/thread/thread.h"
 
 #include <stdint.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { MIB = 1 << 20, TEXT_BYTES = 5 * MIB + 77 };
 

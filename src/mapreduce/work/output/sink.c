@@ -17,8 +17,8 @@
 #include "base/crc32c.h"
 #include "mapreduce/work/output/held.h"
 #include "store/part.h"
-#include "sys/file.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/thread/thread.h"
 
 enum {
     // Pieces that one submit writes at most. A slot that wrote all that others have left would fall

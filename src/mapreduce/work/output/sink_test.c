@@ -17,8 +17,8 @@
 
 #include "base/crc32c.h"
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/file.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/thread/thread.h"
 
 enum { PIECES_MAX = 400 };
 

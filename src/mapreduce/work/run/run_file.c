@@ -28,7 +28,7 @@
 
 #include "base/crc32c.h"
 #include "mapreduce/work/run/run_pair.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     BLOCK_MAGIC = 0x31425257,  // "WRB1"

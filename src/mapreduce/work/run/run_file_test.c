@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/file.h"
-#include "sys/thread.h"
+#include "sys/file/file.h"
+#include "sys/thread/thread.h"
 
 static const struct key_order bytewise;
 

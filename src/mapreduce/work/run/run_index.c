@@ -24,7 +24,7 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "mapreduce/work/run/run_pair.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum {
     INDEX_MAGIC = 0x31585257,  // "WRX1"

@@ -12,7 +12,7 @@
 
 #include "base/crc32c.h"
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/file.h"
+#include "sys/file/file.h"
 
 enum { RANGES = 5 };
 

@@ -2,7 +2,7 @@
 
 #include "mapreduce/work/sort/radix.h"
 
-#include "sys/cpu.h"
+#include "sys/machine/cpu.h"
 
 enum {
     SMALL_MAX = 32,  // groups up to here are sorted without counting

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "mapreduce/work/sort/random_pairs.h"
-#include "sys/cpu.h"
-#include "sys/thread.h"
+#include "sys/machine/cpu.h"
+#include "sys/thread/thread.h"
 
 enum { COUNT_MAX = 20000 };
 

@@ -1,0 +1,108 @@
+// Files: reading and writing whole ranges, names made and taken away. Every failure names the path.
+#ifndef SYS_FILE_FILE_H
+#define SYS_FILE_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+// Opens for reading, close-on-exec. A directory or a FIFO is told by file_kind before.
+MUST_CHECK weft_err file_open(const char *path, int *fd);
+
+// Creates or truncates for reading and writing, mode 0666 less umask. This and all below that make files
+// follow no link and write into nobody else's file (sys/file/own.h): PERMISSION_DENIED.
+MUST_CHECK weft_err file_create(const char *path, int *fd);
+MUST_CHECK weft_err file_create_private(const char *path, int *fd);  // for us alone: mode 0600
+
+// The same for a file that the user has named: it may be a link, or no file at all.
+MUST_CHECK weft_err file_create_named(const char *path, int *fd);
+
+// Creates a file that must not be there yet: ALREADY_EXISTS.
+MUST_CHECK weft_err file_create_new(const char *path, int *fd);
+
+// Opens for reading and writing, makes it when it is missing, keeps what it holds.
+MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
+MUST_CHECK weft_err file_open_private(const char *path, int *fd);  // for us alone: mode 0600
+
+// Opens past the kernel's cache, for reading and writing, and makes it when it is missing: offsets, sizes
+// and addresses are multiples of FILE_BLOCK_BYTES; for us alone. With is_synced a write returns when it is on the disk.
+// UNIMPLEMENTED: this file system has no such way (a few say it only at the first write, by INVALID_ARGUMENT).
+enum { FILE_BLOCK_BYTES = 4096 };
+MUST_CHECK weft_err file_open_direct(const char *path, bool is_synced, int *fd);
+
+// A nameless file in `directory`, gone when closed.
+MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
+void file_close(int fd);
+
+// The same after writing: some file systems tell only now that they could not keep it. -1 is fine.
+MUST_CHECK weft_err file_close_checked(int fd, const char *path);
+
+// Reads up to size bytes at offset, fewer only at the end of the file; *got says how many.
+MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
+                                 size_t *got);
+
+// Appends all that follows the descriptor's position, of a pipe too; no more than bytes_max.
+MUST_CHECK weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf);
+
+// Reads what there is, waiting only while there is nothing; *got is 0 at the end. For pipes and terminals.
+MUST_CHECK weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_t *got);
+
+// Writes all of it, at the offset or at the descriptor's position (pipes, terminals).
+MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, size_t size,
+                                  uint64_t offset);
+MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
+
+// Waits until FILE_ROOM_BYTES can be written at once, no longer than that (-1: for ever). True: they can, or a
+// write says why not. Files always have room; a pipe that others write to as well may be full again.
+enum { FILE_ROOM_BYTES = 4096 };
+bool file_has_room(int fd, int timeout_ms);
+
+// The error of a write that has just failed, by errno; of a full disk with what to do about it.
+weft_err file_cannot_write(const char *path);
+
+// Cuts the file there.
+MUST_CHECK weft_err file_truncate(int fd, const char *path, uint64_t size);
+
+// Waits until what was written is on the disk. After a failure nobody knows what is: the kernel may
+// have forgotten it, and a second try would say that all is well.
+MUST_CHECK weft_err file_sync(int fd, const char *path);
+// The same for the names in a directory: new files, renames.
+MUST_CHECK weft_err file_sync_directory(const char *path);
+
+// Makes the lock file if it is missing and locks it, until *fd is closed or the process ends, however
+// it ends. The file holds the number of the process. UNAVAILABLE names who has it; NOT_FOUND: the one who had it
+// has just removed it.
+MUST_CHECK weft_err file_lock(const char *path, int *fd);
+
+// Calls visit with every name in the directory but . and .., in no order; stops at its first failure.
+typedef weft_err file_visit_fn(void *owner, const char *name);
+MUST_CHECK weft_err file_list(const char *directory, file_visit_fn *visit, void *owner);
+
+// Takes a file's name away; missing is fine.
+MUST_CHECK weft_err file_remove(const char *path);
+
+enum file_kind { FILE_MISSING, FILE_REGULAR, FILE_DIRECTORY, FILE_STREAM };
+
+struct file_stat {
+    enum file_kind kind;
+    uint64_t size;
+    int64_t mtime_ns;
+};
+
+// FILE_MISSING is no failure.
+MUST_CHECK weft_err file_stat(const char *path, struct file_stat *stat);
+MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *stat);
+
+// Gives the disk space of a stretch back: it reads as zeros. A file system that cannot keeps it.
+void file_forget(int fd, uint64_t offset, uint64_t size);
+
+MUST_CHECK weft_err file_rename(const char *from, const char *to);
+MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine
+MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine
+
+// Whether the kernel makes up what is in the file when it is read (/proc, /sys): its size then says nothing.
+bool file_is_made_up(int fd);
+
+// Whether the directory lies on a file system that is memory (tmpfs, ramfs).
+MUST_CHECK weft_err file_is_in_memory(const char *directory, bool *is_in_memory);
+
+#endif

@@ -1,0 +1,37 @@
+// own: files and directories that are ours, in places where others may have been before.
+//
+// Other users can write in /tmp, in a shared folder of outputs, in a directory that an older umask left open.
+// What they put under our names, links to files elsewhere above all, must not be written through, and what we
+// write there is not for them. Who owns a thing is asked of what was opened, never of its name.
+#ifndef SYS_FILE_OWN_H
+#define SYS_FILE_OWN_H
+
+#include "base/err.h"
+
+#include <sys/types.h>
+
+// Makes a directory for us alone, mode 0700, parents too. One that is there must be ours and no link; it is
+// closed to others. PERMISSION_DENIED says whose it is.
+MUST_CHECK weft_err own_make_directory(const char *path);
+
+// The same for a directory that the user has named: one that is there stays as it is, whoever owns it.
+MUST_CHECK weft_err own_make_named_directory(const char *path);
+
+// Whether what is at the path is a directory of ours, and no link. PERMISSION_DENIED; NOT_FOUND.
+MUST_CHECK weft_err own_check_directory(const char *path);
+
+// Whether what is at the path is a program of ours: a regular file that we may run, and no link.
+// PERMISSION_DENIED; NOT_FOUND.
+MUST_CHECK weft_err own_check_program(const char *path);
+
+// Gives a directory of ours, made by own_make_directory, the permissions that mkdir would have given it: 0777
+// less umask. For an output that is complete.
+MUST_CHECK weft_err own_open_directory(const char *path);
+
+// Opens or makes a file for writing, with open()'s flags (close-on-exec is added). Follows no link; one that is
+// there must be a regular file with one name, ours or of the owner of its directory. `what` begins the sentence:
+// "cannot create". PERMISSION_DENIED says what is wrong with it.
+MUST_CHECK weft_err own_open_file(const char *path, int flags, mode_t mode, const char *what,
+                                  int *fd);
+
+#endif

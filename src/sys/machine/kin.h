@@ -1,0 +1,27 @@
+// Kin: who descends from a process, as /proc tells. Processes come and go meanwhile, and some may be missed: who must
+// have them all asks again.
+#ifndef SYS_MACHINE_KIN_H
+#define SYS_MACHINE_KIN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+
+struct kin {
+    VEC(pid_t) pids;  // zeroed before its first use; VEC_FINI
+};
+
+struct kin_stat {
+    pid_t parent, session;
+    bool is_running;  // or about to: it waits for nothing
+};
+
+// False: there is no such process.
+bool kin_read_stat(pid_t pid, struct kin_stat *found);
+
+// Append what was found; what there is no memory for is missed.
+void kin_list_children(pid_t parent, struct kin *list);
+void kin_list_descendants(pid_t top, struct kin *list);  // `top` itself first
+
+#endif

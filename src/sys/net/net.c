@@ -1,0 +1,323 @@
+// Addresses as people write them, what they stand for, and who is at the other end of a connection.
+
+#include "sys/net/net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sys/net/net_state.h"
+
+// A peer that says nothing is asked after 4 s, then every 2 s; the third question without an answer is
+// the last. What was sent and not acknowledged may be as old.
+enum { KEEP_IDLE_S = 4, KEEP_INTERVAL_S = 2, KEEP_COUNT = 3, UNANSWERED_MS_MAX = 10000 };
+
+// ---- Texts ----------------------------------------------------------------------------------------
+
+static bool is_name(const char *host)
+{
+    for (const char *at = host; *at; at++) {
+        const bool is_letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z');
+        if (!is_letter && !(*at >= '0' && *at <= '9') && !strchr(".-_", *at))
+            return false;
+    }
+    return true;
+}
+
+// Number 6, perhaps with an interface behind it: fe80::1%eth0.
+static bool is_number6(const char *host)
+{
+    char number[INET6_ADDRSTRLEN];
+    struct in6_addr bits;
+    const size_t size = strcspn(host, "%");
+    if (size >= sizeof number || (host[size] == '%' && !host[size + 1]))
+        return false;
+    memcpy(number, host, size);
+    number[size] = 0;
+    return inet_pton(AF_INET6, number, &bits) == 1;
+}
+
+static bool read_port(const char *text, uint16_t *port)
+{
+    unsigned value = 0;
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return false;
+        value = value * 10 + (unsigned)(*text - '0');
+        if (value > UINT16_MAX)
+            return false;
+    }
+    *port = (uint16_t)value;
+    return true;
+}
+
+// Cuts the text into host and port; *port is NULL when there is none. False: its form is wrong.
+static bool split_address(char *text, char **host, const char **port)
+{
+    *host = text;
+    *port = NULL;
+    if (text[0] == '[') {
+        char *end = strchr(text, ']');
+        if (!end || (end[1] && end[1] != ':'))
+            return false;
+        *host = text + 1;
+        *port = end[1] ? end + 2 : NULL;
+        *end = 0;
+        return is_number6(*host);
+    }
+    if (is_number6(text))
+        return true;
+    char *colon = strchr(text, ':');
+    if (colon) {
+        *port = colon + 1;
+        *colon = 0;
+    }
+    return is_name(*host) && (**host || *port);
+}
+
+weft_err net_read_address(const char *text, uint16_t default_port, struct net_address *address)
+{
+    char copy[sizeof address->host + 8], *host = copy;
+    const char *port = NULL;
+    struct net_address read = {.port = default_port};
+    const size_t size = strlen(text);
+    if (size < sizeof copy)
+        memcpy(copy, text, size + 1);
+    if (size >= sizeof copy || !split_address(copy, &host, &port) ||
+        strlen(host) >= sizeof read.host)
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "\"%.100s\" is not an address\n  try: name:2222, 10.0.0.5:2222, [::1]:2222, or "
+            ":2222 for all interfaces",
+            text);
+    if (port && !read_port(port, &read.port)) {
+        const char *why = *port ? " is not a port" : "it has no port after its colon";
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "\"%.100s\": %.20s%s\n  try: a port from 1 to 65535 (0, to listen: any that "
+                       "is free)",
+                       text, port, why);
+    }
+    memcpy(read.host, host, strlen(host) + 1);
+    *address = read;
+    return WEFT_OK;
+}
+
+void net_write_address(const struct net_address *address, char text[NET_ADDRESS_TEXT_BYTES])
+{
+    const bool needs_brackets = strchr(address->host, ':') != NULL;
+    snprintf(text, NET_ADDRESS_TEXT_BYTES, needs_brackets ? "[%s]:%u" : "%s:%u", address->host,
+             address->port);
+}
+
+// ---- What addresses stand for ---------------------------------------------------------------------
+
+static bool is_localhost(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 || strcasecmp(host, "localhost.") == 0;
+}
+
+static bool is_loopback4(struct in_addr bits)
+{
+    return ntohl(bits.s_addr) >> 24 == 127;
+}
+
+static bool is_loopback6(const struct in6_addr *bits)
+{
+    return IN6_IS_ADDR_LOOPBACK(bits) || (IN6_IS_ADDR_V4MAPPED(bits) && bits->s6_addr[12] == 127);
+}
+
+bool net_address_is_loopback(const struct net_address *address)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, address->host, &four) == 1)
+        return is_loopback4(four);
+    if (inet_pton(AF_INET6, address->host, &six) == 1)
+        return is_loopback6(&six);
+    return is_localhost(address->host);
+}
+
+static bool is_everywhere(const char *host)
+{
+    return !host[0] || strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
+
+void net_set_port(struct net_endpoint *endpoint, uint16_t port)
+{
+    if (endpoint->storage.ss_family == AF_INET)
+        ((struct sockaddr_in *)&endpoint->storage)->sin_port = htons(port);
+    else
+        ((struct sockaddr_in6 *)&endpoint->storage)->sin6_port = htons(port);
+}
+
+uint16_t net_get_port(const struct net_endpoint *endpoint)
+{
+    const struct sockaddr_storage *storage = &endpoint->storage;
+    return ntohs(storage->ss_family == AF_INET ? ((const struct sockaddr_in *)storage)->sin_port
+                                               : ((const struct sockaddr_in6 *)storage)->sin6_port);
+}
+
+// Both families of a name that needs no resolver: it may be missing, as in a static program.
+static void set_known(bool is_any, uint16_t port, struct net_endpoint endpoints[2])
+{
+    const struct sockaddr_in four = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(is_any ? INADDR_ANY : INADDR_LOOPBACK)};
+    const struct sockaddr_in6 six = {.sin6_family = AF_INET6,
+                                     .sin6_addr = is_any ? in6addr_any : in6addr_loopback};
+    endpoints[0] = (struct net_endpoint){.size = sizeof four};
+    endpoints[1] = (struct net_endpoint){.size = sizeof six};
+    memcpy(&endpoints[0].storage, &four, sizeof four);
+    memcpy(&endpoints[1].storage, &six, sizeof six);
+    net_set_port(&endpoints[0], port);
+    net_set_port(&endpoints[1], port);
+}
+
+weft_err net_resolve(const struct net_address *address, bool is_for_listening,
+                     struct net_endpoint endpoints[NET_ENDPOINTS_MAX], size_t *count)
+{
+    if (!address->host[0] || is_localhost(address->host)) {
+        set_known(is_for_listening && !address->host[0], address->port, endpoints);
+        *count = 2;
+        return WEFT_OK;
+    }
+    const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    const int failure = getaddrinfo(address->host, NULL, &hints, &found);
+    if (failure != 0)
+        return err_set(WEFT_UNAVAILABLE, "the name %s cannot be resolved: %s", address->host,
+                       failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure));
+    *count = 0;
+    for (struct addrinfo *at = found; at && *count < NET_ENDPOINTS_MAX; at = at->ai_next) {
+        if (at->ai_family != AF_INET && at->ai_family != AF_INET6)
+            continue;
+        struct net_endpoint *endpoint = &endpoints[(*count)++];
+        *endpoint = (struct net_endpoint){.size = at->ai_addrlen};
+        memcpy(&endpoint->storage, at->ai_addr, at->ai_addrlen);
+        net_set_port(endpoint, address->port);
+    }
+    freeaddrinfo(found);
+    return *count > 0 ? WEFT_OK
+                      : err_set(WEFT_UNAVAILABLE, "the name %s has no address", address->host);
+}
+
+bool net_find_local(const struct net_address *address, struct net_endpoint *endpoint)
+{
+    const char *host = address->host;
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    const bool is_everyday = is_everywhere(host) || is_localhost(host) ||
+                             strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
+    if (!is_everyday && !net_address_is_loopback(address))
+        return false;
+    // Behind a zero byte: the abstract namespace. 127.0.0.2 is this machine, too, yet another host.
+    const int size =
+        snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "weft-%u-%u%s%s", (unsigned)geteuid(),
+                 address->port, is_everyday ? "" : "-", is_everyday ? "" : host);
+    *endpoint = (struct net_endpoint){
+        .size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)size)};
+    memcpy(&endpoint->storage, &name, sizeof name);
+    return true;
+}
+
+// ---- Who is at the other end ----------------------------------------------------------------------
+
+void net_set_options(int fd)
+{
+    const struct {
+        int level, name, value;
+    } options[] = {
+        {IPPROTO_TCP, TCP_NODELAY, 1},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+        {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+        {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
+        {IPPROTO_TCP, TCP_KEEPCNT, KEEP_COUNT},
+        {IPPROTO_TCP, TCP_USER_TIMEOUT, UNANSWERED_MS_MAX},
+    };
+    if (net_is_local_stream(fd))
+        return;
+    // A kernel without one of them is slower or learns later: nothing to fail for.
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
+}
+
+bool net_is_local_stream(int fd)
+{
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
+}
+
+static bool ask_peer(int fd, struct ucred *peer)
+{
+    socklen_t size = sizeof *peer;
+    return net_is_local_stream(fd) && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &size) == 0;
+}
+
+bool net_peer_is_ours(int fd)
+{
+    struct ucred peer;
+    return ask_peer(fd, &peer) && peer.uid == geteuid();
+}
+
+pid_t net_peer_pid(int fd)
+{
+    struct ucred peer;
+    return ask_peer(fd, &peer) ? peer.pid : 0;
+}
+
+bool net_process_is_gone(pid_t pid)
+{
+    if (pid <= 0)
+        return false;
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return true;
+    char path[32], text[512], state = 0;
+    long threads = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    FILE *file = fopen(path, "re");
+    const size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = 0;
+    // Behind the name in parentheses, which may hold anything: state is the 3rd field, threads the 20th.
+    const char *fields = strrchr(text, ')');
+    if (!fields || sscanf(fields + 1,
+                          " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",
+                          &state, &threads) != 2)
+        return false;
+    // The first thread of a process may end long before the others do.
+    return (state == 'Z' || state == 'X') && threads <= 1;
+}
+
+void net_name_peer(int fd, char *text, size_t size)
+{
+    struct sockaddr_storage peer = {0};
+    socklen_t peer_size = sizeof peer;
+    char number[INET6_ADDRSTRLEN] = "";
+    const pid_t pid = net_peer_pid(fd);
+    if (pid > 0) {
+        snprintf(text, size, "pid %ld", (long)pid);
+        return;
+    }
+    snprintf(text, size, "an unknown client");
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
+        return;
+    if (peer.ss_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)&peer;
+        inet_ntop(AF_INET, &four->sin_addr, number, sizeof number);
+        snprintf(text, size, "%s:%u", number, ntohs(four->sin_port));
+    } else if (peer.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&peer;
+        inet_ntop(AF_INET6, &six->sin6_addr, number, sizeof number);
+        snprintf(text, size, "[%s]:%u", number, ntohs(six->sin6_port));
+    }
+}

@@ -1,0 +1,33 @@
+// What net.c, listen.c and connect.c share.
+#ifndef SYS_NET_NET_STATE_H
+#define SYS_NET_NET_STATE_H
+
+#include <sys/socket.h>
+
+#include "sys/net/net.h"
+
+enum { NET_ENDPOINTS_MAX = 8 };
+
+// One of the addresses that a name stands for.
+struct net_endpoint {
+    struct sockaddr_storage storage;
+    socklen_t size;
+};
+
+// What `address` stands for: to listen on, or to connect to. UNAVAILABLE: the name is not known.
+MUST_CHECK weft_err net_resolve(const struct net_address *address, bool is_for_listening,
+                                struct net_endpoint endpoints[NET_ENDPOINTS_MAX], size_t *count);
+
+void net_set_port(struct net_endpoint *endpoint, uint16_t port);
+uint16_t net_get_port(const struct net_endpoint *endpoint);
+
+// The name of the Unix socket that belongs to the address; false: there is none for it.
+bool net_find_local(const struct net_address *address, struct net_endpoint *endpoint);
+
+// Sends at once, and learns of a dead peer; nothing to do for Unix sockets.
+void net_set_options(int fd);
+
+// The user at the other end of a Unix socket.
+bool net_peer_is_ours(int fd);
+
+#endif

@@ -1,0 +1,323 @@
+// Processes: starting a worker without fork's copy, and learning how it ended without SIGCHLD.
+//
+// vfork lends the child our memory until it executes: nothing is copied however large the program is,
+// and the child can leave its errno in a variable. In return the child may only make system calls:
+// no allocation, no locks. All signals are blocked meanwhile, or a handler would run in the child.
+
+#include "sys/process/process.h"
+
+#include "sys/process/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    COPY_DESCRIPTORS_MAX = 1 << 16
+};  // closed one by one where the kernel cannot close them all
+
+extern char **environ;
+
+struct child {
+    const struct process_spec *spec;
+    const char *program;
+    char **environment;
+    pid_t parent;
+    volatile int number;  // errno of what failed in the child; 0: it executes
+};
+
+// Valgrind runs a program inside its own, which is what the kernel then calls /proc/self/exe. It corrects what we read of
+// that name, but executes it as it is. And it warns of the calls of newer kernels, which we can do without.
+static bool is_in_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded && strstr(preloaded, "/vgpreload_");
+}
+
+static int open_pidfd(pid_t pid)
+{
+    return is_in_valgrind() ? -1
+                            : (int)syscall(SYS_pidfd_open, pid, 0);  // closed on exec by itself
+}
+
+// Handlers belong to the parent's code; signals meant for the whole terminal are the parent's to
+// answer.
+static void set_child_signals(void)
+{
+    const struct sigaction default_action = {.sa_handler = SIG_DFL};
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &default_action, NULL);
+    for (const int *number = signals_to_end; *number; number++)
+        sigaction(*number, &ignore, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool set_child_descriptors(const struct process_spec *spec)
+{
+    const int null = open("/dev/null", O_RDONLY);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return false;
+    if (null > STDERR_FILENO)
+        close(null);
+    for (size_t i = 0; i < spec->inherit_count; i++)
+        if (fcntl(spec->inherit[i], F_SETFD, 0) != 0)
+            return false;
+    return true;
+}
+
+// The signal is tied to the parent thread's life, but a parent that died before it was asked for
+// cannot send it any more.
+static bool tie_to_parent(pid_t parent)
+{
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+static _Noreturn void run_child(struct child *child)
+{
+    errno = 0;
+    set_child_signals();
+    if (tie_to_parent(child->parent) && set_child_descriptors(child->spec))
+        execve(child->program, (char *const *)child->spec->arguments, child->environment);
+    child->number = errno ? errno : ESRCH;
+    _exit(127);
+}
+
+static __attribute__((noinline)) pid_t start_child(struct child *child)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = vfork();
+    if (pid == 0)
+        run_child(child);
+    const int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = number;
+    return pid;
+}
+
+// Our environment and one variable more; the strings are borrowed.
+static char **make_environment(const char *more)
+{
+    size_t count = 0;
+    while (environ[count])
+        count++;
+    char **list = malloc((count + 2) * sizeof *list);
+    if (!list)
+        return NULL;
+    memcpy(list, environ, count * sizeof *list);
+    list[count] = (char *)more;
+    list[count + 1] = NULL;
+    return list;
+}
+
+weft_err process_spawn(const struct process_spec *spec, struct process *process)
+{
+    ASSERT(spec->inherit_count <= PROCESS_INHERIT_MAX);
+    *process = (struct process){.pidfd = -1};
+    // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot tell us its errno.
+    if (access(spec->program, X_OK) != 0)
+        return err_errno("cannot start %s", spec->arguments[0]);
+    char *real_name = is_in_valgrind() ? realpath(spec->program, NULL) : NULL;
+    struct child child = {.spec = spec,
+                          .program = real_name ? real_name : spec->program,
+                          .environment = make_environment(spec->environment),
+                          .parent = getpid()};
+    if (!child.environment) {
+        free(real_name);
+        return err_no_memory("to start a process");
+    }
+    const pid_t pid = start_child(&child);
+    const int number = pid < 0 ? errno : child.number;
+    free(child.environment);
+    free(real_name);
+    if (number != 0) {
+        if (pid > 0)
+            waitpid(pid, NULL, 0);
+        errno = number;
+        return err_errno("cannot start %s", spec->arguments[0]);
+    }
+    process->pid = pid;
+    process->pidfd = open_pidfd(pid);
+    return WEFT_OK;
+}
+
+static _Noreturn void run_copy(int (*body)(void *), void *owner, pid_t parent)
+{
+    set_child_signals();
+    if (!tie_to_parent(parent))
+        _exit(127);
+    // Sockets and locks are let go when we let go of them, not when the copy ends.
+    if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0) != 0)
+        for (int fd = STDERR_FILENO + 1; fd < COPY_DESCRIPTORS_MAX; fd++)
+            close(fd);
+    _exit(body(owner) & 0xff);
+}
+
+weft_err process_fork(int (*body)(void *), void *owner, struct process *process)
+{
+    *process = (struct process){.pidfd = -1};
+    const pid_t parent = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t pid = fork();
+    if (pid == 0)
+        run_copy(body, owner, parent);
+    const int number = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = number;
+    if (pid < 0)
+        return err_errno("cannot fork");
+    process->pid = pid;
+    process->pidfd = open_pidfd(pid);
+    return WEFT_OK;
+}
+
+void process_kill(struct process *process)
+{
+    if (process->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+    else if (process->pid > 0)
+        kill(process->pid, SIGKILL);
+}
+
+void process_wait(struct process *process, struct process_exit *exit)
+{
+    *exit = (struct process_exit){0};
+    int status = 0;
+    pid_t got = -1;
+    do {
+        got = process->pid > 0 ? waitpid(process->pid, &status, 0) : -1;
+    } while (got < 0 && process->pid > 0 && errno == EINTR);
+    if (got > 0) {
+        exit->is_known = true;
+        exit->was_signalled = WIFSIGNALED(status);
+        exit->number = exit->was_signalled ? WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    *process = (struct process){.pidfd = -1};
+}
+
+void process_describe_exit(const struct process_exit *exit, char *text, size_t text_size)
+{
+    if (!exit->is_known) {
+        snprintf(text, text_size, "ended, exit status unknown");
+    } else if (exit->was_signalled) {
+        char words[64];
+        signal_describe(exit->number, words, sizeof words);
+        snprintf(text, text_size, "killed by signal %d (%s)", exit->number, words);
+    } else {
+        snprintf(text, text_size, "exited with code %d", exit->number);
+    }
+}
+
+// Moves a descriptor out of 0..2, where the child's standard ones will be.
+static int move_above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int number = errno;
+    close(fd);
+    errno = number;
+    return moved;
+}
+
+weft_err process_make_socket_pair(int fds[2])
+{
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
+        return err_errno("cannot make a pair of sockets");
+    fds[0] = move_above_standard(fds[0]);
+    fds[1] = move_above_standard(fds[1]);
+    if (fds[0] >= 0 && fds[1] >= 0)
+        return WEFT_OK;
+    const weft_err code = err_errno("cannot make a pair of sockets");
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return code;
+}
+
+weft_err process_make_shared(size_t size, int *fd, void **memory)
+{
+    *fd = move_above_standard(memfd_create("weft", MFD_CLOEXEC));
+    if (*fd < 0)
+        return err_errno("cannot make shared memory");
+    weft_err code = WEFT_OK;
+    if (ftruncate(*fd, (off_t)size) != 0)
+        code = err_errno("cannot make %zu bytes of shared memory", size);
+    else
+        code = process_map_shared(*fd, size, memory);
+    if (code != WEFT_OK)
+        close(*fd);
+    return code;
+}
+
+weft_err process_map_shared(int fd, size_t size, void **memory)
+{
+    *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (*memory == MAP_FAILED) {
+        *memory = NULL;
+        return err_errno("cannot map %zu bytes of shared memory", size);
+    }
+    return WEFT_OK;
+}
+
+void process_unmap_shared(void *memory, size_t size)
+{
+    if (memory)
+        munmap(memory, size);
+}
+
+void process_open_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            // Takes the lowest free number, which is this one. Opened the wrong way round: who reads
+            // or writes it gets the error a closed one gives, instead of losing the answer.
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+void process_set_name(const char *name)
+{
+    prctl(PR_SET_NAME, name);
+}
+
+void process_allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void process_close_on_exec(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0)
+        fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+void process_keep_on_exec(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0)
+        fcntl(fd, F_SETFD, flags & ~FD_CLOEXEC);
+}

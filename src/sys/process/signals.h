@@ -1,0 +1,21 @@
+// Signals by name, and the few of them a driver answers.
+#ifndef SYS_PROCESS_SIGNALS_H
+#define SYS_PROCESS_SIGNALS_H
+
+#include <stdbool.h>
+
+// What a person calls the signal: "segmentation fault", "killed"; "signal 63" for one without words.
+// Copied into text, always terminated. Safe in any thread.
+void signal_describe(int number, char *text, unsigned long text_size);
+
+// The exit code that a shell shows for a process ended by that signal: 130 for SIGINT.
+int signal_exit_code(int number);
+
+// Whether whoever started us wants it ignored (nohup; a background job of a script): then it stays so.
+bool signal_is_ignored(int number);
+
+// The signals by which people and systems ask a program to end, ended by 0: SIGINT, SIGTERM,
+// SIGHUP, SIGQUIT (Ctrl-\\, which would leave a core file and what is half done).
+extern const int signals_to_end[];
+
+#endif
