@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "resource/host_state.h"
-#include "resource/queue.h"
+#include "resource/queue/queue.h"
 
 void host_take_census(const struct host *host, struct census *census)
 {

@@ -2,7 +2,7 @@
 // else comes of it must do no harm.
 
 #include "resource/host_state.h"
-#include "resource/queue_testing.h"
+#include "resource/queue/queue_testing.h"
 #include "wire/pack.h"
 
 // A host with something of everything, in a journal that begins with a snapshot.

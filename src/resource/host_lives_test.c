@@ -1,5 +1,5 @@
 // Tests of what those who come again know of a host, and of journals that lack some of it.
-#include "resource/queue_testing.h"
+#include "resource/queue/queue_testing.h"
 #include "resource/resource_testing.h"
 
 enum { FIRST_MARK = 1000 };

@@ -1,7 +1,7 @@
 // Tests of the host: sequences, handles, sessions, time, and a journal that refuses.
 
 #include "resource/host_state.h"
-#include "resource/queue_testing.h"
+#include "resource/queue/queue_testing.h"
 
 // Sends a call under a number of one's own.
 static weft_err call_as(struct testing_member *member, uint8_t op, uint64_t sequence,

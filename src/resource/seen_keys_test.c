@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "resource/queue_testing.h"
+#include "resource/queue/queue_testing.h"
 
 // A key of `size` bytes for each number.
 static weft_bytes key_of(uint32_t number, size_t size)
