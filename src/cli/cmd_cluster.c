@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/args.h"
+#include "cli/tool_group.h"
 
 static const struct {
     const char *name;
@@ -36,6 +37,10 @@ bool cli_is_cluster_verb(const char *name)
 
 static weft_err unknown(const char *name)
 {
+    const char *answer = tool_group_translate("cluster", name);
+    if (answer)
+        return err_set(WEFT_INVALID_ARGUMENT, "there is no weft cluster %s\n  try: weft cluster %s",
+                       name, answer);
     const char *names[COMMAND_COUNT + 1] = {0};
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;

@@ -26,8 +26,7 @@ static const struct {
 #undef FOREIGN
 };
 
-// What the verb of another tool is called here; NULL: it is none that we know.
-static const char *find_foreign(const char *group, const char *word)
+const char *tool_group_translate(const char *group, const char *word)
 {
     for (size_t i = 0; i < sizeof foreign_verbs / sizeof *foreign_verbs; i++)
         if (strcmp(foreign_verbs[i].group, group) == 0 &&
@@ -44,14 +43,14 @@ bool tool_group_guess(const char *word, const char **group, const char **verb)
         const struct tool_group *one = groups[i % GROUP_COUNT];
         const struct tool_verb *own = find_verb(one, word);
         *group = one->name;
-        *verb = i < GROUP_COUNT ? (own ? own->name : NULL) : find_foreign(one->name, word);
+        *verb = i < GROUP_COUNT ? (own ? own->name : NULL) : tool_group_translate(one->name, word);
     }
     return *verb;
 }
 
 static weft_err unknown_verb(const struct tool_group *group, const char *name)
 {
-    const char *answer = find_foreign(group->name, name);
+    const char *answer = tool_group_translate(group->name, name);
     if (answer)
         return err_set(WEFT_INVALID_ARGUMENT, "there is no weft %s %s\n  try: weft %s %s",
                        group->name, name, group->name, answer);

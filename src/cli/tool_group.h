@@ -47,6 +47,9 @@ extern const struct tool_group queue_group, var_group, kv_group, barrier_group;
 int tool_group_run(const struct tool_group *group, char *const *words, size_t count);
 void tool_group_format_help(const struct tool_group *group, struct buf *buf);
 
+// What the verb of another tool is called here, with its words; NULL: it is none that we know.
+const char *tool_group_translate(const char *group, const char *word);
+
 // The group and verb that a word stands for where no group was named, ours or another tool's; false: none.
 bool tool_group_guess(const char *word, const char **group, const char **verb);
 
