@@ -334,6 +334,8 @@ static inline int weft_main(int argc, char **argv, const weft_job *job)
 //     program, again when it dies. A worker never outlives this process.
 //   - weft_join starts a thread if this member has an address, with a journal a second one, and then forks at times to
 //     write a snapshot. Each cluster, also of weft_connect, starts one more thread when the first handle is opened.
+//   - weft_start, weft_main, weft_submit and weft_join open /dev/null in place of a standard descriptor that is closed, so
+//     that none of the library's own gets its number. Reading and writing it fails as before.
 //   - These threads block all signals but those of a fault. No signal handler is installed.
 //   - Nothing is printed but what weft_set_log describes, the lines of show_progress, and an output without a name.
 

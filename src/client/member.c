@@ -14,6 +14,7 @@
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/log.h"
+#include "sys/process/process.h"
 #include "sys/time/clock.h"
 
 enum {
@@ -316,6 +317,8 @@ static weft_err join(weft_cluster *cluster, const weft_join_options *options)
 weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_size)
 {
     weft_join_options all;
+    // Else what the program prints might get into a connection, or into the journal.
+    process_open_standard_descriptors();
     weft_cluster *cluster = member_new();
     if (!cluster) {
         no_handle_keep(WEFT_RESOURCE_EXHAUSTED);

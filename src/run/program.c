@@ -12,6 +12,7 @@
 #include "run/worker/worker.h"
 #include "sys/file/file.h"
 #include "sys/file/standard.h"
+#include "sys/process/process.h"
 #include "sys/thread/bell.h"
 #include "sys/thread/thread.h"
 #include "sys/time/clock.h"
@@ -185,6 +186,7 @@ weft_run *weft_submit_sized(const weft_job *job, size_t job_size, const weft_opt
                             size_t options_size)
 {
     weft_options whole;
+    process_open_standard_descriptors();  // the program may have closed them since weft_start
     if (!job) {
         err_set(WEFT_INVALID_ARGUMENT, "there is no job to run: it is NULL");
         return NULL;

@@ -327,6 +327,26 @@ static void the_signals_of_the_program_are_left_alone(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+// A number below 3 that is free would be a descriptor of ours, for all that the program prints.
+static void a_program_may_close_its_standard_descriptors(void **state)
+{
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        weft_run *run = submit(&counting, "output");
+        const weft_err code = weft_wait(run);
+        weft_run_free(run);
+        _exit(code == WEFT_OK && write(STDOUT_FILENO, "x", 1) < 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    expect_file("output", "a\t2\nb\t1\n");
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -359,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(progress_is_reported_to_the_program),
         cmocka_unit_test(with_a_log_nothing_is_printed),
         cmocka_unit_test(the_signals_of_the_program_are_left_alone),
+        cmocka_unit_test(a_program_may_close_its_standard_descriptors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -27,6 +27,9 @@ host a
 check "a program uses all that a host can hold" ./connect use "localhost:$port"
 check "a script finds what it left" is "$(weft queue take --at "localhost:$port" jobs)" left
 check "and what it counted" is "$(weft var get --at "localhost:$port" total)" 42
+./connect print "localhost:$port" >&-
+check "a program whose standard output is closed keeps its connection" is $? 0
+check "and the host hears nothing that it prints" is "$(grep -c refused a.err)" 0
 stop
 host b
 check "WEFT_AT names the host" env WEFT_AT="localhost:$port" ./connect use

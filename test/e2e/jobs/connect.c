@@ -39,6 +39,16 @@ static void use_all(weft_cluster *host)
     CLAIM(!weft_is(host, "map") && !*weft_role(host) && weft_member_count(host, "map") == 0);
 }
 
+// Standard output is closed: what is printed must not get into a connection that has its number.
+static void print_nowhere(weft_cluster *host)
+{
+    weft_queue *queue = weft_queue_open(host, "jobs", NULL);
+    CLAIM(weft_push(queue, weft_text("before"), weft_none()) == WEFT_OK);
+    printf("a line for nobody\n");
+    CLAIM(fflush(stdout) != 0);
+    CLAIM(weft_push(queue, weft_text("after"), weft_none()) == WEFT_OK);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -52,6 +62,8 @@ int main(int argc, char **argv)
     if (strcmp(mode, "use") == 0 || strcmp(mode, "join") == 0) {
         CLAIM(host != NULL);
         use_all(host);
+    } else if (strcmp(mode, "print") == 0) {
+        print_nowhere(host);
     } else {  // a short program, which checks nothing
         weft_push(weft_queue_open(host, "jobs", NULL), weft_text("more"), weft_none());
     }
