@@ -39,8 +39,31 @@ static weft_err check_job(const weft_job *job)
     return WEFT_OK;
 }
 
-static weft_err add_job(struct chain *chain, const weft_job *job)
+static char *keep(struct chain *chain, weft_bytes bytes)
 {
+    char *copy = malloc(bytes.size + 1);
+    if (!copy || !VEC_PUSH(&chain->kept, copy)) {
+        free(copy);
+        return NULL;
+    }
+    if (bytes.size)
+        memcpy(copy, bytes.data, bytes.size);
+    copy[bytes.size] = 0;
+    return copy;
+}
+
+// A program may free what it has submitted while the run still needs it.
+static bool keep_name_and_config(struct chain *chain, weft_job *job)
+{
+    job->name = keep(chain, weft_text(job->name));
+    if (job->config.size)
+        job->config.data = keep(chain, job->config);
+    return job->name && (job->config.data || !job->config.size);
+}
+
+static weft_err add_job(struct chain *chain, const weft_job *theirs)
+{
+    weft_job kept = *theirs, *const job = &kept;
     const weft_err code = check_job(job);
     if (code != WEFT_OK)
         return code;
@@ -52,7 +75,7 @@ static weft_err add_job(struct chain *chain, const weft_job *job)
     // Also what ends the search in a chain that bites its own tail.
     if (rounds_of(job) > CHAIN_STAGES_MAX - chain->stage_count)
         return err_set(WEFT_INVALID_ARGUMENT, "the job has more than %d stages", CHAIN_STAGES_MAX);
-    if (!VEC_PUSH(&chain->jobs, *job))
+    if (!keep_name_and_config(chain, job) || !VEC_PUSH(&chain->jobs, *job))
         return err_no_memory("for the stages of a job");
     chain->stage_count += rounds_of(job);
     return WEFT_OK;
@@ -92,6 +115,9 @@ weft_err chain_init(struct chain *chain, const weft_job *job, size_t job_size,
 
 void chain_fini(struct chain *chain)
 {
+    for (size_t i = 0; i < chain->kept.count; i++)
+        free(chain->kept.items[i]);
+    VEC_FINI(&chain->kept);
     VEC_FINI(&chain->jobs);
     chain->stage_count = 0;
 }

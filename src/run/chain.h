@@ -13,7 +13,8 @@
 enum { CHAIN_STAGES_MAX = 1000 };  // the scheduler takes a few more: ours, for --top
 
 struct chain {
-    VEC(weft_job) jobs;    // copies; jobs.items[i].next is not to be followed
+    VEC(weft_job) jobs;  // copies, with names and configs; jobs.items[i].next is not to be followed
+    VEC(char *) kept;    // the memory of these
     uint32_t stage_count;  // all rounds
 };
 

@@ -117,6 +117,7 @@ int weft_main_sized(int argc, char **argv, const weft_job *job, size_t job_size)
 
 struct weft_run {
     weft_job job;
+    char *name;  // the job's
     struct run_options options;
     struct driver *driver;
     struct thread thread;
@@ -165,6 +166,10 @@ static weft_err check_known(const weft_job *job)
 static weft_err submit(weft_run *run, size_t job_size, const weft_options *options)
 {
     weft_err code = check_known(&run->job);
+    if (code == WEFT_OK) {
+        run->job.name = run->name = strdup(run->job.name);
+        code = run->name ? WEFT_OK : err_no_memory("to run a job");
+    }
     if (code == WEFT_OK)
         code = options_from_api(&run->options, &run->job, options);
     run->options.job_size = job_size;
@@ -286,5 +291,6 @@ void weft_run_free(weft_run *run)
     condition_fini(&run->ended);
     mutex_fini(&run->lock);
     options_fini(&run->options);
+    free(run->name);
     free(run);
 }

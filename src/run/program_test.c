@@ -53,10 +53,12 @@ static const weft_job counting = {
 static const weft_job configured_next = {.name = "next", .map = append_config};
 static const weft_job configured = {
     .name = "configured", .map = emit_config, .options = "x:", .next = &configured_next};
+static const weft_job listed = {
+    .name = "listed", .map = emit_config, .options = "x:", .config = {"listed config", 13}};
 static const weft_job failing = {.name = "failing", .map = fail_on_line};
 static const weft_job sleeping = {.name = "sleeping", .map = sleep_long};
 static const weft_job unknown = {.name = "unknown", .map = count_lines};
-static const weft_job *const jobs[] = {&counting, &configured, &failing, &sleeping, NULL};
+static const weft_job *const jobs[] = {&counting, &configured, &failing, &sleeping, &listed, NULL};
 
 static const char *path_of(const char *name)
 {
@@ -225,6 +227,50 @@ static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
     assert_int_equal(weft_run_wait(NULL, 0), WEFT_FAILED_PRECONDITION);
 }
 
+// The run waits for its input, so that it cannot have read what is overwritten.
+static void what_was_submitted_may_be_overwritten(void **state)
+{
+    (void)state;
+    char name[] = "listed", config[] = "a config", fifo[128], output[128], format[] = "lines";
+    snprintf(fifo, sizeof fifo, "%s", path_of("fifo"));
+    snprintf(output, sizeof output, "%s", path_of("output"));
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const char *inputs[] = {fifo, NULL};
+    weft_job job = {.name = name, .map = emit_config, .options = "x:", .config = weft_text(config)};
+    weft_options options = {.inputs = inputs, .output = output, .force = true, .format = format};
+    weft_run *run = weft_submit(&job, &options);
+    assert_non_null(run);
+    memset(name, 'X', sizeof name - 1);
+    memset(config, 'X', sizeof config - 1);
+    memset(output, 'X', sizeof output - 1);
+    memset(format, 'X', sizeof format - 1);
+    memset(&job, 0, sizeof job);
+    memset(&options, 0, sizeof options);
+    inputs[0] = NULL;
+    assert_int_equal(weft_run_wait(run, 0), WEFT_DEADLINE_EXCEEDED);
+    assert_non_null(strstr(weft_error(), "listed"));
+    FILE *writer = fopen(fifo, "w");
+    assert_non_null(writer);
+    fputs("line\n", writer);
+    fclose(writer);
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    weft_run_free(run);
+    expect_file("output", "a config\tnone\n");
+    unlink(fifo);
+}
+
+// The worker finds the job by its name; its config is the one of the job that was submitted, also if that has none.
+static void the_config_is_that_of_the_submitted_job(void **state)
+{
+    (void)state;
+    weft_job job = listed;
+    job.config = weft_none();
+    weft_run *run = submit(&job, "output");
+    assert_int_equal(weft_wait(run), WEFT_OK);
+    weft_run_free(run);
+    expect_file("output", "\tnone\n\tnone\n\tnone\n");
+}
+
 // Neither side of the pipe ever comes.
 static void a_run_that_waits_for_a_pipe_is_cancelled(void **state)
 {
@@ -375,6 +421,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(options_of_an_older_size_mean_the_defaults),
         cmocka_unit_test(freeing_a_run_cancels_it),
         cmocka_unit_test(a_run_is_waited_for_as_long_as_the_caller_says),
+        cmocka_unit_test(what_was_submitted_may_be_overwritten),
+        cmocka_unit_test(the_config_is_that_of_the_submitted_job),
         cmocka_unit_test(a_run_that_waits_for_a_pipe_is_cancelled),
         cmocka_unit_test(progress_is_reported_to_the_program),
         cmocka_unit_test(with_a_log_nothing_is_printed),

@@ -87,7 +87,7 @@ static void take_configs(struct worker *worker)
         const ProtobufCBinaryData config = i == 0    ? start->config
                                            : is_sent ? start->next_configs[i - 1]
                                                      : (ProtobufCBinaryData){0};
-        if (config.len)
+        if (is_sent)
             worker->chain.jobs.items[i].config = message_field(config);
     }
 }
