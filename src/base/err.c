@@ -169,6 +169,6 @@ void err_put_back(const struct err_kept *kept)
 
 _Noreturn void err_assert_failed(const char *claim, const char *file, int line)
 {
-    fprintf(stderr, "weft: our own mistake: %s does not hold at %s:%d\n", claim, file, line);
+    fprintf(stderr, "weft: a bug in weft: %s does not hold at %s:%d\n", claim, file, line);
     abort();
 }

@@ -163,7 +163,7 @@ static void a_claim_that_does_not_hold_ends_the_process_with_a_line(void **state
     close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
-    assert_non_null(strstr(text, "our own mistake: 1 + 1 == 3 does not hold at "));
+    assert_non_null(strstr(text, "a bug in weft: 1 + 1 == 3 does not hold at "));
     assert_non_null(strstr(text, "err_test.c:"));
 }
 

@@ -32,21 +32,21 @@ enum {
     {REQUEST_ROLE, 0, "role", "ROLE=N",                                                            \
      "N members of a role, at free ports of this machine; or ROLE=ADDRESS,..."},                   \
         {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \
-         "instead of --role: a cluster file; its addresses have to be of this machine"},
+         "instead of --role: a cluster file; its addresses must belong to this machine"},
 #define REQUEST_OPTIONS_OF_LIFE                                                                    \
     {REQUEST_RESTART, 0, "restart", "[ROLE=]N",                                                    \
-     "start a member that fails again, up to N times (default 0); makes a directory for "          \
+     "start a failed member again, up to N times (default 0); makes a directory for "              \
      "journals, WEFT_JOURNAL in the environment"},                                                 \
         {REQUEST_JOURNAL, 0, "journal", "DIR",                                                     \
-         "that directory, which is kept; made if it is missing"},                                  \
+         "keep the journals in this directory; created if missing"},                               \
         {REQUEST_TMP, 0, "tmp", "DIR",                                                             \
-         "where one that is not kept is made (default $TMPDIR or /tmp)"},                          \
+         "where to create the directory that is not kept (default $TMPDIR or /tmp)"},              \
         {REQUEST_TIMEOUT, 0, "timeout", "TIME", "stop everything after that time"},                \
         {REQUEST_GRACE, 0, "grace", "TIME",                                                        \
          "how long members that were asked to end may take before they are killed (default 5s)"},  \
         {REQUEST_KEEP_GOING, 0, "keep-going", NULL, "do not stop the others when a member fails"}, \
         {REQUEST_UNTIL, 0, "until", "ROLE",                                                        \
-         "stop the others when all members of that role have ended: for servers that never do"},
+         "stop the others when all members of that role have ended: for servers that never end"},
 
 struct cluster_request {
     struct cluster_spec spec;

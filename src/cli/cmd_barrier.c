@@ -86,8 +86,7 @@ static const struct tool_verb verbs[] = {
      .what = "Removes a barrier. Calls that wait at it fail.", .examples = "weft barrier rm start",
      .exits = "0 done, 3 the host is out of reach, 4 there is no such barrier."},
     {"ls", "all barriers", .act = ls, .arguments = "[MEMBER]", .most = 1, .is_list = true,
-     .options = plain_options,
-     .what = "Prints all barriers and for how many they are, with a tab between.",
+     .options = plain_options, .what = "Prints all barriers and their counts, with a tab between.",
      .examples = "weft barrier ls", .exits = "0 done, 3 the host is out of reach."},
     {0},
 };

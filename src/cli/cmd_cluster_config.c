@@ -21,14 +21,14 @@ enum {
 };
 
 static const struct args_option options_table_config[] = {
-    {OPTION_DIRECTORY, 'd', "directory", "DIR", "where the files go; made if it is missing"},
+    {OPTION_DIRECTORY, 'd', "directory", "DIR", "where the files go; created if missing"},
     {OPTION_FORMAT, 0, "format", "FORMAT",
      "sh: to be sourced by a shell (default); json: TF_CONFIG by itself; env: a line per variable, "
      "as docker --env-file reads them"},
     {OPTION_ROLE, 0, "role", "ROLE=N",
      "instead of a cluster file: N members of a role on localhost, ports from 2222 on; or "
      "ROLE=ADDRESS,... where they are"},
-    {OPTION_FORCE, 0, "force", NULL, "replace files that hold something else"},
+    {OPTION_FORCE, 0, "force", NULL, "replace files that have other content"},
     {OPTION_GPU, 0, "gpu", NULL, "let the members see GPUs: no CUDA_VISIBLE_DEVICES=-1"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only errors"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
@@ -60,7 +60,7 @@ void help_format_cluster_config(struct buf *buf)
     buf_append_text(
         buf,
         "\n"
-        "A file that is there already is kept if it holds the same; otherwise nothing is written.\n"
+        "An existing file with the same content is kept; if it has other content, nothing is written.\n"
         "Exit: 0 done, 2 wrong usage or a wrong description, 4 not found, 5 refused (exists, no\n"
         "permission).\n");
 }

@@ -22,10 +22,10 @@ void help_format_cluster_logs(struct buf *buf)
 {
     buf_append_text(
         buf,
-        "Prints what the members of a cluster in the background have printed, of all or of some.\n"
+        "Prints the output of the members of a cluster in the background: of all or of some.\n"
         "\n"
         "  weft cluster logs                     of all members, each line with its member's name\n"
-        "  weft cluster logs -f                  and what comes, until the cluster has ended\n"
+        "  weft cluster logs -f                  and new lines, until the cluster has ended\n"
         "  weft cluster logs -n 10 worker/0      the last lines of one member\n"
         "  weft cluster logs blue worker         of a role of the cluster called blue\n"
         "\n"

@@ -24,21 +24,21 @@ static const struct args_option options_table_down[] = {
 
 void help_format_cluster_status(struct buf *buf)
 {
-    buf_append_text(buf,
-                    "Shows how the members of clusters in the background are: of all, or of one.\n"
-                    "\n"
-                    "  weft cluster status\n"
-                    "  weft cluster status --json blue\n"
-                    "\n"
-                    "Usage: weft cluster status [options] [NAME]\n"
-                    "\n"
-                    "Options:\n");
+    buf_append_text(
+        buf, "Shows the state of the members in the background: of all clusters, or of one.\n"
+             "\n"
+             "  weft cluster status\n"
+             "  weft cluster status --json blue\n"
+             "\n"
+             "Usage: weft cluster status [options] [NAME]\n"
+             "\n"
+             "Options:\n");
     args_format_help(buf, options_table_status, NULL);
     buf_append_text(
         buf,
         "\n"
         "A member is running; resting, before it is started again; done, when it ended with 0; failed;\n"
-        "stopped, when it was asked to; or lost, when who looked after it was killed.\n"
+        "stopped, when it was asked to end; or lost, when the process that supervised it was killed.\n"
         "Exit: 0, or 4 when there is no such cluster.\n");
 }
 

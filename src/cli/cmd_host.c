@@ -21,18 +21,17 @@ enum {
 
 static const struct args_option host_options[] = {
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
-     "where others find it (default localhost:18125); port 0: one that is free, :PORT: on all "
-     "interfaces"},
+     "the address at which it listens (default localhost:18125); port 0: any free port, :PORT: all interfaces"},
     {OPTION_JOURNAL, 0, "journal", "DIR",
      "keep everything there: a host that is started again, even after a crash, continues with it"},
     {OPTION_PORT_FILE, 0, "port-file", "FILE",
      "write the port there when ready; removed at the end"},
-    {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the secret that others must have"},
+    {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the file with the secret that clients must have"},
     {OPTION_REPAIR, 0, "repair", NULL,
      "do not host: show the intact and the lost part of a damaged journal, ask, and cut it there"},
     {OPTION_YES, 0, "yes", NULL, "repair without asking"},
     {OPTION_JSON, 0, "json", NULL, "messages in JSON, an object per line, on standard error"},
-    {OPTION_QUIET, 'q', "quiet", NULL, "only what needs attention"},
+    {OPTION_QUIET, 'q', "quiet", NULL, "only messages that need attention"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
 };
@@ -47,7 +46,7 @@ void help_format_host(struct buf *buf)
         "  weft host --journal /var/lib/weft          survives restarts and crashes\n"
         "  weft host --listen :18125                  for other machines; prints how they join\n"
         "  weft host --listen localhost:0 --port-file port    a free port, for tests\n"
-        "  weft host --journal /var/lib/weft --repair         shows what a damaged one has lost, asks\n"
+        "  weft host --journal /var/lib/weft --repair         shows the damage and asks\n"
         "\n"
         "  weft queue push jobs hello                 then, in another shell; in C: weft_connect(NULL)\n"
         "\n"
@@ -61,9 +60,9 @@ void help_format_host(struct buf *buf)
         "Clients need the secret: on localhost it is the user's own, in\n"
         "~/.config/weft/token; on any other address the token of --token-file\n"
         "or WEFT_TOKEN, or one that is made for this run and shown in the line that joins.\n"
-        "Exit: 0 ended by a signal, or the journal is repaired; 1 it failed, is damaged or a newer\n"
-        "weft's; 2 wrong usage; 3 the port is taken, or the journal in use; 4 there is none to\n"
-        "repair; 5 no permission.\n");
+        "Exit: 0 ended by a signal, or the journal is repaired; 1 the host failed, or the journal is\n"
+        "damaged or of a newer weft; 2 wrong usage; 3 the port is taken, or the journal in use;\n"
+        "4 there is no journal to repair; 5 no permission.\n");
 }
 
 struct request {
@@ -114,7 +113,7 @@ static int repair(const struct request *request)
             options->json);
     if (options->listen || options->port_file || options->token_file)
         return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
-                                "--repair does not host: %s has nothing to do there",
+                                "--repair does not host: %s has no meaning with it",
                                 options->listen      ? "--listen"
                                 : options->port_file ? "--port-file"
                                                      : "--token-file"),
@@ -132,7 +131,7 @@ static int run(const struct request *request)
     if (request->repairs)
         return repair(request);
     if (request->is_agreed)
-        return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "--yes is for --repair: nothing else asks"),
+        return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "--yes is only for --repair"),
                         request->broker.json);
     const weft_err err = broker_run(&request->broker);
     return err ? cli_fail(err, request->broker.json) : 0;
@@ -150,7 +149,7 @@ int cmd_host(char *const *words, size_t count)
             return cmd_help((char *const[]){"host"}, 1);
         if (item.kind != ARGS_OPTION)
             return cli_fail(err_set(WEFT_INVALID_ARGUMENT,
-                                    "weft host takes no words, but was given %s\n"
+                                    "weft host takes no arguments, but got %s\n"
                                     "  try: --listen ADDR, --journal DIR",
                                     item.text),
                             request.broker.json);

@@ -77,7 +77,7 @@ static weft_err refuse(struct kv_request *request, uint64_t version)
     if (version == 0)
         return err_set(WEFT_FAILED_PRECONDITION, "%s: there is no key '%s'",
                        request->all.remote.path, key);
-    return err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%s' is there, of version %" PRIu64,
+    return err_set(WEFT_FAILED_PRECONDITION, "%s: the key '%s' exists, with version %" PRIu64,
                    request->all.remote.path, key, version);
 }
 
@@ -140,7 +140,7 @@ static const struct args_option get_options[] = {
 };
 static const struct args_option put_options[] = {
     {OPTION_IF_VERSION, 0, "if-version", "N", "only if its version is N; exit 1 if not"},
-    {OPTION_IF_ABSENT, 0, "if-absent", NULL, "only if it is not there; exit 1 if it is"},
+    {OPTION_IF_ABSENT, 0, "if-absent", NULL, "only if the key does not exist; exit 1 if it does"},
     {OPTION_JSON, 0, "json", NULL, "print the new version"},
     TOOL_OPTIONS,
 };
@@ -166,7 +166,7 @@ static weft_err check_key(struct tool_request *asked, struct buf *attributes)
     const char *key = tool_words_at(&asked->words, 1);
     if (!key || strlen(key) <= CALL_NAME_BYTES_MAX)
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", strlen(key),
+    return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes is too long: at most %u", strlen(key),
                    CALL_NAME_BYTES_MAX);
 }
 
@@ -185,7 +185,7 @@ static const struct tool_verb verbs[] = {
     {"ls", "keys and values, or all maps", .act = kv_list, .arguments = "[PATH [PREFIX]]",
      .most = 2, .must_exist = true, .options = ls_options,
      .what = "Prints keys and their values, with a tab between, in the order of the keys; without "
-             "PATH\nall maps there are.",
+             "PATH\nall maps.",
      .examples = "weft kv ls\n  weft kv ls conf\n  weft kv ls conf db/"},
     {"watch", "print every change", .act = kv_watch_keys, .arguments = "PATH [PREFIX]", .fewest = 1,
      .most = 2, .options = watch_options,

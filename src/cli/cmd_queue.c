@@ -242,15 +242,16 @@ static const struct tool_verb verbs[] = {
      .examples = "weft queue peek jobs             the next one\n"
                  "  weft queue peek -n 10 jobs.dead  failed items, with the reason",
      .exits = "0 also when it is empty, 3 the host is out of reach, 4 there is no such queue."},
-    {"retry", "give dead letters another chance", .act = retry, ONE_QUEUE, .options = retry_options,
+    {"retry", "put dead letters back into their queue", .act = retry, ONE_QUEUE,
+     .options = retry_options,
      .what =
-         "Puts dead letters back where they stood in their queue, also in one that is closed.\n"
+         "Puts dead letters back into their old places in their queue, also in a closed one.\n"
          "Deliveries start again from 1; a change that counted once for an item is not repeated.\n"
          "Items that were never in that queue go to its end. Prints the number of items.",
      .examples = "weft queue retry jobs.dead         all of them\n"
                  "  weft queue retry -n 1 jobs.dead    the first"},
     {"size", "how many items it holds", .act = size, ONE_QUEUE, .options = size_options,
-     .what = "Prints how many items a queue holds; those that are being worked on do not count.",
+     .what = "Prints the number of items in a queue; items that are being worked on do not count.",
      .examples =
          "weft queue size jobs\n"
          "  weft queue size --json jobs    also leased items, waiting calls, if it is closed"},

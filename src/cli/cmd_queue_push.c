@@ -24,12 +24,12 @@ enum {
 static const struct args_option push_options[] = {
     {OPTION_ZERO, '0', "null", NULL, "items of standard input end with a zero byte, not a newline"},
     {OPTION_KEY, 0, "key", "KEY",
-     "of the one ITEM: pushed with the same key again, it counts once"},
-    {OPTION_KEY_LINES, 0, "key-lines", NULL, "each item is its own key: the same one counts once"},
+     "the key of the one ITEM: a key that is pushed again counts once"},
+    {OPTION_KEY_LINES, 0, "key-lines", NULL, "each item is its own key: the same item counts once"},
     {OPTION_CAPACITY, 0, "capacity", "N",
-     "makes a queue that holds at most N items: then push waits"},
+     "create a queue of at most N items; push waits while it is full"},
     {OPTION_DELIVERIES, 0, "deliveries", "N",
-     "makes a queue that hands an item out at most N times, then moves it to PATH.dead"},
+     "create a queue that hands an item out at most N times, then moves it to PATH.dead"},
     TOOL_OPTIONS,
 };
 
@@ -37,7 +37,7 @@ void help_format_queue_push(struct buf *buf)
 {
     buf_append_text(
         buf,
-        "Puts items into a queue. The first to name a queue makes it.\n"
+        "Puts items into a queue. The first command that names a queue creates it.\n"
         "\n"
         "  weft queue push jobs a.txt b.txt             two items\n"
         "  find . -name '*.log' | weft queue push jobs  a line each\n"
@@ -46,9 +46,9 @@ void help_format_queue_push(struct buf *buf)
         "\n"
         "Usage: weft queue push [options] PATH [ITEM...]\n"
         "\n"
-        "Without ITEM the lines of standard input. When it returns the host has everything.\n"
-        "An item has up to 62,913,536 bytes. The last 1,000,000 keys are remembered, or the last\n"
-        "64 MiB of them.\n"
+        "Without ITEM it pushes the lines of standard input. When it returns, the host has all\n"
+        "items. An item has up to 62,913,536 bytes. A queue remembers its last 1,000,000 keys,\n"
+        "or the last 64 MiB of them.\n"
         "\n"
         "Options:\n");
     args_format_help(buf, push_options, NULL);
@@ -154,8 +154,8 @@ static weft_err push_item(struct pusher *pusher, weft_bytes item)
 {
     _Static_assert(CALL_BYTES_MAX - CALL_NAME_BYTES_MAX == 62913536, "as the help and docs say");
     if (item.size > CALL_BYTES_MAX - CALL_NAME_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "an item of %zu bytes: at most %u go", item.size,
-                       CALL_BYTES_MAX - CALL_NAME_BYTES_MAX);
+        return err_set(WEFT_INVALID_ARGUMENT, "an item of %zu bytes is too long: at most %u",
+                       item.size, CALL_BYTES_MAX - CALL_NAME_BYTES_MAX);
     if (pusher->key)
         return push_keyed(pusher, item, weft_text(pusher->key));
     if (pusher->keys_lines && item.size)
@@ -234,7 +234,7 @@ static weft_err check(const struct pusher *pusher)
 {
     if (!pusher->key || pusher->words.words.count == 2)
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "--key KEY is of one ITEM\n"
+    return err_set(WEFT_INVALID_ARGUMENT, "--key KEY is for one ITEM\n"
                                           "  try: --key-lines, where each item is its own key");
 }
 

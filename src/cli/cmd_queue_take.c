@@ -29,21 +29,22 @@ static const struct args_option take_options[] = {
     {OPTION_COUNT, 'n', "count", "N", "N items, one per line"},
     {OPTION_ALL, 0, "all", NULL, "all items, until the queue is closed and drained"},
     {OPTION_UNTIL_EMPTY, 0, "until-empty", NULL,
-     "end when no item is left, though the queue is open; exit 0"},
+     "end when no item is left, even if the queue is open; exit 0"},
     {OPTION_QUIET, 'q', "quiet", NULL,
-     "say nothing of waiting, nor of items that will be tried again"},
+     "no messages about waiting, nor about items that will be tried again"},
     {OPTION_ZERO, '0', "null", NULL, "items end with a zero byte, not a newline"},
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait for an item, 0: not at all; exit 6"},
     {ARGS_HEADING, 0, NULL, NULL, "With a command:"},
     {OPTION_PARALLEL, 'P', "parallel", "N", "N commands at a time (default 1)"},
     {OPTION_STDIN, 0, "stdin", NULL, "CMD reads the item from its standard input"},
     {OPTION_RESULTS, 0, "results", "PATH",
-     "what CMD prints becomes one item of this queue, an empty one if nothing"},
+     "the output of CMD becomes one item of this queue, also if it is empty"},
     {OPTION_BACKOFF, 0, "backoff", "TIME",
-     "before an item is tried again: this, then twice as long, up to 1m (default 1s)"},
+     "the time before an item is tried again; it doubles each time, up to 1m (default 1s)"},
     {OPTION_DELIVERIES, 0, "deliveries", "N",
-     "so often an item is tried, then it goes to PATH.dead (default 5; 0: no limit)"},
-    {OPTION_ITEM_TIMEOUT, 0, "item-timeout", "TIME", "kill CMD, and all it started, after that"},
+     "try an item N times, then move it to PATH.dead (default 5; 0: no limit)"},
+    {OPTION_ITEM_TIMEOUT, 0, "item-timeout", "TIME",
+     "kill CMD, and all it started, after this time"},
     {ARGS_HEADING, 0, NULL, NULL, "The host:"},
     TOOL_OPTIONS,
 };
@@ -58,19 +59,20 @@ void help_format_queue_take(struct buf *buf)
         "  while item=$(weft queue take jobs); do wc \"$item\"; done  until it is closed and empty\n"
         "  weft queue take --all jobs | sort                all of them\n"
         "  weft queue take -P 4 jobs -- gzip -k             gzip -k ITEM, four at a time\n"
-        "  weft queue take --until-empty jobs -- wc         only those that are there\n"
+        "  weft queue take --until-empty jobs -- wc         only the present items\n"
         "  weft queue take jobs --results sums -- sh -c 'md5sum < \"$WEFT_ITEM\"'\n"
         "  weft queue take jobs --stdin --item-timeout 1m -- ./resize.py\n"
         "\n"
         "Usage: weft queue take [options] PATH\n"
         "       weft queue take [options] PATH -- CMD [ARG...]\n"
         "\n"
-        "CMD gets the item as its last argument, or wherever {} stands, and as WEFT_ITEM; which\n"
-        "delivery it is as WEFT_DELIVERY; a key of the item, the same in all deliveries, as\n"
-        "WEFT_ITEM_KEY: for weft var add --key. Exit code 0: the item is done. Any other, a\n"
-        "signal, or our own end: it goes back, and is tried again. CMD works until the queue is closed and\n"
-        "drained; with --until-empty until no item is left there, nor here: one that failed here\n"
-        "is waited for and tried again, one that another worker has is left to it.\n"
+        "CMD gets the item as its last argument, or wherever {} stands, and as WEFT_ITEM.\n"
+        "WEFT_DELIVERY is the number of the delivery. WEFT_ITEM_KEY is a key of the item, the\n"
+        "same in all its deliveries, for weft var add --key. When CMD exits with 0, the item is\n"
+        "done. After another exit code, a signal, or the end of weft itself, the item goes back\n"
+        "and is tried again. Items are taken until the queue is closed and drained; with\n"
+        "--until-empty until no item is left in the queue or in work here. Then weft waits for\n"
+        "items that failed here and tries them again, but not for items of other workers.\n"
         "\n"
         "Options:\n");
     args_format_help(buf, take_options, NULL);
@@ -80,7 +82,7 @@ void help_format_queue_take(struct buf *buf)
              "with; 1 items went to PATH.dead, or the host came back without its journal, 2 wrong\n"
              "usage, 3 the host is out of reach, 4 with --until-empty: there is no such queue,\n"
              "5 refused (token), 6 no item came in time, 7 without CMD, --all and --until-empty:\n"
-             "closed and drained, and no item was there; 130 interrupted.\n");
+             "the queue is closed and drained, and there was no item; 130 interrupted.\n");
 }
 
 struct taker {
@@ -180,12 +182,13 @@ static weft_err run_commands(struct taker *taker, int *exit_code)
     taker->work.worker_count = taker->parallel ? (uint32_t)taker->parallel : 1;
     if (taker->count)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "-n is of items that are printed, not of those for a command\n"
+                       "-n is for items that are printed, not for items of a command\n"
                        "  try: -P %" PRIu64 ", for as many commands at a time",
                        taker->count);
     if (taker->takes_all || taker->has_timeout || !taker->separator)
-        return err_set(WEFT_INVALID_ARGUMENT, "--all, --timeout and -0 are of items that are "
-                                              "printed, not of those for a command");
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--all, --timeout and -0 are for items that are printed, not for items of a command");
     weft_err err = taker->results ? remote_open(taker->words.cluster, taker->results,
                                                 CALL_KIND_QUEUE, weft_none(), &results)
                                   : WEFT_OK;
@@ -213,14 +216,14 @@ static weft_err check(const struct taker *taker)
         return err_set(WEFT_INVALID_ARGUMENT, "no command follows --\n"
                                               "  try: weft queue take PATH -- CMD");
     if (!taker->work.command && (taker->results || taker->work.by_stdin))
-        return err_set(WEFT_INVALID_ARGUMENT, "--results and --stdin are of a command\n"
+        return err_set(WEFT_INVALID_ARGUMENT, "--results and --stdin are for a command\n"
                                               "  try: weft queue take PATH -- CMD");
     if (!taker->work.command && taker->parallel)
         return err_set(WEFT_INVALID_ARGUMENT, "-P is for a command\n"
                                               "  try: weft queue take -P 4 PATH -- CMD");
     if (taker->work.until_empty && (taker->takes_all || taker->has_timeout))
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "--until-empty waits for no item, and %s does\n  try: one of the two",
+                       "--until-empty does not wait for items, and %s does\n  try: one of the two",
                        taker->takes_all ? "--all" : "--timeout");
     return WEFT_OK;
 }

@@ -60,7 +60,7 @@ static weft_err check_output(const struct streaming_options *streaming)
         return err;
     if (status.kind != FILE_MISSING)
         return err_set(WEFT_ALREADY_EXISTS,
-                       "the output directory %s is there already\n  Hadoop never replaces one"
+                       "the output directory %s exists already\n  Hadoop never replaces one"
                        "\n  try: another name, rm -r %s, or --force",
                        streaming->output, streaming->output);
     char *above = strdup(streaming->output);
@@ -201,7 +201,7 @@ static weft_err list_variables(const struct streaming_options *streaming, size_t
     const char *given = getenv("HADOOP_USER_NAME");
     char *directory = getcwd(NULL, 0);
     if (!directory)
-        return err_errno("cannot find out which directory this is");
+        return err_errno("cannot find the working directory");
     machine_user_name(user);
     machine_host_name(host);
     const struct streaming_facts facts = {.user = given && *given ? given : user,
@@ -288,23 +288,23 @@ static const char help_of_options[] =
     "      -mapper 'sed -n /ERROR/p'\n"
     "\n"
     "The part files are those that Hadoop 3 makes. Options (-x or --x):\n"
-    "  -input PATH...       files, directories, patterns; again for more\n"
-    "  -output DIR          where part-00000... go; it must not be there\n"
+    "  -input PATH...       files, directories, patterns; give it again for more\n"
+    "  -output DIR          where part-00000... go; it must not exist\n"
     "  -mapper COMMAND      a command; without a shell, quotes group words\n"
     "  -combiner COMMAND    likewise, over the lines of a map task\n"
     "  -reducer COMMAND     likewise; NONE: no reducer; aggregate: the built-in one\n"
     "  -numReduceTasks N    parts (default: 1); 0: the output of the mappers\n"
-    "  -files A,B#NAME      files to lie where the commands run; also -file PATH...\n"
-    "  -archives A,B#NAME   zip, jar, tar, tar.gz to lie there, unpacked as directories\n"
+    "  -files A,B#NAME      files that the commands find in their directory; also -file PATH...\n"
+    "  -archives A,B#NAME   zip, jar, tar, tar.gz, unpacked there as directories\n"
     "  -cmdenv NAME=VALUE   a variable for the commands\n"
     "  -D NAME=VALUE        a property; also -jobconf\n"
-    "  -conf FILE           properties of a file of Hadoop's; -D wins over it\n"
+    "  -conf FILE           properties from a file of Hadoop; -D overrides them\n"
     "  -partitioner CLASS   HashPartitioner, KeyFieldBasedPartitioner of mapred.lib\n"
     "  -inputformat CLASS   TextInputFormat, KeyValueTextInputFormat,\n"
     "                       org.apache.hadoop.mapred.lib.NLineInputFormat\n"
-    "  -lazyOutput          no part without a line\n"
+    "  -lazyOutput          no parts without a line\n"
     "  -verbose, -help, -h\n"
-    "Ignored, with a word: -libjars, -mapdebug, -reducedebug, -tokenCacheFile.\n"
+    "Ignored, with a message: -libjars, -mapdebug, -reducedebug, -tokenCacheFile.\n"
     "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --record-timeout,\n"
     "--max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet, --json,\n"
     "--no-color; weft help run explains them.\n"

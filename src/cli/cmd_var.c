@@ -81,9 +81,7 @@ static weft_err open_var(struct request *request, uint8_t *dtype)
     for (size_t i = 0; i < TYPE_COUNT; i++)
         if (type.rank == 0 && types[i].dtype == type.dtype)
             return WEFT_OK;
-    return err_set(WEFT_UNIMPLEMENTED,
-                   "%s holds more than one number, or of a kind that has no "
-                   "text here",
+    return err_set(WEFT_UNIMPLEMENTED, "%s holds an array, or a type that cannot be printed here",
                    request->all.remote.path);
 }
 
@@ -326,19 +324,20 @@ static weft_err ls(struct tool_request *asked, struct buf *out)
 #define TYPE_OPTION                                                                                \
     {                                                                                              \
         OPTION_TYPE, 0, "type", "TYPE",                                                            \
-            "of a new variable: int64 (default), int32, double, bool, bytes"                       \
+            "the type of a new variable: int64 (default), int32, double, bool, bytes"              \
     }
 
 static const struct args_option plain_options[] = {TOOL_OPTIONS};
 static const struct args_option change_options[] = {TYPE_OPTION, TOOL_OPTIONS};
 static const struct args_option add_options[] = {
-    {OPTION_KEY, 0, "key", "KEY", "added with the same key again, it counts once"},
+    {OPTION_KEY, 0, "key", "KEY", "an addition with the same key counts once"},
     TYPE_OPTION,
     TOOL_OPTIONS,
 };
 static const struct args_option set_options[] = {
     TYPE_OPTION,
-    {OPTION_ONCE, 0, "once", NULL, "only if it has no value yet; prints the one it has then"},
+    {OPTION_ONCE, 0, "once", NULL,
+     "only if it has no value yet; prints the value that it has then"},
     TOOL_OPTIONS,
 };
 static const struct args_option watch_options[] = {

@@ -28,7 +28,7 @@ void help_format_overview(struct buf *buf)
     help_format_verbs(buf, false);
     buf_append_text(buf, "\n"
                          "weft help VERB explains one, weft help JOB a built-in job;\n"
-                         "weft help --all also shows what only scripts and the curious need.\n");
+                         "weft help --all also shows the verbs for scripts.\n");
 }
 
 // The first sentence of a job's usage, without its full stop.
@@ -80,7 +80,7 @@ static void format_run(struct buf *buf)
         "  'a/*.txt'   a pattern that the shell did not expand\n"
         "  @names.txt  a name per line\n"
         "  -           standard input; a pipe or a redirected file is read also without INPUT\n"
-        "gzip, zstd, lz4, bzip2 and xz are known by their content.\n"
+        "gzip, zstd, lz4, bzip2 and xz are recognized by their content.\n"
         "\n"
         "Options (after JOB, a letter that the job defines is the job's):\n");
     args_format_help(buf, options_table, NULL);
@@ -100,7 +100,7 @@ static void format_help(struct buf *buf)
                          "\n"
                          "  weft help run           how to run a job, all options\n"
                          "  weft help sort          a job and its own options\n"
-                         "  weft help --all         every verb, plumbing too\n");
+                         "  weft help --all         every verb, also those for scripts\n");
 }
 
 static void format_version(struct buf *buf)
@@ -114,7 +114,7 @@ static void format_verify(struct buf *buf)
 {
     buf_append_text(buf,
                     "Checks an output directory: that it is finished, and that every part has\n"
-                    "the size and the checksum its manifest says.\n"
+                    "the size and the checksum that its manifest lists.\n"
                     "\n"
                     "  weft verify counts/\n");
 }
@@ -123,7 +123,7 @@ static void format_replay(struct buf *buf)
 {
     buf_append_text(
         buf, "Runs a job on just one record: the one that an earlier run has failed on, which\n"
-             "printed the ID. What the job emits for it goes to standard output.\n"
+             "printed the ID. Prints the pairs that the job emits for it.\n"
              "\n"
              "  weft replay 3f9a2c11            once more, alone\n"
              "  weft replay 3f9a2c11 --debug    in gdb, before it runs\n");

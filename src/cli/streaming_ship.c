@@ -107,7 +107,7 @@ static weft_err run_unpacker(const char *program, char *const *arguments, const 
     if (!err && exit_code != 0)
         err = err_set(WEFT_INVALID_ARGUMENT,
                       "-archives %s cannot be unpacked: %s ended with %d\n"
-                      "  its reason stands above\n"
+                      "  its message is above\n"
                       "  try: %s %s",
                       archive, program, exit_code,
                       strcmp(program, "tar") == 0 ? "tar -tf" : "unzip -l", archive);
@@ -131,7 +131,7 @@ static weft_err unpack(const char *archive, const char *directory)
             return run_unpacker("tar", words, archive);
         }
     return err_set(WEFT_UNIMPLEMENTED,
-                   "-archives %s is of no kind that Hadoop unpacks\n"
+                   "Hadoop does not unpack this kind of file: -archives %s\n"
                    "  it unpacks .zip, .jar, .tar, .tar.gz and .tgz\n"
                    "  try: -files %s, and unpack it in the command",
                    archive, archive);

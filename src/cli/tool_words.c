@@ -118,10 +118,10 @@ weft_err tool_check_key(const char *key)
 {
     const size_t size = strlen(key);
     if (size == 0)
-        return err_set(WEFT_INVALID_ARGUMENT, "the key is empty\n  try: --key with a text that "
-                                              "names the change that counts once");
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "the key is empty\n  try: --key with a text that names this change");
     if (size > CALL_NAME_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go", size,
+        return err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes is too long: at most %u", size,
                        CALL_NAME_BYTES_MAX);
     return WEFT_OK;
 }

@@ -11,9 +11,9 @@ enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_H
 // What stands at the end of a tool's table of options.
 #define TOOL_OPTIONS                                                                                \
     {TOOL_OPTION_AT, 0, "at", "HOST[:PORT]",                                                        \
-     "where the host is, port 18125 if none is given; also HOST:PORT#TOKEN. Without it WEFT_AT, "   \
+     "the address of the host (default port 18125); also HOST:PORT#TOKEN. Without it WEFT_AT, "     \
      "else TF_CONFIG, where the path names a member, else localhost"},                              \
-        {TOOL_OPTION_TOKEN, 0, "token-file", "FILE", "where the host's secret is"},                 \
+        {TOOL_OPTION_TOKEN, 0, "token-file", "FILE", "the file with the host's secret"},            \
         {TOOL_OPTION_WAIT, 0, "wait", "TIME",                                                       \
          "how long to wait for a host at first (default 5s); after a lost connection it is 1m, or " \
          "TIME if longer"},                                                                         \

@@ -164,8 +164,8 @@ static weft_err check_tensors(const weft_tensor *tensors, size_t count, int32_t 
     for (size_t i = 0; i < count; i++)
         if ((unsigned)tensors[i].dtype > UINT8_MAX || tensors[i].rank < rank_min ||
             tensors[i].rank > TUPLE_RANK_MAX || (tensors[i].rank > 0 && !tensors[i].dims))
-            return err_set(WEFT_INVALID_ARGUMENT, "component %zu: dtype %d of rank %d is none", i,
-                           (int)tensors[i].dtype, (int)tensors[i].rank);
+            return err_set(WEFT_INVALID_ARGUMENT, "component %zu: there is no dtype %d of rank %d",
+                           i, (int)tensors[i].dtype, (int)tensors[i].rank);
     return WEFT_OK;
 }
 

@@ -115,7 +115,7 @@ static bool make_words(struct item_worker *worker)
     const bool item_fits =
         item.size < VARIABLE_BYTES_MAX - 64 && !(item.size && memchr(item.data, 0, item.size));
     if (!item_fits && !worker->work->options->by_stdin) {
-        snprintf(worker->reason, sizeof worker->reason, "%s: --stdin would hand it over",
+        snprintf(worker->reason, sizeof worker->reason, "%s: use --stdin",
                  item.size < VARIABLE_BYTES_MAX - 64
                      ? "an item with a zero byte cannot be an argument"
                      : "it is too long for an argument");

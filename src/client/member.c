@@ -249,7 +249,7 @@ static weft_err read_spec(weft_cluster *cluster, const weft_join_options *option
                        source);
     weft_err err = cluster_spec_read_tf_config(&cluster->spec, weft_text(text), source);
     if (!err && !cluster->spec.my_role)
-        err = err_set(WEFT_INVALID_ARGUMENT, "%s does not say who we are: it has no \"task\"",
+        err = err_set(WEFT_INVALID_ARGUMENT, "%s does not name this member: it has no \"task\"",
                       source);
     if (err)
         return err;

@@ -53,7 +53,8 @@ weft_err remote_queue_start_push(struct remote *queue, const struct ops_queue_pu
     struct ops_call op;
     if (push->key.size > CALL_NAME_BYTES_MAX)
         return member_keep_error(queue->cluster,
-                                 err_set(WEFT_INVALID_ARGUMENT, "a key of %zu bytes: at most %u go",
+                                 err_set(WEFT_INVALID_ARGUMENT,
+                                         "a key of %zu bytes is too long: at most %u",
                                          push->key.size, CALL_NAME_BYTES_MAX));
     ops_queue_push_make(&op, push);
     return remote_start(queue, &op, call);

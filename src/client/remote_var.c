@@ -305,8 +305,7 @@ static weft_err check_int64(weft_var *var)
     if (!var)
         return member_no_handle();
     return var->is_int64 ? WEFT_OK
-                         : keep(var, err_set(WEFT_INVALID_ARGUMENT,
-                                             "%s was opened as something else than an int64",
+                         : keep(var, err_set(WEFT_INVALID_ARGUMENT, "%s was not opened as an int64",
                                              var->remote.path));
 }
 

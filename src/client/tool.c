@@ -343,10 +343,9 @@ void tool_tell_waiting(struct remote *queue)
                 "weft: %s: nothing was pushed to this queue so far: waiting\n  did you mean: %s\n",
                 queue->path, guess);
     else
-        fprintf(
-            stderr,
-            "weft: %s: nothing was pushed to this queue so far: waiting\n"
-            "  try: weft queue push %s ITEM, or weft queue ls, which shows the queues there are\n",
-            queue->path, queue->path);
+        fprintf(stderr,
+                "weft: %s: nothing was pushed to this queue so far: waiting\n"
+                "  try: weft queue push %s ITEM, or weft queue ls, which lists all queues\n",
+                queue->path, queue->path);
     tool_list_fini(&list);
 }

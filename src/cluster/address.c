@@ -24,7 +24,7 @@ static const char *find_mistake(weft_bytes text)
         return "is empty";
     const char *colon = memchr(text.data, ':', text.size);
     if (memmem(text.data, text.size, "://", 3))
-        return "names a protocol: leave out what stands before the host";
+        return "names a protocol: leave out the part before the host";
     if (memchr(text.data, '/', text.size))  // unix:/run/x too, whereas unix:2222 is a host
         return "is a path: members meet at hosts and ports";
     if (colon && text.data[0] != '[' &&

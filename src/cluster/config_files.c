@@ -156,7 +156,7 @@ static weft_err look(struct config_file *file, weft_bytes text, bool force)
     if (force)
         return WEFT_OK;
     return err_set(WEFT_ALREADY_EXISTS,
-                   "%s is there already and holds something else; nothing was written\n"
+                   "%s exists already with other content; nothing was written\n"
                    "  try: --force to replace it, or -d DIR for another directory",
                    file->path);
 }

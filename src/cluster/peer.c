@@ -326,7 +326,7 @@ static void flush_locked(struct peer *peer)
 weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask, size_t size)
 {
     if (size > CALL_BYTES_MAX - CALL_HEAD_BYTES)
-        return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes: at most %u go", size,
+        return err_set(WEFT_INVALID_ARGUMENT, "a call of %zu bytes is too long: at most %u", size,
                        CALL_BYTES_MAX - CALL_HEAD_BYTES);
     if (ask->life && ask->life != peer->life)
         return err_set(peer->last_code == WEFT_DATA_LOSS ? WEFT_DATA_LOSS : WEFT_ABORTED,

@@ -200,7 +200,7 @@ static weft_err add_named(struct search *search, const char *path)
                       path, base_name(name)[0]);
     if (!err && is_output(search, name))
         err = err_set(WEFT_INVALID_ARGUMENT,
-                      "-input %s is also what this run writes\n  every run would read the answer "
+                      "-input %s is also the output of this run\n  every run would read the answer "
                       "of the one before\n  try: another -output",
                       path);
     if (!err)

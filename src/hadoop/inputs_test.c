@@ -102,7 +102,7 @@ static void what_the_job_writes_is_left_out_and_refused_by_name(void **unused)
     assert_int_equal(left_out.count, 1);
     assert_string_equal(left_out.items[0], "deep/sub");
     assert_found("deep/*", false, "deep/z.txt");
-    assert_not_found("deep/../deep/sub", WEFT_INVALID_ARGUMENT, "also what this run writes");
+    assert_not_found("deep/../deep/sub", WEFT_INVALID_ARGUMENT, "also the output of this run");
     options.output = NULL;
     streaming_drop(&left_out);
 }

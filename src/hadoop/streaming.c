@@ -89,8 +89,8 @@ static const struct option options_of_hadoop[] = {
     UNDERSTOOD("archives", OPTION_ARCHIVES, ONE_VALUE),
     UNDERSTOOD("cacheArchive", OPTION_ARCHIVES, ANY_VALUES),
     IGNORED("libjars", "there is no Java here, and a class that the job names is refused"),
-    IGNORED("mapdebug", "an error shows the end of what the command printed on standard error"),
-    IGNORED("reducedebug", "an error shows the end of what the command printed on standard error"),
+    IGNORED("mapdebug", "an error shows the end of the command's standard error"),
+    IGNORED("reducedebug", "an error shows the end of the command's standard error"),
     IGNORED("tokenCacheFile", "files are local"),
     REFUSED("additionalconfspec", ONE_VALUE, "-conf FILE"),
     REFUSED("inputreader", ONE_VALUE,
@@ -515,10 +515,11 @@ static weft_err take_word(struct parse *parse)
     }
     if (name_of(word))
         return unknown_option(word);
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s belongs to no option\n  a command of several words is quoted: -mapper "
-                   "'grep -v x'",
-                   word);
+    return err_set(
+        WEFT_INVALID_ARGUMENT,
+        "%s does not belong to an option\n  a command of several words is quoted: -mapper "
+        "'grep -v x'",
+        word);
 }
 
 static weft_err check_complete(const struct streaming_options *options)

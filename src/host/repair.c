@@ -230,7 +230,7 @@ weft_err host_repair(const struct host_repair_options *options)
     if (err == WEFT_NOT_FOUND)
         err = err_set(err,
                       "there is no journal of a host in %s\n  try: the directory that was given "
-                      "to --journal; a member's is ROLE-INDEX inside of it",
+                      "to --journal; the journal of a member is in ROLE-INDEX inside it",
                       options->journal);
     host_free(repair.host);
     buf_fini(&repair.text);

@@ -203,7 +203,7 @@ const weft_job builtin_sort = {
         "  -n    by number    -g  by number as 1e-3, 0x1f    -h  by number with a unit: 2K, 1G\n"
         "  -V    by version: a9 before a10    -M  by month: JAN, FEB\n"
         "  -r    largest first    -f  ignore case    -b  ignore leading blanks\n"
-        "  -d    only blanks, letters and digits count    -i  only what can be printed counts\n"
+        "  -d    only blanks, letters and digits count    -i  only printable characters count\n"
         "  -u    of equal lines only the first    -s  equal lines stay in input order\n"
         "  -m    inputs are sorted already: the answer is the same\n",
     .configure = configure,

@@ -417,11 +417,11 @@ static weft_err check_tmp(const char *tmp)
     if (err)
         return refuse_tmp(err);
     if (is_in_memory)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "--tmp %s lies in memory (tmpfs)\n  what does not fit in memory is put "
-                       "there, so it must be a disk\n  try: --tmp /var/tmp, or another directory "
-                       "on a disk",
-                       tmp);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--tmp %s is in memory (tmpfs)\n  data that does not fit in memory goes there, so it must be on a disk\n  try: --tmp /var/tmp, or another directory "
+            "on a disk",
+            tmp);
     int fd;
     err = file_create_nameless(tmp, &fd);
     if (err)
@@ -456,11 +456,11 @@ static weft_err choose_memory(struct run_options *options)
         if (options->memory_bytes < OPTIONS_MEMORY_MIN && free_bytes >= OPTIONS_MEMORY_MIN)
             options->memory_bytes = OPTIONS_MEMORY_MIN;
         if (options->memory_bytes < OPTIONS_MEMORY_MIN)
-            return err_set(WEFT_RESOURCE_EXHAUSTED,
-                           "only %" PRIu64 " MB of memory are free for this process, and it needs "
-                           "at least 16\n  try: free some memory, a larger ulimit -v, or --memory "
-                           "16M all the same",
-                           free_bytes >> 20);
+            return err_set(
+                WEFT_RESOURCE_EXHAUSTED,
+                "only %" PRIu64 " MB of memory are free for this process, and it needs "
+                "at least 16\n  try: free some memory, a larger ulimit -v, or --memory 16M even so",
+                free_bytes >> 20);
     }
     if (options->memory_bytes < OPTIONS_MEMORY_MIN)
         return err_set(WEFT_INVALID_ARGUMENT,

@@ -64,10 +64,11 @@ const struct args_option options_table[] = {
     {OPTION_COMBINE, 0, "combine", "CMD", "combine a map task's lines with a command"},
     {OPTION_REDUCE, 0, "reduce", "CMD",
      "reduce with a command: lines sorted by key on its stdin; or aggregate"},
-    {OPTION_SHELL, 0, "shell", NULL, "run these commands by sh -c, with pipes and all"},
+    {OPTION_SHELL, 0, "shell", NULL,
+     "run these commands by sh -c, with pipes and other shell syntax"},
     {OPTION_KEEP, 0, "keep", NULL, "keep a mapper alive from task to task (it must answer \\x1e)"},
     {OPTION_PER_FILE, 0, "per-file", NULL,
-     "a mapper for each file (default: small files share one unless it asks for their names)"},
+     "a mapper for each file (default: small files share one unless it uses their names)"},
     {OPTION_SEPARATOR, 0, "separator", "C", "between the fields of a line (default: TAB)"},
     {OPTION_KEY_FIELDS, 0, "key-fields", "N",
      "the key is the first N fields of a line (default: 1)"},
@@ -99,7 +100,7 @@ const struct args_option options_table[] = {
      "leave out up to N records, or N% of them, that make the job fail"},
     {OPTION_BAD_RECORDS, 0, "bad-records", "FILE",
      "where to list them (default: _weft-bad-records.jsonl)"},
-    {ARGS_HEADING, 0, NULL, NULL, "Talk"},
+    {ARGS_HEADING, 0, NULL, NULL, "Messages"},
     {OPTION_DRY_RUN, 0, "dry-run", NULL, "only print the plan"},
     {OPTION_QUIET, 'q', "quiet", NULL, "no progress, no summary; errors only"},
     {OPTION_VERBOSE, 'v', "verbose", NULL, "a longer summary"},
@@ -174,14 +175,15 @@ static weft_err set_output_format(struct run_options *options, const char *text)
     if (record_output_find(text, &options->output_format))
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "--output-format %s is none\n  it is text, csv, jsonl or tfrecord", text);
+                   "there is no output format %s\n  it is text, csv, jsonl or tfrecord", text);
 }
 
 static weft_err set_codec(struct run_options *options, const char *text)
 {
     if (codec_find(text, &options->compress) && options->compress < CODEC_BZIP2)
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT, "--compress %s is none\n  it is zstd, gzip or lz4", text);
+    return err_set(WEFT_INVALID_ARGUMENT, "there is no compression %s\n  it is zstd, gzip or lz4",
+                   text);
 }
 
 // ---- Commands
@@ -193,7 +195,7 @@ static weft_err set_of_command(struct run_options *options, const struct args_op
     const char letter = user->letter ? user->letter(option->name) : 0;
     if (!letter)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "--%s is for commands, and this job is none\n  try: weft run --map CMD "
+                       "--%s is for commands, and this job runs none\n  try: weft run --map CMD "
                        "--reduce CMD INPUT...",
                        option->name);
     char fields[32];

@@ -357,12 +357,12 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
     const json_int_t size = json_integer_value(json_object_get(note, "input_bytes"));
     const json_int_t mtime_ns = json_integer_value(json_object_get(note, "input_mtime_ns"));
     if (code == WEFT_OK && status.kind != FILE_REGULAR)
-        code = err_set(WEFT_NOT_FOUND, "%s is not there any more", path);
+        code = err_set(WEFT_NOT_FOUND, "%s does not exist any more", path);
     else if (code == WEFT_OK && (status.size != (uint64_t)size || status.mtime_ns != mtime_ns))
-        code = err_set(WEFT_FAILED_PRECONDITION,
-                       "%s has changed since: the record may be elsewhere now\n  try: the run "
-                       "again, which shows where",
-                       path);
+        code = err_set(
+            WEFT_FAILED_PRECONDITION,
+            "%s has changed since: the record may be elsewhere now\n  try: run the job again, which shows where",
+            path);
     if (code != WEFT_OK)
         return code;
     stand->input =
@@ -431,6 +431,6 @@ int replay_record(const struct run_options *options, const char *note_path, cons
     json_decref(note);
     if (code != WEFT_OK)
         return progress_report_error(STDERR_FILENO, program, options->json, code);
-    fprintf(stderr, "weft: the record did no harm this time\n");
+    fprintf(stderr, "weft: the record did not fail this time\n");
     return 0;
 }

@@ -111,9 +111,9 @@ static weft_err refuse_own(const struct inputs *inputs, const struct found *foun
     if (!is_it && !lies_in_own(inputs, found->path))
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s %s what this run writes\n  every run would read the answer of the one "
+                   "%s %s output of this run\n  every run would read the answer of the one "
                    "before\n  try: another name for the output, or the inputs without it",
-                   found->path, is_it ? "is an input and also" : "lies in");
+                   found->path, is_it ? "is an input and also an" : "is in an");
 }
 
 static weft_err note_own(struct inputs *inputs, const char *path)
@@ -325,12 +325,11 @@ static weft_err add_pattern(struct inputs *inputs, const char *pattern)
             err = take_missing(inputs, matches.paths[i]);
     }
     if (!err && count == 0)
-        err = inputs->state->skips_missing
-                  ? take_missing(inputs, pattern)
-                  : err_set(WEFT_NOT_FOUND,
-                            "no file matches %s\n  a pattern that matches nothing is taken for a "
-                            "mistake",
-                            pattern);
+        err =
+            inputs->state->skips_missing
+                ? take_missing(inputs, pattern)
+                : err_set(WEFT_NOT_FOUND,
+                          "no file matches %s\n  a pattern must match at least one file", pattern);
     find_free_matches(&matches);
     return err;
 }

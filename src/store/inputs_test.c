@@ -216,7 +216,7 @@ static void a_file_may_be_replaced_only_when_it_is_the_only_input(void **state)
     struct inputs_request request = {
         .words = words, .word_count = 2, .tmp = root, .own = own, .own_count = 1};
     assert_int_equal(inputs_expand(&inputs, &request), WEFT_INVALID_ARGUMENT);
-    assert_non_null(strstr(err_text(), "./f is an input and also what this run writes"));
+    assert_non_null(strstr(err_text(), "./f is an input and also an output of this run"));
     inputs_fini(&inputs);
     request.word_count = 1;
     assert_int_equal(inputs_expand(&inputs, &request), WEFT_OK);
@@ -265,7 +265,7 @@ static void what_the_run_writes_is_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         assert_int_equal(expand_with_own(&inputs, refused[i][0], refused[i][1]),
                          WEFT_INVALID_ARGUMENT);
-        assert_non_null(strstr(err_text(), "what this run writes"));
+        assert_non_null(strstr(err_text(), "output of this run"));
         inputs_fini(&inputs);
     }
     assert_int_equal(expand_with_own(&inputs, "f*", "f"), WEFT_OK);

@@ -60,7 +60,7 @@ bool manifest_is_same(const struct manifest *manifest, const struct manifest *ot
                       struct buf *why)
 {
     if (!manifest->identity[0] || strcmp(manifest->identity, other->identity) != 0) {
-        buf_format(why, "it is of another job, or of the same with other options or code");
+        buf_format(why, "another job made it, or the same job with other options or code");
         return false;
     }
     const size_t count =

@@ -69,7 +69,7 @@ static weft_err open_number(struct output *output, int number, const struct outp
         return open_nowhere(output);
     if (kind == STANDARD_CLOSED && number == STDOUT_FILENO)
         return err_set(WEFT_FAILED_PRECONDITION,
-                       "standard output is closed, the answer has nowhere to go\n  try: -o FILE");
+                       "standard output is closed: the answer cannot be written\n  try: -o FILE");
     if (kind == STANDARD_CLOSED)
         return err_set(WEFT_FAILED_PRECONDITION, "%s is not open for writing\n  try: -o FILE",
                        output->shown);
@@ -395,10 +395,10 @@ static weft_err move_into_place(struct output *output)
     err = output->force ? place_move_over(output->temporary, output->target)
                         : place_move_new(output->temporary, output->target);
     if (err == WEFT_ALREADY_EXISTS)
-        return err_set(err,
-                       "%s appeared while the job was running\n  it is another run's or another "
-                       "program's and stays as it is\n  try: again with --force, or another name",
-                       output->shown);
+        return err_set(
+            err,
+            "%s appeared while the job was running\n  another run or program made it, and it is not replaced\n  try: again with --force, or another name",
+            output->shown);
     return err;
 }
 

@@ -114,12 +114,12 @@ matched() { weft run -q wordcount 'own/*' -o own/res.txt --force && cat own/res.
 gives "nor what a pattern matches" expected matched
 to_stdout() { weft run -q wordcount own >own/res.txt && cat own/res.txt; }
 gives "nor is standard output" expected to_stdout
-fails_with "named, it is refused" 2 'own/res.txt is an input and also what this run writes' \
+fails_with "named, it is refused" 2 'own/res.txt is an input and also an output of this run' \
     weft run wordcount own/x own/res.txt -o own/res.txt --force
-fails_with "also by another name" 2 'also what this run writes' weft run wordcount own/x own/../own/res.txt -o own/res.txt --force
+fails_with "also by another name" 2 'also an output of this run' weft run wordcount own/x own/../own/res.txt -o own/res.txt --force
 weft run -q wordcount own/x -o own/out/
-fails_with "so is a directory" 2 'own/out is an input and also what this run writes' weft run wordcount own/out -o own/out/ --force
-fails_with "so is a file in it" 2 'own/out/part-00000 lies in what this run writes' \
+fails_with "so is a directory" 2 'own/out is an input and also an output of this run' weft run wordcount own/out -o own/out/ --force
+fails_with "so is a file in it" 2 'own/out/part-00000 is in an output of this run' \
     weft run wordcount own/out/part-00000 -o own/out/ --force
 fails_with "standard output by its name is the same" 2 'also standard output' \
     bash -c "exec '$WEFT' run wordcount own/x own/res.txt -o - >>own/res.txt"
@@ -132,7 +132,7 @@ printf '1\t\n' >expected
 gives "weft streaming writes inside its input" expected stream own
 gives "and again" expected stream own
 gives "and again by a pattern" expected stream 'own/*'
-fails_with "named, it is refused there too" 2 'also what this run writes' stream own/out
+fails_with "named, it is refused there too" 2 'also the output of this run' stream own/out
 
 fails_with "a missing file is an error that names it" 4 'no-such-file' weft run wordcount n1 no-such-file
 fails_with "a missing directory is an error that names it" 4 'no-such-dir' weft run wordcount no-such-dir/

@@ -35,7 +35,7 @@ check "and no byte of it reaches the terminal" eval '! grep -aqP "[\x01\xff]" "$
 check "one line of it is short" eval '[ "$(grep -a "at offset" "$err" | wc -c)" -lt 300 ]'
 fails_with "--max-attempts 1 looks for it as well" 1 'at offset 13893' weft run -q --max-attempts 1 ./mines in.segv
 try weft run ./mines in.fail
-says "it is told that it is looked for" 'looking for the record'
+says "it is told that it is looked for" 'searching for the record'
 
 # ---- commands -----------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ check "a job is run" answer wordcount other -o out/
 cp -a out done.kept
 try weft run wordcount other -o out/
 check "again: exit 0" [ "$code" = 0 ]
-says "with a word" 'out/ is there already'
+says "with a word" 'out/ exists already, complete'
 check "nothing was done to it" diff -r out done.kept
 fails_with "with another option it is refused" 5 'out/ exists already' weft run -q wordcount -i other -o out/
 says "with the reason" 'other options'

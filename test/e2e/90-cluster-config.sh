@@ -91,7 +91,7 @@ cd .. || exit 1
 # --- what is there already --------------------------------------------------------------------------
 
 mkdir taken && echo mine >taken/config_map_1.sh
-fails_with "a file that holds something else stops it" 5 'config_map_1.sh is there already' \
+fails_with "a file that holds something else stops it" 5 'config_map_1.sh exists already' \
     weft cluster config -d taken cluster.json
 check "and nothing was written" [ "$(ls -A taken)" = config_map_1.sh ]
 check "with --force it is replaced" config -q --force -d taken cluster.json

@@ -124,7 +124,7 @@ try run --cluster here.json --no-prefix sh -c 'test $WEFT_ROLE = files && echo "
 check "addresses of a cluster file are kept" grep -q "\"localhost:$port\"" "$out"
 check_not "port 0 is chosen" grep -q '127.0.0.1:0"' "$out"
 echo '{"files": ["192.0.2.7:2222"]}' >there.json
-fails_with "an address of another machine" 2 '/files/0: 192.0.2.7 is not this machine' run --cluster there.json true
+fails_with "an address of another machine" 2 '/files/0: 192.0.2.7 is not an address of this machine' run --cluster there.json true
 python3 -c '
 import socket, sys, time
 s = socket.socket(); s.bind(("127.0.0.1", int(sys.argv[1]))); s.listen(); print(flush=True); time.sleep(100)' "$port" >ready &

@@ -58,7 +58,7 @@ if unshare -rn true 2>/dev/null; then
 else
     skip "a command without --at finds weft host" "needs a network of its own"
 fi
-fails_with "words are refused" 2 "takes no words" weft host now
+fails_with "words are refused" 2 "takes no arguments" weft host now
 fails_with "an address that is none" 2 "listen" weft host --listen 'a b:c'
 
 host q --listen localhost:0 -q --json

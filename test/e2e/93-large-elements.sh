@@ -32,7 +32,7 @@ head -c 62913536 /dev/zero | tr '\0' x >most
 check "the largest that goes" weft queue push most <most
 check "comes back whole" is "$("$WEFT" queue take most -n 1 | wc -c)" 62913537
 echo x >>most
-fails_with "one byte more is refused, with the figure" 2 'at most 62913536 go' weft queue push most <most
+fails_with "one byte more is refused, with the figure" 2 'at most 62913536' weft queue push most <most
 kill $host
 wait $host
 finish

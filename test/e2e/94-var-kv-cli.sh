@@ -79,7 +79,7 @@ gives "a prefix selects" expected2 weft kv ls conf db/
 fails_with "an empty key of a map is none, in words" 2 "conf: a key has 1 to 1024 bytes, and this one has 0" weft kv put conf '' x
 fails_with "a key that is not there: exit 4" 4 "no key 'x'" weft kv get conf x
 check "a key is given once" weft kv put --if-absent conf leader me
-fails_with "the next comes too late" 1 "is there, of version 4" weft kv put --if-absent conf leader you
+fails_with "the next comes too late" 1 "exists, with version 4" weft kv put --if-absent conf leader you
 check "a version is waited for" weft kv put --if-version 4 conf leader you
 fails_with "once" 1 "version 5" weft kv put --if-version 4 conf leader me
 printf '{"key":"leader","version":5,"value":"you"}\n' >expected

@@ -259,7 +259,7 @@ mkdir empty
 fails_with "an empty directory" 4 'ROLE-INDEX' "$WEFT" host --journal empty --repair --yes
 check "nothing is made there, either" rmdir empty
 fails_with "--repair alone" 2 'needs the journal' "$WEFT" host --repair
-fails_with "--yes alone" 2 'is for --repair' "$WEFT" host --yes
+fails_with "--yes alone" 2 'only for --repair' "$WEFT" host --yes
 fails_with "--repair and --listen" 2 'does not host' "$WEFT" host --repair --journal j --listen :0
 
 # --- a member's journal ------------------------------------------------------------------------------------

@@ -228,7 +228,7 @@ static void a_command_that_fails_is_quoted(void **state)
     assert_non_null(tail);
     assert_non_null(strstr(tail, "    oops"));
     expect_failure(OPTIONS("-m", "cat", "-r", "sh -c 'kill -9 $$'"),
-                   "was killed by signal 9 (killed); it said nothing on standard error");
+                   "was killed by signal 9 (killed); it printed nothing on standard error");
     expect_failure(OPTIONS("-m", "cat", "-c", "false", "-r", "cat"),
                    "combine command 'false' exited with code 1");
     expect_output(OPTIONS("-m", "grep y", "-x"), "");

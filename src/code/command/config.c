@@ -185,7 +185,7 @@ weft_err command_config_init(struct command_config *config, const weft_args *arg
     if (!code && config->steps[COMMAND_ROLE_MAP].how == COMMAND_NONE)
         code = err_set(
             WEFT_INVALID_ARGUMENT,
-            "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on as they are");
+            "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on unchanged");
     return code;
 }
 

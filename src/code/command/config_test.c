@@ -97,7 +97,7 @@ static void what_is_wrong_is_said(void **state)
     assert_int_equal(READ("-r", "cat"), WEFT_INVALID_ARGUMENT);
     assert_string_equal(
         err_text(),
-        "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on as they are");
+        "there is no command to map with\n  try: --map COMMAND; --map '' passes lines on unchanged");
     assert_int_equal(READ("-m", "cat", "-r", "a | b"), WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "--reduce: the command a | b has |, which only a shell"));
     assert_int_equal(READ("-S", "-m", "  "), WEFT_INVALID_ARGUMENT);

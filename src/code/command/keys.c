@@ -73,7 +73,8 @@ static weft_err read_order(struct sort_order *order, const char *text,
     if (!code)
         code = command_words_init(&words, text);
     if (!code && words.words[0][0] != '-')
-        code = err_set(WEFT_INVALID_ARGUMENT, "it is none\n  write it like '-k1,1 -k2,2nr'");
+        code = err_set(WEFT_INVALID_ARGUMENT,
+                       "it does not begin with '-'\n  write it like '-k1,1 -k2,2nr'");
     if (!code)
         code = args_parse_job(&letters, (char *const *)words.words, words.count, &args);
     has_key = !code && weft_option(&args, 'k', 0);

@@ -107,7 +107,7 @@ static void what_is_no_order_is_refused(void **state)
     assert_non_null(strstr(err_text(), "the order of keys '-k0': "));
     command_keys_fini(&keys);
     assert_int_equal(command_keys_init(&keys, "second", NULL, &tab), WEFT_INVALID_ARGUMENT);
-    assert_string_equal(err_text(), "the order of keys 'second': it is none\n"
+    assert_string_equal(err_text(), "the order of keys 'second': it does not begin with '-'\n"
                                     "  write it like '-k1,1 -k2,2nr'");
     command_keys_fini(&keys);
     assert_int_equal(command_keys_init(&keys, "-q", NULL, &tab), WEFT_INVALID_ARGUMENT);

@@ -114,10 +114,10 @@ static bool lacks_end(const struct command_pump *pump, char last)
 
 static weft_err refuse_stray(void)
 {
-    return err_set(WEFT_DATA_LOSS,
-                   "a kept command has printed the line \\x1e, the end of a task, before that end, "
-                   "or more lines after it\n  which lines belong to the task is not known, and "
-                   "none of them was used\n  try: without --keep");
+    return err_set(
+        WEFT_DATA_LOSS,
+        "a kept command has printed the line \\x1e, the end of a task, before that end, "
+        "or more lines after it\n  it is not known which lines belong to the task, and none of them was used\n  try: without --keep");
 }
 
 // Straight to where it belongs. *is_done false: there is no such place now.
@@ -235,7 +235,7 @@ static weft_err wait_answer(struct command_pump *pump, uint64_t since_ns, unsign
             return err_set(
                 WEFT_DEADLINE_EXCEEDED,
                 "a kept command has not answered the end of a task for a minute\n  it must "
-                "print the line \\x1e that it reads, and flush; else it cannot be kept\n"
+                "print the line \\x1e that it reads, and flush; otherwise it cannot be kept\n"
                 "  try: without --keep");
     }
     return WEFT_OK;

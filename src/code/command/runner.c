@@ -152,9 +152,9 @@ static void append_hints(const struct command_runner *runner, enum command_role 
             tail.size--;
         buf_format(to, "; the end of its standard error:\n%s", buf_text(&tail));
     } else {
-        buf_append_text(to, "; it said nothing on standard error");
+        buf_append_text(to, "; it printed nothing on standard error");
         if (strstr(runner->config.steps[role].line, "grep"))
-            buf_format(to, " (a grep that finds nothing ends so: %s)",
+            buf_format(to, " (a grep that finds nothing exits like this: %s)",
                        runner->config.is_hadoop ? "sh -c 'grep ... || true'"
                                                 : "--shell and 'grep ... || true'");
     }

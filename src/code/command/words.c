@@ -133,7 +133,7 @@ weft_err command_words_init(struct command_words *words, const char *line)
     if (!code && splitting.operator)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the command %s has %s, which only a shell understands\n  try: --shell, or "
-                       "quotes around it to hand it to the command as it is",
+                       "quotes around it to pass it to the command",
                        line, splitting.operator);
     return code;
 }

@@ -68,9 +68,9 @@ static void an_open_quote_and_an_empty_line_are_refused(void **unused)
 static void a_word_for_the_shell_is_refused_with_what_to_try(void **unused)
 {
     (void)unused;
-    expect_refusal("tr a b | sort", "the command tr a b | sort has |, which only a shell "
-                                    "understands\n  try: --shell, or quotes around it to hand it "
-                                    "to the command as it is");
+    expect_refusal("tr a b | sort",
+                   "the command tr a b | sort has |, which only a shell "
+                   "understands\n  try: --shell, or quotes around it to pass it to the command");
     struct command_words words;
     const char *const lines[] = {"a > b", "a && b", "a ; b", "cat 2>&1", "echo $(date)", "a &"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -297,7 +297,8 @@ static weft_err run_compiler(struct compile *compile, const char *const *rest)
                           &exit_code);
     compile->arguments.count = before;
     if (!err && exit_code != 0)
-        err = err_set(WEFT_FAILED_PRECONDITION, "cannot build %s\n  the compiler said why",
+        err = err_set(WEFT_FAILED_PRECONDITION,
+                      "cannot build %s\n  the messages of the compiler are above",
                       compile->spec->source);
     return err;
 }
@@ -572,6 +573,6 @@ weft_err compile_check_program(const char *path, const char *name)
     if (err || is_job)
         return err;
     return err_set(WEFT_INVALID_ARGUMENT,
-                   "%s is not a job\n  a program that is one calls weft_main(argc, argv, &job)",
+                   "%s is not a job\n  a job is a program that calls weft_main(argc, argv, &job)",
                    name);
 }

@@ -62,7 +62,7 @@ static void limit_over(void *owner)
     struct buf why = {0};
     buf_append_text(&why, "the time limit of ");
     text_append_duration(&why, (uint64_t)run->options->timeout_ms * 1000000);
-    buf_append_text(&why, " is over: the members are stopped");
+    buf_append_text(&why, " is reached: the members are stopped");
     talk_stopping(run, buf_text(&why));
     buf_fini(&why);
     run_ask_to_stop(run, err_exit_code(WEFT_DEADLINE_EXCEEDED));

@@ -38,10 +38,9 @@ weft_err cluster_place(struct buf *path, const char *name)
     else if (home && home[0])
         buf_format(path, "%s/.local/state/weft/clusters/%s", home, name);
     else
-        return err_set(
-            WEFT_FAILED_PRECONDITION,
-            "there is no home directory to remember clusters in: HOME is not set\n  try: "
-            "export XDG_STATE_HOME=DIR");
+        return err_set(WEFT_FAILED_PRECONDITION,
+                       "there is no directory for the state of clusters: HOME is not set\n  try: "
+                       "export XDG_STATE_HOME=DIR");
     return path->has_failed ? no_memory() : WEFT_OK;
 }
 
@@ -136,7 +135,7 @@ weft_err cluster_up(const char *name, struct cluster_spec *spec,
     buf_format(&inside.lock, "%s/lock", buf_text(&inside.directory));
     if (!err && daemon_is_alive(buf_text(&inside.lock), &pid))
         err = err_set(WEFT_ALREADY_EXISTS,
-                      "the cluster %s is up already, looked after by process %d\n"
+                      "the cluster %s is up already, supervised by process %d\n"
                       "  try: weft cluster down %s, or --name for another one",
                       name, (int)pid, name);
     if (!err)

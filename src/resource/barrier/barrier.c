@@ -36,7 +36,7 @@ static weft_err read_count(weft_bytes bytes, uint32_t *count)
     struct ops_barrier_attributes attributes;
     if (bytes.size == 0)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "there is no such barrier yet, and who makes it says for how many it is");
+                       "there is no such barrier yet, and its creator must give the count");
     if (!ops_barrier_attributes_decode(bytes, &attributes))
         return err_set(WEFT_INVALID_ARGUMENT, "a barrier's only attribute is its count, 4 bytes");
     if (attributes.count == 0)

@@ -117,7 +117,7 @@ static void senseless_calls_are_refused(void **state)
     (void)state;
     struct testing_member *a = testing_join("/work/0");
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_BARRIER, "x", weft_none()),
-                           WEFT_INVALID_ARGUMENT, "for how many");
+                           WEFT_INVALID_ARGUMENT, "must give the count");
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_BARRIER, "x", PAYLOAD(U32(0))),
                            WEFT_INVALID_ARGUMENT, "at least 1");
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_BARRIER, "x", PAYLOAD(U8(1))),

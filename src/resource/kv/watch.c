@@ -218,5 +218,5 @@ void kv_writers_gone(struct resource *resource)
     struct kv *kv = kv_of(resource);
     while (!list_is_empty(&kv->watches))
         kv_cancel_watch(&LIST_ITEM(kv->watches.next, struct watch, in_kv)->wait, WEFT_OUT_OF_RANGE,
-                        "all who could write have left");
+                        "all members that could write have left");
 }

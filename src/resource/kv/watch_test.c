@@ -182,7 +182,7 @@ static void last_owner_is_seen_to_go_before_watches_end(void **state)
     const uint64_t first = watch(b, of_b, "", 1), second = watch(b, of_b, "other", 1);
     testing_end(a);
     testing_expect(b, first, 0, PAYLOAD(U64(2), REMOVED("x", 2)));
-    testing_expect_failure(b, second, WEFT_OUT_OF_RANGE, "all who could write have left");
+    testing_expect_failure(b, second, WEFT_OUT_OF_RANGE, "all members that could write have left");
     testing_expect_failure(b, watch(b, of_b, "", 2), WEFT_OUT_OF_RANGE, "left");
     testing_expect(b, watch(b, of_b, "", 1), 0, PAYLOAD(U64(2), REMOVED("x", 2)));
 }

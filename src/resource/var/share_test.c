@@ -174,8 +174,9 @@ static void watch_ends_when_nobody_is_left_to_write(void **state)
     const uint64_t waiting = watch(b, of_b, 0), looking = watch(tool, of_tool, 0);
     testing_expect_waiting(b, waiting);
     testing_call(a, CALL_LEAVE, 0, 0, weft_none());
-    testing_expect_failure(b, waiting, WEFT_OUT_OF_RANGE, "all who could write have left");
-    testing_expect_failure(tool, looking, WEFT_OUT_OF_RANGE, "all who could write have left");
+    testing_expect_failure(b, waiting, WEFT_OUT_OF_RANGE, "all members that could write have left");
+    testing_expect_failure(tool, looking, WEFT_OUT_OF_RANGE,
+                           "all members that could write have left");
     set(b, of_b, 3);
     testing_expect(b, watch(b, of_b, 0), 0, PAYLOAD(U64(1), U64(3)));
     testing_expect_failure(b, watch(b, of_b, 1), WEFT_OUT_OF_RANGE, "left");

@@ -423,7 +423,7 @@ static void var_writers_gone(struct resource *resource)
     struct var *var = var_of(resource);
     while (!list_is_empty(&var->watches))
         end_watch(LIST_ITEM(var->watches.next, struct var_watch, in_var), WEFT_OUT_OF_RANGE,
-                  "all who could write have left");
+                  "all members that could write have left");
 }
 
 static void var_apply(struct resource *resource, struct session *session, const struct call *call)

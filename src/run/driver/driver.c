@@ -254,8 +254,7 @@ static void tell_done(struct driver *driver)
 {
     char text[512];
     snprintf(text, sizeof text,
-             "%.400s is there already, complete, made by the same job from the "
-             "same inputs",
+             "%.400s exists already, complete, made by the same job from the same inputs",
              driver->options->output);
     if (!driver->options->quiet && !driver->options->json)
         driver_warn(driver, text);

@@ -128,7 +128,7 @@ static void append_places(struct buf *text, const struct driver *driver)
 static void append_done(struct buf *text, const struct driver *driver)
 {
     if (driver->resume.is_done) {
-        buf_append_text(text, "done     all of it: the output is there, complete\n");
+        buf_append_text(text, "done     everything: the output is complete\n");
         return;
     }
     buf_format(text, "done     %" PRIu32 " of %" PRIu32 " pieces of the output", count_done(driver),

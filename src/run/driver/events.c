@@ -197,7 +197,7 @@ static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
 static void take_silence(void *owner)
 {
     driver_fail(owner, err_set(WEFT_DEADLINE_EXCEEDED,
-                               "the worker has not come up in a minute\n  try: call weft_main or "
+                               "the worker was not ready within a minute\n  try: call weft_main or "
                                "weft_start first in main(), before anything that takes time"));
 }
 

@@ -33,7 +33,8 @@ void driver_tell_aside(struct driver *driver)
     tell_aside(
         driver, &inputs->marked, "was", "were",
         "left out: in a directory, names that begin with _ are not data; name them to read them");
-    tell_aside(driver, &inputs->loops, "was", "were", "left out: it leads back to where it lies");
+    tell_aside(driver, &inputs->loops, "was", "were",
+               "left out: it leads back to a directory above it");
     tell_aside(driver, &inputs->own, "was", "were", "left out: a run does not read its own output");
     tell_aside(driver, &inputs->missing, "is", "are", "missing, and left out (--skip-missing)");
 }

@@ -374,7 +374,7 @@ static void begin_next(struct driver *driver)
     const uint64_t size = list_ranges(driver, find_harm(driver, &probe->at), &guess);
     bisect_init(&probe->bisect, size, guess);
     if (!driver->options->quiet)
-        driver_warn(driver, "a task keeps failing: looking for the record that does it");
+        driver_warn(driver, "a task keeps failing: searching for the record that fails");
     go_on(driver);
 }
 
@@ -451,7 +451,7 @@ static void condemn_unfound(struct driver *driver)
     const struct driver_probe *probe = &driver->probe;
     snprintf(driver->why, sizeof driver->why, "%.900s%s", probe->why,
              probe->bisect.state == BISECT_NOT_ONE
-                 ? "\n  no single record does it: they fail together, or only sometimes"
+                 ? "\n  no single record fails alone: some fail together, or only sometimes"
              : probe->bisect.state == BISECT_NO_RECORD ? "\n  it fails without any record, too"
                                                        : "");
     snprintf(driver->next, sizeof driver->next, "%s", probe->next);

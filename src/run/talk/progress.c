@@ -359,7 +359,7 @@ int progress_report_error(int fd, const char *program, bool json, weft_err code)
     } else {
         buf_format(&text, "%s: %s\n", program, *err_text() ? err_text() : weft_err_name(code));
         if (code == WEFT_INTERNAL)
-            buf_append_text(&text, "  this is a mistake of ours: please report it\n");
+            buf_append_text(&text, "  this is a bug in weft: please report it\n");
     }
     const int exit_code = err_exit_code(code);
     if (file_write(fd, "standard error", text.data, text.size))

@@ -277,7 +277,7 @@ static void an_error_outside_a_run_is_reported_with_its_exit_code(void **state)
     err_set(WEFT_INTERNAL, "a piece came twice");
     assert_int_equal(progress_report_error(file, "./job", false, WEFT_INTERNAL), 70);
     assert_string_equal(told(), "./job: a piece came twice\n"
-                                "  this is a mistake of ours: please report it\n");
+                                "  this is a bug in weft: please report it\n");
 }
 
 int main(void)

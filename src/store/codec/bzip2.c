@@ -44,7 +44,7 @@ static weft_err bzip2_fail(const struct codec_reader *reader, int code)
     case BZ_DATA_ERROR:
         return codec_is_damaged(reader, "a block is damaged or its checksum is wrong");
     default:
-        return codec_is_damaged(reader, "what follows is not bzip2's");
+        return codec_is_damaged(reader, "the data that follows is not bzip2's");
     }
 }
 

@@ -167,7 +167,7 @@ static weft_err decode(struct codec_reader *reader, struct codec_room *room, boo
 static weft_err end_of_file(struct codec_reader *reader)
 {
     if (codec_source_left(&reader->in))
-        return codec_is_damaged(reader, "the data leads nowhere");
+        return codec_is_damaged(reader, "the data does not continue");
     if (reader->is_inside)
         return codec_is_damaged(reader, "the file ends too early");
     if (reader->index)

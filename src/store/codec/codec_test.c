@@ -347,7 +347,7 @@ static void a_few_bytes_behind_xz_are_told_from_a_stream_that_is_cut(void **stat
     struct buf packed = pack(CODEC_XZ, weft_text("weft"));
     const size_t one = packed.size;
     buf_append_text(&packed, "garbage");
-    assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "what follows is not xz's");
+    assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "the data that follows is not xz's");
     packed.size = one;
     buf_append(&packed, "\xfd\x37", 2);
     assert_fails(CODEC_XZ, buf_bytes(&packed), WEFT_DATA_LOSS, "too early");

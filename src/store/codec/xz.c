@@ -51,11 +51,12 @@ static weft_err xz_fail(const struct codec_reader *reader, lzma_ret code)
                        "JOB -",
                        reader->in.name, MEMORY_BYTES_MAX >> 20, reader->in.name);
     case LZMA_OPTIONS_ERROR:
-        return codec_is_damaged(reader, "it uses what this version of liblzma does not know");
+        return codec_is_damaged(reader,
+                                "it uses a feature that this version of liblzma does not know");
     case LZMA_DATA_ERROR:
         return codec_is_damaged(reader, "a block is damaged or its checksum is wrong");
     default:
-        return codec_is_damaged(reader, "what follows is not xz's");
+        return codec_is_damaged(reader, "the data that follows is not xz's");
     }
 }
 

@@ -19,7 +19,7 @@ static weft_err refuse_link(const char *path)
 {
     return err_set(
         WEFT_PERMISSION_DENIED,
-        "%s is a symbolic link, and weft writes through none here: it may lead to a file "
+        "%s is a symbolic link, and weft does not write through links here: it may lead to a file "
         "of another program",
         path);
 }

@@ -149,7 +149,7 @@ weft_err place_check_replaceable(const char *path)
             path);
     return err_set(
         WEFT_PERMISSION_DENIED,
-        "%s belongs to another user (number %u), and only that one can replace it\n  try: "
+        "%s belongs to another user (number %u), and only that user can replace it\n  try: "
         "another name",
         path, (unsigned)status.st_uid);
 }

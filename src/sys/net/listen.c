@@ -108,7 +108,7 @@ static weft_err refuse(const struct net_address *address)
     case EADDRINUSE:
         return err_set(WEFT_UNAVAILABLE,
                        "cannot listen on %s: the port is taken\n  try: another port, or 0 for any "
-                       "that is free; `ss -ltnp` shows who has it",
+                       "that is free; `ss -ltnp` shows which process has it",
                        text);
     case EACCES:
         return err_set(WEFT_PERMISSION_DENIED,
@@ -161,7 +161,7 @@ static weft_err check_accepted(int fd, int *accepted)
     if (net_is_local_stream(fd) && !net_peer_is_ours(fd)) {
         close(fd);
         return err_set(WEFT_PERMISSION_DENIED,
-                       "a process of another user knocked at our Unix socket and was sent away");
+                       "refused a process of another user at the Unix socket");
     }
     net_set_options(fd);
     *accepted = fd;

@@ -87,8 +87,9 @@ weft_err port_choose(struct port_hold *hold, uint16_t *port)
 static weft_err refuse(const char *host, uint16_t port)
 {
     if (errno == EADDRNOTAVAIL)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "%s is not this machine, and only here can programs be started", host);
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "%s is not an address of this machine, and programs can only be started here", host);
     if (errno == EADDRINUSE)
         return err_set(WEFT_UNAVAILABLE, "another program listens at port %u of %s already", port,
                        host);

@@ -75,7 +75,7 @@ static void another_machine_is_told(void **state)
     (void)state;
     struct port_hold hold;
     assert_int_equal(port_hold(&hold, "192.0.2.1", 2222), WEFT_INVALID_ARGUMENT);
-    assert_non_null(strstr(err_text(), "192.0.2.1 is not this machine"));
+    assert_non_null(strstr(err_text(), "192.0.2.1 is not an address of this machine"));
     assert_int_equal(port_hold(&hold, "no-such-host.invalid", 2222), WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "no-such-host.invalid has no address"));
 }

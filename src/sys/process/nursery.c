@@ -204,10 +204,9 @@ static weft_err refuse_interpreter(const char *name, const struct nursery_report
     const char *interpreter = report->interpreter;
     const size_t length = strlen(interpreter);
     if (length == 0)
-        return err_set(WEFT_NOT_FOUND,
-                       "cannot start %s: what should load it does not exist; was it built for "
-                       "another system?",
-                       name);
+        return err_set(
+            WEFT_NOT_FOUND,
+            "cannot start %s: its loader does not exist; was it built for another system?", name);
     if (interpreter[length - 1] == '\r')
         return err_set(WEFT_NOT_FOUND,
                        "cannot start %s: its first line ends with a carriage return, so there is "

@@ -275,7 +275,9 @@ static weft_err take_result(struct tls *tls, int result)
     if (kind == SSL_ERROR_ZERO_RETURN)
         return fail(tls, WEFT_UNAVAILABLE, "the other side has closed the connection");
     if (tls->is_ready)
-        return fail(tls, WEFT_DATA_LOSS, "what arrives is broken: not what the other side sealed");
+        return fail(
+            tls, WEFT_DATA_LOSS,
+            "the received bytes were changed on the way: they are not those that the other side sent");
     if (is_about_the_token(reason))
         return fail(tls, WEFT_UNAUTHENTICATED, other_token);
     return fail(tls, WEFT_DATA_LOSS, no_tls);

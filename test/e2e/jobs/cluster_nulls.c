@@ -141,7 +141,7 @@ static void *push_elsewhere(void *unused)
 {
     (void)unused;
     GIVES(FAILED_PRECONDITION, weft_push(NULL, weft_text("x"), weft_none()));
-    CLAIM(says("who we are"));
+    CLAIM(says("does not name this member"));
     return NULL;
 }
 
@@ -149,13 +149,13 @@ static void first_reason_stays(void)
 {
     pthread_t thread;
     CLAIM(!weft_join_sized(&(weft_join_options){.config = "{}"}, sizeof(weft_join_options)));
-    CLAIM(says("who we are"));
-    CLAIM(!weft_queue_open(NULL, "/one/0/q", NULL) && says("who we are"));
+    CLAIM(says("does not name this member"));
+    CLAIM(!weft_queue_open(NULL, "/one/0/q", NULL) && says("does not name this member"));
     queues_without_a_handle();
     queues_without_anything();
     others_without_a_handle();
     GIVES(FAILED_PRECONDITION, weft_done(NULL, NULL));
-    CLAIM(says("who we are"));
+    CLAIM(says("does not name this member"));
     CLAIM(pthread_create(&thread, NULL, push_elsewhere, NULL) == 0);
     pthread_join(thread, NULL);
     CLAIM(weft_leave(NULL) == 2);  // as for other wrong words

@@ -360,7 +360,7 @@ static weft_err read_records(struct reading *r)
         code = record_find_whole(format, &r->scan, text, left < SIZE_MAX ? (size_t)left : SIZE_MAX,
                                  source_is_at_end(&r->source), &whole, &is_last);
         if (code)
-            return err_wrap(code, "%s, in what begins at offset %llu", r->source.input->name,
+            return err_wrap(code, "%s, in the records from offset %llu on", r->source.input->name,
                             (unsigned long long)r->base);
         if (whole)
             feed_buffered(r, whole);

@@ -44,10 +44,12 @@ static void fail_no_number(weft_task *task, const struct pair *pair, weft_bytes 
 static void fail_no_memory(weft_task *task, weft_bytes key)
 {
     char key_text[SHOWN_TEXT_MAX];
-    task_fail_job(task, err_set(WEFT_RESOURCE_EXHAUSTED,
-                                "the values of key \"%s\" do not fit in memory; a reduce function "
-                                "that takes them one by one would need none",
-                                show(key_text, key)));
+    task_fail_job(
+        task,
+        err_set(
+            WEFT_RESOURCE_EXHAUSTED,
+            "the values of key \"%s\" do not fit in memory; use a reduce function that takes them one by one",
+            show(key_text, key)));
 }
 
 // ---- Sum and mean -------------------------------------------------------------------------------
@@ -150,10 +152,12 @@ static void emit_integers(weft_task *task, weft_bytes key, __int128 sum)
     }
     if (sum > INT64_MAX || sum < INT64_MIN) {
         char key_text[SHOWN_TEXT_MAX];
-        task_fail_job(task, err_set(WEFT_OUT_OF_RANGE,
-                                    "the sum of key \"%s\" does not fit in 64 bits; emit doubles "
-                                    "where so large sums are expected",
-                                    show(key_text, key)));
+        task_fail_job(
+            task,
+            err_set(
+                WEFT_OUT_OF_RANGE,
+                "the sum of key \"%s\" does not fit in 64 bits; emit doubles for sums of this size",
+                show(key_text, key)));
         return;
     }
     task_emit_pair(task, key, VALUE_INT, (int64_t)sum, weft_none());
