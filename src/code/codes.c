@@ -4,11 +4,11 @@
 
 const struct code *const codes[] = {&code_command, &code_native, NULL};
 
-// Copies of a job, which a run configures, share its name.
+// Copies of a job share its functions; its name they have copied, and another job may be called the same.
 const struct code *code_of(const weft_job *job)
 {
     const struct code *const *code = codes;
-    while ((*code)->job && (!job || (*code)->job->name != job->name))
+    while ((*code)->job && (!job || (*code)->job->configure != job->configure))
         code++;
     return *code;
 }

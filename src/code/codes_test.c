@@ -20,7 +20,9 @@ static void a_job_is_native_unless_somebody_claims_it(void **state)
 
 static void a_configured_copy_is_run_as_the_job_is(void **state)
 {
+    char name[] = "command";
     weft_job copy = command_job;
+    copy.name = name;
     (void)state;
     copy.reduce = NULL;
     assert_ptr_equal(code_of(&copy), &code_command);
