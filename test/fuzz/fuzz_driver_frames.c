@@ -23,7 +23,10 @@ struct model {
 
 static void step(struct model *model, const struct sched_event *event)
 {
-    sched_step(model->sched, event, &model->actions);
+    struct sched_event now = *event;
+    now.at.stage = sched_stage(model->sched);
+    sched_step(model->sched, &now, &model->actions);
+    ASSERT(!model->actions.has_more);  // so few tasks all fit
     bool must_start = false;
     for (uint32_t i = 0; i < model->actions.count; i++) {
         const struct sched_action *action = &model->actions.items[i];
@@ -61,7 +64,7 @@ static void take_end(struct model *model, const Weft__TaskEnd *end)
     const struct sched_event event = {
         .type = end->code ? EVENT_TASK_FAILED : EVENT_TASK_HELD,
         .worker = model->worker,
-        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot},
+        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot, 0},
         .code = (weft_err)end->code,
         .is_final = end->is_final,
     };

@@ -137,8 +137,8 @@ static void restore(struct sim *sim, uint32_t stage, enum sched_kind kind, uint3
         sim->saved[stage] |= bit;
         sim->saved_values[stage][task] = sim->oracle_maps[stage][task];
     }
-    const struct sched_event event = {
-        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {.kind = kind, .task = task}};
+    const struct sched_event event = {.type = EVENT_TASK_RESTORED,
+                                      .at = {.kind = kind, .task = task, .stage = stage}};
     driver_hand_in(sim, &event);
     if (sim_chance(&sim->random, sim->options.repeat_rate))
         driver_hand_in(sim, &event);
@@ -193,11 +193,10 @@ static void talk_nonsense(struct sim *sim)
 {
     const enum sched_event_type types[] = {EVENT_TASK_RESTORED, EVENT_TASK_EXCUSED,
                                            EVENT_TASK_CONDEMNED};
-    const struct sched_event event = {.type = types[sim_below(&sim->random, 3)],
-                                      .stage = sim_below(&sim->random, SIM_STAGES_MAX + 1),
-                                      .at = {.kind = sim_below(&sim->random, SCHED_KIND_COUNT),
-                                             .task = sim_below(&sim->random, SIM_TASKS_MAX)},
-                                      .code = WEFT_DATA_LOSS};
+    struct sched_event event = {.type = types[sim_below(&sim->random, 3)], .code = WEFT_DATA_LOSS};
+    event.at.stage = sim_below(&sim->random, SIM_STAGES_MAX + 1);
+    event.at.kind = sim_below(&sim->random, SCHED_KIND_COUNT);
+    event.at.task = sim_below(&sim->random, SIM_TASKS_MAX);
     if (!(sim->ledger.stuck[event.at.kind] >> event.at.task & 1))
         driver_hand_in(sim, &event);
 }

@@ -202,7 +202,7 @@ static bool take_decision(struct sim *sim, const struct sched_event *event)
     } else if (event->type == EVENT_TASK_CONDEMNED) {
         ledger->must_fail = is_stuck;
     } else if (event->type == EVENT_TASK_RESTORED && ledger->worker == 0) {
-        ledger->furthest[event->stage][at->kind][at->task] = SCHED_COMMITTED;
+        ledger->furthest[event->at.stage][at->kind][at->task] = SCHED_COMMITTED;
     }
     return event->type >= EVENT_CANCEL && event->type <= EVENT_CHECKPOINT;
 }
@@ -488,7 +488,7 @@ static void check_state(const struct sim *sim, const struct sched_event *event, 
     const bool is_stuck = stage == 0 && ledger->stuck[kind] >> task & 1;
     if ((now == SCHED_STUCK) != is_stuck)
         sim_wrong(sim, "%s task %u is %sstuck", kind_names[kind], task, is_stuck ? "not " : "");
-    if (event->type == EVENT_TASK_RESTORED && event->stage == stage && is_it &&
+    if (event->type == EVENT_TASK_RESTORED && event->at.stage == stage && is_it &&
         ledger->worker == 0 && now != SCHED_COMMITTED)
         sim_wrong(sim, "%s task %u is not restored", kind_names[kind], task);
     if (event->type == EVENT_TASK_COMMITTED && event->worker == ledger->worker && is_it &&

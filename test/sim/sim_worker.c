@@ -14,6 +14,7 @@ static bool is_last_stage(const struct sim *sim)
 static void send_frame(struct sim *sim, struct sched_event event)
 {
     event.worker = sim->worker.number;
+    event.at.stage = sim->worker.stage;
     sim_frames_put(sim, &sim->frames, &event);
 }
 

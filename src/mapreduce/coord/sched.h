@@ -9,6 +9,9 @@
 // allocation after sched_new, and the same events always give the same actions: the simulation in
 // test/sim runs this very code.
 //
+// There may be several workers. Each takes tasks as its slots get free; what one has made is there for
+// the reduce tasks of all, and is lost with it unless it is durable.
+//
 // A task is pending, running (in a slot, or queued behind the attempt that is), held (it ended well,
 // but what it made still shares the fate of its slot or worker) or committed. Held map tasks are
 // committed by the seal of their slot; held reduce tasks, and the map tasks of a stage without
@@ -29,14 +32,14 @@
 
 enum {
     SCHED_STAGES_MAX = 1024,
-    SCHED_TASKS_MAX = 1 << 24,  // over all stages; 16 bytes and a few bits each: 260 MiB at most
-    SCHED_QUEUE_MAX = 2,   // per slot: one runs, one waits, so that no slot waits for the driver
-    SCHED_LOSSES_MAX = 3,  // lost workers nobody can be blamed for, without progress in between
+    SCHED_TASKS_MAX = 1 << 24,  // over all stages; 24 bytes and a few bits each: 400 MiB at most
+    SCHED_WORKERS_MAX = 1 << 14,
+    SCHED_QUEUE_MAX = 2,  // per slot: one runs, one waits, so that no slot waits for the driver
+    SCHED_LOSSES_MAX =
+        3,  // losses nobody can be blamed for, without progress in between, per worker
     SCHED_ATTEMPTS_DEFAULT = 4,
 
-    // The most that one event can bring about: every queue filled, each stage opened and planned (only
-    // stages without tasks are passed in one step), and a task stuck, a worker killed, the job ended.
-    SCHED_ACTIONS_MAX = SLOTS_MAX * SCHED_QUEUE_MAX + SCHED_STAGES_MAX * 2 + 3,
+    SCHED_ACTIONS_MAX = 1024,  // that come out at once; more follow when they are asked for
 };
 
 #define SCHED_NO_SLOT UINT32_MAX
@@ -68,12 +71,16 @@ struct sched_plan {
 
     // Sample and map tasks of stage 0 get stuck instead: the driver finds the record that does it.
     bool asks_before_failing;
+
+    uint32_t worker_count;  // that are started, and again when they are lost; 0: 1
+    uint32_t slots_max;     // of one worker; 0: SLOTS_MAX
 };
 
-// One attempt, by what the worker's page and frames call it.
+// One attempt.
 struct sched_attempt {
     enum sched_kind kind;
     uint32_t task, attempt, slot;
+    uint32_t stage;
 };
 
 enum sched_event_type {
@@ -81,15 +88,15 @@ enum sched_event_type {
     EVENT_WORKER_READY,    // worker, slot_count: it said hello
     EVENT_TASK_HELD,       // worker, at: the attempt ended well
     EVENT_TASK_FAILED,     // worker, at, code, is_final: the attempt ended badly
-    EVENT_TASK_COMMITTED,  // worker, at.kind, at.task, is_durable; may come before TASK_HELD
+    EVENT_TASK_COMMITTED,  // worker, at.stage, .kind, .task, is_durable; may come before TASK_HELD
     EVENT_SEALED,          // worker, at.slot: after the TASK_COMMITTED of all that the slot held
     EVENT_TASK_TIMED_OUT,  // worker, at: has been running longer than --task-timeout allows
-    EVENT_WORKER_FAILED,  // worker, code: it says itself that the job cannot go on (disk full, ...)
-    EVENT_WORKER_LOST,    // worker, inside, inside_count, crash_slot, code: its process is gone
-    EVENT_CANCEL,         // code: Ctrl-C, --timeout
+    EVENT_WORKER_FAILED,   // worker, code: it says itself that it cannot go on (disk full, ...)
+    EVENT_WORKER_LOST,     // worker, inside, inside_count, crash_slot, code: its process is gone
+    EVENT_CANCEL,          // code: Ctrl-C, --timeout
 
     // Of the driver itself; `worker` is ignored.
-    EVENT_TASK_RESTORED,  // stage, at.kind, at.task: committed and durable; only before START
+    EVENT_TASK_RESTORED,  // at.stage, at.kind, at.task: committed and durable; only before START
     EVENT_TASK_EXCUSED,   // at.kind, at.task: its bad record is left out from now on; charges are 0
     EVENT_TASK_CONDEMNED,  // at.kind, at.task, code: it ends the job
     EVENT_CHECKPOINT,      // what the slots hold is worth being made safe
@@ -97,18 +104,19 @@ enum sched_event_type {
     EVENT_CHECKPOINTED,  // worker, at.slot: after the durable TASK_COMMITTED of what is safe now
 };
 
-// Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave;
-// events of any other worker are stale and ignored, so what an old socket still holds does no harm.
+// Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave, a
+// new one for every life of a worker; events with the number of one that is lost are stale and
+// ignored, so what an old socket still holds does no harm.
 // Of one worker they come in the order of its frames; one that comes again within its stage is ignored.
 struct sched_event {
     enum sched_event_type type;
     uint32_t worker;
     uint32_t slot_count;  // 1..SLOTS_MAX
-    uint32_t stage;       // TASK_RESTORED only: all others are about the stage at work
     struct sched_attempt at;
     weft_err code;
-    bool is_final;    // TASK_FAILED: trying again cannot help
-    bool is_durable;  // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
+    bool is_final;      // TASK_FAILED: trying again cannot help
+    bool is_blameless;  // TASK_FAILED: what it reads was lost with another worker
+    bool is_durable;    // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
 
     // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot
     // that crashed or SCHED_NO_SLOT, and what the crash counts as (WEFT_ABORTED, ...).
@@ -138,6 +146,7 @@ struct sched_action {
 };
 
 struct sched_actions {
+    bool has_more;  // carry these out, then ask for the others by sched_more, before the next event
     uint32_t count;
     struct sched_action items[SCHED_ACTIONS_MAX];
 };
@@ -149,21 +158,27 @@ struct sched *sched_new(const struct sched_plan *plan);
 void sched_free(struct sched *sched);
 
 // Takes in one event and replaces what is in `out` by the actions that follow from it. Nothing comes
-// out after JOB_DONE or JOB_FAILED. Takes O(slots), and a task is handled once per change of its state;
-// only a lost worker costs O(tasks), and the end of a checkpoint what its slot holds.
+// out after JOB_DONE or JOB_FAILED. What an event costs does not depend on how many tasks, workers or
+// slots there are; a lost worker costs what it had, and a stage that is begun or gone back to O(workers).
 //
 // The rules, beyond the way of a stage drawn above:
 // - The lowest pending task goes first. Slots get their first task before any gets a second, and a
 //   second only while there are at least as many pending tasks as slots: the last ones go to whoever
-//   is free. Slots are sealed when no map task is pending or running, and again if a seal loses some.
+//   is free; of several workers to those whose slot has the lowest number. Slots are sealed when no map
+//   task is pending or running, and again if a seal loses some. A stage is opened at one worker when
+//   it begins, and at each other one before its first task there; the same for its plan.
 // - A failed attempt is charged to its task; max_attempts charges end the job with the last code. A map
 //   attempt that fails in a stage with reduce takes all that its slot holds with it: back to pending,
 //   uncharged.
-// - A lost worker takes with it all that runs or is held and all commits that are not durable; the
-//   job goes on at the first stage that is not complete then. Sample tasks stay committed. The attempt
-//   in the crashed slot is charged. If no slot is known and several attempts were inside, each
-//   becomes a suspect: charged (but never its last charge), and run with nothing beside it next
-//   time, before all others; success takes that charge back.
+// - A lost worker takes with it all that runs or is held there and all its commits that are not
+//   durable; the job goes on at the first stage that is not complete then. Sample tasks stay committed.
+//   The attempt in the crashed slot is charged. If no slot is known and several attempts were inside,
+//   each becomes a suspect: charged (but never its last charge), and run with nothing beside it in its
+//   worker next time; one worker is kept free for suspects as long as there are any. Success takes that
+//   charge back.
+// - Attempts at other workers go on when the job goes back to an earlier stage. A worker gets tasks of
+//   that stage only when it has ended what it has to do in the later one, and sealed what it holds.
+// - A worker that fails is set aside: killed and not started again. The last one ends the job.
 // - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck: it
 //   is not run, nothing that needs it begins (no plan, no seal, no next stage), all else goes on. It
 //   stays stuck when a worker is lost. A final failure ends the job all the same. Its text may turn out
@@ -179,9 +194,12 @@ void sched_free(struct sched *sched);
 //   CHECKPOINTED; attempts do. The worker of a STAGE_PLAN is told by the driver about the durable map
 //   tasks (sched_is_durable); if all are, it gets nothing to map or seal, only reduce tasks.
 // - A timed out attempt is charged DEADLINE_EXCEEDED and its worker killed: threads cannot be.
-// - SCHED_LOSSES_MAX losses that could not be charged to one attempt, and in between no task that came
-//   further than ever before, end the job with UNAVAILABLE.
+// - SCHED_LOSSES_MAX losses per worker that could not be charged to one attempt, and in between no task
+//   that came further than ever before, end the job with UNAVAILABLE.
 void sched_step(struct sched *sched, const struct sched_event *event, struct sched_actions *out);
+
+// The actions that did not fit, after has_more.
+void sched_more(struct sched *sched, struct sched_actions *out);
 
 // What a progress line and the end of the driver need. Counts are of one kind of task in one stage.
 uint32_t sched_stage(const struct sched *sched);  // the one at work; the last one when done

@@ -1,13 +1,21 @@
-// Making the state of a job from its plan, and looking at it: all memory the scheduler ever has.
+// Making the state of a job from its plan, keeping its lists and bitmaps in step, and looking at it.
 #include "mapreduce/coord/sched_state.h"
 
 #include <stdlib.h>
 
-static bool plan_is_valid(const struct sched_plan *plan)
+// ---- Making it --------------------------------------------------------------------------------
+
+static bool plan_is_valid(const struct sched_plan *plan, uint64_t *task_count)
 {
     if (plan->stage_count < 1 || plan->stage_count > SCHED_STAGES_MAX) {
         err_set(WEFT_INVALID_ARGUMENT, "a job of %u stages: 1 to %d are possible",
                 plan->stage_count, SCHED_STAGES_MAX);
+        return false;
+    }
+    if (plan->worker_count > SCHED_WORKERS_MAX || plan->slots_max > SLOTS_MAX) {
+        err_set(WEFT_INVALID_ARGUMENT,
+                "%u workers of %u slots: at most %d of at most %d are possible", plan->worker_count,
+                plan->slots_max, SCHED_WORKERS_MAX, SLOTS_MAX);
         return false;
     }
     uint64_t count = 0;
@@ -18,37 +26,66 @@ static bool plan_is_valid(const struct sched_plan *plan)
     if (count > SCHED_TASKS_MAX)
         err_set(WEFT_RESOURCE_EXHAUSTED, "a job of %llu tasks: at most %d are possible",
                 (unsigned long long)count, SCHED_TASKS_MAX);
+    *task_count = count;
     return count <= SCHED_TASKS_MAX;
 }
 
-static bool stage_init(struct stage *stage, const struct sched_stage *plan)
+static bool stages_init(struct sched *sched, const struct sched_plan *plan, uint64_t task_count)
 {
-    const bool has_samples = task_set_init(&stage->sets[SCHED_SAMPLE], plan->sample_count);
-    const bool has_maps = task_set_init(&stage->sets[SCHED_MAP], plan->map_count);
-    const bool has_reduces = task_set_init(&stage->sets[SCHED_REDUCE], plan->reduce_count);
-    return has_samples && has_maps && has_reduces;
+    sched->tasks = calloc(task_count ? task_count : 1, sizeof *sched->tasks);
+    sched->stages = calloc(plan->stage_count, sizeof *sched->stages);
+    if (!sched->tasks || !sched->stages)
+        return false;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        const struct sched_stage *stage = &plan->stages[i];
+        const uint32_t counts[] = {stage->sample_count, stage->map_count, stage->reduce_count};
+        sched->stage_count = i + 1;
+        bool is_ok = true;
+        for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++) {
+            is_ok =
+                task_set_init(&sched->stages[i].sets[kind], sched->tasks, first, counts[kind]) &&
+                is_ok;
+            first += counts[kind];
+        }
+        if (!is_ok)
+            return false;
+    }
+    return true;
+}
+
+static bool workers_init(struct sched *sched, const struct sched_plan *plan)
+{
+    sched->worker_count = sched->worker_max = plan->worker_count ? plan->worker_count : 1;
+    sched->slots_max = plan->slots_max ? plan->slots_max : SLOTS_MAX;
+    const uint32_t slot_count = sched->worker_max * sched->slots_max;
+    sched->workers = calloc(sched->worker_max, sizeof *sched->workers);
+    sched->slots = calloc(slot_count, sizeof *sched->slots);
+    bool is_ok = bits_init(&sched->free_workers, sched->worker_max);
+    for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++)
+        is_ok = bits_init(&sched->free_slots[depth], slot_count) && is_ok;
+    is_ok = bits_init(&sched->holding_slots, slot_count) && is_ok;
+    is_ok = bits_init(&sched->leaving_slots, slot_count) && is_ok;
+    for (uint32_t place = 0; place < sched->worker_max && sched->workers; place++)
+        sched->workers[place].kept = SCHED_NO_TASK;
+    return is_ok && sched->workers && sched->slots;
 }
 
 struct sched *sched_new(const struct sched_plan *plan)
 {
-    if (!plan_is_valid(plan))
+    uint64_t task_count;
+    if (!plan_is_valid(plan, &task_count))
         return NULL;
     struct sched *sched = calloc(1, sizeof *sched);
-    if (sched)
-        sched->stages = calloc(plan->stage_count, sizeof *sched->stages);
-    bool is_ok = sched && sched->stages;
-    for (uint32_t i = 0; is_ok && i < plan->stage_count; i++) {
-        is_ok = stage_init(&sched->stages[i], &plan->stages[i]);
-        sched->stage_count = i + 1;
-    }
-    if (!is_ok) {
+    if (!sched || !stages_init(sched, plan, task_count) || !workers_init(sched, plan)) {
         sched_free(sched);
         err_no_memory("for the tasks of the job");
         return NULL;
     }
     sched->max_attempts = plan->max_attempts ? plan->max_attempts : SCHED_ATTEMPTS_DEFAULT;
     sched->asks_before_failing = plan->asks_before_failing;
-    sched_clear_slots(sched);
+    sched->quarantine = SCHED_NO_PLACE;
+    sched->to_start = sched->worker_count;  // none before START
     return sched;
 }
 
@@ -59,28 +96,197 @@ void sched_free(struct sched *sched)
     for (uint32_t i = 0; i < sched->stage_count; i++)
         for (uint32_t kind = 0; kind < SCHED_KIND_COUNT; kind++)
             task_set_fini(&sched->stages[i].sets[kind]);
+    bits_fini(&sched->free_workers);
+    for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++)
+        bits_fini(&sched->free_slots[depth]);
+    bits_fini(&sched->holding_slots);
+    bits_fini(&sched->leaving_slots);
+    free(sched->slots);
+    free(sched->workers);
     free(sched->stages);
+    free(sched->tasks);
     free(sched);
 }
 
-void sched_clear_slots(struct sched *sched)
+// ---- Free and holding slots -------------------------------------------------------------------
+
+void sched_file_slot(struct sched *sched, uint32_t id)
 {
-    for (uint32_t i = 0; i < SLOTS_MAX; i++)
-        sched->slots[i] = (struct slot){.held_first = SCHED_NO_TASK};
-    sched->slot_count = sched->busy_count = 0;
-    sched->sealing_count = sched->checkpointing_count = 0;
+    const struct worker *worker = &sched->workers[id % sched->worker_max];
+    const struct slot *slot = &sched->slots[id];
+    const bool is_there =
+        worker->state == WORKER_READY && id / sched->worker_max < worker->slot_count;
+    const bool is_free = is_there && !slot->is_sealing && !worker->is_changing &&
+                         !worker->is_quarantined && !worker->is_occupied;
+    const bool holds =
+        is_there && slot->held != SCHED_NO_TASK && !slot->is_sealing && !slot->is_checkpointing;
+    for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++)
+        bits_set(&sched->free_slots[depth], id, is_free && slot->queue_count == depth);
+    bits_set(&sched->holding_slots, id, holds && !worker->is_changing);
+    bits_set(&sched->leaving_slots, id, holds && worker->is_changing);
 }
 
+void sched_file_worker(struct sched *sched, struct worker *worker)
+{
+    bits_set(&sched->free_workers, place_of(sched, worker),
+             worker->state == WORKER_READY && !worker->is_changing);
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        sched_file_slot(sched, slot_id(sched, worker, i));
+}
+
+// ---- Lists: what shares the fate of a slot or a worker ----------------------------------------
+
+// An owner is the id of a slot, or behind these the place of a worker.
+static uint32_t slot_total(const struct sched *sched)
+{
+    return sched->worker_max * sched->slots_max;
+}
+
+static uint32_t *list_of(struct sched *sched, uint32_t owner)
+{
+    const uint32_t total = slot_total(sched);
+    return owner < total ? &sched->slots[owner].held : &sched->workers[owner - total].kept;
+}
+
+uint32_t sched_place_of_task(const struct sched *sched, const struct task *task)
+{
+    const uint32_t total = slot_total(sched);
+    if (task->owner == SCHED_NO_TASK)
+        return SCHED_NO_PLACE;
+    return task->owner < total ? task->owner % sched->worker_max : task->owner - total;
+}
+
+// A slot began to hold something, or holds nothing any more.
+static void note_held(struct sched *sched, uint32_t owner, bool is_holding)
+{
+    if (owner >= slot_total(sched))
+        return;
+    struct worker *worker = &sched->workers[owner % sched->worker_max];
+    if (is_holding)
+        worker->holding_count++;
+    else
+        worker->holding_count--;
+    sched_file_slot(sched, owner);
+    sched_settle(sched, worker);
+}
+
+static void list_leave(struct sched *sched, struct task *task)
+{
+    if (task->owner == SCHED_NO_TASK)
+        return;
+    const uint32_t owner = task->owner;
+    uint32_t *list = list_of(sched, owner);
+    *(task->previous == SCHED_NO_TASK ? list : &sched->tasks[task->previous].next) = task->next;
+    if (task->next != SCHED_NO_TASK)
+        sched->tasks[task->next].previous = task->previous;
+    task->owner = task->next = task->previous = SCHED_NO_TASK;
+    if (*list == SCHED_NO_TASK)
+        note_held(sched, owner, false);
+}
+
+static void list_enter(struct sched *sched, uint32_t id, uint32_t owner)
+{
+    struct task *task = &sched->tasks[id];
+    uint32_t *list = list_of(sched, owner);
+    list_leave(sched, task);
+    task->owner = owner;
+    task->next = *list;
+    if (task->next != SCHED_NO_TASK)
+        sched->tasks[task->next].previous = id;
+    *list = id;
+    if (task->next == SCHED_NO_TASK)
+        note_held(sched, owner, true);
+}
+
+void sched_hold(struct sched *sched, struct task_set *set, uint32_t task, uint32_t id)
+{
+    list_enter(sched, set->first + task, id);
+}
+
+void sched_keep(struct sched *sched, struct task_set *set, uint32_t task, struct worker *worker)
+{
+    list_enter(sched, set->first + task, slot_total(sched) + place_of(sched, worker));
+}
+
+bool sched_move(struct sched *sched, struct task_set *set, uint32_t task, enum sched_state state)
+{
+    list_leave(sched, &set->tasks[task]);
+    return task_set_move(set, task, state);
+}
+
+// The set of a task that is known by its id.
+static struct task_set *find_set(struct sched *sched, uint32_t id)
+{
+    uint32_t low = 0, high = sched->stage_count;  // it is in a stage of [low, high)
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        *(sched->stages[middle].sets[0].first <= id ? &low : &high) = middle;
+    }
+    struct task_set *sets = sched->stages[low].sets;
+    return id >= sets[SCHED_REDUCE].first ? &sets[SCHED_REDUCE]
+           : id >= sets[SCHED_MAP].first  ? &sets[SCHED_MAP]
+                                          : &sets[SCHED_SAMPLE];
+}
+
+void sched_drop_list(struct sched *sched, const uint32_t *list)
+{
+    while (*list != SCHED_NO_TASK) {
+        const uint32_t id = *list;
+        struct task_set *set = find_set(sched, id);
+        sched_move(sched, set, id - set->first, SCHED_PENDING);
+    }
+}
+
+// ---- Stages -----------------------------------------------------------------------------------
+
 // A complete stage needs nothing of those before it, and those after it nothing but its output.
-uint32_t sched_first_stage(const struct sched *sched, uint32_t worker)
+uint32_t sched_first_stage(const struct sched *sched)
 {
     uint32_t first = sched->stage_count - 1;
-    if (stage_is_complete(&sched->stages[first], worker))
+    if (stage_is_complete(&sched->stages[first]))
         return first;
-    while (first > 0 && !stage_is_complete(&sched->stages[first - 1], worker))
+    while (first > 0 && !stage_is_complete(&sched->stages[first - 1]))
         first--;
     return first;
 }
+
+static bool is_settled(const struct worker *worker)
+{
+    return worker->busy_count + worker->holding_count + worker->sealing_count +
+               worker->checkpointing_count ==
+           0;
+}
+
+void sched_enter_stage(struct sched *sched, uint32_t stage)
+{
+    const bool is_forward = stage > sched->stage_index;
+    if (stage == sched->stage_index)
+        return;
+    sched->stage_index = stage;
+    for (uint32_t id; is_forward && (id = bits_lowest(&sched->holding_slots)) != BITS_NONE;)
+        sched_drop_list(sched, &sched->slots[id].held);
+    for (uint32_t place = 0; place < sched->worker_max; place++) {
+        struct worker *worker = &sched->workers[place];
+        if (worker->state != WORKER_READY)
+            continue;
+        const bool is_elsewhere = worker->opened > 0 && worker->opened != stage + 1;
+        const bool is_changing = is_elsewhere && !is_settled(worker);
+        if (worker->is_changing == is_changing)
+            continue;
+        worker->is_changing = is_changing;
+        sched_file_worker(sched, worker);
+    }
+}
+
+void sched_settle(struct sched *sched, struct worker *worker)
+{
+    if (!worker->is_changing || !is_settled(worker))
+        return;
+    worker->is_changing = false;
+    sched_file_worker(sched, worker);
+}
+
+// ---- Questions --------------------------------------------------------------------------------
 
 uint32_t sched_stage(const struct sched *sched)
 {

@@ -1,10 +1,18 @@
-// What the scheduler knows of a job: its stages, its worker, what is queued and held where.
+// What the scheduler knows of a job: its stages, its workers, what is queued and held where.
 //
-// Private to sched.c, which decides, and sched_state.c, which makes it and answers questions.
+// Private to the sched*.c files: sched.c tells the story of a job and hands out, sched_attempt.c takes in
+// how attempts and seals end, sched_loss.c what a lost worker takes with it, sched_state.c makes the
+// state, keeps it consistent and answers questions.
+//
+// A worker has a place, from 0, and each of its lives a number that no other has: what comes from an
+// earlier life is told by it. A slot's id is slot * worker_max + place, so that the lowest free ids are
+// those of different workers. A task's id counts through all sets of the job.
 #ifndef MAPREDUCE_COORD_SCHED_STATE_H
 #define MAPREDUCE_COORD_SCHED_STATE_H
 
 #include "mapreduce/coord/task_set.h"
+
+#define SCHED_NO_PLACE UINT32_MAX
 
 enum worker_state {
     WORKER_NONE,      // none has been started, or the last one is lost
@@ -16,47 +24,154 @@ enum worker_state {
 struct queued {
     struct sched_attempt at;
     bool is_charged;  // it timed out: however it ends, it is not charged again
+    bool is_alone;    // nothing else may run in the worker
 };
 
 struct slot {
-    struct queued queue[SCHED_QUEUE_MAX];  // [0] runs, [1] waits; all of the current stage
+    struct queued queue[SCHED_QUEUE_MAX];  // [0] runs, [1] waits; all of the stage its worker is in
     uint32_t queue_count;
-    uint32_t held_first;  // the map tasks in its collector, linked by next_held
+    uint32_t held;  // the first of the map tasks in its collector
     bool is_sealing, is_checkpointing;
+};
+
+struct worker {
+    uint32_t number;  // of this life, or the last one; 0: never started
+    enum worker_state state;
+    bool is_set_aside;  // not started again
+    bool is_changing;   // it has still to end what it does in another stage than the one at work
+    bool is_quarantined, is_occupied;  // kept free for suspects; has one that runs alone
+    uint32_t slot_count;
+    uint32_t busy_count;                                         // attempts in its queues
+    uint32_t holding_count, sealing_count, checkpointing_count;  // slots
+    uint32_t opened, planned;  // the stage it was told last, plus 1; 0: none
+    uint32_t kept;  // the first of the tasks that are lost with it, and are in no slot any more
 };
 
 struct stage {
     struct task_set sets[SCHED_KIND_COUNT];
-    uint32_t opened_by, planned_by;  // the number of the worker that was told last
+    uint32_t opened_by;  // the number of the first living worker that was told; 0: none
+    bool was_opened;
 };
 
 struct sched {
+    struct task *tasks;  // of all stages; each set has its part of them
     struct stage *stages;
-    uint32_t stage_count, stage_index;
+    struct worker *workers;  // worker_max
+    struct slot *slots;      // slots_max of each
+    uint32_t stage_count, stage_index, worker_max, slots_max;
+    uint32_t worker_count;  // that are started, and again when they are lost
     uint32_t max_attempts;
-    bool asks_before_failing;
-    uint32_t worker;  // the number of the current worker, from 1
-    enum worker_state worker_state;
-    uint32_t slot_count;
+    bool asks_before_failing, is_started;
+    uint32_t ready_count, slot_count;             // workers, and their slots
     uint32_t busy_count;                          // attempts in all queues
     uint32_t sealing_count, checkpointing_count;  // slots
     uint32_t unexplained_loss_count;
+    uint32_t quarantine;  // the place that is kept free for suspects, or SCHED_NO_PLACE
+
+    struct bits free_workers;  // ready and in no change: the stage can be opened there
+    struct bits free_slots[SCHED_QUEUE_MAX];  // with so many attempts in their queue
+    struct bits holding_slots;  // hold map tasks, and are neither sealing nor at a checkpoint
+    struct bits leaving_slots;  // the same, but of a stage that their worker has to leave
+
+    uint32_t to_start,
+        to_kill;  // the next place of those still to be started, or killed at the end
+    bool wants_checkpoint;
     bool is_over;
+    bool is_told;                 // that it has failed
     struct sched_action failure;  // when is_over and its code is not WEFT_OK
     struct sched_actions *out;    // of the step under way
-    struct slot slots[SLOTS_MAX];
 };
 
-// Nothing queued, held, sealing or at a checkpoint: as before a worker is ready.
-void sched_clear_slots(struct sched *sched);
+// ---- sched_state.c ----------------------------------------------------------------------------
 
-// The stage at which a worker has to begin: the one after the last that is complete, or the last one
-// when that is complete itself.
-uint32_t sched_first_stage(const struct sched *sched, uint32_t worker);
+// Puts a slot, or all of a worker, where its state belongs: among the free, the holding, or nowhere. To be
+// called after every change of what it depends on.
+void sched_file_slot(struct sched *sched, uint32_t slot_id);
+void sched_file_worker(struct sched *sched, struct worker *worker);
+
+// Sets the state of a task, after taking it out of the list it is in. True: further than ever before.
+bool sched_move(struct sched *sched, struct task_set *set, uint32_t task, enum sched_state state);
+
+// What the task made now shares the fate of the slot's collector, or of the worker.
+void sched_hold(struct sched *sched, struct task_set *set, uint32_t task, uint32_t slot_id);
+void sched_keep(struct sched *sched, struct task_set *set, uint32_t task, struct worker *worker);
+
+// The place of the worker that has what the task made; SCHED_NO_PLACE when it is in no list.
+uint32_t sched_place_of_task(const struct sched *sched, const struct task *task);
+
+// Sends back to pending all that is in the list.
+void sched_drop_list(struct sched *sched, const uint32_t *list);
+
+// Goes to a stage, forward or back. Workers that are still at work for another one get nothing to do
+// until they have ended that and sealed what they hold; going forward drops it, for nobody needs it.
+void sched_enter_stage(struct sched *sched, uint32_t stage);
+
+// The stage at which to go on: the one after the last that is complete, or the last one when that is
+// complete itself.
+uint32_t sched_first_stage(const struct sched *sched);
+
+// A worker that is changing may have come to the end of what kept it.
+void sched_settle(struct sched *sched, struct worker *worker);
+
+// ---- sched.c ----------------------------------------------------------------------------------
+
+struct sched_action *sched_put(struct sched *sched, enum sched_action_type type);
+void sched_start_worker(struct sched *sched, struct worker *worker);
+void sched_kill_worker(struct sched *sched, struct worker *worker);
+void sched_end_done(struct sched *sched);
+
+// `at` names the task by its stage, kind and number; NULL: it is no task's fault.
+void sched_end_failed(struct sched *sched, weft_err code, const struct sched_attempt *at);
+
+// ---- sched_attempt.c: all for an event of a living worker --------------------------------------
+
+// The attempt in its slot's queue, NULL when it is not there: stale, or said twice.
+struct queued *sched_find_queued(struct sched *sched, const struct worker *worker,
+                                 const struct sched_attempt *at);
+
+// Charges an attempt to its task for certain.
+void sched_charge(struct sched *sched, const struct sched_attempt *at, weft_err code);
+
+void sched_take_held(struct sched *sched, struct worker *worker, const struct sched_attempt *at);
+void sched_take_failed(struct sched *sched, struct worker *worker, const struct sched_event *event);
+void sched_take_committed(struct sched *sched, struct worker *worker,
+                          const struct sched_event *event);
+void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot);
+void sched_take_checkpointed(struct sched *sched, struct worker *worker, uint32_t slot);
+void sched_take_timed_out(struct sched *sched, struct worker *worker,
+                          const struct sched_attempt *at);
+
+// ---- sched_loss.c -----------------------------------------------------------------------------
+
+void sched_take_lost(struct sched *sched, struct worker *worker, const struct sched_event *event);
+void sched_take_worker_failed(struct sched *sched, struct worker *worker, weft_err code);
+
+// ---- Small questions --------------------------------------------------------------------------
 
 static inline struct stage *current(struct sched *sched)
 {
     return &sched->stages[sched->stage_index];
+}
+
+static inline struct task_set *set_of(struct sched *sched, const struct sched_attempt *at)
+{
+    return &sched->stages[at->stage].sets[at->kind];
+}
+
+static inline uint32_t place_of(const struct sched *sched, const struct worker *worker)
+{
+    return (uint32_t)(worker - sched->workers);
+}
+
+static inline uint32_t slot_id(const struct sched *sched, const struct worker *worker,
+                               uint32_t slot)
+{
+    return slot * sched->worker_max + place_of(sched, worker);
+}
+
+static inline struct slot *slot_of(struct sched *sched, const struct worker *worker, uint32_t slot)
+{
+    return &sched->slots[slot_id(sched, worker, slot)];
 }
 
 static inline bool stage_is_map_only(const struct stage *stage)
@@ -77,10 +192,9 @@ static inline bool stage_has_output(const struct stage *stage)
 
 // What a stage is for is committed. A stage without tasks is complete once a worker opened it, since
 // opening makes the (empty) output.
-static inline bool stage_is_complete(const struct stage *stage, uint32_t worker)
+static inline bool stage_is_complete(const struct stage *stage)
 {
-    return stage_has_output(stage) ||
-           (stage_output(stage)->count == 0 && stage->opened_by == worker);
+    return stage_has_output(stage) || (stage_output(stage)->count == 0 && stage->opened_by > 0);
 }
 
 #endif

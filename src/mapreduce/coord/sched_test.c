@@ -100,14 +100,22 @@ static void the_end_of_the_last_attempt_is_awaited_though_its_text_is_written(vo
     assert_string_equal(held("m0.1@0"), "done");
 }
 
-static void all_that_one_event_can_bring_about_has_room(void **unused)
+static void more_than_fits_comes_out_when_it_is_asked_for(void **unused)
 {
     (void)unused;
     static struct sched_stage stages[SCHED_STAGES_MAX];
     stages[SCHED_STAGES_MAX - 1] = (struct sched_stage){0, 2000, 1};
     job_of_stages(stages, SCHED_STAGES_MAX, 0);
     ready(SLOTS_MAX);
-    assert_int_equal(actions.count, 2 * SCHED_STAGES_MAX + SCHED_QUEUE_MAX * SLOTS_MAX);
+    uint32_t count = actions.count, rounds = 1;
+    for (; actions.has_more; rounds++) {
+        sched_more(sched, &actions);
+        count += actions.count;
+    }
+    assert_int_equal(count, 2 * SCHED_STAGES_MAX + SCHED_QUEUE_MAX * SLOTS_MAX);
+    assert_in_range(rounds, 2, 4);
+    sched_more(sched, &actions);
+    assert_int_equal(actions.count, 0);
 }
 
 // ---- Attempts ---------------------------------------------------------------------------------
@@ -282,7 +290,7 @@ int main(void)
         cmocka_unit_test(a_job_without_tasks_opens_its_stages_and_is_done),
         cmocka_unit_test(reduce_tasks_run_without_any_map_task),
         cmocka_unit_test(the_end_of_the_last_attempt_is_awaited_though_its_text_is_written),
-        cmocka_unit_test(all_that_one_event_can_bring_about_has_room),
+        cmocka_unit_test(more_than_fits_comes_out_when_it_is_asked_for),
         cmocka_unit_test(second_finisher_of_a_task_is_discarded),
         cmocka_unit_test(an_end_that_is_said_twice_counts_once),
         cmocka_unit_test(an_end_from_another_slot_or_attempt_is_ignored),

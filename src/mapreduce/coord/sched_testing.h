@@ -57,6 +57,8 @@ static inline const char *actions_text(void)
 static inline const char *step(struct sched_event event)
 {
     event.worker = worker;
+    if (event.type != EVENT_TASK_RESTORED)
+        event.at.stage = sched_stage(sched);
     sched_step(sched, &event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         if (actions.items[i].type == ACTION_START_WORKER)
@@ -92,13 +94,14 @@ static inline const char *failed(const char *at, weft_err code)
 
 static inline const char *committed(enum sched_kind kind, uint32_t task)
 {
-    return step((struct sched_event){.type = EVENT_TASK_COMMITTED, .at = {kind, task, 0, 0}});
+    return step(
+        (struct sched_event){.type = EVENT_TASK_COMMITTED, .at = {.kind = kind, .task = task}});
 }
 
 static inline const char *written(enum sched_kind kind, uint32_t task)
 {
     return step((struct sched_event){
-        .type = EVENT_TASK_COMMITTED, .at = {kind, task, 0, 0}, .is_durable = true});
+        .type = EVENT_TASK_COMMITTED, .at = {.kind = kind, .task = task}, .is_durable = true});
 }
 
 static inline const char *sealed(uint32_t slot)
@@ -118,19 +121,20 @@ static inline const char *checkpointed(uint32_t slot)
 
 static inline const char *excused(enum sched_kind kind, uint32_t task)
 {
-    return step((struct sched_event){.type = EVENT_TASK_EXCUSED, .at = {kind, task, 0, 0}});
+    return step(
+        (struct sched_event){.type = EVENT_TASK_EXCUSED, .at = {.kind = kind, .task = task}});
 }
 
 static inline const char *condemned(enum sched_kind kind, uint32_t task, weft_err code)
 {
-    return step(
-        (struct sched_event){.type = EVENT_TASK_CONDEMNED, .at = {kind, task, 0, 0}, .code = code});
+    return step((struct sched_event){
+        .type = EVENT_TASK_CONDEMNED, .at = {.kind = kind, .task = task}, .code = code});
 }
 
 static inline const char *restored(uint32_t stage, enum sched_kind kind, uint32_t task)
 {
-    return step((struct sched_event){
-        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {kind, task, 0, 0}});
+    return step((struct sched_event){.type = EVENT_TASK_RESTORED,
+                                     .at = {.kind = kind, .task = task, .stage = stage}});
 }
 
 static inline const char *timed_out(const char *at)
@@ -143,8 +147,10 @@ static inline const char *lost(const char *inside_text, uint32_t crash_slot)
 {
     struct sched_attempt inside[8];
     uint32_t count = 0;
-    for (const char *at = inside_text; at && *at; at = strchr(at, ' '))
-        inside[count++] = attempt(at += *at == ' ');
+    for (const char *at = inside_text; at && *at; at = strchr(at, ' ')) {
+        inside[count] = attempt(at += *at == ' ');
+        inside[count++].stage = sched_stage(sched);
+    }
     return step((struct sched_event){.type = EVENT_WORKER_LOST,
                                      .inside = inside,
                                      .inside_count = count,

@@ -131,6 +131,15 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     return WEFT_OK;
 }
 
+static void carry_out_all(struct driver *driver)
+{
+    for (uint32_t i = 0; i < driver->actions->count && !driver->has_deferred; i++) {
+        const weft_err code = carry_out(driver, &driver->actions->items[i]);
+        if (code != WEFT_OK)
+            driver_fail(driver, code);
+    }
+}
+
 void driver_step(struct driver *driver, const struct sched_event *event)
 {
     if (driver->is_over)
@@ -143,11 +152,13 @@ void driver_step(struct driver *driver, const struct sched_event *event)
     do {
         driver->is_stepping = true;
         driver->has_deferred = false;
+        if (now.type != EVENT_TASK_RESTORED)  // what a worker says is about the stage it is in
+            now.at.stage = sched_stage(driver->sched);
         sched_step(driver->sched, &now, driver->actions);
-        for (uint32_t i = 0; i < driver->actions->count && !driver->has_deferred; i++) {
-            const weft_err code = carry_out(driver, &driver->actions->items[i]);
-            if (code != WEFT_OK)
-                driver_fail(driver, code);
+        carry_out_all(driver);
+        while (driver->actions->has_more && !driver->has_deferred) {
+            sched_more(driver->sched, driver->actions);
+            carry_out_all(driver);
         }
         driver->is_stepping = false;
         // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
@@ -183,9 +194,10 @@ static void give_up_worker(struct driver *driver, const char *what)
     agent_kill(&driver->agent);
 }
 
-static struct sched_attempt attempt_of(const struct agent_attempt *at)
+static struct sched_attempt attempt_of(const struct driver *driver, const struct agent_attempt *at)
 {
-    return (struct sched_attempt){(enum sched_kind)at->kind, at->task, at->attempt, at->slot};
+    return (struct sched_attempt){(enum sched_kind)at->kind, at->task, at->attempt, at->slot,
+                                  sched_stage(driver->sched)};
 }
 
 static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
@@ -399,7 +411,7 @@ static void take_late(void *owner, const struct agent_attempt *late, bool is_rec
         return;
     const uint32_t stage = sched_stage(driver->sched);
     const struct sched_event event = {
-        .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = attempt_of(late)};
+        .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = attempt_of(driver, late)};
     const uint32_t before = sched_charges(driver->sched, stage, event.at.kind, event.at.task);
     driver_explain_timeout(driver, late, is_record);
     driver_note_harm_of_attempt(driver, late);
@@ -421,7 +433,7 @@ static uint32_t find_inside(struct driver *driver, const struct agent_loss *loss
         if (!is_task(driver, at->kind, at->task))
             continue;
         seen[count] = at;
-        driver->inside[count++] = attempt_of(at);
+        driver->inside[count++] = attempt_of(driver, at);
         if (at->crash_signal != 0)
             *crash_slot = at->slot;
     }

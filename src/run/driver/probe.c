@@ -39,7 +39,8 @@ void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uin
 
 void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at)
 {
-    const struct sched_attempt task = {(enum sched_kind)at->kind, at->task, at->attempt, at->slot};
+    const struct sched_attempt task = {(enum sched_kind)at->kind, at->task, at->attempt, at->slot,
+                                       sched_stage(driver->sched)};
     if (sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE)
         driver_note_harm(driver, &task, at->input, at->offset, at->fed_end);
 }

@@ -261,8 +261,8 @@ weft_err driver_resume_open(struct driver *driver)
 
 static void restore(struct driver *driver, uint32_t stage, enum sched_kind kind, uint32_t task)
 {
-    const struct sched_event event = {
-        .type = EVENT_TASK_RESTORED, .stage = stage, .at = {.kind = kind, .task = task}};
+    const struct sched_event event = {.type = EVENT_TASK_RESTORED,
+                                      .at = {.kind = kind, .task = task, .stage = stage}};
     driver_step(driver, &event);
     driver->summary.resumed_count++;
     driver->resume.has_progress = true;

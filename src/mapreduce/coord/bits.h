@@ -1,0 +1,29 @@
+// A set of small numbers that knows its lowest: which tasks are pending, which slots are free.
+//
+// A bit per number and, above it, a bit per word of 64: the lowest of 10,000 is found in 3 words, of
+// 16 million in 4,096 at worst. Thread: one owner.
+#ifndef MAPREDUCE_COORD_BITS_H
+#define MAPREDUCE_COORD_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define BITS_NONE UINT32_MAX
+
+struct bits {
+    uint64_t *words, *summary;
+    uint32_t word_count;
+};
+
+// None is in. False when memory is refused; bits_fini is right either way.
+MUST_CHECK bool bits_init(struct bits *bits, uint32_t count);
+void bits_fini(struct bits *bits);
+
+void bits_set(struct bits *bits, uint32_t number, bool is_in);
+
+// BITS_NONE when none is in.
+uint32_t bits_lowest(const struct bits *bits);
+
+#endif

@@ -1,0 +1,199 @@
+// How attempts, seals and checkpoints end, and what that means for their tasks.
+#include "mapreduce/coord/sched_state.h"
+
+// ---- The end of an attempt --------------------------------------------------------------------
+
+struct queued *sched_find_queued(struct sched *sched, const struct worker *worker,
+                                 const struct sched_attempt *at)
+{
+    if (at->slot >= worker->slot_count)
+        return NULL;
+    struct slot *slot = slot_of(sched, worker, at->slot);
+    for (uint32_t i = 0; i < slot->queue_count; i++) {
+        const struct sched_attempt *in = &slot->queue[i].at;
+        if (in->stage == at->stage && in->kind == at->kind && in->task == at->task &&
+            in->attempt == at->attempt)
+            return &slot->queue[i];
+    }
+    return NULL;
+}
+
+// Takes an ended attempt out of its queue. True when its task still waits for it; a task that was
+// committed meanwhile does not.
+static bool end_attempt(struct sched *sched, struct worker *worker, const struct sched_attempt *at,
+                        bool *is_charged)
+{
+    struct queued *queued = sched_find_queued(sched, worker, at);
+    if (!queued)
+        return false;
+    struct slot *slot = slot_of(sched, worker, at->slot);
+    const bool was_alone = queued->is_alone;
+    *is_charged = queued->is_charged;
+    if (queued == &slot->queue[0])
+        slot->queue[0] = slot->queue[1];
+    slot->queue[--slot->queue_count].is_alone = false;
+    worker->busy_count--;
+    sched->busy_count--;
+    sched_file_slot(sched, slot_id(sched, worker, at->slot));
+    if (was_alone) {
+        worker->is_occupied = false;
+        sched_file_worker(sched, worker);
+    }
+    const struct task *task = &set_of(sched, at)->tasks[at->task];
+    return task->state == SCHED_RUNNING && task->attempt == at->attempt;
+}
+
+// The task waits for the driver. It is no suspect any more: its last charge was certain, and the others
+// need not run alone for its sake.
+static void get_stuck(struct sched *sched, const struct sched_attempt *at, weft_err code)
+{
+    struct task_set *set = set_of(sched, at);
+    struct task *task = &set->tasks[at->task];
+    if (task->state == SCHED_COMMITTED && task->is_durable)
+        return;  // its output is there, whatever became of the attempt
+    task->has_suspect_charge = false;
+    task_set_suspect(set, at->task, false);
+    sched_move(sched, set, at->task, SCHED_STUCK);
+    struct sched_action *action = sched_put(sched, ACTION_TASK_STUCK);
+    action->stage = at->stage;
+    action->at = *at;
+    action->code = code;
+}
+
+void sched_charge(struct sched *sched, const struct sched_attempt *at, weft_err code)
+{
+    struct task *task = &set_of(sched, at)->tasks[at->task];
+    if (++task->charges < sched->max_attempts)
+        return;
+    if (sched->asks_before_failing && at->stage == 0 && at->kind != SCHED_REDUCE)
+        return get_stuck(sched, at, code);
+    sched_end_failed(sched, code, at);
+}
+
+// Others may run beside an attempt of a task that is no suspect any more.
+static void admit_company(struct sched *sched, struct worker *worker,
+                          const struct sched_attempt *at)
+{
+    for (uint32_t i = 0; i < worker->slot_count; i++) {
+        struct queued *first = slot_of(sched, worker, i)->queue;  // who runs alone is the first
+        if (first->is_alone && first->at.stage == at->stage && first->at.kind == at->kind &&
+            first->at.task == at->task) {
+            first->is_alone = worker->is_occupied = false;
+            sched_file_worker(sched, worker);
+        }
+    }
+}
+
+// A task came to a better state: it is no suspect any more, and there may be progress.
+static void advance(struct sched *sched, struct worker *worker, const struct sched_attempt *at,
+                    enum sched_state state)
+{
+    struct task_set *set = set_of(sched, at);
+    struct task *task = &set->tasks[at->task];
+    if (task->is_suspect && worker->is_occupied)
+        admit_company(sched, worker, at);
+    task->charges -= task->has_suspect_charge ? 1 : 0;
+    task->has_suspect_charge = false;
+    task_set_suspect(set, at->task, false);
+    if (sched_move(sched, set, at->task, state))
+        sched->unexplained_loss_count = 0;
+}
+
+void sched_take_held(struct sched *sched, struct worker *worker, const struct sched_attempt *at)
+{
+    bool is_charged;
+    if (end_attempt(sched, worker, at, &is_charged)) {
+        struct task_set *set = set_of(sched, at);
+        const bool is_sample = at->kind == SCHED_SAMPLE;
+        advance(sched, worker, at, is_sample ? SCHED_COMMITTED : SCHED_HELD);
+        set->tasks[at->task].is_durable = is_sample;
+        if (at->kind == SCHED_MAP && !stage_is_map_only(&sched->stages[at->stage]))
+            sched_hold(sched, set, at->task, slot_id(sched, worker, at->slot));
+        else if (!is_sample)
+            sched_keep(sched, set, at->task, worker);
+    }
+    sched_settle(sched, worker);
+}
+
+void sched_take_failed(struct sched *sched, struct worker *worker, const struct sched_event *event)
+{
+    const struct sched_attempt *at = &event->at;
+    bool is_charged;
+    if (end_attempt(sched, worker, at, &is_charged)) {
+        if (event->is_final)
+            return sched_end_failed(sched, event->code, at);
+        sched_move(sched, set_of(sched, at), at->task, SCHED_PENDING);
+        if (at->kind == SCHED_MAP)
+            sched_drop_list(sched, &slot_of(sched, worker, at->slot)->held);
+        if (!is_charged && !event->is_blameless)
+            sched_charge(sched, at, event->code);
+    }
+    sched_settle(sched, worker);
+}
+
+// A thread cannot be stopped from outside: the worker has to go.
+void sched_take_timed_out(struct sched *sched, struct worker *worker,
+                          const struct sched_attempt *at)
+{
+    struct queued *queued = sched_find_queued(sched, worker, at);
+    if (!queued || queued->is_charged)
+        return;
+    queued->is_charged = true;
+    sched_charge(sched, at, WEFT_DEADLINE_EXCEEDED);
+    if (!sched->is_over && worker->state != WORKER_DYING)
+        sched_kill_worker(sched, worker);
+}
+
+// ---- Commits ----------------------------------------------------------------------------------
+
+// The text of an output task may be written before its attempt ended, or after it ended badly; it will
+// not be written again, so the commit counts in every state. A stuck task that is kept in memory only
+// stays stuck: it timed out, and the memory goes with the worker. A map task for a reduce counts only
+// while a slot of this worker holds it.
+void sched_take_committed(struct sched *sched, struct worker *worker,
+                          const struct sched_event *event)
+{
+    const struct sched_attempt *at = &event->at;
+    struct stage *stage = &sched->stages[at->stage];
+    struct task_set *set = set_of(sched, at);
+    if (at->kind == SCHED_SAMPLE || at->task >= set->count)
+        return;
+    struct task *task = &set->tasks[at->task];
+    const bool is_output = at->kind == SCHED_REDUCE || stage_is_map_only(stage);
+    if (task->state == SCHED_COMMITTED || task->attempt == 0)
+        return;
+    if (!is_output &&
+        (task->state != SCHED_HELD || sched_place_of_task(sched, task) != place_of(sched, worker)))
+        return;
+    if (task->state == SCHED_STUCK && !event->is_durable)
+        return;
+    task->is_durable = event->is_durable;
+    advance(sched, worker, at, SCHED_COMMITTED);
+    if (!event->is_durable)
+        sched_keep(sched, set, at->task, worker);
+}
+
+void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot_index)
+{
+    if (slot_index >= worker->slot_count || !slot_of(sched, worker, slot_index)->is_sealing)
+        return;
+    struct slot *slot = slot_of(sched, worker, slot_index);
+    slot->is_sealing = false;
+    worker->sealing_count--;
+    sched->sealing_count--;
+    sched_drop_list(sched, &slot->held);
+    sched_file_slot(sched, slot_id(sched, worker, slot_index));
+    sched_settle(sched, worker);
+}
+
+// What the checkpoint committed has left the list, so that a slot with nothing else need not be sealed.
+void sched_take_checkpointed(struct sched *sched, struct worker *worker, uint32_t slot_index)
+{
+    if (slot_index >= worker->slot_count || !slot_of(sched, worker, slot_index)->is_checkpointing)
+        return;
+    slot_of(sched, worker, slot_index)->is_checkpointing = false;
+    worker->checkpointing_count--;
+    sched->checkpointing_count--;
+    sched_file_slot(sched, slot_id(sched, worker, slot_index));
+    sched_settle(sched, worker);
+}
