@@ -185,10 +185,10 @@ else
     check "in the cache" [ "$(kept)" = "$before" ]
     cp lengths.cpp lengths.cc
     gives "by any of its names" expected answer ./lengths.cc text
+    printf 'int main( {\n' >broken.cpp
+    fails_with "what does not compile is told by the compiler" 1 'broken\.cpp:1' weft run broken.cpp text
 fi
 fails_with "no C++ compiler is told, with what to install" '1|70|2' 'there is no C\+\+ compiler' \
     env CXX=no-such-compiler "$WEFT" run -q lengths.cpp text
-printf 'int main( {\n' >broken.cpp
-fails_with "what does not compile is told by the compiler" 1 'broken\.cpp:1' weft run broken.cpp text
 
 finish
