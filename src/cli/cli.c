@@ -1,5 +1,5 @@
-// cli: flags may stand before the verb too, so the verb is the first word that is no option and no
-// option's value.
+// cli: flags may stand before the verb too, so the verb is the first word that is neither an option
+// nor the value of an option.
 
 #include "cli/cli.h"
 
@@ -70,7 +70,8 @@ static const char *guess_job(const char *name)
     return args_guess(name, names);
 }
 
-// Who leaves `run` out has named a job: that is looked at first, as verbs are near to jobs (host, sort).
+// A user who leaves `run` out has named a job. Jobs are tried first, because some verbs are spelled
+// like jobs (host, sort).
 static weft_err unknown_verb(const char *name)
 {
     if (builtin_find(name))
@@ -103,7 +104,7 @@ static void list_options(struct args_option *options)
     options[count] = (struct args_option){0};
 }
 
-// Where the verb stands; `count` when there is none. Says whether --version or -h came before it.
+// The place of the verb; `count` if there is none. Reports whether --version or -h came before it.
 static weft_err find_verb(char *const *words, size_t count, size_t *at, bool *wants_version)
 {
     struct args_option options[OPTIONS_MAX];

@@ -1,5 +1,5 @@
-// cli: the command `weft`. main.c is the process, this is what it does with its words: find the verb,
-// hand the rest to it. Verbs are listed in commands.def; each is a cmd_*.c. Thread: main.
+// cli: the command `weft`. main.c is the process; this finds the verb among its words and passes
+// the rest on. Verbs are listed in commands.def; each is a cmd_*.c. Thread: main.
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -33,13 +33,14 @@ bool cli_is_cluster_verb(const char *name);
 // Ended by a name that is NULL.
 extern const struct cli_command cli_commands[];
 
-// Does what the words say (argv without the program's name) and returns the exit code.
+// Runs the command of the words (argv without the program's name) and returns the exit code.
 int cli_main(char *const *words, size_t count);
 
 // Shows this thread's error, as an object when `json` is set, and returns its exit code.
 int cli_fail(weft_err code, bool json);
 
-// Shows a sentence that ends nothing on standard error, as an object when `json` is set.
+// Prints a message that does not end the command on standard error, as an object when `json` is
+// set.
 void cli_warn(const char *text, bool json);
 
 // Prints the text to standard output and frees it; the exit code.
@@ -50,7 +51,7 @@ int cli_help_in_group(const char *group, char *const *words, size_t count);
 
 // ---- Help texts: they lead with examples ---------------------------------------------------------------
 
-// `weft` alone, and `weft help`; with all, plumbing too.
+// `weft` alone, and `weft help`; with `all` also the verbs for scripts.
 void help_format_overview(struct buf *buf);
 void help_format_verbs(struct buf *buf, bool has_all);
 
@@ -60,11 +61,12 @@ void help_format_streaming(struct buf *buf);
 // Of `weft host`.
 void help_format_host(struct buf *buf);
 
-// Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess when there is none such.
+// Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess if there is no such
+// verb.
 void help_format_cluster(struct buf *buf);
 MUST_CHECK weft_err help_format_cluster_topic(struct buf *buf, const char *topic);
 
-// Of a verb or a built-in job. NOT_FOUND with a guess for neither.
+// Of a verb or a built-in job. NOT_FOUND with a guess if it is neither.
 MUST_CHECK weft_err help_format_topic(struct buf *buf, const char *topic);
 
 #endif

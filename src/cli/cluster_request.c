@@ -1,4 +1,5 @@
-// cluster_request: reading stops at the program, since what follows it is no option of ours.
+// cluster_request: reading stops at the program, because the words after it are the program's
+// options.
 
 #include "cli/cluster_request.h"
 
@@ -104,7 +105,7 @@ static void take_flag(struct cluster_request *request, int id)
     }
 }
 
-// Up to the program; what follows is its own.
+// Up to the program; the words after it are its own.
 static weft_err read_words(struct cluster_request *request, const struct args_option *options,
                            char *const *words, size_t count)
 {

@@ -1,5 +1,5 @@
-// cluster_request: the words behind `weft cluster run` and `weft cluster up`: options, then a program and
-// what is the program's own.
+// cluster_request: the words after `weft cluster run` and `weft cluster up`: options, then a
+// program and its own arguments.
 #ifndef CLI_CLUSTER_REQUEST_H
 #define CLI_CLUSTER_REQUEST_H
 
@@ -27,7 +27,7 @@ enum {
     REQUEST_HELP,
 };
 
-// What both verbs offer, in the order of their help.
+// The options of both verbs, in the order of their help.
 #define REQUEST_OPTIONS_OF_CLUSTER                                                                 \
     {REQUEST_ROLE, 0, "role", "ROLE=N",                                                            \
      "N members of a role, at free ports of this machine; or ROLE=ADDRESS,..."},                   \
@@ -54,11 +54,11 @@ struct cluster_request {
     const char *name;  // of a cluster in the background
     struct cluster_run_options options;
     bool wants_help;
-    char **words;  // ours, with a NULL behind them, as a program wants its arguments
+    char **words;  // ours, with a NULL at the end, as exec wants them
 };
 
-// Reads all of it, and the cluster file; with wants_help only as far as that. `verb` is for advice.
-// cluster_request_fini in every case.
+// Reads all words, and the cluster file; with wants_help only up to the help option. `verb` is for
+// advice. Call cluster_request_fini in every case.
 MUST_CHECK weft_err cluster_request_read(struct cluster_request *request, const char *verb,
                                          const struct args_option *options, char *const *words,
                                          size_t count);

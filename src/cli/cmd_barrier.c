@@ -1,4 +1,5 @@
-// weft barrier wait PATH --count N: scripts that go on together; and what becomes of a barrier.
+// weft barrier wait PATH --count N: scripts wait for each other and continue together; and rm and
+// ls.
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
-// weft cluster VERB: what can be done with a cluster of cooperating programs. Each verb is a file of its
-// own, listed in cluster_commands.def; this one finds it.
+// weft cluster VERB: commands for clusters of cooperating programs. Each verb is a file of its own,
+// listed in cluster_commands.def; this one finds it.
 
 #include "cli/cli.h"
 
@@ -84,7 +84,7 @@ weft_err help_format_cluster_topic(struct buf *buf, const char *topic)
     return WEFT_OK;
 }
 
-// Flags may stand before the verb here as well; those for help alone are ours.
+// Flags may stand before the verb here as well; only the help flags belong to this command.
 int cmd_cluster(char *const *words, size_t count)
 {
     size_t verb = 0;

@@ -1,4 +1,5 @@
-// weft cluster config CLUSTER.json: who is who, as a file for every member.
+// weft cluster config CLUSTER.json: writes the description of the cluster and of each member to
+// files.
 
 #include "cli/cli.h"
 
@@ -137,7 +138,7 @@ static weft_err read_cluster(struct request *request)
     return err ? err : cluster_spec_check(&request->spec);
 }
 
-// A line for each file: its name, its member, where that listens, and what was done.
+// A line for each file: its name, its member, the member's address, and whether it was written.
 static int report(const struct config_files *files, const struct request *request)
 {
     static const char *const words[] = {"written", "unchanged", "replaced"};
@@ -155,7 +156,7 @@ static int report(const struct config_files *files, const struct request *reques
                    path);
     }
     const int exit_code = cli_print(&text);
-    // Nobody reading our advice is no failure.
+    // The advice is not important: a closed standard error is not a failure.
     if (!exit_code && file_write(STDERR_FILENO, "standard error", talk.data, talk.size))
         err_clear();
     buf_fini(&talk);

@@ -1,4 +1,4 @@
-// weft cluster logs [NAME] [MEMBER...]: what the members of a cluster in the background have printed.
+// weft cluster logs [NAME] [MEMBER...]: the output of the members of a cluster in the background.
 
 #include "cli/cli.h"
 

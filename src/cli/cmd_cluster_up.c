@@ -47,7 +47,7 @@ void help_format_cluster_up(struct buf *buf)
         "executable, or a cluster of that name is up already.\n");
 }
 
-// The members, and where to look next.
+// The members, and the commands to use next.
 static int report(const char *name, bool is_quiet)
 {
     struct buf text = {0}, talk = {0};
@@ -67,7 +67,7 @@ static int report(const char *name, bool is_quiet)
     if (is_quiet)
         text.size = 0;
     const int exit_code = cli_print(&text);
-    // Nobody reading our advice is no failure.
+    // The advice is not important: a closed standard error is not a failure.
     if (file_write(STDERR_FILENO, "standard error", talk.data, talk.size))
         err_clear();
     buf_fini(&talk);

@@ -26,7 +26,7 @@ int cmd_help(char *const *words, size_t count)
     } else if (topic && second && strcmp(topic, "cluster") == 0) {
         err = help_format_cluster_topic(&text, second);
     } else if (topic && second && tool_group_format_topic(&text, topic, second, &err)) {
-        // It is there, or err says that it is none.
+        // The verb was found, or err has the message.
     } else if (topic) {
         err = help_format_topic(&text, topic);
     } else {

@@ -1,4 +1,4 @@
-// weft host: queues, variables and maps by themselves, for whoever has the token.
+// weft host: queues, variables and maps without a cluster, for all programs that have the token.
 
 #include <string.h>
 

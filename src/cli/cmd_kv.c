@@ -70,7 +70,7 @@ static weft_err get(struct tool_request *asked, struct buf *out)
     return err;
 }
 
-// What the key is in truth, where a condition was not met.
+// The present state of the key, after a condition was not met.
 static weft_err refuse(struct kv_request *request, uint64_t version)
 {
     const char *key = request->all.words.words.items[1];
@@ -115,7 +115,7 @@ static weft_err put(struct tool_request *asked, struct buf *out)
         err = change(request, CALL_KV_PUT,
                      strcmp(word, "-") == 0 ? buf_bytes(&input) : weft_text(word), out);
     if (!request->json)
-        out->size = 0;  // only who asks for the version is told
+        out->size = 0;  // the version is printed only on request
     buf_fini(&input);
     return err;
 }

@@ -95,14 +95,14 @@ static void tell(const struct kv_request *request, const weft_kv_entry *entry, s
     buf_append_text(out, "\n");
 }
 
-// Tells what is here, or comes next; what is told is printed before more is waited for.
+// Prints the present entries, then each change; everything is printed before the next wait.
 static weft_err watch_on(struct kv_request *request, weft_kv_walk *walk, uint64_t *left,
                          struct buf *out)
 {
     weft_kv_entry entry;
     if (!weft_kv_next(walk, &entry))
         return weft_kv_walk_error(walk);
-    if (entry.what != WEFT_KV_RESET) {  // then all follows that there is
+    if (entry.what != WEFT_KV_RESET) {  // then all present entries follow
         tell(request, &entry, out);
         --*left;
     }
@@ -121,7 +121,7 @@ weft_err kv_watch_keys(struct tool_request *asked, struct buf *out)
     weft_kv_walk_free(walk);
     if (err == WEFT_DEADLINE_EXCEEDED)
         err = err_set(err, "%s: no change came in time", request->all.remote.path);
-    if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
+    if (err == WEFT_OUT_OF_RANGE) {  // no member is left that could write
         err_clear();
         err = WEFT_OK;
     }

@@ -1,4 +1,4 @@
-// weft queue VERB: queues from the command line. What asks a question or does one thing is here.
+// weft queue VERB: queues from the command line. The verbs that only ask or make one call are here.
 
 #include <inttypes.h>
 
@@ -12,7 +12,7 @@ enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };
 
 struct request {
     struct tool_request all;  // first
-    uint64_t count;           // 0: not said
+    uint64_t count;           // 0: not given
     bool json, cancels, ends_with_zero;
 };
 

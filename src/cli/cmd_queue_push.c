@@ -1,5 +1,5 @@
-// weft queue push PATH [ITEM...]: items go in batches, many under way, so that a million lines take a
-// second; the end waits until the host has all of them.
+// weft queue push PATH [ITEM...]: items go in batches, many in flight, so that a million lines take
+// a second. The end waits until the host has all of them.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include "sys/file/file.h"
 
 enum {
-    CALLS_MAX = 4096,  // under way: a host with a journal brings them to its disk together,
-    CALLS_BYTES_MAX = 4 << 20,  // as long as they are no more than that
+    CALLS_MAX = 4096,  // in flight: a host with a journal brings them to its disk together,
+    CALLS_BYTES_MAX = 4 << 20,  // if they are not more than that
     BATCH_BYTES = 64 << 10,
     READ_BYTES = 256 << 10,
     OPTION_ZERO = 1,
@@ -67,7 +67,7 @@ struct pusher {
     uint64_t capacity, deliveries;
 
     struct peer_call calls[CALLS_MAX];
-    size_t sizes[CALLS_MAX], bytes;  // of each, and of those under way
+    size_t sizes[CALLS_MAX], bytes;  // of each, and of those in flight
     uint64_t started, finished;
     struct remote_batch batch;
 };
@@ -92,7 +92,8 @@ static weft_err take_option(void *owner, int id, const char *text)
     }
 }
 
-// ---- Calls under way -------------------------------------------------------------------------------------------
+// ---- Calls in flight
+// -------------------------------------------------------------------------------------------
 
 static weft_err finish_oldest(struct pusher *pusher)
 {
@@ -168,7 +169,7 @@ static weft_err push_item(struct pusher *pusher, weft_bytes item)
 
 // ---- Standard input --------------------------------------------------------------------------------------------
 
-// Pushes the whole items of what was read and keeps the rest.
+// Pushes the complete items of the bytes that were read and keeps the rest.
 static weft_err push_whole(struct pusher *pusher, struct buf *in, size_t seen)
 {
     size_t from = 0;
@@ -202,7 +203,7 @@ static weft_err push_input(struct pusher *pusher)
         in.size += got;
         if (got)
             err = push_whole(pusher, &in, seen);
-        // What has come goes now: more may come much later.
+        // The items so far go now: more may come much later.
         if (!err)
             err = send_batch(pusher);
     }
@@ -226,7 +227,7 @@ static weft_err push_all(struct pusher *pusher)
         err = send_batch(pusher);
     while (!err && pusher->finished < pusher->started)
         err = finish_oldest(pusher);
-    // Also a queue that nothing was put into is there from now on.
+    // So a queue exists from now on, even if nothing was pushed.
     return err || pusher->started ? err : remote_queue_state(&pusher->queue, &state);
 }
 

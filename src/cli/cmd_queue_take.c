@@ -88,7 +88,7 @@ void help_format_queue_take(struct buf *buf)
 struct taker {
     struct tool_words words;
     struct remote queue;
-    uint64_t count, parallel;  // 0: not said
+    uint64_t count, parallel;  // 0: not given
     bool takes_all, has_timeout;
     char separator;
     uint32_t timeout_ms;
@@ -166,7 +166,7 @@ static weft_err print_items(struct taker *taker)
     const weft_err end = item_print_run(&options, &taker->queue, &printed);
     if (end != WEFT_OUT_OF_RANGE && end != WEFT_DEADLINE_EXCEEDED)
         return end;
-    // What could not be taken shows in the exit code, if nothing was taken at all.
+    // If nothing was taken at all, the exit code shows why.
     if (taker->takes_all || until_empty ? end == WEFT_OUT_OF_RANGE : printed > 0)
         return WEFT_OK;
     return end == WEFT_DEADLINE_EXCEEDED
@@ -198,7 +198,7 @@ static weft_err run_commands(struct taker *taker, int *exit_code)
     return err;
 }
 
-// The words before "--" are ours, those behind it the command's.
+// The words before "--" are ours, those after it are the command's.
 static size_t split_words(char *const *words, size_t count, struct taker *taker)
 {
     for (size_t i = 0; i < count; i++) {
@@ -253,7 +253,7 @@ static int take(struct taker *taker, char *const *words, size_t count)
 int cmd_queue_take(char *const *words, size_t count)
 {
     struct taker *taker = calloc(1, sizeof *taker);
-    // The command's words end with NULL, which ours need not.
+    // The command's words end with NULL; ours need not.
     char **copy = calloc(count + 1, sizeof *copy);
     if (!taker || !copy) {
         free(taker);

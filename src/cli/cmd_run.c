@@ -1,7 +1,7 @@
 // weft run [options] JOB [job options] INPUT...
 //
-// JOB is a built-in, which runs here, or a program, which this process becomes: a program that calls
-// weft_main knows the same options. A C source is made a program first.
+// JOB is a built-in, which runs here, or a program, which this process executes: a program that
+// calls weft_main knows the same options. A C source is compiled to a program first.
 
 #include "cli/cli.h"
 
@@ -60,7 +60,7 @@ static weft_err resolve_job(void *owner, const char *word, const weft_job **job)
     return WEFT_OK;
 }
 
-// With --json the compiler's words must not stand between the objects: they go into the error.
+// With --json the compiler's messages must not stand between the objects: they go into the error.
 static weft_err compile_with_json(const char *source, char **program)
 {
     char messages[MESSAGES_BYTES_MAX];
@@ -77,7 +77,7 @@ static weft_err compile_with_json(const char *source, char **program)
     return err;
 }
 
-// Becomes the program; returns only when it cannot.
+// Executes the program; returns only on failure.
 static weft_err run_program(const struct run_options *options)
 {
     char *program = NULL;

@@ -1,9 +1,10 @@
-// weft streaming: takes the words behind `hadoop jar hadoop-streaming.jar` and gives its part files.
+// weft streaming: takes the words after `hadoop jar hadoop-streaming.jar` and makes the same part
+// files.
 //
-//   words -> hadoop/streaming (what they mean) -> the words of `weft run` for command_job -> a run
+//   words -> hadoop/streaming (their meaning) -> the words of `weft run` for command_job -> a run
 //
-// Here is what touches files: -conf is read, the inputs are looked up, what is shipped is put where the
-// commands run (streaming_ship.c), and an output that exists is refused before anything is read.
+// This file does the work on files: it reads -conf, finds the inputs, puts shipped files where the
+// commands run (streaming_ship.c), and refuses an existing output before anything is read.
 
 #include "cli/cli.h"
 
@@ -22,7 +23,7 @@
 #include "sys/file/workdir.h"
 #include "sys/machine/machine.h"
 
-// Options of `weft run` that say how a job runs, not what it computes.
+// Options of `weft run` that change how a job runs, not its result.
 static const char *const allowed[] = {
     "force",    "slots",       "memory",       "tmp",   "timeout", "task-timeout", "record-timeout",
     "skip-bad", "bad-records", "max-attempts", "quiet", "json",    "no-color",     "dry-run",
@@ -51,7 +52,7 @@ static const char *find_own(const struct streaming_options *streaming, const cha
 
 // ---- Output --------------------------------------------------------------------------------------------
 
-// Hadoop makes the directories above the output, and never writes into one that is there.
+// Hadoop creates the directories above the output, and never writes into an existing one.
 static weft_err check_output(const struct streaming_options *streaming)
 {
     struct file_stat status;

@@ -13,9 +13,9 @@ enum { OPTION_TYPE = 1, OPTION_ONCE, OPTION_KEY, OPTION_COUNT, OPTION_TIMEOUT };
 
 struct request {
     struct tool_request all;  // first
-    const char *type;         // NULL: as it is, int64 if it is new
+    const char *type;         // NULL: the present type, int64 if it is new
     bool once;
-    const char *key;  // of what is added; NULL: it counts each time
+    const char *key;  // the key of an addition; NULL: it counts each time
     uint64_t count;
     uint32_t timeout_ms;
 };
@@ -70,7 +70,7 @@ static weft_err write_attributes(struct tool_request *asked, struct buf *out)
                    request->type);
 }
 
-// Makes sure that it is there, so that its type is known. One of several numbers cannot be written here.
+// Creates the variable if needed, so that its type is known. An array cannot be written here.
 static weft_err open_var(struct request *request, uint8_t *dtype)
 {
     struct ops_var_attributes type;
@@ -152,9 +152,10 @@ static weft_err append_value(uint8_t dtype, weft_bytes value, struct buf *out)
     return WEFT_OK;
 }
 
-// ---- What verbs do -----------------------------------------------------------------------------------------------
+// ---- The work of the verbs
+// ---------------------------------------------------------------------------------------
 
-// Asks with the value of a word, if there is one; prints what it is then, if the answer has that.
+// Sends the value of a word, if there is one; prints the new value, if the answer has one.
 static weft_err ask_with(struct request *request, uint8_t op, const char *key, const char *text,
                          bool shows, struct buf *out)
 {
@@ -197,7 +198,7 @@ static weft_err set(struct tool_request *asked, struct buf *out)
                request->all.words.words.items[1], request->once, out);
 }
 
-// Counting begins at 0, whoever is first.
+// The first caller begins at 0.
 static weft_err change(struct request *request, uint8_t op, struct buf *out)
 {
     uint8_t dtype = 0;
@@ -208,7 +209,7 @@ static weft_err change(struct request *request, uint8_t op, struct buf *out)
         err = ask(request, CALL_VAR_CREATE, request->all.words.words.items[1], false, out);
     if (!err)
         err = ask_with(request, op, request->key, request->all.words.words.items[1], true, out);
-    if (err == WEFT_OUT_OF_RANGE)  // no end of a queue: it would overflow
+    if (err == WEFT_OUT_OF_RANGE)  // here OUT_OF_RANGE is an overflow, not the end of a queue
         err = WEFT_FAILED_PRECONDITION;
     return err;
 }
@@ -279,7 +280,7 @@ static weft_err watch(struct tool_request *asked, struct buf *out)
     }
     if (err == WEFT_DEADLINE_EXCEEDED)
         err = err_set(err, "%s: no value came in time", request->all.remote.path);
-    if (err == WEFT_OUT_OF_RANGE) {  // nobody is left who could write
+    if (err == WEFT_OUT_OF_RANGE) {  // no member is left that could write
         err_clear();
         err = WEFT_OK;
     }
@@ -293,7 +294,7 @@ static weft_err rm(struct tool_request *asked, struct buf *out)
     return remote_remove(&request->all.remote);
 }
 
-// A value that has no text here, or is not there yet, is left out.
+// A value that cannot be printed here, or is not set yet, is left out.
 static weft_err append_variable(void *owner, const struct tool_resource *resource, struct buf *out)
 {
     const struct request *all = owner;

@@ -1,4 +1,4 @@
-// weft verify DIR: plumbing for scripts that copied an output and want to be sure.
+// weft verify DIR: for scripts that have copied an output and check the copy.
 
 #include "cli/cli.h"
 

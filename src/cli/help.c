@@ -1,4 +1,4 @@
-// help: texts that lead with examples. They are what most people read of the manual: keep them short,
+// help: texts that lead with examples. Most people read only these of the manual: keep them short,
 // under 100 columns, and true; test/golden has them all.
 
 #include "cli/cli.h"
@@ -39,7 +39,7 @@ static void append_first_sentence(struct buf *buf, const char *usage)
     buf_append_text(buf, "\n");
 }
 
-// What a job can be, by example.
+// The kinds of jobs, by example.
 static void format_run_examples(struct buf *buf)
 {
     buf_append_text(

@@ -1,4 +1,4 @@
-// The process `weft`: driver for the person who typed it, or worker for another one of itself.
+// The process `weft`: the driver that a user starts, or the worker that a driver starts.
 
 #include "cli/cli.h"
 #include "client/tool.h"
@@ -8,6 +8,6 @@
 int main(int argc, char **argv)
 {
     tool_hide_tokens(argc, argv);
-    program_start(builtin_all_jobs, sizeof(weft_job));  // a worker's copy does not return
+    program_start(builtin_all_jobs, sizeof(weft_job));  // in a worker it does not return
     return cli_main(argv + 1, argc > 0 ? (size_t)argc - 1 : 0);
 }

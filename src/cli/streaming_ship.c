@@ -1,4 +1,4 @@
-// Shipping: files are linked, archives unpacked by the programs that everybody has for them.
+// Shipping: files are linked, archives are unpacked by the usual programs.
 
 #include "cli/streaming_ship.h"
 
@@ -32,8 +32,8 @@ static bool is_program(const char *command, const char *name)
     return strlen(name) == length && memcmp(program, name, length) == 0;
 }
 
-// Commands that name a shipped file, by the path it was shipped from or by its name there, run it from
-// where it lies, before any program in PATH.
+// Commands that name a shipped file, by the path it was shipped from or by its name there, run the
+// shipped one, before any program in PATH.
 static weft_err find_program(char **command, const char *path, const char *name)
 {
     const char *program;
@@ -51,7 +51,8 @@ static weft_err find_program(char **command, const char *path, const char *name)
     return WEFT_OK;
 }
 
-// PATH#NAME, or PATH under its own name. The caller frees *path, *name lives as long as it and the word.
+// PATH#NAME, or PATH under its own name. The caller frees *path; *name lives as long as it and the
+// word.
 static weft_err split_word(const char *word, char **path, const char **name)
 {
     const char *hash = strrchr(word, '#');

@@ -1,4 +1,4 @@
-// Verbs that are looked up in a table, explained by it, and done.
+// Finds verbs in a table, explains them from it, and runs them.
 
 #include "cli/tool_group.h"
 
@@ -143,8 +143,8 @@ static int run_verb(const struct tool_group *group, const struct tool_verb *verb
     return exit_code;
 }
 
-// Options of a verb may stand before it: the verb is the first word that is none, nor the value of --at
-// and its kin.
+// Options of a verb may stand before it: the verb is the first word that is neither an option nor
+// the value of --at or a similar option.
 static size_t find_verb_word(char *const *words, size_t count)
 {
     static const char *const with_value[] = {"--at", "--token-file", "--wait"};

@@ -4,24 +4,25 @@
 
 #include "cli/tool_words.h"
 
-// What a verb is asked to do; the first of a group's own struct, which has its options.
+// The request to a verb; the first member of a group's own struct, which has its options.
 struct tool_request {
     struct tool_words words;
     struct remote remote;
 };
 
-// What a verb does with the resource, once it is open; what it prints goes into `out`.
+// The work of a verb on the open resource; its output goes into `out`.
 typedef weft_err tool_act_fn(struct tool_request *request, struct buf *out);
 
 struct tool_verb {
     const char *name, *summary;
-    cli_command_fn *run;  // does all by itself; NULL: what follows `format_help` is done
+    cli_command_fn
+        *run;  // does everything by itself; NULL: the members after `format_help` say how
     void (*format_help)(struct buf *buf);
 
     tool_act_fn *act;
     const char *arguments;  // "PATH KEY"
     size_t fewest, most;    // words
-    bool must_exist;        // it is not made here
+    bool must_exist;        // the verb does not create it
     bool is_list;           // of all resources: none is opened
     const struct args_option *options;
     const char *what, *examples, *exits;  // its help; no exits: the group's
@@ -30,7 +31,7 @@ struct tool_verb {
 struct tool_group {
     const char *name;
     const char *introduction;       // with examples
-    const char *end;                // behind the verbs
+    const char *end;                // after the verbs
     const struct tool_verb *verbs;  // ended by a name that is NULL
     const char *exits;
     enum call_kind kind;
@@ -38,7 +39,7 @@ struct tool_group {
     size_t request_bytes;
     weft_err (*take_option)(void *request, int id, const char *text);
 
-    // Looks at the words, and says which attributes a new resource has. NULL: there is nothing to do.
+    // Checks the words, and returns the attributes of a new resource. NULL: there is nothing to do.
     weft_err (*prepare)(struct tool_request *request, struct buf *attributes);
 };
 
@@ -47,13 +48,14 @@ extern const struct tool_group queue_group, var_group, kv_group, barrier_group;
 int tool_group_run(const struct tool_group *group, char *const *words, size_t count);
 void tool_group_format_help(const struct tool_group *group, struct buf *buf);
 
-// What the verb of another tool is called here, with its words; NULL: it is none that we know.
+// Our name for the verb of another tool, with its words; NULL: the word is not known.
 const char *tool_group_translate(const char *group, const char *word);
 
-// The group and verb that a word stands for where no group was named, ours or another tool's; false: none.
+// The group and verb for a word without a group, ours or another tool's; false: the word is not
+// known.
 bool tool_group_guess(const char *word, const char **group, const char **verb);
 
-// The help of a verb, if there is such a group: false when not.
+// The help of a verb. False if there is no such group.
 bool tool_group_format_topic(struct buf *buf, const char *group, const char *verb, weft_err *err);
 
 #endif

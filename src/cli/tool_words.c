@@ -70,7 +70,7 @@ int tool_words_end(struct tool_words *words, struct remote *remote, weft_err err
     int exit_code = 0;
     if (err == WEFT_OUT_OF_RANGE)
         exit_code = err_exit_code(err);
-    else if (err == WEFT_CANCELLED)  // by others, who closed it: we were not interrupted
+    else if (err == WEFT_CANCELLED)  // another client has closed it: we were not interrupted
         exit_code = cli_fail(WEFT_FAILED_PRECONDITION, false);
     else if (err)
         exit_code = cli_fail(tool_explain(words->cluster, err), false);

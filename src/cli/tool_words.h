@@ -8,7 +8,7 @@
 
 enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_HELP };
 
-// What stands at the end of a tool's table of options.
+// The last options in the table of every tool.
 #define TOOL_OPTIONS                                                                                \
     {TOOL_OPTION_AT, 0, "at", "HOST[:PORT]",                                                        \
      "the address of the host (default port 18125); also HOST:PORT#TOKEN. Without it WEFT_AT, "     \
@@ -24,46 +24,46 @@ enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_H
 
 struct tool_words {
     const struct args_option *options;
-    // Takes an option that is not all tools'; NULL: there are none.
+    // Takes an option that not all tools have; NULL: there are none.
     weft_err (*take)(void *owner, int id, const char *text);
     void *owner;
     bool takes_negatives;  // -5 is a word
 
-    // What was read.
+    // The results of reading.
     struct tool_options tool;
     VEC(const char *) words;
     bool wants_help;
     weft_cluster *cluster;
 };
 
-// Reads the words; `fewest` and `most` of them are no options, of which `usage` tells.
+// Reads the words. From `fewest` to `most` of them are not options; `usage` is for the message.
 MUST_CHECK weft_err tool_words_read(struct tool_words *words, char *const *argv, size_t count,
                                     size_t fewest, size_t most, const char *usage);
 
 // The word at `index`; NULL: there are fewer.
 const char *tool_words_at(const struct tool_words *words, size_t index);
 
-// Opens the tool, and the resource of the first word. With `is_there` it must be.
+// Opens the tool, and the resource of the first word. With `is_there` the resource must exist.
 MUST_CHECK weft_err tool_words_open(struct tool_words *words, enum call_kind kind,
                                     weft_bytes attributes, bool is_there, struct remote *remote);
 
-// Says goodbye, frees all, and tells of a failure; the exit code. OUT_OF_RANGE, the end of a queue, is
-// told by the exit code alone.
+// Leaves the host, frees everything, and prints a failure; returns the exit code. OUT_OF_RANGE, the
+// end of a queue, is only the exit code, without a message.
 int tool_words_end(struct tool_words *words, struct remote *remote, weft_err err);
 
-// The same, and prints what was found, if there was no failure; frees it.
+// The same, and prints `out` if there was no failure; frees it.
 int tool_words_print(struct tool_words *words, struct remote *remote, weft_err err,
                      struct buf *out);
 
 // Appends a line for a resource; `owner` is that of the words.
 typedef weft_err tool_line_fn(void *owner, const struct tool_resource *resource, struct buf *out);
 
-// Does that for all resources of the kind (0: of all) on the host, or of all members; of one member where
-// the words have a first one.
+// Appends the lines of all resources of the kind (0: of all kinds) on the host, or of all members;
+// of one member if the words name one.
 MUST_CHECK weft_err tool_words_list(struct tool_words *words, uint8_t kind, tool_line_fn *append,
                                     struct buf *out);
 
-// For tables of options: reads a number, a time; looks at the key of what is to count once.
+// For tables of options: reads a number, a time; checks the key of a change that counts once.
 MUST_CHECK weft_err tool_check_key(const char *key);
 MUST_CHECK weft_err tool_read_count(const char *option, const char *text, uint64_t max,
                                     uint64_t *value);
