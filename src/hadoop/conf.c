@@ -9,7 +9,7 @@ struct conf {
     const char *path;
     const char *begin, *at, *end;
     struct streaming_list *words;
-    struct buf name, value, other;  // texts of the property at hand
+    struct buf name, value, other;  // texts of the current property
     bool has_name, has_value;
     bool is_open, is_in_property;  // <configuration>, <property>
 };
@@ -101,7 +101,7 @@ static weft_err take_entity(struct conf *conf, struct buf *text)
     return WEFT_OK;
 }
 
-// What may stand between the tags of any element. *is_taken is false at a tag.
+// The content that may stand between the tags of any element. *is_taken is false at a tag.
 static weft_err take_text(struct conf *conf, struct buf *text, bool *is_taken)
 {
     *is_taken = true;
@@ -149,7 +149,7 @@ static weft_err take_property(struct conf *conf)
     struct buf word = {0};
     if (!conf->has_name || !conf->has_value)
         return refuse(conf, "a property without a name or a value");
-    // Hadoop takes blanks off a name, and keeps those of a value.
+    // Hadoop trims the blanks of a name, and keeps those of a value.
     weft_bytes name = buf_bytes(&conf->name);
     while (name.size && strchr(" \t\r\n", name.data[0]))
         name.data++, name.size--;
@@ -201,7 +201,7 @@ static weft_err take_tag(struct conf *conf)
     return refuse(conf, "an element that is not of a property");
 }
 
-// One after the other, none in another of its kind.
+// One after the other, none inside another one.
 static bool take_frame(struct conf *conf)
 {
     const struct {

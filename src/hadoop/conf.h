@@ -8,8 +8,8 @@
 
 #include "hadoop/streaming.h"
 
-// Appends two words for each property, in the order of the file. INVALID_ARGUMENT with the path and the line
-// of what cannot be read.
+// Appends two words for each property, in the order of the file. INVALID_ARGUMENT with the path and
+// the line if something cannot be read.
 MUST_CHECK weft_err streaming_read_conf(const char *path, weft_bytes text,
                                         struct streaming_list *words);
 

@@ -1,11 +1,11 @@
-// What streaming.c took from the words and settings.c makes sense of. Internal to both.
+// The values that streaming.c takes from the words and settings.c interprets. Internal to both.
 #ifndef HADOOP_GIVEN_H
 #define HADOOP_GIVEN_H
 
 #include "hadoop/streaming.h"
 
-// Values of options that may stand once, as they were given; NULL: not given. Borrowed from the words,
-// or from `room` of streaming_parse.
+// Values of options that may be given once, unchanged; NULL: not given. Borrowed from the words, or
+// from `room` of streaming_parse.
 struct streaming_given {
     const char *mapper, *combiner, *reducer, *reduce_count;
     const char *partitioner, *input_format, *output_format, *io;

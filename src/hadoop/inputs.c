@@ -13,7 +13,7 @@ enum { PATTERNS_MAX = 10000, DEPTH_MAX = 256 };
 
 // ---- Braces --------------------------------------------------------------------------------------------
 
-// Where the brace that opens at `open` closes; NULL: nowhere.
+// The end of the brace that opens at `open`; NULL: it is not closed.
 static const char *find_close(const char *open)
 {
     int depth = 0;
@@ -72,7 +72,7 @@ weft_err streaming_expand_braces(const char *pattern, struct streaming_list *pat
 struct search {
     const struct streaming_options *options;
     struct streaming_list *paths, *left_out;
-    struct found output;  // what the job writes, if it is there already
+    struct found output;  // the output of the job, if it exists already
 };
 
 static bool is_output(const struct search *search, const char *path)
@@ -81,7 +81,7 @@ static bool is_output(const struct search *search, const char *path)
     if (search->output.kind != FILE_DIRECTORY)
         return false;
     if (find_look(path, &found) != WEFT_OK) {
-        err_clear();  // told when it is read
+        err_clear();  // the error is reported when the file is read
         return false;
     }
     return found.kind == FILE_DIRECTORY && found.device == search->output.device &&
@@ -102,7 +102,7 @@ static bool is_hidden(const char *path)
 
 static weft_err add_found(struct search *search, const char *path, int depth);
 
-// What was not named itself.
+// For an input that was not named itself.
 static weft_err add_other(struct search *search, const char *path, int depth)
 {
     return is_output(search, path) ? streaming_push(search->left_out, path)
@@ -123,7 +123,7 @@ static weft_err refuse_missing(const char *path)
         path, target, path);
 }
 
-// A pattern for everything in the directory, whatever its own name holds.
+// A pattern for everything in the directory, whatever characters its own name has.
 static void append_children_pattern(struct buf *pattern, const char *path)
 {
     for (const char *at = path; *at; at++) {
@@ -162,7 +162,7 @@ static weft_err add_file(struct search *search, const char *path)
     return err;
 }
 
-// depth 0: what was named or matched, 1: in such a directory.
+// depth 0: named or matched, 1: in such a directory.
 static weft_err add_found(struct search *search, const char *path, int depth)
 {
     struct found found;
@@ -214,7 +214,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-// Adds what was matched, in order and each name once.
+// Adds the matches, in order and each name once.
 static weft_err add_matches(struct search *search, struct streaming_list *matches)
 {
     weft_err err = WEFT_OK;
@@ -257,7 +257,7 @@ weft_err streaming_find_inputs(const struct streaming_options *options,
     weft_err err = WEFT_OK;
     search.output.kind = FILE_MISSING;
     if (options->output && find_look(options->output, &search.output) != WEFT_OK)
-        err_clear();  // whoever writes it tells it
+        err_clear();  // reported by the caller
     for (size_t i = 0; i < options->inputs.count && !err; i++) {
         const char *word = options->inputs.items[i];
         err = strpbrk(word, "*?[{") ? add_pattern(&search, word) : add_named(&search, word);

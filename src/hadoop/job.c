@@ -49,7 +49,7 @@ static void put_count(struct spelling *spelling, char letter, uint32_t count)
     buf_fini(&text);
 }
 
-// A separator, where it is not what command_job takes by default. Backslashes have a meaning there.
+// A separator, if it is not the default of command_job. Backslashes have a meaning there.
 static void put_separator(struct spelling *spelling, char letter, const char *separator,
                           const char *by_default)
 {
@@ -77,7 +77,7 @@ static void put_commands(struct spelling *spelling, const struct streaming_optio
 
 static void put_input(struct spelling *spelling, const struct streaming_options *options)
 {
-    // Whoever passes lines on passes their keys on.
+    // A mapper that passes lines on also passes their keys on.
     if (options->has_keys || !options->map)
         put_text(spelling, COMMAND_INPUT,
                  options->input == STREAMING_KEY_VALUES ? "pairs" : "offset");

@@ -1,5 +1,5 @@
-// The lists of properties. A name that begins like one of Hadoop's and is in no list is refused: it may
-// change the result, and nobody knows how.
+// The lists of properties. A name that begins like one of Hadoop's and is in no list is refused: it
+// may change the result in a way that Weft does not know.
 
 #include "hadoop/property.h"
 
@@ -15,7 +15,7 @@ static const struct {
 #undef RENAMED
 };
 
-// What Hadoop itself sets for a job and its tasks, over any value that was given.
+// Properties that Hadoop itself sets for a job and its tasks, over any given value.
 static const char *const set_by_framework[] = {
     "mapreduce.job.id",
     "mapreduce.job.dir",
@@ -39,7 +39,7 @@ static const char *const set_by_framework[] = {
     "mapreduce.client.genericoptionsparser.used",
 };
 
-// What settings.c reads.
+// Properties that settings.c reads.
 static const char *const known[] = {
     "mapreduce.job.reduces",
     "mapreduce.input.fileinputformat.split.minsize",
@@ -77,9 +77,9 @@ static const char *const known[] = {
     "fs.defaultFS",
 };
 
-// Beginnings of names that say how, where and for whom a job runs, not what it computes. A number of map
-// tasks is a wish that Hadoop on one machine does not heed; the time after which a silent task is given up
-// has no bytes of its own.
+// Beginnings of names that set how, where and for which user a job runs, and do not change its
+// result. A number of map tasks is only a hint, which Hadoop on one machine ignores. The timeout of
+// a silent task does not change the output.
 static const char *const harmless[] = {
     "mapreduce.job.maps",
     "mapreduce.job.name",
@@ -187,7 +187,7 @@ static const char *const harmless[] = {
     "mapred.userlog.",
     "mapred.jobtracker.",
     "mapred.fairscheduler.",
-    "stream.minRecWrittenToEnableSkip_",  // how much a command must write to leave its input unread
+    "stream.minRecWrittenToEnableSkip_",  // how much a command must write before it may leave its input unread
     "stream.tmpdir",
     "stream.joindelay.",
     "stream.jobconf.truncate.limit",
@@ -204,7 +204,7 @@ static const char *const harmless[] = {
     "mapreduce.pipes.",
 };
 
-// Whatever else begins so is Hadoop's, too.
+// All other names with these beginnings are Hadoop's, too.
 static const char *const hadoops[] = {
     "mapreduce.", "mapred.", "stream.", "textinputformat.", "mapred-", "key.value.", "num.key.",
 };

@@ -1,5 +1,6 @@
-// What the options and properties of a streaming job mean together: defaults, classes by name, and what
-// excludes what. The rules are those of Hadoop's StreamJob, PipeMapRed and text formats.
+// The meaning of the options and properties of a streaming job together: defaults, classes by name,
+// and which of them exclude each other. The rules are those of Hadoop's StreamJob, PipeMapRed and
+// text formats.
 
 #include "hadoop/given.h"
 
@@ -21,7 +22,7 @@ static weft_err no_memory(void)
 
 // ---- Values of properties ----------------------------------------------------------------------------
 
-// What the user wrote, for messages.
+// The text of the user, for messages.
 static const char *spelled(const struct streaming_options *options, const char *name)
 {
     for (size_t i = 0; i < options->property_count; i++)
@@ -37,7 +38,7 @@ static const char *get_text(const struct streaming_options *options, const char 
     return value ? value : otherwise;
 }
 
-// Hadoop takes anything but "true" and "false" for the default.
+// Hadoop takes every text except "true" and "false" for the default.
 static bool get_bool(const struct streaming_options *options, const char *name, bool otherwise)
 {
     const char *value = streaming_get(options, name);
@@ -139,7 +140,7 @@ static weft_err settle_commands(struct streaming_options *options,
         settle_command(&options->map, "-mapper", given->mapper, OLD_LIBRARY "IdentityMapper");
     if (!err)
         err = settle_reducers(options, given);
-    // Without reducers nothing of what follows is run.
+    // Without reducers the rest is not run.
     if (err || options->reducers == 0)
         return err;
     options->is_aggregate = given->reducer && strcasecmp(given->reducer, "aggregate") == 0;
@@ -255,7 +256,7 @@ static weft_err settle_separators(struct streaming_options *options)
     if (!err)
         err = get_count(options, "stream.num.reduce.output.key.fields", FIELDS_MAX,
                         &options->reduce_key_fields);
-    // None is one, for Hadoop: it looks for a separator before it counts.
+    // For Hadoop 0 is the same as 1: it looks for a separator before it counts.
     options->map_key_fields += options->map_key_fields == 0;
     options->reduce_key_fields += options->reduce_key_fields == 0;
     return err;
@@ -275,7 +276,7 @@ static weft_err settle_partition(struct streaming_options *options, const char *
     options->partitions_by_fields = true;
     if (!streaming_get(options, "num.key.fields.for.partition"))
         return WEFT_OK;
-    // The older way to say it wins.
+    // The older property wins.
     uint32_t fields = 0;
     const weft_err err = get_count(options, "num.key.fields.for.partition", FIELDS_MAX, &fields);
     struct buf text = {0};
@@ -301,8 +302,8 @@ static weft_err settle_compare(struct streaming_options *options)
     return WEFT_OK;
 }
 
-// The key of a line that nobody maps is a number, which Hadoop cannot hand to a command as text, and which
-// it scatters as such.
+// The key of a line without a mapper is a number. Hadoop cannot pass it to a command as text, and
+// partitions by that number.
 static weft_err check_identity(const struct streaming_options *options)
 {
     const bool has_numbers = !options->map && options->input != STREAMING_KEY_VALUES;

@@ -13,7 +13,7 @@
 #include "hadoop/property.h"
 
 enum option_id {
-    OPTION_GIVEN = 1,  // kept as it is for settings.c
+    OPTION_GIVEN = 1,  // kept unchanged for settings.c
     OPTION_INPUT,
     OPTION_OUTPUT,
     OPTION_FILE,
@@ -24,7 +24,7 @@ enum option_id {
     OPTION_ARCHIVES,
     OPTION_CONF,
     OPTION_NOTHING,  // understood, and without effect here
-    OPTION_IGNORED,  // likewise, but somebody may have hoped for one
+    OPTION_IGNORED,  // likewise, but the user may expect an effect
     OPTION_VERBOSE,
     OPTION_LAZY,
     OPTION_HELP,
@@ -123,7 +123,7 @@ weft_err streaming_refuse(const char *what, const char *advice)
 static weft_err push_bytes(struct streaming_list *list, const char *text, size_t length)
 {
     char *copy = strndup(text, length);
-    // Room for the copy and for the NULL behind it.
+    // Room for the copy and for the NULL after it.
     if (!copy || !VEC_NEXT(list)) {
         free(copy);
         return no_memory();
@@ -174,7 +174,7 @@ void streaming_fini(struct streaming_options *options)
 
 // ---- Values ------------------------------------------------------------------------------------------
 
-// Hadoop's parser takes double quotes off when they are around the whole value and nowhere in it.
+// Hadoop's parser removes double quotes when they are around the whole value and nowhere in it.
 static void strip_quotes(const char **text, size_t *length)
 {
     *length = strlen(*text);
@@ -185,7 +185,7 @@ static void strip_quotes(const char **text, size_t *length)
     }
 }
 
-// "file:///a", "file:/a" and "/a" are a file; any other scheme is not here.
+// "file:///a", "file:/a" and "/a" are a file; any other scheme is not local.
 static weft_err strip_scheme(const char **path, size_t *length, const char *option)
 {
     static const char *const ours[] = {"file:///", "file:/"};
@@ -251,7 +251,7 @@ static struct streaming_property *find_property(const struct streaming_options *
     return NULL;
 }
 
-// A value that is empty gets lost on Hadoop's way to the tasks.
+// Hadoop loses an empty value on the way to the tasks.
 const char *streaming_get(const struct streaming_options *options, const char *name)
 {
     const struct streaming_property *property = find_property(options, name);
@@ -294,7 +294,7 @@ static weft_err set_property(struct streaming_options *options, char *name, cons
     return property->name && property->value && property->given ? WEFT_OK : no_memory();
 }
 
-// "name=value"; without an equals sign it says nothing, to Hadoop neither.
+// "name=value"; a word without an equals sign has no effect, as in Hadoop.
 static weft_err take_property(struct streaming_options *options, const char *text, size_t length)
 {
     const char *equals = memchr(text, '=', length);
@@ -310,7 +310,7 @@ static weft_err take_property(struct streaming_options *options, const char *tex
 
 // ---- Words -------------------------------------------------------------------------------------------
 
-// A word as the name of an option: behind one dash or two. NULL: it is a value.
+// A word as the name of an option: after one dash or two. NULL: it is a value.
 static const char *name_of(const char *word)
 {
     if (word[0] != '-' || word[1] == 0)
@@ -370,7 +370,7 @@ static weft_err take_own(struct parse *parse, const struct args_option *own)
     return err;
 }
 
-// -cmdenv "A=1 B=2" is two variables, as Hadoop has them; what is no pair is left out.
+// -cmdenv "A=1 B=2" is two variables, as in Hadoop; words that are not a pair are left out.
 static weft_err take_variables(struct streaming_options *options, const char *text, size_t length)
 {
     weft_err err = WEFT_OK;

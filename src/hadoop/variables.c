@@ -1,7 +1,8 @@
-// The variables that the commands of a streaming job see. Hadoop gives them its whole configuration, some
-// eleven hundred names. These are the ones that say something of the job: its properties, and what
-// Hadoop's StreamJob and JobSubmitter set for every job. Not among them are directories that do not exist
-// here: of staging, of the task's own output (mapreduce_task_output_dir), of the jar.
+// The variables of the commands of a streaming job. Hadoop gives them its whole configuration,
+// about eleven hundred names. These are the ones that describe the job: its properties, and those
+// that Hadoop's StreamJob and JobSubmitter set for every job. Directories that do not exist here
+// are not among them: those of staging, of the task's own output (mapreduce_task_output_dir), of
+// the jar.
 
 #include "hadoop/streaming.h"
 
@@ -21,7 +22,7 @@ static bool is_alphanumeric(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// A property's name has everything but letters and digits as '_'.
+// All characters of a property's name except letters and digits become '_'.
 static void put(struct collection *variables, const char *name, const char *value)
 {
     struct buf text = {0};
@@ -53,7 +54,7 @@ static void put_number(struct collection *variables, const char *name, size_t nu
 
 // ---- Files -----------------------------------------------------------------------------------------------
 
-// "file:/DIRECTORY/PATH", without slashes at its end.
+// "file:/DIRECTORY/PATH", without slashes at the end.
 static void append_address(struct buf *text, const char *directory, const char *path)
 {
     size_t length = strlen(path);
@@ -94,7 +95,7 @@ static void put_files(struct collection *variables, const struct streaming_optio
 
 // ---- Commands --------------------------------------------------------------------------------------------
 
-// As java.net.URLEncoder writes it.
+// The encoding of java.net.URLEncoder.
 static void put_command(struct collection *variables, const char *name, const char *command)
 {
     struct buf text = {0};
