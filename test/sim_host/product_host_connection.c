@@ -1,4 +1,0 @@
-// host/connection.c in the simulated world.
-#include "sim_host/replace.h"
-
-#include "host/connection.c"

@@ -1,4 +1,0 @@
-// cluster/peer.c in the simulated world.
-#include "sim_host/replace.h"
-
-#include "cluster/peer.c"

@@ -1,4 +1,0 @@
-// cluster/peer_handle.c in the simulated world.
-#include "sim_host/replace.h"
-
-#include "cluster/peer_handle.c"

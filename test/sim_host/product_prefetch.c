@@ -1,4 +1,0 @@
-// client/prefetch.c in the simulated world.
-#include "sim_host/replace.h"
-
-#include "client/prefetch.c"
