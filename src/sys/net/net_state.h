@@ -1,4 +1,4 @@
-// What net.c, listen.c and connect.c share.
+// What net.c, address.c, listen.c and connect.c share.
 #ifndef SYS_NET_NET_STATE_H
 #define SYS_NET_NET_STATE_H
 
@@ -7,6 +7,8 @@
 #include "sys/net/net.h"
 
 enum { NET_ENDPOINTS_MAX = 8 };
+
+bool net_is_localhost(const char *host);
 
 // One of the addresses that a name stands for.
 struct net_endpoint {
