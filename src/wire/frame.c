@@ -2,8 +2,6 @@
 
 #include "wire/frame.h"
 
-#include "sys/net/stream.h"
-
 void frame_fini(struct frame *frame)
 {
     buf_fini(&frame->storage);
@@ -18,8 +16,17 @@ void frame_encode_header(uint8_t header[FRAME_HEADER_BYTES], Weft__FrameType typ
     memcpy(header, bytes, sizeof bytes);
 }
 
-static weft_err decode_header(const uint8_t *header, size_t size_max, Weft__FrameType *type,
-                              size_t *size)
+weft_err frame_check_size(size_t size)
+{
+    if (size > FRAME_PAYLOAD_BYTES_MAX)
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "a message of %zu bytes is too large for the wire, at most %d", size,
+                       FRAME_PAYLOAD_BYTES_MAX);
+    return WEFT_OK;
+}
+
+weft_err frame_decode_header(const uint8_t header[FRAME_HEADER_BYTES], size_t size_max,
+                             Weft__FrameType *type, size_t *size)
 {
     *size = (size_t)header[0] | (size_t)header[1] << 8 | (size_t)header[2] << 16 |
             (size_t)header[3] << 24;
@@ -30,43 +37,6 @@ static weft_err decode_header(const uint8_t *header, size_t size_max, Weft__Fram
                        *size, size_max);
     *type = (Weft__FrameType)header[4];
     return WEFT_OK;
-}
-
-weft_err frame_send(int fd, Weft__FrameType type, const void *payload, size_t size)
-{
-    if (size > FRAME_PAYLOAD_BYTES_MAX)
-        return err_set(WEFT_RESOURCE_EXHAUSTED,
-                       "a message of %zu bytes is too large for the wire, at most %d", size,
-                       FRAME_PAYLOAD_BYTES_MAX);
-    uint8_t header[FRAME_HEADER_BYTES];
-    frame_encode_header(header, type, size);
-    return stream_send(fd, header, sizeof header, payload, size);
-}
-
-// Takes exactly `size` bytes.
-static weft_err receive_all(int fd, void *data, size_t size)
-{
-    size_t got = 0;
-    const weft_err code = stream_receive(fd, data, size, &got);
-    if (code == WEFT_OK && got < size)
-        return err_set(WEFT_UNAVAILABLE, "the other side has closed the connection");
-    return code;
-}
-
-weft_err frame_receive(int fd, struct frame *frame)
-{
-    uint8_t header[FRAME_HEADER_BYTES];
-    size_t size = 0;
-    weft_err code = receive_all(fd, header, sizeof header);
-    if (code == WEFT_OK)
-        code = decode_header(header, FRAME_PAYLOAD_BYTES_MAX, &frame->type, &size);
-    if (code != WEFT_OK)
-        return code;
-    frame->storage.size = 0;
-    if (!buf_reserve(&frame->storage, size + 1))
-        return err_no_memory("for a message of %zu bytes", size);
-    frame->payload = (weft_bytes){frame->storage.data, size};
-    return receive_all(fd, frame->storage.data, size);
 }
 
 void frame_parser_fini(struct frame_parser *parser)
@@ -99,7 +69,8 @@ weft_err frame_parser_next(struct frame_parser *parser, struct frame *frame, boo
     size_t size = 0;
     const size_t size_max =
         parser->payload_bytes_max ? parser->payload_bytes_max : FRAME_PAYLOAD_BYTES_MAX;
-    const weft_err code = decode_header((const uint8_t *)start, size_max, &frame->type, &size);
+    const weft_err code =
+        frame_decode_header((const uint8_t *)start, size_max, &frame->type, &size);
     if (code != WEFT_OK)
         return code;
     if (ready - FRAME_HEADER_BYTES < size)

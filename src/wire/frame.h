@@ -25,8 +25,15 @@ struct frame {
 
 void frame_fini(struct frame *frame);
 
+// RESOURCE_EXHAUSTED: no frame has room for a payload of `size` bytes.
+MUST_CHECK weft_err frame_check_size(size_t size);
+
 // Writes the 8 bytes that go before a payload of `size` bytes.
 void frame_encode_header(uint8_t header[FRAME_HEADER_BYTES], Weft__FrameType type, size_t size);
+
+// Reads them back. WEFT_DATA_LOSS: these are not the first bytes of a frame, or it has more than `size_max`.
+MUST_CHECK weft_err frame_decode_header(const uint8_t header[FRAME_HEADER_BYTES], size_t size_max,
+                                        Weft__FrameType *type, size_t *size);
 
 // Sends one frame with one gathered write. WEFT_UNAVAILABLE: the peer has gone;
 // WEFT_RESOURCE_EXHAUSTED: over 64 MiB. Callers of one descriptor keep each other out by a lock.

@@ -2,32 +2,12 @@
 
 #include "wire/messages.h"
 
-#include <stdlib.h>
-
-// Most messages are a few dozen bytes: those are packed on the stack.
-enum { SMALL_MESSAGE_BYTES = 1024 };
-
-weft_err message_send(int fd, Weft__FrameType type, const ProtobufCMessage *message)
-{
-    const size_t size = message ? protobuf_c_message_get_packed_size(message) : 0;
-    if (!message || size > FRAME_PAYLOAD_BYTES_MAX)
-        return frame_send(fd, type, NULL, size);
-    uint8_t small[SMALL_MESSAGE_BYTES];
-    uint8_t *packed = size <= sizeof small ? small : malloc(size);
-    if (!packed)
-        return err_no_memory("for a message of %zu bytes", size);
-    protobuf_c_message_pack(message, packed);
-    const weft_err code = frame_send(fd, type, packed, size);
-    if (packed != small)
-        free(packed);
-    return code;
-}
-
 weft_err message_append(struct buf *out, Weft__FrameType type, const ProtobufCMessage *message)
 {
     const size_t size = message ? protobuf_c_message_get_packed_size(message) : 0;
-    if (size > FRAME_PAYLOAD_BYTES_MAX)
-        return frame_send(-1, type, NULL, size);
+    const weft_err code = frame_check_size(size);
+    if (code != WEFT_OK)
+        return code;
     char *room = buf_reserve(out, FRAME_HEADER_BYTES + size);
     if (!room)
         return err_no_memory("for a message of %zu bytes", size);
