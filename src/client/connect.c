@@ -2,7 +2,6 @@
 
 #include "client/connect.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "client/tool.h"
@@ -31,17 +30,6 @@ weft_err connect_open(weft_cluster *cluster, const weft_join_options *options)
     explicit_bzero(address, size);
     free(address);
     return err;
-}
-
-weft_err connect_explain(const weft_cluster *cluster, weft_err err)
-{
-    char sentence[ERR_TEXT_BYTES_MAX], address[NET_ADDRESS_TEXT_BYTES];
-    if (err != WEFT_UNAVAILABLE || !cluster->is_program || strchr(err_text(), '\n'))
-        return err;
-    snprintf(sentence, sizeof sentence, "%s", err_text());
-    net_write_address(&cluster->at, address);
-    return err_set(err, "%s\n  try: weft host --listen %s there, or another address", sentence,
-                   address);
 }
 
 weft_cluster *weft_connect(const char *address)

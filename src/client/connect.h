@@ -9,7 +9,4 @@
 // address, or as secret_load finds it. Nothing is connected yet. INVALID_ARGUMENT: no address, no token.
 MUST_CHECK weft_err connect_open(weft_cluster *cluster, const weft_join_options *options);
 
-// Adds to the sentence of a host that is out of reach how one is started; returns the code.
-weft_err connect_explain(const weft_cluster *cluster, weft_err err);
-
 #endif

@@ -1,5 +1,5 @@
 // Joining and leaving a cluster. What a member hosts runs in a loop of its own thread; calls to others
-// are made by the threads of the program.
+// are made by the threads of the program (member_links.c).
 
 #include "client/member.h"
 
@@ -11,7 +11,6 @@
 #include "client/connect.h"
 #include "client/keeper.h"
 #include "client/tool.h"
-#include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/log.h"
 #include "sys/process/process.h"
@@ -29,29 +28,6 @@ enum {
 
 static const uint64_t ns_per_ms = 1000000;
 
-static void say(void *owner, const char *sentence)
-{
-    weft_cluster *cluster = owner;
-    struct buf line = {0};
-    buf_format(&line, "weft: %s%s%s\n", cluster->me, cluster->me[0] ? ": " : "", sentence);
-    log_lines(STDERR, line.data, line.size);
-    buf_fini(&line);
-}
-
-weft_err member_keep_error(weft_cluster *cluster, weft_err code)
-{
-    if (!code || !cluster)
-        return code;
-    connect_explain(cluster, code);
-    mutex_lock(&cluster->lock);
-    if (!cluster->first_error) {
-        cluster->first_error = code;
-        snprintf(cluster->first_sentence, sizeof cluster->first_sentence, "%s", err_text());
-    }
-    mutex_unlock(&cluster->lock);
-    return code;
-}
-
 // ---- Hosting --------------------------------------------------------------------------------------------
 
 static void stop_hosting(void *owner)
@@ -65,7 +41,7 @@ static void stop_hosting(void *owner)
 static void stop_broken(void *owner, weft_err code)
 {
     weft_cluster *cluster = owner;
-    say(cluster, err_text());
+    member_say(cluster, err_text());
     member_keep_error(cluster, code);
     net_listener_close(&cluster->listener);  // whoever comes shall not wait for an answer
     loop_stop(cluster->loop);
@@ -93,7 +69,7 @@ static void tell_who_is_missing(weft_cluster *cluster)
         buf_append_text(&sentence,
                         "a call to a resource of this member waits, and all other members "
                         "are gone: only another thread of this program could end that");
-    say(cluster, buf_text(&sentence));
+    member_say(cluster, buf_text(&sentence));
     buf_fini(&awaited);
     buf_fini(&sentence);
 }
@@ -103,7 +79,7 @@ static void tell_who_stays(weft_cluster *cluster)
     struct buf sentence = {0};
     buf_append_text(&sentence, "done; waits for members that use its resources: ");
     host_server_name_users(cluster->server, &sentence);
-    say(cluster, buf_text(&sentence));
+    member_say(cluster, buf_text(&sentence));
     buf_fini(&sentence);
 }
 
@@ -173,7 +149,7 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
         .token = &cluster->token,
         .journal = journal,
         .expected = (const char *const *)cluster->expected.items,
-        .say = say,
+        .say = member_say,
         .idle = stop_hosting,
         .broken = stop_broken,
         .owner = cluster,
@@ -334,123 +310,7 @@ weft_cluster *weft_join_sized(const weft_join_options *options, size_t options_s
     return NULL;
 }
 
-// ---- Who is who -----------------------------------------------------------------------------------------
-
-bool weft_is(const weft_cluster *cluster, const char *role)
-{
-    return cluster && role && strcmp(weft_role(cluster), role) == 0;
-}
-
-const char *weft_role(const weft_cluster *cluster)
-{
-    return cluster && cluster->spec.my_role ? cluster->spec.my_role : "";
-}
-
-uint32_t weft_index(const weft_cluster *cluster)
-{
-    return cluster ? cluster->spec.my_index : 0;
-}
-
-uint32_t weft_member_count(const weft_cluster *cluster, const char *name)
-{
-    const struct cluster_role *role =
-        cluster && name ? cluster_spec_find_role(&cluster->spec, name) : NULL;
-    return role ? (uint32_t)role->members.count : 0;
-}
-
-// ---- Others -----------------------------------------------------------------------------------------------
-
-static bool tend_peer(void *owner)
-{
-    return keeper_arm(owner);
-}
-
-static struct peer *make_peer(weft_cluster *cluster, const char *name,
-                              const struct cluster_member *member, uint32_t patience_ms)
-{
-    struct peer_options options = {
-        .address = {.port = member->port},
-        .host = name,
-        .member = cluster->me,
-        .incarnation = cluster->incarnation,
-        .token = &cluster->token,
-        .patience_ms = patience_ms,
-        .patience_again_ms = cluster->patience_again_ms,
-        .waits = patience_ms ? say : NULL,
-        .asks_to_be_tended = tend_peer,
-        .owner = cluster,
-    };
-    snprintf(options.address.host, sizeof options.address.host, "%s", member->host);
-    if (cluster->local && strcmp(name, cluster->me) == 0) {
-        options.port = &host_local_port;
-        options.port_owner = cluster->local;
-    }
-    return peer_new(&options);
-}
-
-static struct member_link *find_link(const weft_cluster *cluster, const char *name)
-{
-    for (size_t i = 0; i < cluster->links.count; i++)
-        if (strcmp(cluster->links.items[i]->name, name) == 0)
-            return cluster->links.items[i];
-    return NULL;
-}
-
-static weft_err add_link(weft_cluster *cluster, const char *name,
-                         const struct cluster_member *member, struct member_link **made)
-{
-    struct member_link *link = calloc(1, sizeof *link);
-    struct peer *peer = make_peer(cluster, name, member, cluster->patience_ms);
-    if (!link || !peer || !VEC_PUSH(&cluster->links, link)) {
-        free(link);
-        peer_free(peer, false);
-        return err_no_memory("for a connection");
-    }
-    snprintf(link->name, sizeof link->name, "%s", name);
-    link->peer = peer;
-    *made = link;
-    return WEFT_OK;
-}
-
-weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
-                             const struct cluster_member *member, struct peer **peer)
-{
-    weft_err err = WEFT_OK;
-    mutex_lock(&cluster->lock);
-    struct member_link *link = find_link(cluster, name);
-    if (!link)
-        err = add_link(cluster, name, member, &link);
-    mutex_unlock(&cluster->lock);
-    if (!err)
-        *peer = link->peer;
-    return err;
-}
-
-weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
-                          struct peer **peer)
-{
-    weft_err err = cluster_spec_check_member(&cluster->spec, role, index);
-    if (err)
-        return err;
-    const struct cluster_member *member = cluster_spec_find_member(&cluster->spec, role, index);
-    struct buf name = {0};
-    member_path_append(&name, role, index);
-    if (!member || !member->host)
-        err = err_set(WEFT_FAILED_PRECONDITION, "%s has no address, it hosts nothing",
-                      buf_text(&name));
-    else
-        err = member_find_peer_at(cluster, buf_text(&name), member, peer);
-    buf_fini(&name);
-    return err;
-}
-
 // ---- Leaving ----------------------------------------------------------------------------------------------
-
-static bool has_spoken_to(const weft_cluster *cluster, const char *name)
-{
-    const struct member_link *link = find_link(cluster, name);
-    return link && peer_has_spoken(link->peer);
-}
 
 // False: it is not there at the moment.
 static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadline_ns)
@@ -460,7 +320,7 @@ static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadli
         return true;
     const struct cluster_member *member =
         cluster_spec_find_member(&cluster->spec, path.role, path.index);
-    struct peer *peer = member && member->host ? make_peer(cluster, name, member, 0) : NULL;
+    struct peer *peer = member && member->host ? member_make_peer(cluster, name, member, 0) : NULL;
     struct peer_call call = {0};
     const struct peer_ask ask = {.op = CALL_LEAVE};
     const bool is_gone = peer && peer_ask(peer, &ask, &call, deadline_ns);
@@ -477,7 +337,7 @@ static bool say_goodbye_to_strangers(weft_cluster *cluster)
     char **names = cluster->expected.items;
     size_t left = 0;
     for (size_t i = 0; i + 1 < cluster->expected.count; i++) {
-        if (has_spoken_to(cluster, names[i]) ||
+        if (member_has_spoken_to(cluster, names[i]) ||
             (clock_now_ns() < deadline_ns && say_goodbye(cluster, names[i], deadline_ns)))
             free(names[i]);
         else
@@ -549,7 +409,7 @@ int weft_leave(weft_cluster *cluster)
     leave(cluster);
     const weft_err err = cluster->first_error;
     if (err)
-        say(cluster, cluster->first_sentence);
+        member_say(cluster, cluster->first_sentence);
     member_free(cluster);
     return err ? err_exit_code(err) : 0;
 }

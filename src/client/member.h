@@ -132,6 +132,16 @@ MUST_CHECK weft_err member_find_peer(weft_cluster *cluster, const char *role, ui
 MUST_CHECK weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
                                         const struct cluster_member *member, struct peer **peer);
 
+// A connection of its own to a member, which gives up after `patience_ms` (0: at once). NULL with a sentence.
+struct peer *member_make_peer(weft_cluster *cluster, const char *name,
+                              const struct cluster_member *member, uint32_t patience_ms);
+
+// Whether the member has answered over the connection of member_find_peer.
+bool member_has_spoken_to(const weft_cluster *cluster, const char *name);
+
+// Hands a sentence to the program's log; `owner` is the cluster.
+void member_say(void *owner, const char *sentence);
+
 // Keeps the first failure of this thread's for weft_leave, and returns the code.
 weft_err member_keep_error(weft_cluster *cluster, weft_err code);
 
