@@ -43,6 +43,12 @@ if [ -n "$memory_disk" ]; then
     fails_with "a tmpfs is refused, by name" 2 "tmpfs|memory" \
         weft run --memory 16M --tmp $memory_disk sort distinct
     says "and the way out is told" '--tmp'
+    input=$(mktemp "$memory_disk/weft-spill.XXXXXX")
+    seq 3000000 >"$input"
+    sort "$input" >sorted_numbers
+    answer -n 2 --memory 32M --tmp spill sort "$input" >actual
+    rm -f "$input"
+    same "an input there does not count as memory of the job" sorted_numbers actual
 else
     skip "a tmpfs is refused, by name" "there is none to write to"
 fi

@@ -9,6 +9,7 @@
 #include "code/codes.h"
 #include "mapreduce/work/run/run_index.h"
 #include "run/worker/worker_state.h"
+#include "sys/file/file.h"
 #include "sys/process/crash.h"
 #include "sys/process/process.h"
 
@@ -235,6 +236,13 @@ static weft_err open_output(struct worker *worker, struct stage *stage, const We
     return stage->kept ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
 }
 
+// A mapped file on a tmpfs is shared memory of ours: it would count against --memory, page by page.
+static bool is_in_memory(const struct input *input)
+{
+    bool is_so;
+    return file_is_in_memory(input->path, &is_so) == WEFT_OK && is_so;
+}
+
 // A job that only sorts its lines may point into its input instead of copying it.
 static void map_inputs(struct worker *worker, const struct stage *stage)
 {
@@ -248,7 +256,7 @@ static void map_inputs(struct worker *worker, const struct stage *stage)
     worker->has_mapped_inputs = true;
     for (size_t i = 0; i < start->n_inputs; i++) {
         struct input *input = &worker->inputs[i];
-        if (input->size < MAP_INPUT_ABOVE)
+        if (input->size < MAP_INPUT_ABOVE || is_in_memory(input))
             continue;
         // What cannot be mapped, or has become shorter, is read: that tells what is wrong with it.
         if (mem_map_open(&input->map, input->path) != WEFT_OK)

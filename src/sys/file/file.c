@@ -436,11 +436,11 @@ bool file_is_made_up(int fd)
     return false;
 }
 
-weft_err file_is_in_memory(const char *directory, bool *is_in_memory)
+weft_err file_is_in_memory(const char *path, bool *is_in_memory)
 {
     struct statfs found;
-    if (statfs(directory, &found) != 0)
-        return err_errno("cannot look at %s", directory);
+    if (statfs(path, &found) != 0)
+        return err_errno("cannot look at %s", path);
     const unsigned long type = (unsigned long)found.f_type;
     *is_in_memory = type == TMPFS_MAGIC || type == RAMFS_MAGIC;
     return WEFT_OK;

@@ -102,7 +102,7 @@ MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine
 // Whether the kernel makes up what is in the file when it is read (/proc, /sys): its size then says nothing.
 bool file_is_made_up(int fd);
 
-// Whether the directory lies on a file system that is memory (tmpfs, ramfs).
-MUST_CHECK weft_err file_is_in_memory(const char *directory, bool *is_in_memory);
+// Whether the file or directory lies on a file system that is memory (tmpfs, ramfs).
+MUST_CHECK weft_err file_is_in_memory(const char *path, bool *is_in_memory);
 
 #endif
