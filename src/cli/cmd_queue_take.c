@@ -80,9 +80,10 @@ void help_format_queue_take(struct buf *buf)
         buf, "\n"
              "Exit: 0 done; with CMD, --all or --until-empty also when there was no item to begin\n"
              "with; 1 items went to PATH.dead, or the host came back without its journal, 2 wrong\n"
-             "usage, 3 the host is out of reach, 4 with --until-empty: there is no such queue,\n"
-             "5 refused (token), 6 no item came in time, 7 without CMD, --all and --until-empty:\n"
-             "the queue is closed and drained, and there was no item; 130 interrupted.\n");
+             "usage, 3 the host is out of reach, 4 no such command; with --until-empty no such\n"
+             "queue, 5 refused (token), 6 no item came in time, 7 without CMD, --all and\n"
+             "--until-empty: the queue is closed and drained, and there was no item; 130\n"
+             "interrupted, 141 the reader of the output has gone.\n");
 }
 
 struct taker {

@@ -144,6 +144,8 @@ static weft_err pass_on(struct item_worker *worker, struct buf *text, int fd, bo
     mutex_lock(&worker->work->lock);
     const weft_err err = file_write(fd, fd == STDOUT_FILENO ? "standard output" : "standard error",
                                     text->data, size);
+    if (err == WEFT_UNAVAILABLE)  // only a pipe or socket that the other side has closed
+        atomic_store(&worker->work->is_unread, true);
     mutex_unlock(&worker->work->lock);
     memmove(text->data, text->data + size, text->size - size);
     text->size -= size;

@@ -380,7 +380,10 @@ static weft_err make_nurseries(struct item_work *work)
 
 static weft_err prepare(struct item_work *work)
 {
-    weft_err err = make_environment(work);
+    const char *program = work->options->command[0];
+    weft_err err = strstr(program, "{}") ? WEFT_OK : nursery_find(program);
+    if (!err)
+        err = make_environment(work);
     if (!err)
         err = make_nurseries(work);
     work->loop = err ? NULL : loop_new(take_wake, work);
@@ -421,7 +424,9 @@ static _Noreturn void end_early(struct item_work *work)
     for (size_t i = 0; i < work->nursery_count; i++)
         nursery_stop(work->nurseries[i]);
     tool_say_goodbye(work->queue->cluster);
-    if (work->error) {
+    if (work->error == WEFT_UNAVAILABLE && atomic_load(&work->is_unread)) {
+        exit_code = signal_exit_code_unread();
+    } else if (work->error) {
         err_set(work->error, "%s", work->sentence);
         tool_explain(work->queue->cluster, work->error);
         exit_code = err_exit_code(work->error);

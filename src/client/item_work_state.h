@@ -25,6 +25,7 @@ struct item_work {
     weft_err error;             // the first that ends all
     char sentence[ERR_TEXT_BYTES_MAX];
     _Atomic bool is_stopping;
+    _Atomic bool is_unread;                  // the reader of our output has gone, as `head` does
     _Atomic uint32_t held_count, ran_count;  // items; those whose command was started
 };
 

@@ -19,12 +19,13 @@ check "and each was its first delivery" is "$(sort -u deliveries)" 1
 check_not "nothing runs" pgrep -f 'sleep 4323'
 
 weft queue push starts two
+printf '#!/no/such/interpreter\n' >odd-command && chmod +x odd-command
 for _ in 1 2 3 4 5 6; do
-    "$WEFT" queue take starts -- ./no-such-command 2>start.err
+    "$WEFT" queue take starts -- ./odd-command 2>start.err
     echo $? >>codes
 done
 check_not "a command that cannot be started is a failure of the worker" grep -qx 0 codes
-check "which names it" grep -q no-such-command start.err
+check "which names it" grep -q odd-command start.err
 until_state starts '"size":1'
 check "and not of the item" is "$(weft queue peek starts)" two
 weft queue close starts

@@ -120,11 +120,22 @@ try weft queue take slow --deliveries 1 --item-timeout 300ms -- sh -c 'sleep 123
 says "one that takes too long is killed" "killed: it took longer than 0.3 s"
 check_not "and all that it started" pgrep -f 'sleep 1234'
 weft queue push none x
-fails_with "no such command: nothing is lost" 4 "cannot start no-such-command" \
-    weft queue take none -- no-such-command
+: >plain
+fails_with "a command that is missing is refused before there is an item for it" 4 "cannot start no-such-command" \
+    timeout 20 "$WEFT" queue take never-pushed -- no-such-command
+fails_with "so is one that cannot be executed" 5 "chmod \+x ./plain" \
+    timeout 20 "$WEFT" queue take never-pushed -- ./plain
+printf '#!/no/such/interpreter\n' >odd && chmod +x odd
+fails_with "one that cannot be started: nothing is lost" 4 "cannot start ./odd" weft queue take none -- ./odd
 says "nor has it run" 'gave back 1 item that did not run'
 until_state none '"size":1'
 check "it is there again" is "$(weft queue peek none)" x
+
+seq 9 | weft queue push unread && weft queue close unread
+(weft queue take unread -- sh -c 'echo {}; sleep 0.1'; echo $? >code) 2>"$err" | head -n 2 >"$out"
+check "a reader that leaves ends the work as it would end cat" is "$(cat code)" 141
+check_not "no host is blamed" grep -q 'weft host' "$err"
+says "the item that ran went back" 'gave back 1 item that ran'
 
 seq 6 | weft queue push side && weft queue close side
 mkdir seen

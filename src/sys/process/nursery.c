@@ -4,6 +4,7 @@
 #include "sys/process/nursery.h"
 
 #include "base/buf.h"
+#include "sys/process/command.h"
 #include "sys/process/nursery_state.h"
 #include "sys/thread/thread.h"
 
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +232,34 @@ static weft_err refuse_missing(const char *name, const char *directory)
     return err_set(WEFT_NOT_FOUND, "cannot start %s: there is no such program in PATH", name);
 }
 
+static weft_err refuse_directory(const char *name)
+{
+    return err_set(WEFT_PERMISSION_DENIED, "cannot start %s: it is a directory", name);
+}
+
+static weft_err refuse_unexecutable(const char *name, const char *path)
+{
+    return err_set(WEFT_PERMISSION_DENIED,
+                   "cannot start %s: it is not executable; try: chmod +x %s", name, path);
+}
+
+weft_err nursery_find(const char *name)
+{
+    struct stat status;
+    char *path;
+    if (!strchr(name, '/') && !getenv("PATH"))
+        return WEFT_OK;  // the nursery has a default for it
+    if (command_find(name, &path) == WEFT_OK) {
+        free(path);
+        return WEFT_OK;
+    }
+    if (!strchr(name, '/') || stat(name, &status) != 0)
+        return refuse_missing(name, NULL);
+    if (S_ISDIR(status.st_mode))
+        return refuse_directory(name);
+    return refuse_unexecutable(name, name);
+}
+
 static weft_err refuse_start(const struct nursery_spec *spec, const struct nursery_report *report)
 {
     const char *name = spec->arguments[0];
@@ -238,14 +268,12 @@ static weft_err refuse_start(const struct nursery_spec *spec, const struct nurse
     case NURSERY_FAULT_DIRECTORY:
         return err_errno("cannot start %s in the directory %s", name, spec->directory);
     case NURSERY_FAULT_IS_DIRECTORY:
-        return err_set(WEFT_PERMISSION_DENIED, "cannot start %s: it is a directory", name);
+        return refuse_directory(name);
     case NURSERY_FAULT_INTERPRETER:
         return refuse_interpreter(name, report);
     case NURSERY_FAULT_PROGRAM:
         if (errno == EACCES)
-            return err_set(WEFT_PERMISSION_DENIED,
-                           "cannot start %s: it is not executable; try: chmod +x %s", name,
-                           report->path);
+            return refuse_unexecutable(name, report->path);
         if (errno == ENOENT)
             return refuse_missing(name, spec->directory);
         break;

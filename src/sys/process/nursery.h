@@ -54,6 +54,10 @@ struct child {
 MUST_CHECK weft_err nursery_start(struct nursery *nursery, const struct nursery_spec *spec,
                                   struct child *child);
 
+// Whether there is such a program, before anything is started: the same sentences. What only its start can
+// show, such as an interpreter that is missing, is not looked for.
+MUST_CHECK weft_err nursery_find(const char *name);
+
 void child_close_in(struct child *child);  // its standard input ends
 
 // What can be done now without waiting, of what is asked for; waits for at most timeout_ms (-1: for ever).

@@ -30,3 +30,8 @@ int signal_exit_code(int number)
 {
     return 128 + number;
 }
+
+int signal_exit_code_unread(void)
+{
+    return signal_exit_code(SIGPIPE);
+}

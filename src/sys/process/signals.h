@@ -10,6 +10,7 @@ void signal_describe(int number, char *text, unsigned long text_size);
 
 // The exit code that a shell shows for a process ended by that signal: 130 for SIGINT.
 int signal_exit_code(int number);
+int signal_exit_code_unread(void);  // the one for SIGPIPE: the reader of the output has gone
 
 // Whether whoever started us wants it ignored (nohup; a background job of a script): then it stays so.
 bool signal_is_ignored(int number);
