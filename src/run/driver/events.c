@@ -264,7 +264,10 @@ static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
     struct sched_event event = {
         .type = EVENT_TASK_HELD,
         .worker = driver->worker,
-        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot},
+        .at = {.kind = (enum sched_kind)end->kind,
+               .task = end->task,
+               .attempt = end->attempt,
+               .slot = end->slot},
     };
     if (end->code != WEFT_OK) {
         take_failed_task(driver, end, &event);
