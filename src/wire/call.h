@@ -1,4 +1,4 @@
-// call: what members ask of a host and what it answers, many in one frame.
+// call: the calls of members to a host and its answers, many in one frame.
 //
 //     FRAME_CALLS      u64 answers received so far, then calls
 //     FRAME_ANSWERS    answers
@@ -12,11 +12,12 @@
 //
 // Fixed layouts, because a queue's call is a hundred nanoseconds of work and a message would double
 // that. Calls that change something are numbered 1, 2, 3, ... in their session; the others have
-// numbers of their own with the top bit set. A failed call is answered with a sentence.
+// numbers of their own with the top bit set. The answer to a failed call is a message for people.
 //
-// A session outlives its connection. Whoever connects again tells how many answers to changing calls
-// it has; it is told how many of its changing calls have arrived. Both send again what the other
-// lacks, so each call is applied once and each answer arrives.
+// A session outlives its connection. A member that connects again reports how many answers to
+// changing calls it has; the host reports how many of the member's changing calls have arrived.
+// Both send again the frames that the other lacks, so each call is applied once and each answer
+// arrives.
 #ifndef WIRE_CALL_H
 #define WIRE_CALL_H
 
@@ -43,29 +44,30 @@ enum {
 
 // Flags of calls.
 enum {
-    CALL_FLAG_TUPLE = 1,           // the element is a tuple (wire/tuple.h), not one string
-    CALL_FLAG_KEYED = 2,           // QUEUE_PUSH, VAR_ADD: a key goes before the payload
-    CALL_FLAG_UP_TO = 4,           // QUEUE_POP_MANY: what is left of a closed queue will do
+    CALL_FLAG_TUPLE = 1,  // the element is a tuple (wire/tuple.h), not one string
+    CALL_FLAG_KEYED = 2,  // QUEUE_PUSH, VAR_ADD: a key goes before the payload
+    CALL_FLAG_UP_TO = 4,  // QUEUE_POP_MANY: the remaining elements of a closed queue will do
     CALL_FLAG_CANCEL_PENDING = 8,  // QUEUE_CLOSE
     CALL_FLAG_BURY = 16,           // QUEUE_GIVE_BACK: to the dead letters, at once
-    CALL_FLAG_UNBEGUN = 32,        // QUEUE_GIVE_BACK: no one has worked on it; it was not delivered
-    CALL_FLAG_NOTES = 8,           // QUEUE_PEEK: why they failed, too
-    CALL_FLAG_AHEAD = 64,  // QUEUE_TAKE: no caller waits for it yet; refused where that shows
+    CALL_FLAG_UNBEGUN = 32,  // QUEUE_GIVE_BACK: no consumer has worked on it; it was not delivered
+    CALL_FLAG_NOTES = 8,     // QUEUE_PEEK: why they failed, too
+    CALL_FLAG_AHEAD =
+        64,  // QUEUE_TAKE: no caller waits for it yet; refused where that would be visible
     CALL_FLAG_ONCE = 32,   // VAR_*: the payload begins with a struct call_item; counts once
-    CALL_FLAG_OWNED = 64,  // KV_PUT: the key goes when the session does
-    CALL_FLAG_IF = 128,    // KV_PUT, KV_REMOVE: only if the key's version is as said
+    CALL_FLAG_OWNED = 64,  // KV_PUT: the key is removed with the session
+    CALL_FLAG_IF = 128,    // KV_PUT, KV_REMOVE: only if the key has the given version
 };
 
 // Flags of answers.
 enum {
     ANSWER_FLAG_TUPLE = 1,
-    ANSWER_FLAG_SEEN = 2,       // OK, and nothing happened: the key or the item was here before
-    ANSWER_FLAG_MISSED = 4,     // VAR_SWAP, KV_*: it is not as was said; what it is follows
-    ANSWER_FLAG_COUNTED = 128,  // to a changing call: kept until the other side says it has it
-    ANSWER_FLAG_ALL = 8,    // KV_WATCH: not what has changed but all there is: too much was missed
-    ANSWER_FLAG_MORE = 16,  // KV_RANGE, KV_WATCH with ALL: there is more behind the last key
-    ANSWER_FLAG_PLAIN = 2,  // QUEUE_TAKE: nothing is handed out ahead here
-    ANSWER_FLAG_LIMITED = 32,  // QUEUE_TAKE: deliveries are counted here, and the last is the last
+    ANSWER_FLAG_SEEN = 2,       // OK, and nothing happened: the key or the item was used before
+    ANSWER_FLAG_MISSED = 4,     // VAR_SWAP, KV_*: it is not as expected; the present value follows
+    ANSWER_FLAG_COUNTED = 128,  // to a changing call: kept until the other side has confirmed it
+    ANSWER_FLAG_ALL = 8,  // KV_WATCH: all entries instead of changes: too many changes were missed
+    ANSWER_FLAG_MORE = 16,     // KV_RANGE, KV_WATCH with ALL: there is more after the last key
+    ANSWER_FLAG_PLAIN = 2,     // QUEUE_TAKE: nothing is handed out ahead here
+    ANSWER_FLAG_LIMITED = 32,  // QUEUE_TAKE: deliveries are counted here, and are limited
     ANSWER_FLAG_BURIED = 64,   // QUEUE_GIVE_BACK: it is among the dead letters now
 };
 
@@ -74,7 +76,7 @@ struct call {
     uint16_t handle;
     uint64_t sequence;
     weft_bytes payload;  // borrowed
-    weft_bytes whole;    // with its head: what is journalled
+    weft_bytes whole;    // with its head: the bytes in the journal
 };
 
 struct answer {
@@ -84,23 +86,24 @@ struct answer {
     weft_bytes payload;
 };
 
-// Which delivery of which element of which queue: what DONE names, and what an add may be tagged with.
+// Which delivery of which element of which queue: DONE names it, and an add may be tagged with it.
 struct call_item {
-    uint64_t queue;     // unique for ever: that of another host differs, and of one made anew
+    uint64_t
+        queue;  // unique forever: another host has another one, and so has a queue that was created again
     uint64_t id;        // of the element: 1, 2, 3, ...
-    uint32_t slot;      // where the host looks for the lease
+    uint32_t slot;      // the place of the lease in the host
     uint32_t delivery;  // 1 for the first: a fence
 };
 enum { CALL_ITEM_BYTES = 24 };
 
-// What kinds of resources there are; numbers are in journals.
+// The kinds of resources; the numbers are in journals.
 enum call_kind { CALL_KIND_QUEUE = 1, CALL_KIND_VAR = 2, CALL_KIND_KV = 3, CALL_KIND_BARRIER = 4 };
 
 bool call_op_is_known(uint8_t op);
 bool call_op_changes(uint8_t op);
 const char *call_op_name(uint8_t op);  // "QUEUE_PUSH"
 
-// Takes the first call (answer) off `bytes`; DATA_LOSS when there is none that is whole and sound.
+// Takes the first call (answer) off `bytes`; DATA_LOSS if it is not whole and sound.
 MUST_CHECK weft_err call_next(weft_bytes *bytes, struct call *call);
 MUST_CHECK weft_err answer_next(weft_bytes *bytes, struct answer *answer);
 
@@ -121,7 +124,8 @@ void call_append_head(struct buf *out, uint8_t op, uint8_t flags, uint16_t handl
                       uint64_t sequence, size_t size);
 void answer_append(struct buf *out, const struct answer *answer);
 
-// What a frame of calls begins with: how many answers its sender has received. False: it is cut.
+// The beginning of a frame of calls: the number of answers that its sender has received. False: it
+// is cut.
 void call_append_frame_head(struct buf *out, uint64_t answers_received);
 MUST_CHECK bool call_take_frame_head(weft_bytes *frame, uint64_t *answers_received);
 

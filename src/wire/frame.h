@@ -1,13 +1,13 @@
-// Frames: how messages are told apart on a stream.
+// Frames: how a stream is cut into messages.
 //
 //     0        4      5        8
 //     +--------+------+--------+----------------+
 //     | length | type | 0  0  0| payload        |      little-endian; length is the payload's
 //     +--------+------+--------+----------------+
 //
-// Two ways to read them: frame_receive blocks (a worker), frame_parser takes what a loop hands it
-// (a driver). What a payload holds is proto/weft.proto. A stream that breaks these rules is lost:
-// there is no way to find the next frame, so the reader gives the connection up.
+// Two ways to read them: frame_receive blocks (a worker), frame_parser takes the bytes of a loop (a
+// driver). The content of a payload is in proto/weft.proto. A stream that breaks these rules is
+// lost: there is no way to find the next frame, so the reader gives the connection up.
 #ifndef WIRE_FRAME_H
 #define WIRE_FRAME_H
 
@@ -43,7 +43,8 @@ MUST_CHECK weft_err frame_send(int fd, Weft__FrameType type, const void *payload
 // not); WEFT_DATA_LOSS: these are not frames. `frame` starts zeroed and is used again and again.
 MUST_CHECK weft_err frame_receive(int fd, struct frame *frame);
 
-// The incremental reader. Starts zeroed. Holds only what arrived, whatever a header announces.
+// The incremental reader. Starts zeroed. Holds only bytes that have arrived, whatever size a header
+// announces.
 struct frame_parser {
     struct buf pending;
     size_t taken;  // bytes of pending that earlier frames used up

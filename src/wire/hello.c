@@ -1,4 +1,5 @@
-// Hello: the two state machines. Whatever does not fit the state is DATA_LOSS: there is one way only.
+// Hello: the two state machines. A frame that does not fit the state is DATA_LOSS: there is only
+// one order.
 
 #include "wire/hello.h"
 
@@ -26,7 +27,7 @@ static void make_proof(const struct secret *token, const char *label, const uint
     secret_hmac(token, parts, sizeof parts / sizeof *parts, proof);
 }
 
-// Of a refusal: it may come before the host's nonce, and answers this one client all the same.
+// Of a refusal: it may come before the host's nonce, and still answers this one client.
 static void make_refusal_proof(const struct secret *token, const uint8_t *client_nonce,
                                uint32_t code, const char *text, uint8_t proof[SECRET_MAC_BYTES])
 {
@@ -63,7 +64,8 @@ static bool take_text(const char *field, char *to, size_t to_size)
     return true;
 }
 
-// What a peer says is shown to people: nothing that a terminal obeys. A sentence may have several lines.
+// Texts of a peer are shown to people: characters that control a terminal are removed. A message
+// may have several lines.
 static void make_printable(char *text)
 {
     for (; *text; text++)
@@ -141,7 +143,7 @@ static weft_err client_refused(struct hello_client *client, const struct frame *
         number != WEFT_OK && strcmp(weft_err_name((weft_err)number), "UNKNOWN") != 0;
     make_printable(refused->text);
     const char *text = refused->text[0] ? refused->text : "it gave no reason";
-    // It is not us whom a host refuses that has lost what there was.
+    // ABORTED and DATA_LOSS: the host has lost its state, which is not a refusal.
     const bool is_loss = number == WEFT_ABORTED || number == WEFT_DATA_LOSS;
     if (client->is_host_proven)
         code = err_set(is_known ? (weft_err)number : WEFT_UNKNOWN, "%s%s",
@@ -269,7 +271,7 @@ weft_err hello_server_refuse(struct hello_server *server, weft_err code, const c
     return message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_REFUSED, &message.base);
 }
 
-// Tells the client what this thread's sentence says, and hands the code on.
+// Sends this thread's message to the client, and returns the code.
 static weft_err server_fail(struct hello_server *server, weft_err code, struct buf *out)
 {
     char sentence[ERR_TEXT_BYTES_MAX];
@@ -297,7 +299,7 @@ static weft_err read_hello(struct hello *hello, const Weft__HostHello *message)
                     : err_set(WEFT_DATA_LOSS, "the member's hello has fields of a wrong size");
 }
 
-// Of a hello of another version only these two fields and the nonce can be relied on.
+// If a hello has another version, only these two fields and the nonce can be relied on.
 static weft_err check_version(struct hello *hello, Weft__HostHello *message)
 {
     make_plain(message->version);

@@ -1,6 +1,6 @@
-// Hello: how a member and a host prove to each other that they have the same token, and agree on the
-// session between them. Two state machines that eat frames and append frames; no I/O, no clock, and
-// the random numbers are the caller's.
+// Hello: how a member and a host prove to each other that they have the same token, and agree on
+// the session between them. Two state machines that take frames and append frames; no I/O, no
+// clock, and the caller gives the random numbers.
 //
 //     member                                                host
 //       HOST_HELLO      who I am, what I had, my nonce  ->
@@ -8,11 +8,11 @@
 //       HOST_PROOF      proof of the member             ->        the owner decides
 //                    <- HOST_WELCOME    or HOST_REFUSED { code, sentence }
 //
-// A proof is HMAC(token, who | both nonces | the hello as it was sent), so an impostor learns nothing
-// that it could use elsewhere, and the host proves itself before the member does. A refusal carries a
-// proof of its own, HMAC(token, the member's nonce | code | sentence): without it, or a proof before
-// it, a refusal is a hint, because whatever is at the address may have sent it. What comes before the
-// proof is bounded: HELLO_FRAME_BYTES_MAX a frame. Thread: one owner.
+// A proof is HMAC(token, who | both nonces | the hello as it was sent), so an impostor learns
+// nothing that it could use elsewhere, and the host proves itself before the member does. A refusal
+// carries a proof of its own, HMAC(token, the member's nonce | code | message). Without it, or a
+// proof before it, a refusal is only a hint, because any process at the address may have sent it.
+// Everything before the proof is bounded: HELLO_FRAME_BYTES_MAX a frame. Thread: one owner.
 #ifndef WIRE_HELLO_H
 #define WIRE_HELLO_H
 
@@ -26,7 +26,7 @@ enum {
     HELLO_MEMBER_BYTES = 256  // a member's name with its final zero
 };
 
-// What a member says of itself. `wire_version` and `version` are set by hello_client_start.
+// A member's description of itself. hello_client_start sets `wire_version` and `version`.
 struct hello {
     uint32_t wire_version;
     char version[32];                 // of the program
@@ -37,14 +37,14 @@ struct hello {
     bool resumes;    // an earlier connection of this session broke
     uint64_t answers_received;
     uint64_t life, life_mark;  // of the host when they last met; 0: it had no journal
-    uint32_t session_number;   // that it had been told
+    uint32_t session_number;   // that the member has seen
     uint64_t changes;          // calls of the session that are known to be in the host's journal
     uint8_t nonce[HELLO_NONCE_BYTES];        // random, made for this connection alone
     char expected_host[HELLO_MEMBER_BYTES];  // the member that should be there; "": any
 };
 
 struct hello_welcome {
-    uint64_t epoch;                 // of the host: grows when it starts anew without what it had
+    uint64_t epoch;                 // of the host: grows when it starts without its former state
     uint64_t applied;               // the last changing call of this session that arrived; 0: none
     uint64_t life, life_mark;       // of the host, by its journal; 0: it has none
     uint32_t session_number;        // by which its journal knows the session
@@ -61,7 +61,7 @@ struct hello_client {
         HELLO_CLIENT_DONE,
         HELLO_CLIENT_FAILED,
     } state;
-    bool is_host_proven;  // the host has shown that it has the token: what it says counts
+    bool is_host_proven;  // the host has proven that it has the token: its messages count
     struct secret token;
     uint8_t nonce[HELLO_NONCE_BYTES];
     char expected_host[HELLO_MEMBER_BYTES];
@@ -73,11 +73,11 @@ MUST_CHECK weft_err hello_client_start(struct hello_client *client, const struct
                                        const struct secret *token, struct buf *out);
 
 // Takes a frame of the host; *is_done: `welcome` is filled in and calls may follow.
-// UNAUTHENTICATED: the host has another token (nothing of ours was shown to it); FAILED_PRECONDITION:
-// another version of the wire, or another member is at this address; DATA_LOSS: this is no host; or
-// what the host refused with, UNAVAILABLE where that came without a proof. Unless
-// client->is_host_proven, an error says only that no host was met here this time. After an error the
-// connection is to be closed.
+// UNAUTHENTICATED: the host has another token (nothing of ours was shown to it);
+// FAILED_PRECONDITION: another version of the wire, or another member is at this address;
+// DATA_LOSS: this is not a host. Or the code of the host's refusal, UNAVAILABLE if that came
+// without a proof. Unless client->is_host_proven, an error means only that no host was met here
+// this time. After an error the connection must be closed.
 MUST_CHECK weft_err hello_client_take(struct hello_client *client, const struct frame *frame,
                                       struct buf *out, bool *is_done,
                                       struct hello_welcome *welcome);
@@ -101,16 +101,16 @@ struct hello_server {
     struct hello hello;  // complete in PROVEN; do not trust it before
 };
 
-// `nonce` is random and made for this connection alone; `member` is the host's own name, "" for none;
-// the token stays the caller's and outlives it. Nothing to be freed.
+// `nonce` is random and made for this connection alone; `member` is the host's own name, "" for
+// none; the token stays the caller's and outlives the server. There is nothing to free.
 void hello_server_init(struct hello_server *server, const struct secret *token,
                        const uint8_t nonce[HELLO_NONCE_BYTES], const char *member);
 
-// Takes a frame of the client; server->state says what is next. On an error the refusal that tells the
-// client why is appended already: send it, close. The owner lets its frame_parser take no more than
-// HELLO_FRAME_BYTES_MAX until PROVEN (frame_parser.payload_bytes_max).
-// UNAUTHENTICATED: another token; FAILED_PRECONDITION: another version, or the client looks for
-// another member; DATA_LOSS: this is no client.
+// Takes a frame of the client; server->state is the next step. On an error the refusal with the
+// reason is appended already: send it, then close. The owner limits its frame_parser to
+// HELLO_FRAME_BYTES_MAX until PROVEN (frame_parser.payload_bytes_max). UNAUTHENTICATED: another
+// token; FAILED_PRECONDITION: another version, or the client looks for another member; DATA_LOSS:
+// this is not a client.
 MUST_CHECK weft_err hello_server_take(struct hello_server *server, const struct frame *frame,
                                       struct buf *out);
 
@@ -118,8 +118,8 @@ MUST_CHECK weft_err hello_server_take(struct hello_server *server, const struct 
 MUST_CHECK weft_err hello_server_welcome(struct hello_server *server,
                                          const struct hello_welcome *welcome, struct buf *out);
 
-// Appends a refusal, in any state but DONE; the sentence is cut where it is too long for the frame.
-// Fails only for lack of memory.
+// Appends a refusal, in any state but DONE; a message that is too long for the frame is cut. Fails
+// only if memory runs out.
 MUST_CHECK weft_err hello_server_refuse(struct hello_server *server, weft_err code,
                                         const char *sentence, struct buf *out);
 

@@ -1,6 +1,6 @@
-// pack: the values that calls, answers and journals are made of, one after the other, little-endian and
-// not aligned. What a call means is in wire/ops/: this is for those who define a layout, not for those
-// who use one (tools/check_layers).
+// pack: the values of calls, answers and journals, one after the other, little-endian and not
+// aligned. The meaning of a call is in wire/ops/: this header is for files that define a layout,
+// not for those that use one (tools/check_layers).
 #ifndef WIRE_PACK_H
 #define WIRE_PACK_H
 
@@ -21,7 +21,7 @@ weft_bytes pack_read_text(struct pack_reader *reader);  // u16 size, then bytes
 weft_bytes pack_read_blob(struct pack_reader *reader);  // u32 size, then bytes
 void pack_read_item(struct pack_reader *reader, struct call_item *item);
 
-// All was read, and nothing was missing.
+// Everything was read, and nothing was missing.
 static inline bool pack_is_at_end(const struct pack_reader *reader)
 {
     return !reader->has_failed && reader->rest.size == 0;

@@ -1,5 +1,5 @@
-// Tuples as bytes. What is written passes the same checks as what is read, so that nobody can put into
-// a queue what nobody could take out.
+// Tuples as bytes. Written tuples pass the same checks as read ones, so that every element of a
+// queue can be taken out again.
 
 #include "wire/tuple.h"
 
@@ -74,7 +74,8 @@ bool tuple_count_elements(unsigned rank, const void *dims, uint64_t *count)
     return true;
 }
 
-// ---- What can be -------------------------------------------------------------------------------------
+// ---- Valid values
+// ------------------------------------------------------------------------------------
 
 static weft_err check_count(size_t count)
 {

@@ -1,12 +1,13 @@
-// tuple: an element of a queue as TensorFlow knows it, and what a queue declares of its elements.
+// tuple: an element of a queue in TensorFlow's form, and the types that a queue declares for its
+// elements.
 //
 //     tuple       u16 count, then of each component: u8 dtype, u8 rank, u32 size, i64 dims[rank], content
 //     signature   u16 count, then of each component: u8 dtype, i8 rank (-1: any), i64 dims[rank] (-1: any)
 //
-// The content is what TensorFlow's tensor_content holds: numbers one after the other; of an array of
-// strings all lengths as varints, then all bytes; of one string (rank 0) its bytes and nothing else.
-// Little-endian, not aligned. All that is read here comes from strangers: what cannot be is
-// INVALID_ARGUMENT with a sentence that names the component.
+// The content is that of TensorFlow's tensor_content: numbers one after the other; of an array of
+// strings all lengths as varints, then all bytes; of one string (rank 0) its bytes and nothing
+// else. Little-endian, not aligned. All bytes that are read here come from untrusted peers: invalid
+// ones are INVALID_ARGUMENT with a message that names the component.
 #ifndef WIRE_TUPLE_H
 #define WIRE_TUPLE_H
 
@@ -59,7 +60,7 @@ void tuple_write_type(char text[TUPLE_TYPE_BYTES], uint8_t dtype, int rank, cons
 // How many elements a shape has; false: a dimension is below 0, or they are more than 2^63 - 1.
 bool tuple_count_elements(unsigned rank, const void *dims, uint64_t *count);
 
-// Appends the encoding. INVALID_ARGUMENT: it could not be read back; nothing is appended then.
+// Appends the encoding. INVALID_ARGUMENT: it could not be read back; then nothing is appended.
 MUST_CHECK weft_err tuple_append(struct buf *out, const struct tuple_component *components,
                                  size_t count);
 
@@ -71,12 +72,12 @@ MUST_CHECK weft_err tuple_read(weft_bytes bytes,
 MUST_CHECK weft_err tuple_append_signature(struct buf *out, const struct tuple_declared *declared,
                                            size_t count);
 
-// Takes a signature off the bytes; what follows it is the caller's.
+// Takes a signature off the bytes; the bytes after it belong to the caller.
 MUST_CHECK weft_err tuple_read_signature(weft_bytes *bytes,
                                          struct tuple_declared declared[TUPLE_COMPONENTS_MAX],
                                          size_t *count);
 
-// Whether components are what was declared; INVALID_ARGUMENT names both where they are not.
+// Whether components have the declared types; INVALID_ARGUMENT names both where they differ.
 MUST_CHECK weft_err tuple_match(const struct tuple_declared *declared, size_t declared_count,
                                 const struct tuple_component *components, size_t count);
 

@@ -6,8 +6,8 @@
 //     KV_RANGE    text from, text to, u32 limit     -> u64 revision, {text key, u64 version, u8 owned, blob value}
 //     KV_WATCH    text prefix, u64 known revision   -> u64 revision, {u8 what, text key, u64 version, blob value}
 //
-// With IF a change says which version it expects, 0 for a key that is not there. Where it is another the answer is
-// MISSED: u64 version (0: absent), value as it is.
+// With IF a change names the version that it expects, 0 for a missing key. If the version is
+// another one, the answer is MISSED: u64 version (0: absent), the present value.
 #ifndef WIRE_OPS_KV_H
 #define WIRE_OPS_KV_H
 
@@ -44,7 +44,7 @@ struct ops_kv_got {
     weft_bytes value;
 };
 
-// The answer to a change: the version it made, or, MISSED, what is there.
+// The answer to a change: the version that it made, or, MISSED, the present entry.
 struct ops_kv_changed {
     uint64_t version;
     weft_bytes value;
@@ -79,7 +79,7 @@ size_t ops_kv_changed_size(const struct ops_kv_changed *changed);
 void ops_kv_changed_put(char *to, const struct ops_kv_changed *from);  // in place
 MUST_CHECK bool ops_kv_changed_decode(weft_bytes bytes, struct ops_kv_changed *to);
 
-// A list of entries begins with a revision, which can be set again behind its entries.
+// A list of entries begins with a revision, which can be set again after its entries.
 void ops_kv_list_begin(struct buf *out, uint64_t revision);
 void ops_kv_list_set_revision(struct buf *out, uint64_t revision);
 bool ops_kv_list_is_empty(const struct buf *list);

@@ -2,10 +2,11 @@
 // each, a struct with named members, a function that makes the call and one that reads it. Members, hosts, the command
 // and replayed journals use these and nothing else: a layout is known in one place.
 //
-// A call is made as a struct ops_call: its fixed values are in there, keys and values are borrowed, so a payload is
-// copied once, to where it is sent from. Pushing, taking and adding are made inline: they are most of all
-// calls. What is read borrows from the bytes it is read from. A function that reads
-// returns false when the bytes are cut; the sentence is the caller's, who knows whose bytes they are.
+// A call is made as a struct ops_call: it holds the fixed values, and borrows keys and values, so a
+// payload is copied once, to the place that it is sent from. Pushing, taking and adding are made
+// inline: they are most of all calls. Values that are read borrow from the bytes. A function that
+// reads returns false when the bytes are cut; the caller writes the message, because it knows whose
+// bytes they are.
 #ifndef WIRE_OPS_OPS_H
 #define WIRE_OPS_OPS_H
 
@@ -50,7 +51,7 @@ static inline void ops_call_init(struct ops_call *call, uint8_t op, uint8_t flag
     call->first.size = call->second.size = 0;
 }
 
-// For the files of this folder: puts a value behind those that are in the head.
+// For the files of this folder: puts a value after those that are in the head.
 static inline void ops_call_put(struct ops_call *call, const void *value, size_t size)
 {
     memcpy(call->head + call->head_size, value, size);

@@ -29,14 +29,14 @@ static inline void expect_bytes(weft_bytes got, weft_bytes wanted)
         assert_memory_equal(got.data, wanted.data, wanted.size);
 }
 
-// What was appended; frees it.
+// The bytes that were appended; frees the buffer.
 static inline void expect_buf(struct buf *got, weft_bytes wanted)
 {
     expect_bytes(buf_bytes(got), wanted);
     buf_fini(got);
 }
 
-// What the parts of a call make together, which is what is appended, too.
+// The parts of a call together; they equal the appended bytes.
 static inline void expect_call(const struct ops_call *call, uint8_t op, uint8_t flags,
                                weft_bytes wanted)
 {

@@ -18,7 +18,7 @@
 //     QUEUE_STATE        nothing                       -> u64 count, u64 bytes, u64 last id, u64 leases, u32 givers,
 //                                                         u32 takers, u8 is closed
 //     QUEUE_PEEK         u32 count                     -> {u64 id, u32 deliveries, u8 is tuple, blob element}; with
-//                                                         NOTES behind each u8, and if it is 1 a note:
+//                                                         NOTES after each u8, and if it is 1 a note:
 //                                                         u64 when, u32 deliveries, text why
 //     QUEUE_RETRY        u64 count, 0: all             -> u64 how many there were
 #ifndef WIRE_OPS_QUEUE_H
@@ -81,7 +81,7 @@ struct ops_queue_peek {
 // The answer to QUEUE_TAKE, or an entry of that to QUEUE_TAKE_MANY.
 struct ops_queue_taken {
     struct call_item item;
-    bool is_tuple;  // of an entry; else the answer's flag tells
+    bool is_tuple;  // of an entry; elsewhere the answer's flag has it
     weft_bytes element;
 };
 
@@ -98,7 +98,7 @@ struct ops_queue_note {
     weft_bytes reason;
 };
 
-// An element as it is stored, in the answer to QUEUE_PEEK and in snapshots.
+// A stored element, in the answer to QUEUE_PEEK and in snapshots.
 struct ops_queue_stored {
     uint64_t id;
     uint32_t deliveries;
@@ -127,7 +127,7 @@ static inline void ops_queue_push_make(struct ops_call *call, const struct ops_q
     call->second = from->element;
 }
 
-// False: the key is empty or cut. Inline, as all that is pushed goes this way.
+// False: the key is empty or cut. Inline, because every push uses it.
 MUST_CHECK static inline bool ops_queue_push_decode(weft_bytes bytes, uint8_t flags,
                                                     struct ops_queue_push *to)
 {
@@ -146,7 +146,7 @@ MUST_CHECK static inline bool ops_queue_push_decode(weft_bytes bytes, uint8_t fl
 
 void ops_queue_push_many_make(struct ops_call *call, const struct ops_queue_list *from);
 
-// Only the count is looked at: the entries may be anything.
+// Only the count is checked: the entries may be anything.
 MUST_CHECK bool ops_queue_push_many_decode(weft_bytes bytes, struct ops_queue_list *to);
 
 static inline void ops_queue_pop_make(struct ops_call *call)
@@ -200,7 +200,7 @@ void ops_queue_entry_encode(struct buf *out, weft_bytes element, bool is_tuple);
 // Whether these are `count` whole entries and nothing else.
 MUST_CHECK bool ops_queue_has_entries(weft_bytes entries, uint32_t count);
 
-// Takes the next entry off entries that were looked at.
+// Takes the next entry off entries that were checked.
 static inline weft_bytes ops_queue_entry_next(weft_bytes *entries, bool *is_tuple)
 {
     uint32_t size;
@@ -256,7 +256,8 @@ MUST_CHECK bool ops_queue_stored_next(weft_bytes *list, struct ops_queue_stored 
 void ops_queue_note_encode(struct buf *out, const struct ops_queue_note *from);
 MUST_CHECK bool ops_queue_note_next(weft_bytes *list, struct ops_queue_note *to);
 
-// Behind an element in the answer to a QUEUE_PEEK with notes; NULL, or false in *has_note: it has none.
+// Follows an element in the answer to a QUEUE_PEEK with notes; NULL, or false in *has_note: it has
+// none.
 void ops_queue_peeked_note_encode(struct buf *out, const struct ops_queue_note *from);
 MUST_CHECK bool ops_queue_peeked_note_next(weft_bytes *list, bool *has_note,
                                            struct ops_queue_note *to);

@@ -10,7 +10,8 @@
 //     VAR_SWAP            blob expected, value  -> u64 version, value now; MISSED: it was another
 //     VAR_WATCH           u64 known version     -> u64 version, value, once the version is beyond known
 //
-// Before all that a change has, with ONCE the item it counts for, and with KEYED, of VAR_ADD alone, a text: its key.
+// A change begins, with ONCE, with the item that it counts for, and with KEYED, of VAR_ADD alone,
+// with a text: its key.
 #ifndef WIRE_OPS_VAR_H
 #define WIRE_OPS_VAR_H
 
@@ -41,12 +42,12 @@ struct ops_var_answer {
     weft_bytes value;
 };
 
-// Where a change is cut: what is before is there.
+// For a change that is cut: the values before the cut are set.
 enum ops_var_cut { OPS_VAR_WHOLE, OPS_VAR_CUT_ITEM, OPS_VAR_CUT_KEY, OPS_VAR_CUT_EXPECTED };
 
 void ops_var_attributes_encode(struct buf *out, const struct ops_var_attributes *from);
 
-// False: not that and nothing else. Where the rank is above TUPLE_RANK_MAX it is read all the same.
+// False: other bytes than such a value. A rank above TUPLE_RANK_MAX is read even so.
 MUST_CHECK bool ops_var_attributes_decode(weft_bytes bytes, struct ops_var_attributes *to);
 
 void ops_var_read_make(struct ops_call *call);
@@ -80,7 +81,7 @@ static inline size_t ops_var_answer_size(const struct ops_var_answer *answer)
     return sizeof answer->version + answer->value.size;
 }
 
-// In place; inline, as every change is answered by it.
+// In place; inline, because it answers every change.
 static inline void ops_var_answer_put(char *to, const struct ops_var_answer *from)
 {
     memcpy(to, &from->version, sizeof from->version);
