@@ -11,8 +11,6 @@ enum {
     NAME_BYTES_MAX = 255,   // of a file with map output
 };
 
-static const char *const kind_names[SCHED_KIND_COUNT] = {"sample", "map", "reduce"};
-
 static weft_err refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static weft_err refuse(const char *format, ...)
@@ -31,7 +29,7 @@ static weft_err check_task(const struct answer_rules *rules, uint32_t kind, uint
     if (kind >= SCHED_KIND_COUNT)
         return refuse("%s of a task of kind %u", what, kind);
     if (task >= rules->task_counts[kind])
-        return refuse("%s of %s task %u of %u", what, kind_names[kind], task,
+        return refuse("%s of %s task %u of %u", what, sched_kind_name((enum sched_kind)kind), task,
                       rules->task_counts[kind]);
     return WEFT_OK;
 }
@@ -76,7 +74,7 @@ static weft_err check_task_end(const struct answer_rules *rules, const Weft__Tas
     const bool is_sample = end->kind == WEFT__TASK_KIND__TASK_SAMPLE;
     if (end->n_sample_keys > (is_sample ? SAMPLE_KEYS_MAX : 0))
         return refuse("a sample of %zu keys by a %s task", end->n_sample_keys,
-                      kind_names[end->kind]);
+                      sched_kind_name((enum sched_kind)end->kind));
     if (end->n_counters > COUNTERS_MAX)
         return refuse("%zu counters of one task", end->n_counters);
     return check_records(rules, end);

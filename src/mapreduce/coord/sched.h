@@ -201,6 +201,9 @@ void sched_step(struct sched *sched, const struct sched_event *event, struct sch
 // The actions that did not fit, after has_more.
 void sched_more(struct sched *sched, struct sched_actions *out);
 
+// "sample", "map", "reduce"; the same pointer every time.
+const char *sched_kind_name(enum sched_kind kind);
+
 // What a progress line and the end of the driver need. Counts are of one kind of task in one stage.
 uint32_t sched_stage(const struct sched *sched);  // the one at work; the last one when done
 uint32_t sched_count(const struct sched *sched, uint32_t stage, enum sched_kind kind,

@@ -288,6 +288,12 @@ void sched_settle(struct sched *sched, struct worker *worker)
 
 // ---- Questions --------------------------------------------------------------------------------
 
+const char *sched_kind_name(enum sched_kind kind)
+{
+    static const char *const names[SCHED_KIND_COUNT] = {"sample", "map", "reduce"};
+    return names[kind];
+}
+
 uint32_t sched_stage(const struct sched *sched)
 {
     return sched->stage_index;

@@ -180,7 +180,7 @@ void driver_list_bad(struct driver *driver)
     if (count_bad(driver) == 0 || write_bad(driver) == WEFT_OK)
         return;
     snprintf(text, sizeof text, "%s", err_text());
-    driver_warn(driver, text);
+    report_warn(&driver->report, text);
     err_clear();
 }
 

@@ -6,12 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *driver_kind_name(enum sched_kind kind)
-{
-    static const char *const names[SCHED_KIND_COUNT] = {"sample", "map", "reduce"};
-    return names[kind];
-}
-
 void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
 {
     static const struct {
@@ -37,8 +31,8 @@ static void format_place(const struct driver *driver, const struct agent_attempt
                          size_t text_size)
 {
     const struct input *input = input_of(driver, at);
-    const char *kind = at->kind == SCHED_SAMPLE ? "map (on a sample)"
-                                                : driver_kind_name((enum sched_kind)at->kind);
+    const char *kind =
+        at->kind == SCHED_SAMPLE ? "map (on a sample)" : sched_kind_name((enum sched_kind)at->kind);
     if (input)
         snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, at->offset);
     else if (driver->stage_count == 1)

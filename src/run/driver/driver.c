@@ -121,7 +121,7 @@ static weft_err start_timers(struct driver *driver)
     // A tenth of the limit is near enough to it, and nobody needs more than a hundred looks a second.
     const uint64_t tenth = limit / 10 > 10 ? limit / 10 : 10;
     const uint64_t tick = limit && tenth < TICK_MS ? tenth : TICK_MS;
-    if (limit || driver->progress.mode != PROGRESS_NONE) {
+    if (limit || report_needs_ticks(&driver->report)) {
         driver->tick = loop_timer_new(driver->loop, tick, tick, take_tick, driver);
         if (!driver->tick)
             return WEFT_RESOURCE_EXHAUSTED;
@@ -257,7 +257,7 @@ static void tell_done(struct driver *driver)
              "%.400s exists already, complete, made by the same job from the same inputs",
              driver->options->output);
     if (!driver->options->quiet && !driver->options->json)
-        driver_warn(driver, text);
+        report_warn(&driver->report, text);
     driver->summary.is_already_done = true;
 }
 
@@ -319,7 +319,7 @@ static weft_err run(struct driver *driver)
         .slots = driver->slot_count,
         .memory_bytes = driver->options->memory_bytes,
     };
-    progress_begin(&driver->progress, &begin);
+    report_begin(&driver->report, &begin);
     make_agent(driver);
     driver_resume_start(driver);
     driver_step(driver, &(struct sched_event){.type = EVENT_START});
@@ -388,6 +388,7 @@ static void sum_up(struct driver *driver)
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
     add_figures(driver);
     summary->slots = driver->slot_count;
+    summary->retry_count = driver->report.retry_count;
     summary->memory_limit = driver->options->memory_bytes;
     summary->stage_count = driver->stage_count;
     summary->counters = driver->tally.counters.items;
@@ -407,7 +408,7 @@ static void tell_what_is_out(struct driver *driver, weft_err code)
 weft_err driver_run(struct driver *driver)
 {
     driver->begun_ns = clock_now_ns();
-    progress_init(&driver->progress, driver->options, 2, driver->begun_ns);
+    report_init(&driver->report, driver->options, driver->is_silent, 2, driver->begun_ns);
     weft_err code = prepare(driver);
     // As at any later time that is no failure.
     if (driver->has_reader_left)
@@ -415,7 +416,7 @@ weft_err driver_run(struct driver *driver)
     if (driver->has_reader_left)
         err_clear();
     else if (code == WEFT_OK && driver->options->dry_run)
-        driver->is_silent = true;
+        report_silence(&driver->report);
     else if (code == WEFT_OK && driver->resume.is_done)
         tell_done(driver);
     else if (code == WEFT_OK)
@@ -438,8 +439,8 @@ weft_err driver_run(struct driver *driver)
         output_abort(driver->output);
     // The reader has seen enough, and said so by leaving: nothing is worth telling.
     const bool has_told = driver->resume.is_done && !driver->options->json;
-    if (!driver->has_reader_left && !driver->is_silent && !has_told)
-        progress_end(&driver->progress, summary);
+    if (!driver->has_reader_left && !has_told)
+        report_end(&driver->report, summary);
     release_signals(driver);
     if (code != WEFT_OK)
         err_set(code, "%s", driver->error);
@@ -494,7 +495,7 @@ void driver_free(struct driver *driver)
     inputs_fini(&driver->inputs);
     loop_free(driver->loop);
     bell_fini(&driver->stop);
-    progress_fini(&driver->progress);
+    report_fini(&driver->report);
     chain_fini(&driver->chain);
     free(driver->actions);
     sched_free(driver->sched);

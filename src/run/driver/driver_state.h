@@ -9,7 +9,6 @@
 //   bad.c       records that are left out
 //   resume.c    what outlives the run; resume_bad.c: of records that are left out,
 //               resume_counts.c: of counters
-//   progress.c  where it is
 //   dry.c       --dry-run
 #ifndef RUN_DRIVER_DRIVER_STATE_H
 #define RUN_DRIVER_DRIVER_STATE_H
@@ -22,8 +21,8 @@
 #include "run/chain.h"
 #include "run/driver/agent.h"
 #include "run/driver/driver.h"
+#include "run/driver/report.h"
 #include "run/driver/tally.h"
-#include "run/talk/progress.h"
 #include "store/inputs.h"
 #include "store/manifest.h"
 #include "store/output.h"
@@ -146,7 +145,7 @@ struct driver {
     uint32_t slot_count;
     uint64_t worker_bytes;  // its share of the memory
     struct output *output;
-    struct progress progress;
+    struct report report;
     struct tally tally;
     struct output_piece *pieces;  // of the last stage
     uint32_t *parts;              // the part of each of them
@@ -169,9 +168,6 @@ struct driver {
     char why[ERR_TEXT_BYTES_MAX];   // of the event under way
     char next[ERR_TEXT_BYTES_MAX];  // what to try about it; "": nothing comes to mind
     struct sched_attempt inside[SLOTS_MAX];
-    uint64_t step_bytes;  // read when the step that is shown began
-    uint32_t step_stage;
-    const char *step;
 
     struct driver_resume resume;
     struct driver_probe probe;
@@ -233,13 +229,10 @@ void driver_step(struct driver *driver, const struct sched_event *event);
 // Ends the run with this thread's sentence.
 void driver_fail(struct driver *driver, weft_err code);
 void driver_tell_aside(struct driver *driver);  // which inputs were left out
-void driver_warn(struct driver *driver, const char *text);
+// Brings the report where the run is.
+void driver_show_progress(struct driver *driver);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
-
-// ---- progress.c
-
-void driver_show_progress(struct driver *driver);
 
 // ---- probe.c
 
@@ -328,7 +321,6 @@ MUST_CHECK weft_err driver_print_plan(struct driver *driver);
 
 // ---- blame.c
 
-const char *driver_kind_name(enum sched_kind kind);
 // `inside` are those attempts that are tasks of this stage; crash_slot is SCHED_NO_SLOT when nobody is known to
 // have done it.
 void driver_explain_loss(struct driver *driver, const struct agent_loss *loss,

@@ -5,6 +5,7 @@
 
 #include "run/answers.h"
 #include "run/driver/driver_state.h"
+#include "sys/time/clock.h"
 
 #include <stdio.h>
 
@@ -170,10 +171,26 @@ void driver_step(struct driver *driver, const struct sched_event *event)
     } while (driver->has_deferred && !driver->is_over);
 }
 
-void driver_warn(struct driver *driver, const char *text)
+void driver_show_progress(struct driver *driver)
 {
-    if (!driver->is_silent)
-        progress_warn(&driver->progress, text);
+    if (!report_is_shown(&driver->report) || driver->is_over || !driver->sched)
+        return;
+    const uint32_t stage = sched_stage(driver->sched);
+    const struct driver_stage *at = &driver->stages[stage];
+    struct report_facts facts = {.stage = stage,
+                                 .stage_count = driver->stage_count,
+                                 .is_map_only = at->is_map_only,
+                                 .input_bytes = driver->inputs.total_bytes};
+    for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++) {
+        facts.done_counts[kind] = sched_count(driver->sched, stage, kind, SCHED_COMMITTED) +
+                                  sched_count(driver->sched, stage, kind, SCHED_HELD);
+        facts.task_counts[kind] = driver_task_count(at, kind);
+    }
+    struct status_words words;
+    agent_read_figures(&driver->agent, &facts.figures);
+    if (agent_read_status(&driver->agent, &words))
+        report_status(&driver->report, &words);
+    report_show(&driver->report, &facts, clock_now_ns());
 }
 
 // ---- What the worker says -------------------------------------------------------------------------
@@ -183,7 +200,7 @@ static void tell_wrong(void *owner, const char *what)
     struct driver *driver = owner;
     char text[ERR_TEXT_BYTES_MAX + 32];
     snprintf(text, sizeof text, "the worker sent %s", what);
-    driver_warn(driver, text);
+    report_warn(&driver->report, text);
     driver_show_progress(driver);
 }
 
@@ -234,11 +251,8 @@ static void tell_retry(struct driver *driver, uint32_t stage, const struct sched
     const bool is_stuck = sched_task_state(driver->sched, stage, at->kind, at->task) == SCHED_STUCK;
     if (driver->is_over || is_stuck)
         return;
-    char what[64];
-    snprintf(what, sizeof what, "%s task %u", driver_kind_name(at->kind), at->task);
-    driver->summary.retry_count++;
-    progress_retry(&driver->progress, what, sched_charges(driver->sched, stage, at->kind, at->task),
-                   driver->options->max_attempts, driver->why);
+    report_retry(&driver->report, at, sched_charges(driver->sched, stage, at->kind, at->task),
+                 driver->options->max_attempts, driver->why);
 }
 
 static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
@@ -455,7 +469,7 @@ static void tell_loss(struct driver *driver, uint32_t stage, const struct sched_
         is_told = true;
     }
     if (!is_told && !driver->is_over)
-        driver_warn(driver, driver->why);
+        report_warn(&driver->report, driver->why);
 }
 
 // All work is done: a worker that ends badly now cannot harm it, but the user should know.
@@ -465,7 +479,7 @@ static void take_last_end(struct driver *driver, const struct process_exit *exit
     process_describe_exit(exit, how, sizeof how);
     snprintf(text, sizeof text, "the worker did not end well (%s); the output is complete", how);
     if (!driver->has_bye && !driver->is_over)
-        driver_warn(driver, text);
+        report_warn(&driver->report, text);
     driver->has_bye = driver->is_gone = true;
     driver_check_end(driver);
 }

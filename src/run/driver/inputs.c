@@ -22,7 +22,7 @@ static void tell_aside(struct driver *driver, const struct inputs_aside *aside, 
     else
         snprintf(text, sizeof text, "%.300s and %zu more %s %s", aside->first, aside->count - 1,
                  many, what);
-    driver_warn(driver, text);
+    report_warn(&driver->report, text);
 }
 
 void driver_tell_aside(struct driver *driver)
@@ -52,7 +52,7 @@ static weft_err check_end(struct driver *driver, const struct input *input, int 
     snprintf(text, sizeof text,
              "%.300s has no end mark, by which bgzip shows that a file is whole: it may be cut off",
              input->name);
-    driver_warn(driver, text);
+    report_warn(&driver->report, text);
     return WEFT_OK;
 }
 

@@ -375,7 +375,7 @@ static void begin_next(struct driver *driver)
     const uint64_t size = list_ranges(driver, find_harm(driver, &probe->at), &guess);
     bisect_init(&probe->bisect, size, guess);
     if (!driver->options->quiet)
-        driver_warn(driver, "a task keeps failing: searching for the record that fails");
+        report_warn(&driver->report, "a task keeps failing: searching for the record that fails");
     go_on(driver);
 }
 
