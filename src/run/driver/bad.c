@@ -108,7 +108,7 @@ weft_err driver_take_left_out(struct driver *driver, size_t number, const Weft__
         if (left.bad.text_size)
             memcpy(left.bad.text, told->text.data, left.bad.text_size);
         snprintf(left.bad.reason, sizeof left.bad.reason, "%s", told->reason);
-        if (told->input >= driver->inputs.count || !VEC_PUSH(&driver->left_out, left))
+        if (told->input >= driver->plan.inputs.count || !VEC_PUSH(&driver->left_out, left))
             return err_no_memory("for bad records");
     }
     return WEFT_OK;
@@ -155,7 +155,7 @@ static weft_err list_bad(struct driver *driver, uint64_t count)
             all[at++] = driver->left_out.items[i].bad;
     qsort(all, at, sizeof *all, compare_bad);
     for (size_t i = 0; i < at; i++)
-        driver_append_bad(&text, driver->inputs.items[all[i].place.input].name, &all[i]);
+        driver_append_bad(&text, driver->plan.inputs.items[all[i].place.input].name, &all[i]);
     free(all);
     const weft_err code = driver_write_list(driver, &text);
     buf_fini(&text);
@@ -191,8 +191,9 @@ weft_err driver_judge_bad(struct driver *driver)
         return WEFT_OK;
     // Those that tries have found were given to no attempt that counts.
     uint64_t records = driver_resume_records(driver) + driver->bad.count;
-    for (uint32_t task = 0; task < driver->stages[0].map_count; task++)
-        records += driver->tally.tasks[driver->stages[0].first_task[SCHED_MAP] + task].records_in;
+    for (uint32_t task = 0; task < driver->plan.stages[0].map_count; task++)
+        records +=
+            driver->tally.tasks[run_plan_number(&driver->plan, 0, SCHED_MAP, task)].records_in;
     const weft_err code = write_bad(driver);
     driver->summary.bad_records = driver->options->bad_records;
     return code != WEFT_OK ? code : driver_check_bad(driver, records, true);

@@ -22,8 +22,9 @@ void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
 static const struct input *input_of(const struct driver *driver, const struct agent_attempt *at)
 {
     const bool reads_files = sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE;
-    return reads_files && at->input < driver->inputs.count ? &driver->inputs.items[at->input]
-                                                           : NULL;
+    return reads_files && at->input < driver->plan.inputs.count
+               ? &driver->plan.inputs.items[at->input]
+               : NULL;
 }
 
 // "in map, FILE near offset 123", "in reduce, task 5 of stage 2"
@@ -35,7 +36,7 @@ static void format_place(const struct driver *driver, const struct agent_attempt
         at->kind == SCHED_SAMPLE ? "map (on a sample)" : sched_kind_name((enum sched_kind)at->kind);
     if (input)
         snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, at->offset);
-    else if (driver->stage_count == 1)
+    else if (driver->plan.stage_count == 1)
         snprintf(text, text_size, "in %s, task %" PRIu32, kind, at->task);
     else
         snprintf(text, text_size, "in %s, task %" PRIu32 " of stage %" PRIu32, kind, at->task,

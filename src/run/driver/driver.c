@@ -3,7 +3,6 @@
 
 #include "run/driver/driver_state.h"
 
-#include "code/codes.h"
 #include "jobs/builtin.h"
 #include "sys/log.h"
 #include "sys/process/signals.h"
@@ -168,7 +167,7 @@ static weft_err open_output(struct driver *driver)
         .target = driver->options->output,
         .force = driver->options->force,
         .tmp = driver->options->tmp,
-        .job_name = driver->chain.jobs.items[0].name,
+        .job_name = driver->plan.chain.jobs.items[0].name,
         .suffix = codec_suffix(driver->options->compress),
         .drops_empty = driver->options->is_lazy,
         .may_resume = !is_resume_off,
@@ -202,16 +201,57 @@ static weft_err find_inputs(struct driver *driver)
         .own = own,
         .own_count = list_own(driver, own),
         .stdout_is_output = output_is_stdout(options->output),
-        .wants_text = record_is_text(&driver->format),
+        .wants_text = record_is_text(&driver->plan.format),
         .skips_missing = options->skip_missing,
     };
     if (options->is_hadoop && options->input_count == 0)
         return WEFT_OK;  // directories without a file are an input there
-    const weft_err code = inputs_expand(&driver->inputs, &request);
+    const weft_err code = inputs_expand(&driver->plan.inputs, &request);
     if (code == WEFT_OK)
-        driver_tell_aside(driver);
+        run_plan_tell_aside(&driver->plan, &driver->report);
     driver->has_reader_left = code == WEFT_CANCELLED && !atomic_load(&driver->is_cancelled);
     return name_limit(driver, code);
+}
+
+static weft_err make_sched(struct driver *driver)
+{
+    const struct run_plan *plan = &driver->plan;
+    struct sched_stage *stages = calloc(plan->stage_count, sizeof *stages);
+    driver->actions = malloc(sizeof *driver->actions);
+    if (!stages || !driver->actions) {
+        free(stages);
+        return err_no_memory("to plan the job");
+    }
+    for (uint32_t i = 0; i < plan->stage_count; i++)
+        stages[i] = (struct sched_stage){
+            .sample_count = plan->stages[i].sample_count,
+            .map_count = plan->stages[i].map_count,
+            .reduce_count = run_stage_task_count(&plan->stages[i], SCHED_REDUCE),
+        };
+    const struct sched_plan all = {.stages = stages,
+                                   .stage_count = plan->stage_count,
+                                   .max_attempts = driver->options->max_attempts,
+                                   .asks_before_failing = true};
+    driver->sched = sched_new(&all);
+    free(stages);
+    return driver->sched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+// The plan, and what is kept of its tasks.
+static weft_err make_plan(struct driver *driver)
+{
+    struct run_plan *plan = &driver->plan;
+    weft_err code = run_plan_make(plan, &driver->report);
+    if (code != WEFT_OK)
+        return code;
+    driver->samples = calloc(plan->task_count + 1, sizeof *driver->samples);
+    driver->pieces = calloc(run_plan_last_stage(plan)->piece_count + 1, sizeof *driver->pieces);
+    if (!driver->samples || !driver->pieces)
+        return err_no_memory("to plan the job");
+    code = tally_init(&driver->tally, plan->task_count);
+    if (code == WEFT_OK)
+        code = make_sched(driver);
+    return code == WEFT_OK ? run_plan_divide_memory(plan) : code;
 }
 
 // Everything that can be refused before a process is started.
@@ -232,7 +272,7 @@ static weft_err prepare(struct driver *driver)
     if (driver->resume.is_done && !driver->options->dry_run)
         return code;
     if (code == WEFT_OK)
-        code = driver_make_plan(driver);
+        code = make_plan(driver);
     if (code == WEFT_OK && driver->options->dry_run)
         return driver_print_plan(driver);
     // From here on there are things to take away again, so that a signal may no longer just kill us.
@@ -241,7 +281,7 @@ static weft_err prepare(struct driver *driver)
     if (code == WEFT_OK)
         code = driver_resume_open(driver);
     if (code == WEFT_OK)
-        code = driver_plan_output(driver);
+        code = run_plan_divide_output(&driver->plan, driver->output);
     if (code == WEFT_OK)
         code = driver_resume_restore(driver);
     if (code == WEFT_OK)
@@ -284,16 +324,17 @@ static bool counts(const struct driver *driver, uint32_t stage, enum sched_kind 
 {
     return sched_task_state(driver->sched, stage, kind, task) == SCHED_COMMITTED ||
            (driver->is_done &&
-            tally_is_restored(&driver->tally, driver->stages[stage].first_task[kind] + task));
+            tally_is_restored(&driver->tally, run_plan_number(&driver->plan, stage, kind, task)));
 }
 
 static void add_up(struct driver *driver, struct tally_totals *totals, struct tally_totals *others)
 {
-    for (uint32_t i = 0; driver->sched && i < driver->stage_count; i++)
+    for (uint32_t i = 0; driver->sched && i < driver->plan.stage_count; i++)
         for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
-            for (uint32_t task = 0; task < driver_task_count(&driver->stages[i], kind); task++)
+            for (uint32_t task = 0; task < run_stage_task_count(&driver->plan.stages[i], kind);
+                 task++)
                 if (counts(driver, i, kind, task))
-                    tally_add(&driver->tally, driver->stages[i].first_task[kind] + task,
+                    tally_add(&driver->tally, run_plan_number(&driver->plan, i, kind, task),
                               i == 0 && kind == SCHED_MAP ? totals : others);
 }
 
@@ -301,7 +342,7 @@ static void make_agent(struct driver *driver)
 {
     const struct agent_options options = {
         .loop = driver->loop,
-        .slot_count = driver->slot_count,
+        .slot_count = driver->plan.slot_count,
         .task_timeout_ms = driver->options->task_timeout_ms,
         .record_timeout_ms = driver->options->record_timeout_ms,
         .calls = &driver_agent_calls,
@@ -313,10 +354,10 @@ static void make_agent(struct driver *driver)
 static weft_err run(struct driver *driver)
 {
     const struct progress_begin begin = {
-        .job = driver_title(driver),
-        .input_count = driver->inputs.count,
-        .input_bytes = driver->inputs.total_bytes,
-        .slots = driver->slot_count,
+        .job = run_plan_title(&driver->plan),
+        .input_count = driver->plan.inputs.count,
+        .input_bytes = driver->plan.inputs.total_bytes,
+        .slots = driver->plan.slot_count,
         .memory_bytes = driver->options->memory_bytes,
     };
     report_begin(&driver->report, &begin);
@@ -346,9 +387,9 @@ static weft_err run(struct driver *driver)
 static void count_whole(struct driver *driver)
 {
     struct summary *summary = &driver->summary;
-    for (size_t i = 0; driver->looks && i < driver->inputs.count; i++) {
-        const struct driver_input *look = &driver->looks[i];
-        if (!look->is_whole || driver->inputs.items[i].size <= driver->plan.split_bytes)
+    for (size_t i = 0; driver->plan.looks && i < driver->plan.inputs.count; i++) {
+        const struct input_look *look = &driver->plan.looks[i];
+        if (!look->is_whole || driver->plan.inputs.items[i].size <= driver->plan.split.split_bytes)
             continue;
         summary->whole_count++;
         if (look->codec > 0)
@@ -374,23 +415,23 @@ static void sum_up(struct driver *driver)
     struct tally_totals totals = {0}, others = {0};
     add_up(driver, &totals, &others);
     tally_sort(&driver->tally);
-    for (uint32_t i = 0; driver->stages && i < driver->stage_count; i++) {
-        summary->map_count += driver->stages[i].map_count;
-        summary->reduce_count += driver_task_count(&driver->stages[i], SCHED_REDUCE);
+    for (uint32_t i = 0; driver->plan.stages && i < driver->plan.stage_count; i++) {
+        summary->map_count += driver->plan.stages[i].map_count;
+        summary->reduce_count += run_stage_task_count(&driver->plan.stages[i], SCHED_REDUCE);
     }
-    summary->job = driver_title(driver);
+    summary->job = run_plan_title(&driver->plan);
     summary->output = driver->options->output;
-    summary->input_count = driver->inputs.count;
+    summary->input_count = driver->plan.inputs.count;
     count_whole(driver);
     summary->records_in = totals.records_in;
     summary->bytes_in = totals.bytes_in;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
     add_figures(driver);
-    summary->slots = driver->slot_count;
+    summary->slots = driver->plan.slot_count;
     summary->retry_count = driver->report.retry_count;
     summary->memory_limit = driver->options->memory_bytes;
-    summary->stage_count = driver->stage_count;
+    summary->stage_count = driver->plan.stage_count;
     summary->counters = driver->tally.counters.items;
     summary->counter_count = driver->tally.counters.count;
     summary->elapsed_ns = clock_now_ns() - driver->begun_ns;
@@ -461,16 +502,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->owns_process = spec->owns_process;
     made->stop.fd = -1;
     made->is_silent = !spec->owns_process && spec->options->quiet && !log_is_taken();
-    const struct code *user = code_of(spec->job);
-    if (user->title)
-        user->title(&spec->options->args, made->title);
-    weft_err code =
-        chain_init(&made->chain, spec->job, spec->options->job_size, &spec->options->args);
-    if (code == WEFT_OK)
-        code =
-            options_check_job(spec->options, &made->chain.jobs.items[made->chain.jobs.count - 1]);
-    if (code == WEFT_OK)
-        code = options_choose_format(spec->options, &made->chain.jobs.items[0], &made->format);
+    weft_err code = run_plan_init(&made->plan, spec->job, spec->options);
     if (code == WEFT_OK) {
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
@@ -484,6 +516,13 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     return code;
 }
 
+static void free_samples(struct driver *driver)
+{
+    for (size_t i = 0; driver->samples && i < driver->plan.task_count; i++)
+        message_free(driver->samples[i]);
+    free(driver->samples);
+}
+
 void driver_free(struct driver *driver)
 {
     if (!driver)
@@ -491,12 +530,13 @@ void driver_free(struct driver *driver)
     output_free(driver->output);
     driver_free_probe(driver);
     driver_resume_free(driver);
-    driver_free_plan(driver);
-    inputs_fini(&driver->inputs);
+    free_samples(driver);
+    free(driver->pieces);
+    tally_fini(&driver->tally);
+    run_plan_fini(&driver->plan);
     loop_free(driver->loop);
     bell_fini(&driver->stop);
     report_fini(&driver->report);
-    chain_fini(&driver->chain);
     free(driver->actions);
     sched_free(driver->sched);
     free(driver);

@@ -1,7 +1,5 @@
 // What a driver knows of its run. Private to this folder:
 //   driver.c    the life of a run, from inputs to the end
-//   inputs.c    what the inputs are
-//   plan.c      inputs and job to stages
 //   messages.c  what a worker is told of it
 //   events.c    frames, ends and limits to events; actions to frames
 //   blame.c     sentences about what went wrong
@@ -13,38 +11,16 @@
 #ifndef RUN_DRIVER_DRIVER_STATE_H
 #define RUN_DRIVER_DRIVER_STATE_H
 
-#include "mapreduce/code.h"
 #include "mapreduce/coord/bisect.h"
-#include "mapreduce/coord/plan.h"
-#include "mapreduce/coord/sched.h"
 #include "mapreduce/record_place.h"
-#include "run/chain.h"
 #include "run/driver/agent.h"
 #include "run/driver/driver.h"
+#include "run/driver/plan.h"
 #include "run/driver/report.h"
 #include "run/driver/tally.h"
-#include "store/inputs.h"
 #include "store/manifest.h"
-#include "store/output.h"
 #include "sys/file/file.h"
 #include "sys/thread/bell.h"
-
-struct driver_stage {
-    uint32_t job_index;
-    uint32_t part_count, range_count, map_count, sample_count;
-    uint32_t piece_count;  // of its output: ranges, or map tasks without reduce
-    bool is_map_only, is_last;
-    size_t first_task[SCHED_KIND_COUNT];  // where its tasks start in the tally
-};
-
-// What was found out about an input.
-struct driver_input {
-    uint64_t size;       // of its plain data where that can be read from anywhere, else of the file
-    int codec;           // 0: not looked at; else its kind + 1
-    bool is_indexed;     // compressed, but can be read from anywhere
-    bool is_whole;       // can only be read from its front
-    VEC(uint64_t) cuts;  // --lines-per-task
-};
 
 // Where an attempt at a task last failed.
 struct driver_harm {
@@ -134,21 +110,11 @@ struct driver {
     const struct run_options *options;
     bool owns_process;
     bool is_silent;  // inside a program that did not ask to be told on standard error
-    struct chain chain;
-    char title[CODE_TITLE_BYTES];  // by whoever runs the job; "": it has a name
-    struct inputs inputs;
-    struct driver_input *looks;  // one each
-    struct record_format format;
-    struct plan plan;
-    struct driver_stage *stages;
-    uint32_t stage_count;
-    uint32_t slot_count;
-    uint64_t worker_bytes;  // its share of the memory
+    struct run_plan plan;
     struct output *output;
     struct report report;
     struct tally tally;
     struct output_piece *pieces;  // of the last stage
-    uint32_t *parts;              // the part of each of them
     Weft__TaskEnd **samples;      // by number in the tally; only those of sample tasks are set
 
     struct loop *loop;
@@ -184,20 +150,6 @@ struct driver {
     struct summary summary;
 };
 
-// ---- inputs.c
-
-// Looks into the inputs that would be cut into pieces of that size.
-MUST_CHECK weft_err driver_look_at_inputs(struct driver *driver, uint64_t split_bytes);
-void driver_free_looks(struct driver *driver);
-
-// ---- plan.c
-
-// Makes the stages and the scheduler, divides the memory.
-MUST_CHECK weft_err driver_make_plan(struct driver *driver);
-void driver_free_plan(struct driver *driver);
-// Tells the output its pieces.
-MUST_CHECK weft_err driver_plan_output(struct driver *driver);
-
 // ---- messages.c
 
 MUST_CHECK weft_err driver_send_job(struct driver *driver, struct agent *agent,
@@ -205,20 +157,6 @@ MUST_CHECK weft_err driver_send_job(struct driver *driver, struct agent *agent,
 MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
-
-// What the user is shown as the job's name.
-static inline const char *driver_title(const struct driver *driver)
-{
-    return driver->title[0] ? driver->title : driver->chain.jobs.items[0].name;
-}
-
-static inline uint32_t driver_task_count(const struct driver_stage *stage, enum sched_kind kind)
-{
-    return kind == SCHED_SAMPLE ? stage->sample_count
-           : kind == SCHED_MAP  ? stage->map_count
-           : stage->is_map_only ? 0
-                                : stage->range_count;
-}
 
 // ---- events.c
 
@@ -228,7 +166,6 @@ extern const struct agent_calls driver_agent_calls;
 void driver_step(struct driver *driver, const struct sched_event *event);
 // Ends the run with this thread's sentence.
 void driver_fail(struct driver *driver, weft_err code);
-void driver_tell_aside(struct driver *driver);  // which inputs were left out
 // Brings the report where the run is.
 void driver_show_progress(struct driver *driver);
 // Stops the loop when there is nothing more to wait for.

@@ -176,15 +176,15 @@ void driver_show_progress(struct driver *driver)
     if (!report_is_shown(&driver->report) || driver->is_over || !driver->sched)
         return;
     const uint32_t stage = sched_stage(driver->sched);
-    const struct driver_stage *at = &driver->stages[stage];
+    const struct run_stage *at = &driver->plan.stages[stage];
     struct report_facts facts = {.stage = stage,
-                                 .stage_count = driver->stage_count,
+                                 .stage_count = driver->plan.stage_count,
                                  .is_map_only = at->is_map_only,
-                                 .input_bytes = driver->inputs.total_bytes};
+                                 .input_bytes = driver->plan.inputs.total_bytes};
     for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++) {
         facts.done_counts[kind] = sched_count(driver->sched, stage, kind, SCHED_COMMITTED) +
                                   sched_count(driver->sched, stage, kind, SCHED_HELD);
-        facts.task_counts[kind] = driver_task_count(at, kind);
+        facts.task_counts[kind] = run_stage_task_count(at, kind);
     }
     struct status_words words;
     agent_read_figures(&driver->agent, &facts.figures);
@@ -219,8 +219,8 @@ static struct sched_attempt attempt_of(const struct driver *driver, const struct
 
 static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
 {
-    const struct driver_stage *stage = &driver->stages[sched_stage(driver->sched)];
-    return kind < SCHED_KIND_COUNT && task < driver_task_count(stage, (enum sched_kind)kind);
+    const struct run_stage *stage = &driver->plan.stages[sched_stage(driver->sched)];
+    return kind < SCHED_KIND_COUNT && task < run_stage_task_count(stage, (enum sched_kind)kind);
 }
 
 static void take_silence(void *owner)
@@ -234,12 +234,13 @@ static void take_ready(void *owner, weft_err code)
 {
     struct driver *driver = owner;
     if (code == WEFT_OK)
-        code = driver_send_job(driver, &driver->agent, driver->slot_count);
+        code = driver_send_job(driver, &driver->agent, driver->plan.slot_count);
     if (code != WEFT_OK) {
         driver_fail(driver, code);
     } else {
-        const struct sched_event event = {
-            .type = EVENT_WORKER_READY, .worker = driver->worker, .slot_count = driver->slot_count};
+        const struct sched_event event = {.type = EVENT_WORKER_READY,
+                                          .worker = driver->worker,
+                                          .slot_count = driver->plan.slot_count};
         driver_step(driver, &event);
     }
     driver_show_progress(driver);
@@ -264,7 +265,7 @@ static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
     event->code = (weft_err)end->code;
     event->is_final = end->is_final;
     driver_explain_failure(driver, end);
-    if (end->place && end->place->input < driver->inputs.count && stage == 0)
+    if (end->place && end->place->input < driver->plan.inputs.count && stage == 0)
         driver_note_harm(driver, &event->at, end->place->input, end->place->offset, end->fed_end);
     driver_step(driver, event);
     // A stale attempt changed nothing and is not told.
@@ -287,7 +288,7 @@ static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
         take_failed_task(driver, end, &event);
         return false;
     }
-    const struct driver_stage *stage = &driver->stages[sched_stage(driver->sched)];
+    const struct run_stage *stage = &driver->plan.stages[sched_stage(driver->sched)];
     const size_t number = stage->first_task[event.at.kind] + event.at.task;
     const bool is_current = driver->tally.tasks[number].attempt == end->attempt;
     weft_err code = tally_hold(&driver->tally, number, end);
@@ -306,7 +307,7 @@ static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
     return is_kept;
 }
 
-static bool is_output_kind(const struct driver_stage *stage, uint32_t kind)
+static bool is_output_kind(const struct run_stage *stage, uint32_t kind)
 {
     return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
 }
@@ -328,7 +329,7 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
 {
     const uint32_t task = committed->tasks[i];
     const enum sched_kind kind = (enum sched_kind)committed->kind;
-    const bool is_output = is_output_kind(&driver->stages[stage], kind);
+    const bool is_output = is_output_kind(&driver->plan.stages[stage], kind);
     const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
                                       .worker = driver->worker,
                                       .at = {.kind = kind, .task = task},
@@ -381,15 +382,16 @@ static void take_worker_failed(struct driver *driver, const Weft__WorkerFailed *
 static struct answer_rules rules_of(const struct driver *driver)
 {
     const uint32_t number = sched_stage(driver->sched);
-    const struct driver_stage *stage = &driver->stages[number];
+    const struct run_stage *stage = &driver->plan.stages[number];
     return (struct answer_rules){
         .stage = number,
-        .slot_count = driver->slot_count,
-        .task_counts = {driver_task_count(stage, SCHED_SAMPLE), driver_task_count(stage, SCHED_MAP),
-                        driver_task_count(stage, SCHED_REDUCE)},
+        .slot_count = driver->plan.slot_count,
+        .task_counts = {run_stage_task_count(stage, SCHED_SAMPLE),
+                        run_stage_task_count(stage, SCHED_MAP),
+                        run_stage_task_count(stage, SCHED_REDUCE)},
         .is_map_only = stage->is_map_only,
         .is_last = stage->is_last,
-        .input_count = driver->inputs.count,
+        .input_count = driver->plan.inputs.count,
     };
 }
 

@@ -1,7 +1,7 @@
 // inputs: what the inputs are, before they are cut: which of them are compressed, and which can only
 // be read from their front.
 
-#include "run/driver/driver_state.h"
+#include "run/driver/plan.h"
 #include "sys/file/file.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { READ_BYTES = 1 << 20 };
 
 // ---- What was left out --------------------------------------------------------------------------
 
-static void tell_aside(struct driver *driver, const struct inputs_aside *aside, const char *one,
+static void tell_aside(struct report *report, const struct inputs_aside *aside, const char *one,
                        const char *many, const char *what)
 {
     char text[512];
@@ -22,42 +22,43 @@ static void tell_aside(struct driver *driver, const struct inputs_aside *aside, 
     else
         snprintf(text, sizeof text, "%.300s and %zu more %s %s", aside->first, aside->count - 1,
                  many, what);
-    report_warn(&driver->report, text);
+    report_warn(report, text);
 }
 
-void driver_tell_aside(struct driver *driver)
+void run_plan_tell_aside(const struct run_plan *plan, struct report *report)
 {
-    const struct inputs *inputs = &driver->inputs;
-    if (driver->options->quiet)
+    const struct inputs *inputs = &plan->inputs;
+    if (plan->options->quiet)
         return;
     tell_aside(
-        driver, &inputs->marked, "was", "were",
+        report, &inputs->marked, "was", "were",
         "left out: in a directory, names that begin with _ are not data; name them to read them");
-    tell_aside(driver, &inputs->loops, "was", "were",
+    tell_aside(report, &inputs->loops, "was", "were",
                "left out: it leads back to a directory above it");
-    tell_aside(driver, &inputs->own, "was", "were", "left out: a run does not read its own output");
-    tell_aside(driver, &inputs->missing, "is", "are", "missing, and left out (--skip-missing)");
+    tell_aside(report, &inputs->own, "was", "were", "left out: a run does not read its own output");
+    tell_aside(report, &inputs->missing, "is", "are", "missing, and left out (--skip-missing)");
 }
 
 // ---- Looking at files ---------------------------------------------------------------------------
 
 // A bgzip file that was cut between two blocks looks whole but for that.
-static weft_err check_end(struct driver *driver, const struct input *input, int fd)
+static weft_err check_end(const struct run_plan *plan, struct report *report,
+                          const struct input *input, int fd)
 {
     char text[512];
     bool lacks_end;
     const weft_err code = codec_lacks_end(fd, input->name, input->size, &lacks_end);
-    if (code != WEFT_OK || !lacks_end || driver->options->quiet)
+    if (code != WEFT_OK || !lacks_end || plan->options->quiet)
         return code;
     snprintf(text, sizeof text,
              "%.300s has no end mark, by which bgzip shows that a file is whole: it may be cut off",
              input->name);
-    report_warn(&driver->report, text);
+    report_warn(report, text);
     return WEFT_OK;
 }
 
-static weft_err look_at_file(struct driver *driver, const struct input *input, int fd,
-                             struct driver_input *look)
+static weft_err look_at_file(const struct run_plan *plan, struct report *report,
+                             const struct input *input, int fd, struct input_look *look)
 {
     char front[CODEC_SNIFF_BYTES];
     size_t got = 0;
@@ -65,7 +66,7 @@ static weft_err look_at_file(struct driver *driver, const struct input *input, i
     if (code != WEFT_OK)
         return code;
     enum codec_kind kind = codec_sniff(front, got);
-    if (kind == CODEC_FOREIGN && !record_is_text(&driver->format))
+    if (kind == CODEC_FOREIGN && !record_is_text(&plan->format))
         kind = CODEC_NONE;
     look->codec = (int)kind + 1;
     if (kind == CODEC_NONE)
@@ -74,7 +75,7 @@ static weft_err look_at_file(struct driver *driver, const struct input *input, i
         codec_reader_free(codec_reader_new(fd, input->name, input->size, kind, NULL, 0));
         return WEFT_UNIMPLEMENTED;
     }
-    if (kind == CODEC_GZIP && (code = check_end(driver, input, fd)) != WEFT_OK)
+    if (kind == CODEC_GZIP && (code = check_end(plan, report, input, fd)) != WEFT_OK)
         return code;
     struct codec_index *index = NULL;
     code = codec_index_open(fd, input->name, input->size, kind, &index);
@@ -94,32 +95,34 @@ static bool may_be_bgzip(const char *name)
     return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".bgz") == 0 || strcmp(dot, ".bam") == 0);
 }
 
-static weft_err check_small_end(struct driver *driver, const struct input *input)
+static weft_err check_small_end(const struct run_plan *plan, struct report *report,
+                                const struct input *input)
 {
     int fd;
     weft_err code = file_open(input->path, &fd);
     if (code == WEFT_OK) {
-        code = check_end(driver, input, fd);
+        code = check_end(plan, report, input, fd);
         file_close(fd);
     }
     return code;
 }
 
 // Smaller inputs are one piece anyway, and are looked at by whoever reads them.
-static weft_err look_at_larger(struct driver *driver, uint64_t split_bytes)
+static weft_err look_at_larger(const struct run_plan *plan, struct report *report,
+                               uint64_t split_bytes)
 {
     weft_err code = WEFT_OK;
-    for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
-        const struct input *input = &driver->inputs.items[i];
+    for (size_t i = 0; i < plan->inputs.count && code == WEFT_OK; i++) {
+        const struct input *input = &plan->inputs.items[i];
         if (input->size <= split_bytes) {
-            code = may_be_bgzip(input->name) ? check_small_end(driver, input) : WEFT_OK;
+            code = may_be_bgzip(input->name) ? check_small_end(plan, report, input) : WEFT_OK;
             continue;
         }
         int fd;
         code = file_open(input->path, &fd);
         if (code != WEFT_OK)
             break;
-        code = look_at_file(driver, input, fd, &driver->looks[i]);
+        code = look_at_file(plan, report, input, fd, &plan->looks[i]);
         file_close(fd);
     }
     return code;
@@ -127,7 +130,7 @@ static weft_err look_at_larger(struct driver *driver, uint64_t split_bytes)
 
 // ---- Every N lines ------------------------------------------------------------------------------
 
-static weft_err add_cuts(struct driver_input *look, weft_bytes text, uint64_t offset,
+static weft_err add_cuts(struct input_look *look, weft_bytes text, uint64_t offset,
                          unsigned char delimiter, uint32_t every, uint32_t *lines)
 {
     const char *at = text.data, *end = text.data + text.size;
@@ -143,8 +146,8 @@ static weft_err add_cuts(struct driver_input *look, weft_bytes text, uint64_t of
     return WEFT_OK;
 }
 
-static weft_err cut_file(struct driver *driver, const struct input *input, int fd,
-                         struct driver_input *look)
+static weft_err cut_file(const struct run_plan *plan, const struct input *input, int fd,
+                         struct input_look *look)
 {
     char *room = malloc(READ_BYTES);
     weft_err code = room ? WEFT_OK : err_no_memory("to look into the input");
@@ -155,49 +158,42 @@ static weft_err cut_file(struct driver *driver, const struct input *input, int f
         if (code == WEFT_OK && got == 0)
             break;
         if (code == WEFT_OK)
-            code = add_cuts(look, (weft_bytes){room, got}, at, driver->format.delimiter,
-                            driver->options->lines_per_task, &lines);
+            code = add_cuts(look, (weft_bytes){room, got}, at, plan->format.delimiter,
+                            plan->options->lines_per_task, &lines);
         at += got;
     }
     free(room);
     return code;
 }
 
-static weft_err cut_every_lines(struct driver *driver)
+static weft_err cut_every_lines(const struct run_plan *plan, struct report *report)
 {
-    if (driver->format.kind != RECORD_LINES)
+    if (plan->format.kind != RECORD_LINES)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--lines-per-task needs lines, not another --format\n  try: one of the two");
     weft_err code = WEFT_OK;
-    for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++) {
+    for (size_t i = 0; i < plan->inputs.count && code == WEFT_OK; i++) {
         int fd;
-        const struct input *input = &driver->inputs.items[i];
+        const struct input *input = &plan->inputs.items[i];
         code = file_open(input->path, &fd);
         if (code != WEFT_OK)
             break;
-        code = look_at_file(driver, input, fd, &driver->looks[i]);
-        if (code == WEFT_OK && driver->looks[i].codec == CODEC_NONE + 1)
-            code = cut_file(driver, input, fd, &driver->looks[i]);
+        code = look_at_file(plan, report, input, fd, &plan->looks[i]);
+        if (code == WEFT_OK && plan->looks[i].codec == CODEC_NONE + 1)
+            code = cut_file(plan, input, fd, &plan->looks[i]);
         file_close(fd);
     }
     return code;
 }
 
-weft_err driver_look_at_inputs(struct driver *driver, uint64_t split_bytes)
+weft_err run_plan_look_at_inputs(struct run_plan *plan, uint64_t split_bytes, struct report *report)
 {
-    const bool is_splittable = record_is_splittable(&driver->format);
-    for (size_t i = 0; i < driver->inputs.count; i++)
-        driver->looks[i].is_whole = !is_splittable;
-    if (driver->options->lines_per_task)
-        return cut_every_lines(driver);
+    const bool is_splittable = record_is_splittable(&plan->format);
+    for (size_t i = 0; i < plan->inputs.count; i++)
+        plan->looks[i].is_whole = !is_splittable;
+    if (plan->options->lines_per_task)
+        return cut_every_lines(plan, report);
     if (!is_splittable)
         return WEFT_OK;
-    return look_at_larger(driver, split_bytes);
-}
-
-void driver_free_looks(struct driver *driver)
-{
-    for (size_t i = 0; driver->looks && i < driver->inputs.count; i++)
-        VEC_FINI(&driver->looks[i].cuts);
-    free(driver->looks);
+    return look_at_larger(plan, report, split_bytes);
 }

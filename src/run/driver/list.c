@@ -292,9 +292,9 @@ weft_err driver_check_list_inputs(const struct driver *driver)
     weft_err code = WEFT_OK;
     if (!driver->options->skip_bad.is_set || driver->list.kind != FILE_REGULAR)
         return WEFT_OK;
-    for (size_t i = 0; i < driver->inputs.count && code == WEFT_OK; i++)
-        code =
-            check_input(&driver->list, driver->inputs.items[i].name, driver->inputs.items[i].path);
+    for (size_t i = 0; i < driver->plan.inputs.count && code == WEFT_OK; i++)
+        code = check_input(&driver->list, driver->plan.inputs.items[i].name,
+                           driver->plan.inputs.items[i].path);
     return code;
 }
 

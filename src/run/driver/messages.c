@@ -11,7 +11,7 @@ static weft_err no_memory(void)
 
 static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
 {
-    const size_t count = driver->inputs.count;
+    const size_t count = driver->plan.inputs.count;
     Weft__Input *inputs = malloc((count + 1) * sizeof *inputs);
     start->inputs = malloc((count + 1) * sizeof *start->inputs);
     if (!inputs || !start->inputs) {
@@ -22,13 +22,13 @@ static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
     start->inputs[0] = inputs;
     for (size_t i = 0; i < count; i++) {
         weft__input__init(&inputs[i]);
-        inputs[i].name = (char *)driver->inputs.items[i].name;
+        inputs[i].name = (char *)driver->plan.inputs.items[i].name;
         // A million of them must fit a frame: nothing is said twice.
-        if (driver->inputs.items[i].path != driver->inputs.items[i].name)
-            inputs[i].path = (char *)driver->inputs.items[i].path;
-        inputs[i].size = driver->looks[i].size;
-        inputs[i].codec = (uint32_t)driver->looks[i].codec;
-        inputs[i].is_indexed = driver->looks[i].is_indexed;
+        if (driver->plan.inputs.items[i].path != driver->plan.inputs.items[i].name)
+            inputs[i].path = (char *)driver->plan.inputs.items[i].path;
+        inputs[i].size = driver->plan.looks[i].size;
+        inputs[i].codec = (uint32_t)driver->plan.looks[i].codec;
+        inputs[i].is_indexed = driver->plan.looks[i].is_indexed;
         start->inputs[i] = &inputs[i];
     }
     return WEFT_OK;
@@ -36,18 +36,18 @@ static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
 
 static void fill_format(const struct driver *driver, Weft__RecordFormat *format)
 {
-    format->kind = driver->format.kind;
-    format->delimiter = driver->format.delimiter;
-    format->separator = driver->format.separator;
-    format->has_header = driver->format.has_header;
-    format->fixed_bytes = driver->format.fixed_bytes;
+    format->kind = driver->plan.format.kind;
+    format->delimiter = driver->plan.format.delimiter;
+    format->separator = driver->plan.format.separator;
+    format->has_header = driver->plan.format.has_header;
+    format->fixed_bytes = driver->plan.format.fixed_bytes;
 }
 
 weft_err driver_send_job(struct driver *driver, struct agent *agent, uint32_t slot_count)
 {
     const struct run_options *options = driver->options;
-    const weft_job *jobs = driver->chain.jobs.items;
-    const size_t next_count = driver->chain.jobs.count - 1;
+    const weft_job *jobs = driver->plan.chain.jobs.items;
+    const size_t next_count = driver->plan.chain.jobs.count - 1;
     Weft__JobStart start = WEFT__JOB_START__INIT;
     Weft__RecordFormat format = WEFT__RECORD_FORMAT__INIT;
     fill_format(driver, &format);
@@ -59,9 +59,9 @@ weft_err driver_send_job(struct driver *driver, struct agent *agent, uint32_t sl
     start.n_args = options->job_word_count;
     start.config = message_bytes(jobs[0].config);
     start.slots = slot_count;
-    start.memory_bytes = driver->worker_bytes;
+    start.memory_bytes = driver->plan.worker_bytes;
     start.tmp = options->tmp;
-    start.may_map_input = driver->inputs.total_bytes <= driver->worker_bytes;
+    start.may_map_input = driver->plan.inputs.total_bytes <= driver->plan.worker_bytes;
     start.top = options->top;
     start.next_configs = malloc((next_count + 1) * sizeof *start.next_configs);
     weft_err code = start.next_configs ? fill_inputs(driver, &start) : no_memory();
@@ -94,7 +94,7 @@ static void fill_output(const struct driver *driver, Weft__Output *output)
 // What an earlier worker has committed stays.
 static weft_err fill_done(const struct driver *driver, Weft__StageOpen *open)
 {
-    const uint32_t count = driver->stages[open->stage].piece_count;
+    const uint32_t count = driver->plan.stages[open->stage].piece_count;
     open->done_pieces = malloc((count + 1) * sizeof *open->done_pieces);
     open->done_bytes = malloc((count + 1) * sizeof *open->done_bytes);
     open->done_crc = malloc((count + 1) * sizeof *open->done_crc);
@@ -114,7 +114,7 @@ static weft_err fill_done(const struct driver *driver, Weft__StageOpen *open)
 
 weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
 {
-    const struct driver_stage *at = &driver->stages[stage];
+    const struct run_stage *at = &driver->plan.stages[stage];
     Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
     Weft__Output output = WEFT__OUTPUT__INIT;
     open.stage = stage;
@@ -136,7 +136,7 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
         fill_output(driver, &output);
         code = fill_done(driver, &open);
         if (at->is_map_only) {
-            open.part_of_task = driver->parts;
+            open.part_of_task = driver->plan.parts;
             open.n_part_of_task = at->piece_count;
         }
     }
@@ -187,7 +187,7 @@ static void free_adopted(Weft__StagePlan *plan)
 
 weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
 {
-    const struct driver_stage *at = &driver->stages[stage];
+    const struct run_stage *at = &driver->plan.stages[stage];
     Weft__TaskEnd *const *ends = driver->samples + at->first_task[SCHED_SAMPLE];
     size_t count = 0;
     for (uint32_t i = 0; i < at->sample_count; i++)
@@ -210,14 +210,14 @@ weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
 
 weft_err driver_send_task(struct driver *driver, const struct sched_action *action)
 {
-    const struct driver_stage *at = &driver->stages[action->stage];
+    const struct run_stage *at = &driver->plan.stages[action->stage];
     Weft__TaskRun run = WEFT__TASK_RUN__INIT;
     size_t count = 0;
     const struct plan_piece *pieces = NULL;
     if (action->stage == 0 && action->at.kind == SCHED_MAP)
-        pieces = plan_pieces(&driver->plan, action->at.task, &count);
+        pieces = plan_pieces(&driver->plan.split, action->at.task, &count);
     else if (action->stage == 0 && action->at.kind == SCHED_SAMPLE)
-        pieces = &driver->plan.samples[action->at.task], count = 1;
+        pieces = &driver->plan.split.samples[action->at.task], count = 1;
     Weft__Piece *copies = malloc((count + 1) * sizeof *copies);
     run.pieces = malloc((count + 1) * sizeof *run.pieces);
     weft_err code = copies && run.pieces ? WEFT_OK : no_memory();

@@ -69,17 +69,17 @@ static uint64_t list_ranges(struct driver *driver, const struct driver_harm *har
 {
     struct driver_probe *probe = &driver->probe;
     size_t count = 1;
-    const struct plan_piece *pieces = &driver->plan.samples[probe->at.task];
+    const struct plan_piece *pieces = &driver->plan.split.samples[probe->at.task];
     if (probe->at.kind == SCHED_MAP)
-        pieces = plan_pieces(&driver->plan, probe->at.task, &count);
-    const bool takes_records = driver->chain.jobs.items[0].map;
+        pieces = plan_pieces(&driver->plan.split, probe->at.task, &count);
+    const bool takes_records = driver->plan.chain.jobs.items[0].map;
     uint64_t size = 0;
     *guess = BISECT_NO_GUESS;
     probe->ranges.count = 0;
     for (size_t i = 0; i < count; i++) {
         struct plan_piece piece = pieces[i];
         const bool is_seen = harm && harm->place.input == piece.input;
-        const struct driver_input *look = &driver->looks[piece.input];
+        const struct input_look *look = &driver->plan.looks[piece.input];
         // What is compressed goes further than its size says, and begins at its front.
         if (is_seen && harm->fed_end > piece.begin &&
             (harm->fed_end < piece.end || (!look->is_indexed && look->codec != CODEC_NONE + 1)))
@@ -258,7 +258,7 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     const struct answer_rules rules = {.slot_count = 1,
                                        .task_counts = {[SCHED_MAP] = 1},
                                        .is_map_only = true,
-                                       .input_count = driver->inputs.count};
+                                       .input_count = driver->plan.inputs.count};
     if (type != WEFT__FRAME_TYPE__FRAME_TASK_END)
         return false;  // commits of nothing
     if (answer_check(type, &rules, message) != WEFT_OK)
@@ -408,7 +408,7 @@ static void describe_found(struct driver *driver, struct buf *why)
     const struct driver_probe *probe = &driver->probe;
     const struct bad_record *bad = &probe->found;
     buf_format(why, "map fails on one record of %s\n  at offset %" PRIu64 ": \"",
-               driver->inputs.items[bad->place.input].name, bad->place.offset);
+               driver->plan.inputs.items[bad->place.input].name, bad->place.offset);
     const size_t shown = bad->text_size < SHOWN_BYTES ? bad->text_size : SHOWN_BYTES;
     text_append_escaped(why, (weft_bytes){bad->text, shown});
     buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
@@ -437,7 +437,7 @@ static void condemn_found(struct driver *driver)
     const bool is_over = driver->options->skip_bad.is_set;
     if (is_over)
         driver_list_bad(driver);
-    const struct input *input = &driver->inputs.items[probe->found.place.input];
+    const struct input *input = &driver->plan.inputs.items[probe->found.place.input];
     if (driver->owns_process &&
         replay_save(input->name, input->path, probe->found.place.offset, id) == WEFT_OK)
         snprintf(driver->next, sizeof driver->next,

@@ -40,7 +40,7 @@ weft_err driver_resume_check(struct driver *driver)
     if (!driver->output || !output_resume_place(driver->output))
         return WEFT_OK;
     weft_err code =
-        identity_make(&resume->origin, driver->options, &driver->chain, &driver->inputs);
+        identity_make(&resume->origin, driver->options, &driver->plan.chain, &driver->plan.inputs);
     if (code == WEFT_UNIMPLEMENTED) {
         err_clear();
         manifest_fini(&resume->origin);
@@ -103,7 +103,7 @@ static weft_err take_record(void *owner, const struct journal_record *record)
         if (record->payload.size != sizeof piece)
             return WEFT_OK;
         memcpy(&piece, record->payload.data, sizeof piece);
-        if (piece.piece < driver->stages[driver->stage_count - 1].piece_count) {
+        if (piece.piece < run_plan_last_stage(&driver->plan)->piece_count) {
             driver->pieces[piece.piece] = (struct output_piece){
                 .bytes = piece.bytes, .crc32c = piece.crc32c, .is_done = true};
             driver->pieces[piece.piece].records = piece.records;
@@ -176,7 +176,7 @@ static void forget_found(struct driver *driver)
     driver->bad.count = 0;
     resume->has_begun = false;
     manifest_fini(&resume->found);
-    const uint32_t count = driver->stages[driver->stage_count - 1].piece_count;
+    const uint32_t count = run_plan_last_stage(&driver->plan)->piece_count;
     for (uint32_t i = 0; i < count; i++)
         driver->pieces[i] = (struct output_piece){0};
     for (size_t i = 0; i < driver->tally.task_count; i++)
@@ -204,7 +204,7 @@ static weft_err begin_journal(struct driver *driver)
 {
     struct driver_resume *resume = &driver->resume;
     struct buf text = {0}, path = {0};
-    resume->origin.job = strdup(driver->chain.jobs.items[0].name);
+    resume->origin.job = strdup(driver->plan.chain.jobs.items[0].name);
     manifest_format(&text, &resume->origin);
     weft_err code =
         text.has_failed || !resume->origin.job ? err_no_memory("for a journal") : WEFT_OK;
@@ -270,8 +270,8 @@ static void restore(struct driver *driver, uint32_t stage, enum sched_kind kind,
 
 static weft_err restore_pieces(struct driver *driver)
 {
-    const uint32_t last = driver->stage_count - 1;
-    const struct driver_stage *stage = &driver->stages[last];
+    const uint32_t last = driver->plan.stage_count - 1;
+    const struct run_stage *stage = &driver->plan.stages[last];
     output_check_pieces(driver->output, driver->pieces);
     weft_err code = WEFT_OK;
     for (uint32_t i = 0; i < stage->piece_count && code == WEFT_OK; i++) {
@@ -288,9 +288,9 @@ static weft_err restore_pieces(struct driver *driver)
 // A task is taken over once: runs that were damaged when its output was made again may be sound now.
 static bool is_usable(const struct driver *driver, const struct run_index *index)
 {
-    bool is_new = index->range_count == driver->stages[0].range_count;
+    bool is_new = index->range_count == driver->plan.stages[0].range_count;
     for (uint32_t i = 0; i < index->task_count; i++)
-        is_new = is_new && index->tasks[i] < driver->stages[0].map_count &&
+        is_new = is_new && index->tasks[i] < driver->plan.stages[0].map_count &&
                  sched_task_state(driver->sched, 0, SCHED_MAP, index->tasks[i]) != SCHED_COMMITTED;
     return is_new;
 }
@@ -327,7 +327,7 @@ weft_err driver_resume_restore(struct driver *driver)
     if (!driver->resume.journal)
         return WEFT_OK;
     const weft_err code = restore_pieces(driver);
-    if (code == WEFT_OK && !driver->stages[0].is_map_only)
+    if (code == WEFT_OK && !driver->plan.stages[0].is_map_only)
         restore_runs(driver);
     return code == WEFT_OK ? driver_resume_restore_bad(driver) : code;
 }
@@ -352,9 +352,9 @@ weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece)
     if (!resume->journal)
         return WEFT_OK;
     resume->has_progress = true;
-    const uint32_t last = driver->stage_count - 1;
+    const uint32_t last = driver->plan.stage_count - 1;
     weft_err code = driver_resume_note_task(
-        driver, last, driver->stages[last].is_map_only ? SCHED_MAP : SCHED_REDUCE, piece);
+        driver, last, driver->plan.stages[last].is_map_only ? SCHED_MAP : SCHED_REDUCE, piece);
     if (code == WEFT_OK)
         code = journal_append(resume->journal, RECORD_PIECE,
                               (weft_bytes){(const char *)&record, sizeof record});
@@ -443,7 +443,7 @@ void driver_resume_start(struct driver *driver)
     struct driver_resume *resume = &driver->resume;
     const char *every = getenv("WEFT_CHECKPOINT_MS");  // for tests
     resume->every_ms = every ? strtoull(every, NULL, 10) : CHECKPOINT_EVERY_MS;
-    if (resume->journal && !driver->stages[0].is_map_only)
+    if (resume->journal && !driver->plan.stages[0].is_map_only)
         wait_for_next(driver);
 }
 

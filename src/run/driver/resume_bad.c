@@ -53,7 +53,7 @@ weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *
 
 weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task)
 {
-    const size_t number = driver->stages[0].first_task[SCHED_MAP] + task;
+    const size_t number = run_plan_number(&driver->plan, 0, SCHED_MAP, task);
     const struct tally_task *tally = &driver->tally.tasks[number];
     const struct read_record read = {.task = task, .records = tally->records_in};
     weft_err code = journal_append(driver->resume.journal, RECORD_READ,
@@ -78,7 +78,7 @@ static bool parse(const struct driver *driver, weft_bytes payload, struct driver
     struct bad_record *bad = &found->bad;
     if (head.text_size > sizeof bad->text || head.reason_size >= sizeof bad->reason ||
         payload.size != sizeof head + head.text_size + head.reason_size ||
-        head.input >= driver->inputs.count)
+        head.input >= driver->plan.inputs.count)
         return false;
     bad->place = (struct place){head.input, head.offset};
     bad->size = head.size;
@@ -110,7 +110,7 @@ weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type, 
 // and what stands behind that.
 static weft_err restore_backwards(struct driver *driver, bool *is_settled)
 {
-    const struct driver_stage *stage = &driver->stages[0];
+    const struct run_stage *stage = &driver->plan.stages[0];
     for (size_t i = driver->resume.left_out.count; i-- > 0;) {
         struct driver_found *found = &driver->resume.left_out.items[i];
         if (found->task >= stage->map_count || is_settled[found->task]) {
@@ -131,7 +131,7 @@ weft_err driver_resume_restore_bad(struct driver *driver)
 {
     if (driver->resume.left_out.count == 0)
         return WEFT_OK;
-    bool *is_settled = calloc(driver->stages[0].map_count + (size_t)1, sizeof *is_settled);
+    bool *is_settled = calloc(driver->plan.stages[0].map_count + (size_t)1, sizeof *is_settled);
     const weft_err code =
         is_settled ? restore_backwards(driver, is_settled) : err_no_memory("for bad records");
     free(is_settled);
@@ -141,7 +141,7 @@ weft_err driver_resume_restore_bad(struct driver *driver)
 uint64_t driver_resume_records(const struct driver *driver)
 {
     const struct driver_resume *resume = &driver->resume;
-    const struct driver_stage *stage = &driver->stages[0];
+    const struct run_stage *stage = &driver->plan.stages[0];
     uint64_t records = 0;
     for (size_t i = 0; i < resume->left_out.count; i++) {
         const struct driver_found *found = &resume->left_out.items[i];

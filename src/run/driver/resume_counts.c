@@ -23,7 +23,7 @@ struct count_head {
 weft_err driver_resume_note_counts(struct driver *driver, uint32_t stage, enum sched_kind kind,
                                    uint32_t task)
 {
-    const size_t number = driver->stages[stage].first_task[kind] + task;
+    const size_t number = run_plan_number(&driver->plan, stage, kind, task);
     const struct tally_task *held = &driver->tally.tasks[number];
     if (!driver->resume.journal || held->value_count == 0)
         return WEFT_OK;
@@ -66,9 +66,9 @@ static char *take_name(weft_bytes *from, size_t size)
 
 static bool is_task_of(const struct driver *driver, const struct counts_head *head)
 {
-    return head->stage < driver->stage_count && head->kind < SCHED_KIND_COUNT &&
+    return head->stage < driver->plan.stage_count && head->kind < SCHED_KIND_COUNT &&
            head->task <
-               driver_task_count(&driver->stages[head->stage], (enum sched_kind)head->kind);
+               run_stage_task_count(&driver->plan.stages[head->stage], (enum sched_kind)head->kind);
 }
 
 weft_err driver_resume_take_counts(struct driver *driver, weft_bytes payload)
@@ -78,7 +78,8 @@ weft_err driver_resume_take_counts(struct driver *driver, weft_bytes payload)
     weft_err code = WEFT_OK;
     if (!take_bytes(&payload, &head, sizeof head) || !is_task_of(driver, &head))
         return WEFT_OK;
-    const size_t number = driver->stages[head.stage].first_task[head.kind] + head.task;
+    const size_t number =
+        run_plan_number(&driver->plan, head.stage, (enum sched_kind)head.kind, head.task);
     tally_drop(&driver->tally, number);
     for (uint32_t i = 0; i < head.count && !code && take_bytes(&payload, &one, sizeof one); i++) {
         char *name = take_name(&payload, one.name_size);
