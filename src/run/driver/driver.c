@@ -183,8 +183,8 @@ static weft_err open_output(struct driver *driver)
 static size_t list_own(const struct driver *driver, const char *paths[OUTPUT_OWN_MAX + 1])
 {
     size_t count = driver->output ? output_list_own(driver->output, paths) : 0;
-    if (driver->list.is_old)  // anything else there is data, and then refused as the list
-        paths[count++] = driver->options->bad_records;
+    if (bad_list_old_path(&driver->bad.list))
+        paths[count++] = bad_list_old_path(&driver->bad.list);
     return count;
 }
 
@@ -260,13 +260,13 @@ static weft_err prepare(struct driver *driver)
     // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
     // A plan goes to standard output itself.
     const bool has_output = driver->options->output || !driver->options->dry_run;
-    weft_err code = driver_check_list(driver);
+    weft_err code = bad_list_check(&driver->bad.list);
     if (code == WEFT_OK && has_output)
         code = open_output(driver);
     if (code == WEFT_OK)
         code = find_inputs(driver);
     if (code == WEFT_OK)
-        code = driver_check_list_inputs(driver);
+        code = bad_list_check_inputs(&driver->bad.list, &driver->plan.inputs);
     if (code == WEFT_OK)
         code = driver_resume_check(driver);
     if (driver->resume.is_done && !driver->options->dry_run)
@@ -370,7 +370,7 @@ static weft_err run(struct driver *driver)
         loop_run(driver->loop);
     if (driver->is_over || !driver->is_done)
         return driver->code;
-    const weft_err judged = driver->has_judged_bad ? WEFT_OK : driver_judge_bad(driver);
+    const weft_err judged = driver->bad.is_judged ? WEFT_OK : driver_judge_bad(driver);
     if (judged != WEFT_OK)
         return judged;
     // Renaming and the worker's exit go side by side.
@@ -503,6 +503,7 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->stop.fd = -1;
     made->is_silent = !spec->owns_process && spec->options->quiet && !log_is_taken();
     weft_err code = run_plan_init(&made->plan, spec->job, spec->options);
+    bad_records_init(&made->bad, &made->plan, &made->tally);
     if (code == WEFT_OK) {
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
@@ -529,6 +530,7 @@ void driver_free(struct driver *driver)
         return;
     output_free(driver->output);
     driver_free_probe(driver);
+    bad_records_fini(&driver->bad);
     driver_resume_free(driver);
     free_samples(driver);
     free(driver->pieces);

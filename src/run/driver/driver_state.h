@@ -4,7 +4,7 @@
 //   events.c    frames, ends and limits to events; actions to frames
 //   blame.c     sentences about what went wrong
 //   probe.c     looking for the record that makes a task fail
-//   bad.c       records that are left out
+//   verdict.c   what follows from bad records
 //   resume.c    what outlives the run; resume_bad.c: of records that are left out,
 //               resume_counts.c: of counters
 //   dry.c       --dry-run
@@ -12,14 +12,12 @@
 #define RUN_DRIVER_DRIVER_STATE_H
 
 #include "mapreduce/coord/bisect.h"
-#include "mapreduce/record_place.h"
 #include "run/driver/agent.h"
+#include "run/driver/bad.h"
 #include "run/driver/driver.h"
 #include "run/driver/plan.h"
 #include "run/driver/report.h"
-#include "run/driver/tally.h"
 #include "store/manifest.h"
-#include "sys/file/file.h"
 #include "sys/thread/bell.h"
 
 // Where an attempt at a task last failed.
@@ -50,21 +48,6 @@ struct driver_probe {
     struct agent agent;  // of a worker of its own
     struct loop_timer *timer;
     uint64_t seen_offset;  // where the try was when the timer was set
-};
-
-// What stands where the list of bad records goes.
-struct driver_list {
-    enum file_kind kind;
-    uint64_t device, inode;
-    int number;             // a name for a descriptor of this process; -1: none
-    bool is_old, is_empty;  // a list that a run has written, every line of it
-};
-
-// A record that an attempt has left out by itself.
-struct driver_left_out {
-    size_t task;  // in the tally
-    uint32_t attempt;
-    struct bad_record bad;
 };
 
 // A file of map output that outlives its worker: its name, and where its last index is.
@@ -138,10 +121,7 @@ struct driver {
     struct driver_resume resume;
     struct driver_probe probe;
     VEC(struct driver_harm) harms;
-    VEC(struct bad_record) bad;  // found by probes, in order of their places
-    VEC(struct driver_left_out) left_out;
-    struct driver_list list;
-    bool has_judged_bad;
+    struct bad_records bad;
 
     uint64_t begun_ns;
     weft_err code;
@@ -184,32 +164,13 @@ void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uin
                       uint64_t offset, uint64_t fed_end);
 void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at);
 
-// ---- bad.c
+// ---- verdict.c
 
-bool driver_may_skip(const struct driver *driver);
-MUST_CHECK weft_err driver_add_bad(struct driver *driver, const struct bad_record *bad);
-MUST_CHECK weft_err driver_fill_skips(const struct driver *driver, Weft__TaskRun *run);
-void driver_free_skips(Weft__TaskRun *run);
-MUST_CHECK weft_err driver_take_left_out(struct driver *driver, size_t number,
-                                         const Weft__TaskEnd *end);
-// Whether there are not too many; a share is judged at the end only.
-MUST_CHECK weft_err driver_check_bad(const struct driver *driver, uint64_t records_in, bool is_end);
-// Writes the list of those so far; failing that is no news.
+// Writes the list of the bad records so far; failing that is no news.
 void driver_list_bad(struct driver *driver);
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
-
-// ---- list.c
-
-// Whether the list can be written, before the work: what stands there and is none is ALREADY_EXISTS without
-// --force, the output is INVALID_ARGUMENT; and when the inputs are known, one of them.
-MUST_CHECK weft_err driver_check_list(struct driver *driver);
-MUST_CHECK weft_err driver_check_list_inputs(const struct driver *driver);
-void driver_append_bad(struct buf *text, const char *file, const struct bad_record *bad);
-MUST_CHECK weft_err driver_write_list(const struct driver *driver, const struct buf *text);
-// Only one that is known to be ours.
-MUST_CHECK weft_err driver_remove_list(const struct driver *driver);
 
 // ---- resume.c, in the order of a run
 

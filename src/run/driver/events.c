@@ -95,7 +95,7 @@ static weft_err finish_job(struct driver *driver)
 static weft_err send_reduce(struct driver *driver, const struct sched_action *action)
 {
     weft_err code = WEFT_OK;
-    if (action->stage == 0 && !driver->has_judged_bad)
+    if (action->stage == 0 && !driver->bad.is_judged)
         code = driver_judge_bad(driver);
     return code != WEFT_OK ? code : driver_send_task(driver, action);
 }
@@ -293,9 +293,9 @@ static bool take_task_end(struct driver *driver, Weft__TaskEnd *end)
     const bool is_current = driver->tally.tasks[number].attempt == end->attempt;
     weft_err code = tally_hold(&driver->tally, number, end);
     if (code == WEFT_OK && is_current && event.at.kind == SCHED_MAP && end->n_bad)
-        code = driver_take_left_out(driver, number, end);
+        code = bad_records_take(&driver->bad, number, end);
     if (code == WEFT_OK && end->n_bad)
-        code = driver_check_bad(driver, 0, false);
+        code = bad_records_check(&driver->bad, 0, false);
     const bool is_kept =
         code == WEFT_OK && is_current && event.at.kind == SCHED_SAMPLE && !driver->samples[number];
     if (is_kept)

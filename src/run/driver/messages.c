@@ -234,11 +234,11 @@ weft_err driver_send_task(struct driver *driver, const struct sched_action *acti
     run.slot = action->at.slot;
     run.is_careful = driver->options->skip_bad.is_set && action->stage == 0;
     if (code == WEFT_OK && action->stage == 0 && action->at.kind != SCHED_REDUCE)
-        code = driver_fill_skips(driver, &run);
+        code = bad_records_fill_skips(&driver->bad, &run);
     tally_begin(&driver->tally, at->first_task[action->at.kind] + action->at.task, run.attempt);
     if (code == WEFT_OK)
         code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
-    driver_free_skips(&run);
+    bad_records_free_skips(&run);
     free(copies);
     free(run.pieces);
     return code;

@@ -146,11 +146,11 @@ static weft_err send_try(struct driver *driver)
         for (size_t i = 0; i < run.n_pieces; i++)
             list[i] = &pieces[i];
         run.pieces = list;
-        code = driver_fill_skips(driver, &run);
+        code = bad_records_fill_skips(&driver->bad, &run);
     }
     if (code == WEFT_OK)
         code = agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
-    driver_free_skips(&run);
+    bad_records_free_skips(&run);
     free(pieces);
     free(list);
     return code;
@@ -345,8 +345,6 @@ void driver_free_probe(struct driver *driver)
     VEC_FINI(&driver->probe.stuck);
     VEC_FINI(&driver->probe.ranges);
     VEC_FINI(&driver->harms);
-    VEC_FINI(&driver->bad);
-    VEC_FINI(&driver->left_out);
 }
 
 void driver_end_probe(struct driver *driver)
@@ -478,9 +476,9 @@ void driver_conclude_probe(struct driver *driver, bool is_found)
     probe->is_active = false;
     if (!is_found) {
         condemn_unfound(driver);
-    } else if (driver_may_skip(driver)) {
+    } else if (bad_records_may_skip(&driver->bad)) {
         keep_reason(probe);
-        weft_err code = driver_add_bad(driver, &probe->found);
+        weft_err code = bad_records_add(&driver->bad, &probe->found);
         if (code == WEFT_OK)
             code = driver_resume_note_bad(driver, &probe->found);
         const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = probe->at};

@@ -173,7 +173,7 @@ static void forget_found(struct driver *driver)
     for (size_t i = 0; i < resume->runs.count; i++)
         free(resume->runs.items[i].name);
     resume->runs.count = resume->left_out.count = resume->task_count = 0;
-    driver->bad.count = 0;
+    bad_records_forget_found(&driver->bad);
     resume->has_begun = false;
     manifest_fini(&resume->found);
     const uint32_t count = run_plan_last_stage(&driver->plan)->piece_count;
@@ -224,7 +224,7 @@ static weft_err begin_journal(struct driver *driver)
 static bool is_ours(const struct driver *driver, struct buf *why)
 {
     const struct driver_resume *resume = &driver->resume;
-    bool has_left_out = driver->bad.count > 0;
+    bool has_left_out = driver->bad.found.count > 0;
     for (size_t i = 0; i < resume->left_out.count; i++)
         has_left_out = has_left_out || !resume->left_out.items[i].is_read;
     if (!has_left_out || driver->options->skip_bad.is_set)

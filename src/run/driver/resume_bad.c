@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-#define NO_ATTEMPT UINT32_MAX  // in the tally: this run has not handed the task out
-
 struct bad_head {
     uint32_t task, input;
     uint64_t offset, size;
@@ -58,11 +56,9 @@ weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task)
     const struct read_record read = {.task = task, .records = tally->records_in};
     weft_err code = journal_append(driver->resume.journal, RECORD_READ,
                                    (weft_bytes){(const char *)&read, sizeof read});
-    for (size_t i = 0; i < driver->left_out.count && code == WEFT_OK; i++) {
-        const struct driver_left_out *left = &driver->left_out.items[i];
-        if (left->task == number && left->attempt == tally->attempt)
-            code = note(driver, RECORD_LEFT_OUT, task, &left->bad);
-    }
+    const struct bad_record *bad;
+    for (size_t next = 0; code == WEFT_OK && (bad = bad_records_next(&driver->bad, number, &next));)
+        code = note(driver, RECORD_LEFT_OUT, task, bad);
     return code;
 }
 
@@ -100,7 +96,7 @@ weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type, 
         is_kept = VEC_PUSH(&resume->left_out, found);
     } else if (type != RECORD_READ && parse(driver, payload, &found)) {
         if (type == RECORD_BAD)
-            return driver_add_bad(driver, &found.bad);
+            return bad_records_add(&driver->bad, &found.bad);
         is_kept = VEC_PUSH(&resume->left_out, found);
     }
     return is_kept ? WEFT_OK : err_no_memory("for bad records");
@@ -117,12 +113,14 @@ static weft_err restore_backwards(struct driver *driver, bool *is_settled)
             found->records = 0;
             continue;
         }
-        const struct driver_left_out left = {stage->first_task[SCHED_MAP] + found->task, NO_ATTEMPT,
-                                             found->bad};
+        const size_t number = stage->first_task[SCHED_MAP] + found->task;
+        weft_err code = WEFT_OK;
         if (found->is_read)
             is_settled[found->task] = true;
-        else if (!VEC_PUSH(&driver->left_out, left))
-            return err_no_memory("for bad records");
+        else
+            code = bad_records_restore(&driver->bad, number, &found->bad);
+        if (code != WEFT_OK)
+            return code;
     }
     return WEFT_OK;
 }
@@ -148,7 +146,7 @@ uint64_t driver_resume_records(const struct driver *driver)
         if (!found->is_read || found->task >= stage->map_count)
             continue;
         const size_t number = stage->first_task[SCHED_MAP] + found->task;
-        if (driver->tally.tasks[number].attempt == NO_ATTEMPT)
+        if (driver->tally.tasks[number].attempt == TALLY_NO_ATTEMPT)
             records += found->records;
     }
     return records;

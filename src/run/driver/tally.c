@@ -16,7 +16,7 @@ weft_err tally_init(struct tally *tally, size_t task_count)
     if (!tally->tasks)
         return refuse();
     for (size_t i = 0; i < task_count; i++)
-        tally->tasks[i].attempt = tally->tasks[i].held = UINT32_MAX;
+        tally->tasks[i].attempt = tally->tasks[i].held = TALLY_NO_ATTEMPT;
     return WEFT_OK;
 }
 
@@ -40,7 +40,7 @@ void tally_drop(struct tally *tally, size_t task)
 {
     struct tally_task *held = &tally->tasks[task];
     free(held->values);
-    *held = (struct tally_task){.attempt = held->attempt, .held = UINT32_MAX};
+    *held = (struct tally_task){.attempt = held->attempt, .held = TALLY_NO_ATTEMPT};
 }
 
 // Jobs have a handful of counters: a look at each is as fast as anything.
@@ -102,7 +102,7 @@ weft_err tally_restore(struct tally *tally, size_t task, const char *name, int64
 
 bool tally_is_restored(const struct tally *tally, size_t task)
 {
-    return tally->tasks[task].attempt == UINT32_MAX;
+    return tally->tasks[task].attempt == TALLY_NO_ATTEMPT;
 }
 
 void tally_add(struct tally *tally, size_t task, struct tally_totals *totals)

@@ -9,6 +9,8 @@
 #include "run/talk/summary.h"
 #include "wire/messages.h"
 
+#define TALLY_NO_ATTEMPT UINT32_MAX  // this run has not handed the task out
+
 struct tally_value {
     uint32_t counter;  // its place in the names
     int64_t value;
@@ -16,7 +18,7 @@ struct tally_value {
 
 struct tally_task {
     uint32_t attempt;  // handed out last
-    uint32_t held;     // the attempt whose figures these are; UINT32_MAX: none
+    uint32_t held;     // the attempt whose figures these are; TALLY_NO_ATTEMPT: none
     uint64_t records_in, bytes_in, records_out;
     struct tally_value *values;
     size_t value_count;

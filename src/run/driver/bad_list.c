@@ -1,8 +1,6 @@
-// list: the side file that tells of bad records. It lies among the user's files, so where it goes is
-// looked at before the work: never over an input or the output, and what is removed or replaced is known,
-// to its last byte, to be a list that a run has written.
+// Where the list of bad records goes, and whether it may.
 
-#include "run/driver/driver_state.h"
+#include "run/driver/bad_list.h"
 
 #include "base/json.h"
 #include "sys/file/file.h"
@@ -20,7 +18,7 @@ enum { LOOK_BYTES = 64 << 10 };  // no line of a list is longer
 
 // ---- What a run writes --------------------------------------------------------------------------
 
-void driver_append_bad(struct buf *text, const char *file, const struct bad_record *bad)
+void bad_list_append(struct buf *text, const char *file, const struct bad_record *bad)
 {
     json_open(text, NULL, '{');
     json_append_text(text, "file", file);
@@ -64,7 +62,7 @@ static bool takes_number(weft_bytes *rest)
     return at > 0;
 }
 
-// As driver_append_bad writes it, without its line end.
+// As bad_list_append writes it, without its line end.
 static bool is_line_of_list(weft_bytes line)
 {
     return takes(&line, "{\"file\":") && takes_string(&line) && takes(&line, ",\"offset\":") &&
@@ -120,10 +118,10 @@ static weft_err look_into_file(const char *path, bool *is_list)
 
 // ---- What stands there --------------------------------------------------------------------------
 
-static weft_err look(const char *path, struct driver_list *list)
+static weft_err look(const char *path, struct bad_list_place *list)
 {
     struct found found;
-    *list = (struct driver_list){.number = standard_number(path)};
+    *list = (struct bad_list_place){.number = standard_number(path)};
     weft_err code =
         list->number >= 0 ? find_look_fd(list->number, path, &found) : find_look(path, &found);
     if (code != WEFT_OK)
@@ -144,10 +142,10 @@ static weft_err refuse_foreign(const char *path)
                    path);
 }
 
-static bool is_foreign(const struct driver *driver, const struct driver_list *list)
+static bool is_foreign(const struct bad_list *list, const struct bad_list_place *there)
 {
-    return list->kind == FILE_REGULAR && list->number < 0 && !list->is_old && !list->is_empty &&
-           !driver->options->force;
+    return there->kind == FILE_REGULAR && there->number < 0 && !there->is_old && !there->is_empty &&
+           !list->options->force;
 }
 
 // ---- Whether it can be written ------------------------------------------------------------------
@@ -182,7 +180,7 @@ static weft_err check_descriptor(const char *path, int number)
     return err_set(WEFT_FAILED_PRECONDITION, "%s is not open for writing" ANOTHER_NAME, path);
 }
 
-static weft_err check_place(const struct driver_list *list, const char *path)
+static weft_err check_place(const struct bad_list_place *list, const char *path)
 {
     int fd = -1;
     if (list->number >= 0)
@@ -238,10 +236,10 @@ static bool is_output_name(const char *output, const char *path)
     return is_same;
 }
 
-static weft_err check_output(const struct driver *driver, const char *path)
+static weft_err check_output(const struct bad_list *list, const char *path)
 {
-    const struct driver_list *list = &driver->list;
-    const char *output = driver->options->output;
+    const struct bad_list_place *there = &list->there;
+    const char *output = list->options->output;
     struct found target = {0};
     const int number =
         !output || strcmp(output, "-") == 0 ? STDOUT_FILENO : standard_number(output);
@@ -250,16 +248,16 @@ static weft_err check_output(const struct driver *driver, const char *path)
         return WEFT_OK;
     }
     const bool is_there = number >= 0 || look_quietly(output, &target);
-    bool is_same = number >= 0 ? list->number == number : is_output_name(output, path);
-    if (is_there && list->kind == FILE_REGULAR)
-        is_same = is_same || is_same_file(&target, list->device, list->inode);
+    bool is_same = number >= 0 ? there->number == number : is_output_name(output, path);
+    if (is_there && there->kind == FILE_REGULAR)
+        is_same = is_same || is_same_file(&target, there->device, there->inode);
     if (!is_same)
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT,
                    "%s is the output and also the list of bad records" ANOTHER_NAME, path);
 }
 
-static weft_err check_input(const struct driver_list *list, const char *name, const char *path)
+static weft_err check_input(const struct bad_list_place *list, const char *name, const char *path)
 {
     struct found found;
     if (list->kind != FILE_REGULAR || !look_quietly(path, &found) ||
@@ -269,68 +267,78 @@ static weft_err check_input(const struct driver_list *list, const char *name, co
                    "%s is an input and also the list of bad records" ANOTHER_NAME, name);
 }
 
-weft_err driver_check_list(struct driver *driver)
+void bad_list_init(struct bad_list *list, const struct run_options *options)
 {
-    const struct run_options *options = driver->options;
+    *list = (struct bad_list){.options = options};
+}
+
+// Anything else there is data, and then refused as the list.
+const char *bad_list_old_path(const struct bad_list *list)
+{
+    return list->there.is_old ? list->options->bad_records : NULL;
+}
+
+weft_err bad_list_check(struct bad_list *list)
+{
+    const struct run_options *options = list->options;
     const char *path = options->bad_records;
     if (!options->skip_bad.is_set)
         return WEFT_OK;
-    weft_err code = err_wrap(look(path, &driver->list), "the list of bad records");
+    weft_err code = err_wrap(look(path, &list->there), "the list of bad records");
     if (code == WEFT_OK)
-        code = check_output(driver, path);
+        code = check_output(list, path);
     // Those that are named can be told at once, and --force would be the wrong advice.
     for (size_t i = 0; i < options->input_count && code == WEFT_OK; i++)
-        code = check_input(&driver->list, options->inputs[i], options->inputs[i]);
-    if (code == WEFT_OK && is_foreign(driver, &driver->list))
+        code = check_input(&list->there, options->inputs[i], options->inputs[i]);
+    if (code == WEFT_OK && is_foreign(list, &list->there))
         return refuse_foreign(path);
     return code != WEFT_OK ? code
-                           : err_wrap(check_place(&driver->list, path), "the list of bad records");
+                           : err_wrap(check_place(&list->there, path), "the list of bad records");
 }
 
-weft_err driver_check_list_inputs(const struct driver *driver)
+weft_err bad_list_check_inputs(const struct bad_list *list, const struct inputs *inputs)
 {
     weft_err code = WEFT_OK;
-    if (!driver->options->skip_bad.is_set || driver->list.kind != FILE_REGULAR)
+    if (!list->options->skip_bad.is_set || list->there.kind != FILE_REGULAR)
         return WEFT_OK;
-    for (size_t i = 0; i < driver->plan.inputs.count && code == WEFT_OK; i++)
-        code = check_input(&driver->list, driver->plan.inputs.items[i].name,
-                           driver->plan.inputs.items[i].path);
+    for (size_t i = 0; i < inputs->count && code == WEFT_OK; i++)
+        code = check_input(&list->there, inputs->items[i].name, inputs->items[i].path);
     return code;
 }
 
 // ---- At the end ---------------------------------------------------------------------------------
 
-static weft_err open_list(const struct driver *driver, const char *path, int *fd)
+static weft_err open_list(const struct bad_list *list, const char *path, int *fd)
 {
-    struct driver_list list;
-    weft_err code = look(path, &list);  // it may be another's by now
+    struct bad_list_place there;
+    weft_err code = look(path, &there);  // it may be another's by now
     if (code != WEFT_OK)
         return code;
-    if (list.number >= 0) {
-        *fd = standard_duplicate(list.number);
+    if (there.number >= 0) {
+        *fd = standard_duplicate(there.number);
         return *fd < 0 ? WEFT_RESOURCE_EXHAUSTED : WEFT_OK;
     }
-    if (is_foreign(driver, &list))
+    if (is_foreign(list, &there))
         return refuse_foreign(path);
     return is_default(path) ? file_create(path, fd) : file_create_named(path, fd);
 }
 
-weft_err driver_write_list(const struct driver *driver, const struct buf *text)
+weft_err bad_list_write(const struct bad_list *list, const struct buf *text)
 {
-    const char *path = driver->options->bad_records;
+    const char *path = list->options->bad_records;
     int fd = -1;
     weft_err code = text->has_failed ? err_no_memory("for the list of bad records")
-                                     : open_list(driver, path, &fd);
+                                     : open_list(list, path, &fd);
     if (code == WEFT_OK)
         code = file_write(fd, path, text->data, text->size);
     const weft_err closed = file_close_checked(fd, path);
     return code != WEFT_OK ? code : closed;
 }
 
-weft_err driver_remove_list(const struct driver *driver)
+weft_err bad_list_remove(const struct bad_list *list)
 {
-    struct driver_list list;
-    const char *path = driver->options->bad_records;
-    const weft_err code = look(path, &list);
-    return code == WEFT_OK && list.is_old ? file_remove(path) : code;
+    struct bad_list_place there;
+    const char *path = list->options->bad_records;
+    const weft_err code = look(path, &there);
+    return code == WEFT_OK && there.is_old ? file_remove(path) : code;
 }
