@@ -77,6 +77,7 @@ static void take_wake(void *owner)
         driver_fail(driver, err_set(WEFT_CANCELLED, "the run was cancelled"));
     if (driver->output && output_reader_left(driver->output) && !driver->is_over) {
         driver->is_over = driver->has_reader_left = true;
+        probe_stop(&driver->probe);
         loop_stop(driver->loop);
     }
     driver_check_end(driver);
@@ -465,7 +466,7 @@ weft_err driver_run(struct driver *driver)
     if (code != WEFT_OK && driver->error[0] == 0)
         snprintf(driver->error, sizeof driver->error, "%s", err_text());
     agent_fini(&driver->agent);
-    driver_end_probe(driver);
+    probe_end_worker(&driver->probe);
     sum_up(driver);
     struct summary *summary = &driver->summary;
     summary->code = code;
@@ -508,6 +509,12 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
     }
+    const struct probe_options probe = {.plan = &made->plan,
+                                        .bad = &made->bad,
+                                        .loop = made->loop,
+                                        .calls = &driver_probe_calls,
+                                        .owner = made};
+    probe_init(&made->probe, &probe);
     if (code == WEFT_OK)
         code = bell_init(&made->stop);
     if (code != WEFT_OK) {
@@ -529,7 +536,7 @@ void driver_free(struct driver *driver)
     if (!driver)
         return;
     output_free(driver->output);
-    driver_free_probe(driver);
+    probe_fini(&driver->probe);
     bad_records_fini(&driver->bad);
     driver_resume_free(driver);
     free_samples(driver);

@@ -3,7 +3,6 @@
 //   messages.c  what a worker is told of it
 //   events.c    frames, ends and limits to events; actions to frames
 //   blame.c     sentences about what went wrong
-//   probe.c     looking for the record that makes a task fail
 //   verdict.c   what follows from bad records
 //   resume.c    what outlives the run; resume_bad.c: of records that are left out,
 //               resume_counts.c: of counters
@@ -11,44 +10,12 @@
 #ifndef RUN_DRIVER_DRIVER_STATE_H
 #define RUN_DRIVER_DRIVER_STATE_H
 
-#include "mapreduce/coord/bisect.h"
 #include "run/driver/agent.h"
-#include "run/driver/bad.h"
 #include "run/driver/driver.h"
-#include "run/driver/plan.h"
+#include "run/driver/probe.h"
 #include "run/driver/report.h"
 #include "store/manifest.h"
 #include "sys/thread/bell.h"
-
-// Where an attempt at a task last failed.
-struct driver_harm {
-    enum sched_kind kind;
-    uint32_t task;
-    struct place place;
-    uint64_t fed_end;
-};
-
-// A task that waits to be looked into, and what was said of it.
-struct driver_stuck {
-    struct sched_attempt at;
-    weft_err code;
-    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];
-};
-
-struct driver_probe {
-    VEC(struct driver_stuck) stuck;
-    bool is_active, is_looking, has_timed_out;
-    struct sched_attempt at;  // whose input it is
-    weft_err code;
-    char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];  // of the task
-    char how[ERR_TEXT_BYTES_MAX];                            // the last try failed
-    VEC(struct plan_piece) ranges;
-    struct bisect bisect;
-    struct bad_record found;
-    struct agent agent;  // of a worker of its own
-    struct loop_timer *timer;
-    uint64_t seen_offset;  // where the try was when the timer was set
-};
 
 // A file of map output that outlives its worker: its name, and where its last index is.
 struct driver_runs {
@@ -119,8 +86,7 @@ struct driver {
     struct sched_attempt inside[SLOTS_MAX];
 
     struct driver_resume resume;
-    struct driver_probe probe;
-    VEC(struct driver_harm) harms;
+    struct probe probe;
     struct bad_records bad;
 
     uint64_t begun_ns;
@@ -132,8 +98,6 @@ struct driver {
 
 // ---- messages.c
 
-MUST_CHECK weft_err driver_send_job(struct driver *driver, struct agent *agent,
-                                    uint32_t slot_count);
 MUST_CHECK weft_err driver_send_stage_open(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage);
 MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_action *action);
@@ -151,23 +115,12 @@ void driver_show_progress(struct driver *driver);
 // Stops the loop when there is nothing more to wait for.
 void driver_check_end(struct driver *driver);
 
-// ---- probe.c
+// ---- verdict.c
 
 // Looks into a task that the scheduler gave up, and answers it: excused or condemned. `why` and `next`
 // are set before.
-void driver_probe_stuck(struct driver *driver, const struct sched_action *action);
-void driver_conclude_probe(struct driver *driver, bool is_found);
-void driver_end_probe(struct driver *driver);
-void driver_free_probe(struct driver *driver);
-// Remembers where an attempt failed.
-void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uint32_t input,
-                      uint64_t offset, uint64_t fed_end);
-void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at);
-
-// ---- verdict.c
-
-// Writes the list of the bad records so far; failing that is no news.
-void driver_list_bad(struct driver *driver);
+void driver_look_into(struct driver *driver, const struct sched_action *action);
+extern const struct probe_calls driver_probe_calls;
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);

@@ -5,6 +5,7 @@
 
 #include "run/answers.h"
 #include "run/driver/driver_state.h"
+#include "run/driver/messages.h"
 #include "sys/time/clock.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ static void end(struct driver *driver, weft_err code)
 {
     driver->code = code;
     driver->is_over = true;
+    probe_stop(&driver->probe);
     loop_stop(driver->loop);
 }
 
@@ -116,7 +118,7 @@ static weft_err carry_out(struct driver *driver, const struct sched_action *acti
     case ACTION_SEAL:
         return send_seal(driver, action->at.slot);
     case ACTION_TASK_STUCK:
-        driver_probe_stuck(driver, action);
+        driver_look_into(driver, action);
         return WEFT_OK;
     case ACTION_CHECKPOINT:
         return send_checkpoint(driver, action->at.slot);
@@ -223,6 +225,14 @@ static bool is_task(const struct driver *driver, uint32_t kind, uint32_t task)
     return kind < SCHED_KIND_COUNT && task < run_stage_task_count(stage, (enum sched_kind)kind);
 }
 
+// Where an attempt was that read an input.
+static void note_harm(struct driver *driver, const struct agent_attempt *at)
+{
+    if (sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE)
+        probe_note_harm(&driver->probe, (enum sched_kind)at->kind, at->task,
+                        (struct place){at->input, at->offset}, at->fed_end);
+}
+
 static void take_silence(void *owner)
 {
     driver_fail(owner, err_set(WEFT_DEADLINE_EXCEEDED,
@@ -234,7 +244,7 @@ static void take_ready(void *owner, weft_err code)
 {
     struct driver *driver = owner;
     if (code == WEFT_OK)
-        code = driver_send_job(driver, &driver->agent, driver->plan.slot_count);
+        code = run_plan_send_job(&driver->plan, &driver->agent, driver->plan.slot_count);
     if (code != WEFT_OK) {
         driver_fail(driver, code);
     } else {
@@ -266,7 +276,8 @@ static void take_failed_task(struct driver *driver, const Weft__TaskEnd *end,
     event->is_final = end->is_final;
     driver_explain_failure(driver, end);
     if (end->place && end->place->input < driver->plan.inputs.count && stage == 0)
-        driver_note_harm(driver, &event->at, end->place->input, end->place->offset, end->fed_end);
+        probe_note_harm(&driver->probe, event->at.kind, event->at.task,
+                        (struct place){end->place->input, end->place->offset}, end->fed_end);
     driver_step(driver, event);
     // A stale attempt changed nothing and is not told.
     if (sched_charges(driver->sched, stage, event->at.kind, event->at.task) > before)
@@ -433,7 +444,7 @@ static void take_late(void *owner, const struct agent_attempt *late, bool is_rec
         .type = EVENT_TASK_TIMED_OUT, .worker = driver->worker, .at = attempt_of(driver, late)};
     const uint32_t before = sched_charges(driver->sched, stage, event.at.kind, event.at.task);
     driver_explain_timeout(driver, late, is_record);
-    driver_note_harm_of_attempt(driver, late);
+    note_harm(driver, late);
     driver_step(driver, &event);
     if (sched_charges(driver->sched, stage, event.at.kind, event.at.task) > before)
         tell_retry(driver, stage, &event.at);
@@ -511,7 +522,7 @@ static void take_loss(void *owner, const struct agent_loss *loss)
     else
         driver_explain_loss(driver, loss, seen, event.inside_count, event.crash_slot);
     for (uint32_t i = 0; i < event.inside_count; i++)
-        driver_note_harm_of_attempt(driver, seen[i]);
+        note_harm(driver, seen[i]);
     const bool is_told = loss->is_told;
     driver_step(driver, &event);
     tell_loss(driver, stage, &event, charges, is_told);

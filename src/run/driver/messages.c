@@ -1,5 +1,7 @@
 // messages: the plan as a worker is told it.
 
+#include "run/driver/messages.h"
+
 #include "run/driver/driver_state.h"
 
 #include <stdlib.h>
@@ -9,9 +11,9 @@ static weft_err no_memory(void)
     return err_no_memory("for the description of the job");
 }
 
-static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
+static weft_err fill_inputs(const struct run_plan *plan, Weft__JobStart *start)
 {
-    const size_t count = driver->plan.inputs.count;
+    const size_t count = plan->inputs.count;
     Weft__Input *inputs = malloc((count + 1) * sizeof *inputs);
     start->inputs = malloc((count + 1) * sizeof *start->inputs);
     if (!inputs || !start->inputs) {
@@ -22,35 +24,35 @@ static weft_err fill_inputs(struct driver *driver, Weft__JobStart *start)
     start->inputs[0] = inputs;
     for (size_t i = 0; i < count; i++) {
         weft__input__init(&inputs[i]);
-        inputs[i].name = (char *)driver->plan.inputs.items[i].name;
+        inputs[i].name = (char *)plan->inputs.items[i].name;
         // A million of them must fit a frame: nothing is said twice.
-        if (driver->plan.inputs.items[i].path != driver->plan.inputs.items[i].name)
-            inputs[i].path = (char *)driver->plan.inputs.items[i].path;
-        inputs[i].size = driver->plan.looks[i].size;
-        inputs[i].codec = (uint32_t)driver->plan.looks[i].codec;
-        inputs[i].is_indexed = driver->plan.looks[i].is_indexed;
+        if (plan->inputs.items[i].path != plan->inputs.items[i].name)
+            inputs[i].path = (char *)plan->inputs.items[i].path;
+        inputs[i].size = plan->looks[i].size;
+        inputs[i].codec = (uint32_t)plan->looks[i].codec;
+        inputs[i].is_indexed = plan->looks[i].is_indexed;
         start->inputs[i] = &inputs[i];
     }
     return WEFT_OK;
 }
 
-static void fill_format(const struct driver *driver, Weft__RecordFormat *format)
+static void fill_format(const struct run_plan *plan, Weft__RecordFormat *format)
 {
-    format->kind = driver->plan.format.kind;
-    format->delimiter = driver->plan.format.delimiter;
-    format->separator = driver->plan.format.separator;
-    format->has_header = driver->plan.format.has_header;
-    format->fixed_bytes = driver->plan.format.fixed_bytes;
+    format->kind = plan->format.kind;
+    format->delimiter = plan->format.delimiter;
+    format->separator = plan->format.separator;
+    format->has_header = plan->format.has_header;
+    format->fixed_bytes = plan->format.fixed_bytes;
 }
 
-weft_err driver_send_job(struct driver *driver, struct agent *agent, uint32_t slot_count)
+weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uint32_t slot_count)
 {
-    const struct run_options *options = driver->options;
-    const weft_job *jobs = driver->plan.chain.jobs.items;
-    const size_t next_count = driver->plan.chain.jobs.count - 1;
+    const struct run_options *options = plan->options;
+    const weft_job *jobs = plan->chain.jobs.items;
+    const size_t next_count = plan->chain.jobs.count - 1;
     Weft__JobStart start = WEFT__JOB_START__INIT;
     Weft__RecordFormat format = WEFT__RECORD_FORMAT__INIT;
-    fill_format(driver, &format);
+    fill_format(plan, &format);
     start.format = &format;
     start.text_form = options->output_format;
     start.compress = options->compress;
@@ -59,12 +61,12 @@ weft_err driver_send_job(struct driver *driver, struct agent *agent, uint32_t sl
     start.n_args = options->job_word_count;
     start.config = message_bytes(jobs[0].config);
     start.slots = slot_count;
-    start.memory_bytes = driver->plan.worker_bytes;
+    start.memory_bytes = plan->worker_bytes;
     start.tmp = options->tmp;
-    start.may_map_input = driver->plan.inputs.total_bytes <= driver->plan.worker_bytes;
+    start.may_map_input = plan->inputs.total_bytes <= plan->worker_bytes;
     start.top = options->top;
     start.next_configs = malloc((next_count + 1) * sizeof *start.next_configs);
-    weft_err code = start.next_configs ? fill_inputs(driver, &start) : no_memory();
+    weft_err code = start.next_configs ? fill_inputs(plan, &start) : no_memory();
     if (code == WEFT_OK) {
         start.n_next_configs = next_count;
         for (size_t i = 0; i < next_count; i++)

@@ -1,62 +1,45 @@
-// probe: looking for the record that makes a task fail.
-//
-//   a task is stuck -> its input is bisected -> the record is shown -> it is left out, or the job ends
-//
-// Tries run in a worker of their own, one slot, beside the one at work: a record that crashes it costs
-// nobody else anything. One task is looked into at a time, the others wait.
+// Tries, and what came of them.
+
+#include "run/driver/probe.h"
 
 #include "run/answers.h"
-#include "run/driver/driver_state.h"
-
-#include "base/text.h"
-#include "run/replay.h"
+#include "run/driver/messages.h"
 #include "sys/process/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHOWN_BYTES = 100 };  // of a record, in a sentence
-
-static void begin_next(struct driver *driver);
-static void go_on(struct driver *driver);
+static void go_on(struct probe *probe);
+static void conclude(struct probe *probe, bool is_found);
 
 // ---- Where harm was seen ------------------------------------------------------------------------
 
-void driver_note_harm(struct driver *driver, const struct sched_attempt *at, uint32_t input,
-                      uint64_t offset, uint64_t fed_end)
+void probe_note_harm(struct probe *probe, enum sched_kind kind, uint32_t task, struct place place,
+                     uint64_t fed_end)
 {
-    const struct driver_harm harm = {at->kind, at->task, {input, offset}, fed_end};
-    for (size_t i = 0; i < driver->harms.count; i++) {
-        struct driver_harm *known = &driver->harms.items[i];
-        if (known->kind == at->kind && known->task == at->task) {
+    const struct probe_harm harm = {kind, task, place, fed_end};
+    for (size_t i = 0; i < probe->harms.count; i++) {
+        struct probe_harm *known = &probe->harms.items[i];
+        if (known->kind == kind && known->task == task) {
             *known = harm;
             return;
         }
     }
-    (void)VEC_PUSH(&driver->harms, harm);  // without it the search takes longer
+    (void)VEC_PUSH(&probe->harms, harm);  // without it the search takes longer
 }
 
-void driver_note_harm_of_attempt(struct driver *driver, const struct agent_attempt *at)
+static const struct probe_harm *find_harm(const struct probe *probe, const struct sched_attempt *at)
 {
-    const struct sched_attempt task = {(enum sched_kind)at->kind, at->task, at->attempt, at->slot,
-                                       sched_stage(driver->sched)};
-    if (sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE)
-        driver_note_harm(driver, &task, at->input, at->offset, at->fed_end);
-}
-
-static const struct driver_harm *find_harm(const struct driver *driver,
-                                           const struct sched_attempt *at)
-{
-    for (size_t i = 0; i < driver->harms.count; i++)
-        if (driver->harms.items[i].kind == at->kind && driver->harms.items[i].task == at->task)
-            return &driver->harms.items[i];
+    for (size_t i = 0; i < probe->harms.count; i++)
+        if (probe->harms.items[i].kind == at->kind && probe->harms.items[i].task == at->task)
+            return &probe->harms.items[i];
     return NULL;
 }
 
 // ---- The input of a task as one line of bytes ---------------------------------------------------
 
-static bool add_range(struct driver_probe *probe, struct plan_piece piece, uint64_t *size)
+static bool add_range(struct probe *probe, struct plan_piece piece, uint64_t *size)
 {
     if (piece.begin == piece.end)
         return true;
@@ -65,21 +48,20 @@ static bool add_range(struct driver_probe *probe, struct plan_piece piece, uint6
 }
 
 // All pieces up to the one where harm was seen; of that one what had been given to the job.
-static uint64_t list_ranges(struct driver *driver, const struct driver_harm *harm, uint64_t *guess)
+static uint64_t list_ranges(struct probe *probe, const struct probe_harm *harm, uint64_t *guess)
 {
-    struct driver_probe *probe = &driver->probe;
     size_t count = 1;
-    const struct plan_piece *pieces = &driver->plan.split.samples[probe->at.task];
-    if (probe->at.kind == SCHED_MAP)
-        pieces = plan_pieces(&driver->plan.split, probe->at.task, &count);
-    const bool takes_records = driver->plan.chain.jobs.items[0].map;
+    const struct plan_piece *pieces = &probe->options.plan->split.samples[probe->task.at.task];
+    if (probe->task.at.kind == SCHED_MAP)
+        pieces = plan_pieces(&probe->options.plan->split, probe->task.at.task, &count);
+    const bool takes_records = probe->options.plan->chain.jobs.items[0].map;
     uint64_t size = 0;
     *guess = BISECT_NO_GUESS;
     probe->ranges.count = 0;
     for (size_t i = 0; i < count; i++) {
         struct plan_piece piece = pieces[i];
         const bool is_seen = harm && harm->place.input == piece.input;
-        const struct input_look *look = &driver->plan.looks[piece.input];
+        const struct input_look *look = &probe->options.plan->looks[piece.input];
         // What is compressed goes further than its size says, and begins at its front.
         if (is_seen && harm->fed_end > piece.begin &&
             (harm->fed_end < piece.end || (!look->is_indexed && look->codec != CODEC_NONE + 1)))
@@ -96,7 +78,7 @@ static uint64_t list_ranges(struct driver *driver, const struct driver_harm *har
 }
 
 // The stretch of the line as pieces; returns how many.
-static size_t cut_ranges(const struct driver_probe *probe, uint64_t begin, uint64_t end,
+static size_t cut_ranges(const struct probe *probe, uint64_t begin, uint64_t end,
                          Weft__Piece *pieces)
 {
     size_t count = 0;
@@ -119,7 +101,7 @@ static size_t cut_ranges(const struct driver_probe *probe, uint64_t begin, uint6
 
 // ---- Tries --------------------------------------------------------------------------------------
 
-static weft_err send_stage(struct driver_probe *probe)
+static weft_err send_stage(struct probe *probe)
 {
     Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
     Weft__Output output = WEFT__OUTPUT__INIT;
@@ -129,9 +111,8 @@ static weft_err send_stage(struct driver_probe *probe)
     return agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
 }
 
-static weft_err send_try(struct driver *driver)
+static weft_err send_try(struct probe *probe)
 {
-    struct driver_probe *probe = &driver->probe;
     uint64_t begin = probe->bisect.begin, end = begin + 1;
     if (!probe->is_looking)
         bisect_next(&probe->bisect, &begin, &end);
@@ -146,7 +127,7 @@ static weft_err send_try(struct driver *driver)
         for (size_t i = 0; i < run.n_pieces; i++)
             list[i] = &pieces[i];
         run.pieces = list;
-        code = bad_records_fill_skips(&driver->bad, &run);
+        code = bad_records_fill_skips(probe->options.bad, &run);
     }
     if (code == WEFT_OK)
         code = agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
@@ -156,14 +137,14 @@ static weft_err send_try(struct driver *driver)
     return code;
 }
 
-static void give_up(struct driver *driver)
+static void give_up(struct probe *probe)
 {
-    driver->probe.is_active = false;
-    driver_end_probe(driver);
-    driver_fail(driver, WEFT_INTERNAL);
+    probe->is_active = false;
+    probe_end_worker(probe);
+    probe->options.calls->failed(probe->options.owner, WEFT_INTERNAL);
 }
 
-static uint64_t where_it_is(const struct driver_probe *probe)
+static uint64_t where_it_is(const struct probe *probe)
 {
     struct agent_attempt at;
     agent_read_attempt(&probe->agent, 0, &at);
@@ -172,56 +153,52 @@ static uint64_t where_it_is(const struct driver_probe *probe)
 
 static void time_is_up(void *owner);
 
-static void wait_for_it(struct driver *driver)
+static void wait_for_it(struct probe *probe)
 {
-    struct driver_probe *probe = &driver->probe;
-    const uint32_t record_ms = driver->options->record_timeout_ms;
-    const uint32_t limit_ms = record_ms ? record_ms : driver->options->task_timeout_ms;
+    const uint32_t record_ms = probe->options.plan->options->record_timeout_ms;
+    const uint32_t limit_ms = record_ms ? record_ms : probe->options.plan->options->task_timeout_ms;
     loop_timer_free(probe->timer);
     probe->timer = NULL;
     probe->seen_offset = where_it_is(probe);
     if (limit_ms)
-        probe->timer = loop_timer_new(driver->loop, limit_ms, 0, time_is_up, driver);
+        probe->timer = loop_timer_new(probe->options.loop, limit_ms, 0, time_is_up, probe);
 }
 
 // A stretch of many records may take its time, as long as it does not stay at one of them.
 static void time_is_up(void *owner)
 {
-    struct driver *driver = owner;
-    struct driver_probe *probe = &driver->probe;
+    struct probe *probe = owner;
     const uint64_t offset = where_it_is(probe);
-    if (driver->options->record_timeout_ms && offset != probe->seen_offset) {
-        wait_for_it(driver);
+    if (probe->options.plan->options->record_timeout_ms && offset != probe->seen_offset) {
+        wait_for_it(probe);
         return;
     }
     probe->has_timed_out = true;
     agent_kill(&probe->agent);
 }
 
-static void try_now(struct driver *driver)
+static void try_now(struct probe *probe)
 {
-    driver->probe.has_timed_out = false;
-    wait_for_it(driver);
-    if (send_try(driver) != WEFT_OK)
-        give_up(driver);
+    probe->has_timed_out = false;
+    wait_for_it(probe);
+    if (send_try(probe) != WEFT_OK)
+        give_up(probe);
 }
 
 // ---- What came of it ----------------------------------------------------------------------------
 
-static void take_result(struct driver *driver, bool has_failed, const char *how)
+static void take_result(struct probe *probe, bool has_failed, const char *how)
 {
-    struct driver_probe *probe = &driver->probe;
     loop_timer_free(probe->timer);
     probe->timer = NULL;
     if (has_failed)
         snprintf(probe->how, sizeof probe->how, "%s", how);
     bisect_take(&probe->bisect, has_failed);
-    go_on(driver);
+    go_on(probe);
 }
 
-static void take_look(struct driver *driver, const Weft__TaskEnd *end)
+static void take_look(struct probe *probe, const Weft__TaskEnd *end)
 {
-    struct driver_probe *probe = &driver->probe;
     loop_timer_free(probe->timer);
     probe->timer = NULL;
     probe->is_looking = false;
@@ -234,68 +211,67 @@ static void take_look(struct driver *driver, const Weft__TaskEnd *end)
         if (bad->text_size)
             memcpy(bad->text, seen->text.data, bad->text_size);
     }
-    driver_conclude_probe(driver, true);
+    conclude(probe, true);
 }
 
 static void take_ready(void *owner, weft_err code)
 {
-    struct driver *driver = owner;
-    struct driver_probe *probe = &driver->probe;
+    struct probe *probe = owner;
     if (code == WEFT_OK)
-        code = driver_send_job(driver, &probe->agent, 1);
+        code = run_plan_send_job(probe->options.plan, &probe->agent, 1);
     if (code == WEFT_OK)
         code = send_stage(probe);
     if (code == WEFT_OK)
-        try_now(driver);
+        try_now(probe);
     else
-        give_up(driver);
+        give_up(probe);
 }
 
 static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
 {
-    struct driver *driver = owner;
+    struct probe *probe = owner;
     const Weft__TaskEnd *end = (const Weft__TaskEnd *)message;
     const struct answer_rules rules = {.slot_count = 1,
                                        .task_counts = {[SCHED_MAP] = 1},
                                        .is_map_only = true,
-                                       .input_count = driver->plan.inputs.count};
+                                       .input_count = probe->options.plan->inputs.count};
     if (type != WEFT__FRAME_TYPE__FRAME_TASK_END)
         return false;  // commits of nothing
     if (answer_check(type, &rules, message) != WEFT_OK)
-        agent_kill(&driver->probe.agent);
-    else if (driver->probe.is_looking)
-        take_look(driver, end);
+        agent_kill(&probe->agent);
+    else if (probe->is_looking)
+        take_look(probe, end);
     else
-        take_result(driver, end->code != WEFT_OK, end->text);
+        take_result(probe, end->code != WEFT_OK, end->text);
     return false;
 }
 
 static void take_loss(void *owner, const struct agent_loss *loss)
 {
-    struct driver *driver = owner;
-    struct driver_probe *probe = &driver->probe;
+    struct probe *probe = owner;
     char how[160];
     struct agent_attempt at;
     agent_read_attempt(&probe->agent, 0, &at);
     const bool was_looking = probe->is_looking;
     if (probe->has_timed_out)
         snprintf(how, sizeof how, "it took longer than %s",
-                 driver->options->record_timeout_ms ? "--record-timeout" : "--task-timeout");
+                 probe->options.plan->options->record_timeout_ms ? "--record-timeout"
+                                                                 : "--task-timeout");
     else if (at.crash_signal)
         signal_describe(at.crash_signal, how, sizeof how);
     else
         process_describe_exit(loss->exit, how, sizeof how);
-    driver_end_probe(driver);
+    probe_end_worker(probe);
     if (!loss->was_ready || was_looking)
-        driver_conclude_probe(driver, false);
+        conclude(probe, false);
     else
-        take_result(driver, true, how);
+        take_result(probe, true, how);
 }
 
 static void take_silence(void *owner)
 {
-    struct driver *driver = owner;
-    agent_kill(&driver->probe.agent);
+    struct probe *probe = owner;
+    agent_kill(&probe->agent);
 }
 
 // It is killed, and has failed with what it was trying.
@@ -315,150 +291,55 @@ static const struct agent_calls probe_calls = {
 
 // ---- One task -----------------------------------------------------------------------------------
 
-static void go_on(struct driver *driver)
+static void go_on(struct probe *probe)
 {
-    struct driver_probe *probe = &driver->probe;
     uint64_t begin, end;
-    if (driver->is_over || !probe->is_active)
+    if (probe->is_stopped || !probe->is_active)
         return;
     if (!bisect_next(&probe->bisect, &begin, &end)) {
         if (probe->bisect.state != BISECT_FOUND) {
-            driver_conclude_probe(driver, false);
+            conclude(probe, false);
             return;
         }
         probe->is_looking = true;
     }
     if (agent_has_worker(&probe->agent)) {
-        try_now(driver);
+        try_now(probe);
         return;
     }
     const struct agent_options options = {
-        .loop = driver->loop, .slot_count = 1, .calls = &probe_calls, .owner = driver};
+        .loop = probe->options.loop, .slot_count = 1, .calls = &probe_calls, .owner = probe};
     agent_init(&probe->agent, &options);
     if (agent_start(&probe->agent, -1) != WEFT_OK)
-        give_up(driver);
+        give_up(probe);
 }
 
-void driver_free_probe(struct driver *driver)
+void probe_end_worker(struct probe *probe)
 {
-    driver_end_probe(driver);
-    VEC_FINI(&driver->probe.stuck);
-    VEC_FINI(&driver->probe.ranges);
-    VEC_FINI(&driver->harms);
+    loop_timer_free(probe->timer);
+    probe->timer = NULL;
+    agent_fini(&probe->agent);
 }
 
-void driver_end_probe(struct driver *driver)
+static void begin_next(struct probe *probe)
 {
-    loop_timer_free(driver->probe.timer);
-    driver->probe.timer = NULL;
-    agent_fini(&driver->probe.agent);
-}
-
-static void begin_next(struct driver *driver)
-{
-    struct driver_probe *probe = &driver->probe;
-    if (probe->is_active || probe->stuck.count == 0 || driver->is_over)
+    if (probe->is_active || probe->waiting.count == 0 || probe->is_stopped)
         return;
-    const struct driver_stuck first = probe->stuck.items[0];
-    memmove(probe->stuck.items, probe->stuck.items + 1,
-            --probe->stuck.count * sizeof *probe->stuck.items);
+    probe->task = probe->waiting.items[0];
+    memmove(probe->waiting.items, probe->waiting.items + 1,
+            --probe->waiting.count * sizeof *probe->waiting.items);
     probe->is_active = true;
     probe->is_looking = false;
-    probe->at = first.at;
-    probe->code = first.code;
-    snprintf(probe->how, sizeof probe->how, "%s", first.why);
-    snprintf(probe->why, sizeof probe->why, "%s", first.why);
-    snprintf(probe->next, sizeof probe->next, "%s", first.next);
+    snprintf(probe->how, sizeof probe->how, "%s", probe->task.why);
     uint64_t guess;
-    const uint64_t size = list_ranges(driver, find_harm(driver, &probe->at), &guess);
+    const uint64_t size = list_ranges(probe, find_harm(probe, &probe->task.at), &guess);
     bisect_init(&probe->bisect, size, guess);
-    if (!driver->options->quiet)
-        report_warn(&driver->report, "a task keeps failing: searching for the record that fails");
-    go_on(driver);
-}
-
-void driver_probe_stuck(struct driver *driver, const struct sched_action *action)
-{
-    struct driver_stuck stuck = {.at = action->at, .code = action->code};
-    snprintf(stuck.why, sizeof stuck.why, "%s", driver->why);
-    snprintf(stuck.next, sizeof stuck.next, "%s", driver->next);
-    if (!VEC_PUSH(&driver->probe.stuck, stuck))
-        driver_fail(driver, err_no_memory("to look for a bad record"));
-    else
-        begin_next(driver);
-}
-
-// ---- The verdict --------------------------------------------------------------------------------
-
-// A sentence of several lines below a line of ours.
-static void append_indented(struct buf *buf, const char *text)
-{
-    buf_append_text(buf, "\n  ");
-    for (; *text; text++) {
-        buf_append(buf, text, 1);
-        if (*text == '\n')
-            buf_append_text(buf, "  ");
-    }
-}
-
-static void describe_found(struct driver *driver, struct buf *why)
-{
-    const struct driver_probe *probe = &driver->probe;
-    const struct bad_record *bad = &probe->found;
-    buf_format(why, "map fails on one record of %s\n  at offset %" PRIu64 ": \"",
-               driver->plan.inputs.items[bad->place.input].name, bad->place.offset);
-    const size_t shown = bad->text_size < SHOWN_BYTES ? bad->text_size : SHOWN_BYTES;
-    text_append_escaped(why, (weft_bytes){bad->text, shown});
-    buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
-    append_indented(why, probe->how);
-    if (driver->options->skip_bad.is_set)
-        buf_format(why, "\n  it is one more than --skip-bad allows");
-}
-
-static void condemn(struct driver *driver)
-{
-    const struct driver_probe *probe = &driver->probe;
-    const struct sched_event event = {
-        .type = EVENT_TASK_CONDEMNED, .at = probe->at, .code = probe->code};
-    driver_step(driver, &event);
-}
-
-static void condemn_found(struct driver *driver)
-{
-    struct buf why = {0};
-    char id[REPLAY_ID_BYTES];
-    const struct driver_probe *probe = &driver->probe;
-    describe_found(driver, &why);
-    snprintf(driver->why, sizeof driver->why, "%s", buf_text(&why));
-    buf_fini(&why);
-    driver->next[0] = 0;
-    const bool is_over = driver->options->skip_bad.is_set;
-    if (is_over)
-        driver_list_bad(driver);
-    const struct input *input = &driver->plan.inputs.items[probe->found.place.input];
-    if (driver->owns_process &&
-        replay_save(input->name, input->path, probe->found.place.offset, id) == WEFT_OK)
-        snprintf(driver->next, sizeof driver->next,
-                 "weft replay %s runs just that record (--debug: in gdb); %s leaves such records "
-                 "out",
-                 id, is_over ? "a larger --skip-bad" : "--skip-bad N");
-    condemn(driver);
-}
-
-static void condemn_unfound(struct driver *driver)
-{
-    const struct driver_probe *probe = &driver->probe;
-    snprintf(driver->why, sizeof driver->why, "%.900s%s", probe->why,
-             probe->bisect.state == BISECT_NOT_ONE
-                 ? "\n  no single record fails alone: some fail together, or only sometimes"
-             : probe->bisect.state == BISECT_NO_RECORD ? "\n  it fails without any record, too"
-                                                       : "");
-    snprintf(driver->next, sizeof driver->next, "%s", probe->next);
-    condemn(driver);
+    probe->options.calls->begun(probe->options.owner);
+    go_on(probe);
 }
 
 // The beginning says who failed and how, the end of what it said why.
-static void keep_reason(struct driver_probe *probe)
+static void keep_reason(struct probe *probe)
 {
     enum { END_BYTES = 120 };
     char *reason = probe->found.reason;
@@ -470,26 +351,46 @@ static void keep_reason(struct driver_probe *probe)
                  probe->how + length - END_BYTES);
 }
 
-void driver_conclude_probe(struct driver *driver, bool is_found)
+static void conclude(struct probe *probe, bool is_found)
 {
-    struct driver_probe *probe = &driver->probe;
+    const struct probe_calls *calls = probe->options.calls;
     probe->is_active = false;
-    if (!is_found) {
-        condemn_unfound(driver);
-    } else if (bad_records_may_skip(&driver->bad)) {
+    if (is_found) {
         keep_reason(probe);
-        weft_err code = bad_records_add(&driver->bad, &probe->found);
-        if (code == WEFT_OK)
-            code = driver_resume_note_bad(driver, &probe->found);
-        const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = probe->at};
-        if (code == WEFT_OK)
-            driver_step(driver, &event);
-        else
-            driver_fail(driver, code);
+        calls->found(probe->options.owner, &probe->task, &probe->found, probe->how);
     } else {
-        condemn_found(driver);
+        calls->not_found(probe->options.owner, &probe->task, probe->bisect.state);
     }
-    begin_next(driver);
+    begin_next(probe);
     if (!probe->is_active)
-        driver_end_probe(driver);
+        probe_end_worker(probe);
+}
+
+void probe_look_into(struct probe *probe, const struct probe_task *task)
+{
+    if (VEC_PUSH(&probe->waiting, *task))
+        begin_next(probe);
+    else
+        probe->options.calls->failed(probe->options.owner,
+                                     err_no_memory("to look for a bad record"));
+}
+
+// ---- Its life -----------------------------------------------------------------------------------
+
+void probe_init(struct probe *probe, const struct probe_options *options)
+{
+    *probe = (struct probe){.options = *options};
+}
+
+void probe_fini(struct probe *probe)
+{
+    probe_end_worker(probe);
+    VEC_FINI(&probe->waiting);
+    VEC_FINI(&probe->ranges);
+    VEC_FINI(&probe->harms);
+}
+
+void probe_stop(struct probe *probe)
+{
+    probe->is_stopped = true;
 }

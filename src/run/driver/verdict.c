@@ -1,8 +1,17 @@
-// verdict: what follows for a run from the records that are left out of it.
+// verdict: what follows for a run from records that are bad: whether one that was found is left out or ends the
+// job, and whether too many are left out.
 
 #include "run/driver/driver_state.h"
 
+#include "base/text.h"
+#include "run/replay.h"
+
+#include <inttypes.h>
 #include <stdio.h>
+
+enum { SHOWN_BYTES = 100 };  // of a record, in a sentence
+
+// ---- All of them --------------------------------------------------------------------------------
 
 static weft_err write_bad(struct driver *driver)
 {
@@ -13,7 +22,7 @@ static weft_err write_bad(struct driver *driver)
 }
 
 // The run has failed, and that is what it says in the end; that the list is missing is said before.
-void driver_list_bad(struct driver *driver)
+static void list_bad(struct driver *driver)
 {
     char text[ERR_TEXT_BYTES_MAX];
     if (bad_records_count(&driver->bad) == 0 || write_bad(driver) == WEFT_OK)
@@ -36,4 +45,116 @@ weft_err driver_judge_bad(struct driver *driver)
     const weft_err code = write_bad(driver);
     driver->summary.bad_records = driver->options->bad_records;
     return code != WEFT_OK ? code : bad_records_check(&driver->bad, records, true);
+}
+
+// ---- One that was found -------------------------------------------------------------------------
+
+// A sentence of several lines below a line of ours.
+static void append_indented(struct buf *buf, const char *text)
+{
+    buf_append_text(buf, "\n  ");
+    for (; *text; text++) {
+        buf_append(buf, text, 1);
+        if (*text == '\n')
+            buf_append_text(buf, "  ");
+    }
+}
+
+static void describe_found(const struct driver *driver, const struct bad_record *bad,
+                           const char *how, struct buf *why)
+{
+    buf_format(why, "map fails on one record of %s\n  at offset %" PRIu64 ": \"",
+               driver->plan.inputs.items[bad->place.input].name, bad->place.offset);
+    const size_t shown = bad->text_size < SHOWN_BYTES ? bad->text_size : SHOWN_BYTES;
+    text_append_escaped(why, (weft_bytes){bad->text, shown});
+    buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
+    append_indented(why, how);
+    if (driver->options->skip_bad.is_set)
+        buf_format(why, "\n  it is one more than --skip-bad allows");
+}
+
+static void condemn(struct driver *driver, const struct probe_task *task)
+{
+    const struct sched_event event = {
+        .type = EVENT_TASK_CONDEMNED, .at = task->at, .code = task->code};
+    driver_step(driver, &event);
+}
+
+static void condemn_found(struct driver *driver, const struct probe_task *task,
+                          const struct bad_record *bad, const char *how)
+{
+    struct buf why = {0};
+    char id[REPLAY_ID_BYTES];
+    describe_found(driver, bad, how, &why);
+    snprintf(driver->why, sizeof driver->why, "%s", buf_text(&why));
+    buf_fini(&why);
+    driver->next[0] = 0;
+    const bool is_over = driver->options->skip_bad.is_set;
+    if (is_over)
+        list_bad(driver);
+    const struct input *input = &driver->plan.inputs.items[bad->place.input];
+    if (driver->owns_process &&
+        replay_save(input->name, input->path, bad->place.offset, id) == WEFT_OK)
+        snprintf(driver->next, sizeof driver->next,
+                 "weft replay %s runs just that record (--debug: in gdb); %s leaves such records "
+                 "out",
+                 id, is_over ? "a larger --skip-bad" : "--skip-bad N");
+    condemn(driver, task);
+}
+
+static void take_found(void *owner, const struct probe_task *task, const struct bad_record *bad,
+                       const char *how)
+{
+    struct driver *driver = owner;
+    if (!bad_records_may_skip(&driver->bad)) {
+        condemn_found(driver, task, bad, how);
+        return;
+    }
+    weft_err code = bad_records_add(&driver->bad, bad);
+    if (code == WEFT_OK)
+        code = driver_resume_note_bad(driver, bad);
+    const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = task->at};
+    if (code == WEFT_OK)
+        driver_step(driver, &event);
+    else
+        driver_fail(driver, code);
+}
+
+static void take_not_found(void *owner, const struct probe_task *task, enum bisect_state state)
+{
+    struct driver *driver = owner;
+    snprintf(driver->why, sizeof driver->why, "%.900s%s", task->why,
+             state == BISECT_NOT_ONE
+                 ? "\n  no single record fails alone: some fail together, or only sometimes"
+             : state == BISECT_NO_RECORD ? "\n  it fails without any record, too"
+                                         : "");
+    snprintf(driver->next, sizeof driver->next, "%s", task->next);
+    condemn(driver, task);
+}
+
+static void take_begun(void *owner)
+{
+    struct driver *driver = owner;
+    if (!driver->options->quiet)
+        report_warn(&driver->report, "a task keeps failing: searching for the record that fails");
+}
+
+static void take_failed(void *owner, weft_err code)
+{
+    driver_fail(owner, code);
+}
+
+const struct probe_calls driver_probe_calls = {
+    .begun = take_begun,
+    .found = take_found,
+    .not_found = take_not_found,
+    .failed = take_failed,
+};
+
+void driver_look_into(struct driver *driver, const struct sched_action *action)
+{
+    struct probe_task task = {.at = action->at, .code = action->code};
+    snprintf(task.why, sizeof task.why, "%s", driver->why);
+    snprintf(task.next, sizeof task.next, "%s", driver->next);
+    probe_look_into(&driver->probe, &task);
 }
