@@ -78,6 +78,7 @@ static void take_wake(void *owner)
     if (driver->output && output_reader_left(driver->output) && !driver->is_over) {
         driver->is_over = driver->has_reader_left = true;
         probe_stop(&driver->probe);
+        resume_stop(driver->resume);
         loop_stop(driver->loop);
     }
     driver_check_end(driver);
@@ -269,8 +270,8 @@ static weft_err prepare(struct driver *driver)
     if (code == WEFT_OK)
         code = bad_list_check_inputs(&driver->bad.list, &driver->plan.inputs);
     if (code == WEFT_OK)
-        code = driver_resume_check(driver);
-    if (driver->resume.is_done && !driver->options->dry_run)
+        code = resume_check(driver->resume, driver->output);
+    if (resume_is_done(driver->resume) && !driver->options->dry_run)
         return code;
     if (code == WEFT_OK)
         code = make_plan(driver);
@@ -280,11 +281,11 @@ static weft_err prepare(struct driver *driver)
     if (code == WEFT_OK)
         code = take_over_signals(driver);
     if (code == WEFT_OK)
-        code = driver_resume_open(driver);
+        code = resume_open(driver->resume, driver->pieces);
     if (code == WEFT_OK)
         code = run_plan_divide_output(&driver->plan, driver->output);
     if (code == WEFT_OK)
-        code = driver_resume_restore(driver);
+        code = resume_restore(driver->resume);
     if (code == WEFT_OK)
         code = start_timers(driver);
     return code;
@@ -363,7 +364,7 @@ static weft_err run(struct driver *driver)
     };
     report_begin(&driver->report, &begin);
     make_agent(driver);
-    driver_resume_start(driver);
+    resume_start(driver->resume);
     driver_step(driver, &(struct sched_event){.type = EVENT_START});
     if (atomic_load(&driver->is_cancelled))
         loop_wake(driver->loop);
@@ -431,6 +432,8 @@ static void sum_up(struct driver *driver)
     add_figures(driver);
     summary->slots = driver->plan.slot_count;
     summary->retry_count = driver->report.retry_count;
+    summary->resumed_count = resume_restored_count(driver->resume);
+    summary->has_checkpoints = resume_has_checkpoints(driver->resume);
     summary->memory_limit = driver->options->memory_bytes;
     summary->stage_count = driver->plan.stage_count;
     summary->counters = driver->tally.counters.items;
@@ -447,6 +450,14 @@ static void tell_what_is_out(struct driver *driver, weft_err code)
     summary->is_output_out = code != WEFT_OK && out > 0 && is_whole;
 }
 
+static void close_journal(struct driver *driver, weft_err code)
+{
+    const size_t length = strlen(driver->error);
+    if (resume_end(driver->resume, code != WEFT_OK && driver->exit_code == 0))
+        snprintf(driver->error + length, sizeof driver->error - length,
+                 "\n  finished work is kept: the same command continues it, --force starts again");
+}
+
 weft_err driver_run(struct driver *driver)
 {
     driver->begun_ns = clock_now_ns();
@@ -459,7 +470,7 @@ weft_err driver_run(struct driver *driver)
         err_clear();
     else if (code == WEFT_OK && driver->options->dry_run)
         report_silence(&driver->report);
-    else if (code == WEFT_OK && driver->resume.is_done)
+    else if (code == WEFT_OK && resume_is_done(driver->resume))
         tell_done(driver);
     else if (code == WEFT_OK)
         code = run(driver);
@@ -476,11 +487,11 @@ weft_err driver_run(struct driver *driver)
         driver->exit_code = err_exit_code(WEFT_ABORTED);
     summary->exit_code = driver->exit_code ? driver->exit_code : err_exit_code(code);
     tell_what_is_out(driver, code);
-    driver_resume_end(driver, code != WEFT_OK && driver->exit_code == 0);
+    close_journal(driver, code);
     if (driver->output)
         output_abort(driver->output);
     // The reader has seen enough, and said so by leaving: nothing is worth telling.
-    const bool has_told = driver->resume.is_done && !driver->options->json;
+    const bool has_told = resume_is_done(driver->resume) && !driver->options->json;
     if (!driver->has_reader_left && !has_told)
         report_end(&driver->report, summary);
     release_signals(driver);
@@ -515,6 +526,15 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
                                         .calls = &driver_probe_calls,
                                         .owner = made};
     probe_init(&made->probe, &probe);
+    const struct resume_options resume = {.plan = &made->plan,
+                                          .tally = &made->tally,
+                                          .bad = &made->bad,
+                                          .loop = made->loop,
+                                          .calls = &driver_resume_calls,
+                                          .owner = made};
+    made->resume = code == WEFT_OK ? resume_new(&resume) : NULL;
+    if (code == WEFT_OK && !made->resume)
+        code = WEFT_RESOURCE_EXHAUSTED;
     if (code == WEFT_OK)
         code = bell_init(&made->stop);
     if (code != WEFT_OK) {
@@ -538,7 +558,7 @@ void driver_free(struct driver *driver)
     output_free(driver->output);
     probe_fini(&driver->probe);
     bad_records_fini(&driver->bad);
-    driver_resume_free(driver);
+    resume_free(driver->resume);
     free_samples(driver);
     free(driver->pieces);
     tally_fini(&driver->tally);

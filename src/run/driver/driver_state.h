@@ -4,8 +4,6 @@
 //   events.c    frames, ends and limits to events; actions to frames
 //   blame.c     sentences about what went wrong
 //   verdict.c   what follows from bad records
-//   resume.c    what outlives the run; resume_bad.c: of records that are left out,
-//               resume_counts.c: of counters
 //   dry.c       --dry-run
 #ifndef RUN_DRIVER_DRIVER_STATE_H
 #define RUN_DRIVER_DRIVER_STATE_H
@@ -13,48 +11,8 @@
 #include "run/driver/agent.h"
 #include "run/driver/driver.h"
 #include "run/driver/probe.h"
-#include "run/driver/report.h"
-#include "store/manifest.h"
+#include "run/driver/resume.h"
 #include "sys/thread/bell.h"
-
-// A file of map output that outlives its worker: its name, and where its last index is.
-struct driver_runs {
-    char *name;
-    uint64_t offset;
-};
-
-// What the journal of a run holds. Numbers stay as they are: another weft may read them.
-enum resume_record {
-    RECORD_BEGIN = 1,
-    RECORD_PIECE,
-    RECORD_RUNS,
-    RECORD_BAD,
-    RECORD_LEFT_OUT,
-    RECORD_READ,
-    RECORD_COUNTS,
-};
-
-// What the journal says that a map task has left out (or, is_read, how many records it had).
-struct driver_found {
-    uint32_t task;
-    bool is_read;
-    uint64_t records;
-    struct bad_record bad;
-};
-
-struct driver_resume {
-    uint32_t task_count;      // map tasks whose output is safe, as the journal tells
-    struct manifest origin;   // what this run is: its job and inputs
-    struct manifest found;    // what the unfinished one was
-    struct journal *journal;  // NULL: this run cannot be resumed
-    VEC(struct driver_runs) runs;
-    VEC(struct driver_found) left_out;
-    bool is_done;       // the answer is there already
-    bool has_begun;     // there is an unfinished one
-    bool has_progress;  // there is something worth going on with
-    struct loop_timer *timer;
-    uint64_t every_ms, cost_ms;  // of checkpoints
-};
 
 struct driver {
     const struct run_options *options;
@@ -85,7 +43,7 @@ struct driver {
     char next[ERR_TEXT_BYTES_MAX];  // what to try about it; "": nothing comes to mind
     struct sched_attempt inside[SLOTS_MAX];
 
-    struct driver_resume resume;
+    struct resume *resume;
     struct probe probe;
     struct bad_records bad;
 
@@ -105,6 +63,7 @@ MUST_CHECK weft_err driver_send_task(struct driver *driver, const struct sched_a
 // ---- events.c
 
 extern const struct agent_calls driver_agent_calls;
+extern const struct resume_calls driver_resume_calls;
 
 // Takes one event to the scheduler and carries out what follows. `why` and `next` are set before.
 void driver_step(struct driver *driver, const struct sched_event *event);
@@ -124,47 +83,6 @@ extern const struct probe_calls driver_probe_calls;
 // A job that left out too much is no good; what it left out is listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err driver_judge_bad(struct driver *driver);
-
-// ---- resume.c, in the order of a run
-
-// Tells what this run is; resume.is_done: the answer is there already.
-MUST_CHECK weft_err driver_resume_check(struct driver *driver);
-// What an unfinished run has done, without touching anything.
-void driver_resume_look(struct driver *driver);
-// Opens or begins the journal; refuses what is another job's. With the plan, before the output's.
-MUST_CHECK weft_err driver_resume_open(struct driver *driver);
-// Checks what is there and tells the scheduler. With the output's plan, before START.
-MUST_CHECK weft_err driver_resume_restore(struct driver *driver);
-void driver_resume_start(struct driver *driver);
-MUST_CHECK weft_err driver_resume_note_piece(struct driver *driver, uint32_t piece);
-// A task whose output is not safe, but which need not run again if all that was made of it is.
-MUST_CHECK weft_err driver_resume_note_task(struct driver *driver, uint32_t stage,
-                                            enum sched_kind kind, uint32_t task);
-void driver_resume_take(struct driver *driver, const Weft__Checkpointed *done);
-void driver_resume_end(struct driver *driver, bool is_kept);
-void driver_resume_free(struct driver *driver);
-
-// ---- resume_bad.c
-
-// A record that tries have found.
-MUST_CHECK weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *bad);
-// What a map task of the first stage has left out: to be called, and its output to be noted, in one go.
-MUST_CHECK weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task);
-// A record of the journal of one of these types.
-MUST_CHECK weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type,
-                                           weft_bytes payload);
-// Counts those of tasks that are taken over; when it is known which are.
-MUST_CHECK weft_err driver_resume_restore_bad(struct driver *driver);
-// How many records these tasks had.
-uint64_t driver_resume_records(const struct driver *driver);
-
-// ---- resume_counts.c
-
-// What a task that is committed has counted: to be called before its output is noted.
-MUST_CHECK weft_err driver_resume_note_counts(struct driver *driver, uint32_t stage,
-                                              enum sched_kind kind, uint32_t task);
-// A record of the journal.
-MUST_CHECK weft_err driver_resume_take_counts(struct driver *driver, weft_bytes payload);
 
 // ---- dry.c
 

@@ -127,15 +127,15 @@ static void append_places(struct buf *text, const struct driver *driver)
 
 static void append_done(struct buf *text, const struct driver *driver)
 {
-    if (driver->resume.is_done) {
+    if (resume_is_done(driver->resume)) {
         buf_append_text(text, "done     everything: the output is complete\n");
         return;
     }
     buf_format(text, "done     %" PRIu32 " of %" PRIu32 " pieces of the output", count_done(driver),
                last_stage(driver)->piece_count);
-    if (driver->resume.task_count)
-        buf_format(text, ", %" PRIu32 " of %" PRIu32 " map tasks", driver->resume.task_count,
-                   driver->plan.stages[0].map_count);
+    if (resume_task_count(driver->resume))
+        buf_format(text, ", %" PRIu32 " of %" PRIu32 " map tasks",
+                   resume_task_count(driver->resume), driver->plan.stages[0].map_count);
     buf_append_text(text, "\n");
 }
 
@@ -168,7 +168,7 @@ static void append_json_stages(struct buf *text, const struct driver *driver)
 static void format_json(struct buf *text, const struct driver *driver)
 {
     const struct run_options *options = driver->options;
-    const bool is_done = driver->resume.is_done;
+    const bool is_done = resume_is_done(driver->resume);
     const uint32_t piece_count = last_stage(driver)->piece_count;
     json_open(text, NULL, '{');
     json_append_text(text, "event", "plan");
@@ -189,7 +189,7 @@ static void format_json(struct buf *text, const struct driver *driver)
     json_append_uint(text, "worker_bytes", driver->plan.worker_bytes);
     json_append_uint(text, "piece_count", piece_count);
     json_append_uint(text, "pieces_done", is_done ? piece_count : count_done(driver));
-    json_append_uint(text, "map_tasks_done", driver->resume.task_count);
+    json_append_uint(text, "map_tasks_done", resume_task_count(driver->resume));
     json_append_bool(text, "already_done", is_done);
     json_close(text, '}');
     buf_append_text(text, "\n");
@@ -198,8 +198,8 @@ static void format_json(struct buf *text, const struct driver *driver)
 weft_err driver_print_plan(struct driver *driver)
 {
     struct buf text = {0};
-    if (!driver->resume.is_done)
-        driver_resume_look(driver);
+    if (!resume_is_done(driver->resume))
+        resume_look(driver->resume, driver->pieces);
     if (driver->options->json)
         format_json(&text, driver);
     else

@@ -32,6 +32,7 @@ static void end(struct driver *driver, weft_err code)
     driver->code = code;
     driver->is_over = true;
     probe_stop(&driver->probe);
+    resume_stop(driver->resume);
     loop_stop(driver->loop);
 }
 
@@ -90,6 +91,7 @@ static void take_failure(struct driver *driver, const struct sched_action *actio
 static weft_err finish_job(struct driver *driver)
 {
     driver->is_done = true;
+    resume_stop(driver->resume);
     return agent_release(&driver->agent);
 }
 
@@ -330,7 +332,7 @@ static void note_committed_task(struct driver *driver, uint32_t stage, enum sche
     if (is_noted || kind == SCHED_SAMPLE ||
         sched_task_state(driver->sched, stage, kind, task) != SCHED_COMMITTED)
         return;
-    const weft_err code = driver_resume_note_task(driver, stage, kind, task);
+    const weft_err code = resume_note_task(driver->resume, stage, kind, task);
     if (code != WEFT_OK)
         driver_fail(driver, code);
 }
@@ -360,7 +362,7 @@ static void take_committed_task(struct driver *driver, uint32_t stage,
     weft_err code = output_piece_committed(driver->output, task, committed->output_bytes[i],
                                            committed->output_crc[i], committed->output_records[i]);
     if (code == WEFT_OK)
-        code = driver_resume_note_piece(driver, task);
+        code = resume_note_piece(driver->resume, task);
     if (code != WEFT_OK)
         driver_fail(driver, code);
 }
@@ -377,6 +379,25 @@ static void take_sealed(struct driver *driver, const Weft__Sealed *sealed)
 {
     const struct sched_event event = {
         .type = EVENT_SEALED, .worker = driver->worker, .at = {.slot = sealed->slot}};
+    driver_step(driver, &event);
+}
+
+static void take_checkpointed(struct driver *driver, const Weft__Checkpointed *done)
+{
+    const weft_err code = resume_note_checkpoint(driver->resume, done);
+    if (code != WEFT_OK) {
+        driver_fail(driver, code);
+        return;
+    }
+    for (size_t i = 0; i < done->n_tasks; i++) {
+        const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
+                                          .worker = driver->worker,
+                                          .at = {.kind = SCHED_MAP, .task = done->tasks[i]},
+                                          .is_durable = true};
+        driver_step(driver, &event);
+    }
+    const struct sched_event event = {
+        .type = EVENT_CHECKPOINTED, .worker = driver->worker, .at = {.slot = done->slot}};
     driver_step(driver, &event);
 }
 
@@ -420,7 +441,7 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
         take_sealed(driver, (Weft__Sealed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
-        driver_resume_take(driver, (Weft__Checkpointed *)message);
+        take_checkpointed(driver, (Weft__Checkpointed *)message);
     else
         take_worker_failed(driver, (Weft__WorkerFailed *)message);
     driver_show_progress(driver);
@@ -536,4 +557,25 @@ const struct agent_calls driver_agent_calls = {
     .left = take_bye,
     .late = take_late,
     .lost = take_loss,
+};
+
+// ---- What an earlier run has done ---------------------------------------------------------------
+
+static void take_restored(void *owner, uint32_t stage, enum sched_kind kind, uint32_t task)
+{
+    const struct sched_event event = {.type = EVENT_TASK_RESTORED,
+                                      .at = {.kind = kind, .task = task, .stage = stage}};
+    driver_step(owner, &event);
+}
+
+static void take_due(void *owner)
+{
+    struct driver *driver = owner;
+    if (sched_stage(driver->sched) == 0)  // later stages read what only their worker has
+        driver_step(driver, &(struct sched_event){.type = EVENT_CHECKPOINT});
+}
+
+const struct resume_calls driver_resume_calls = {
+    .restored = take_restored,
+    .due = take_due,
 };

@@ -129,11 +129,8 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
     open.output = &output;
     weft_err code = WEFT_OK;
     struct buf runs = {0};
-    if (stage == 0 && driver->resume.journal) {
-        buf_format(&runs, "%s/%s", output_resume_place(driver->output), OUTPUT_RUNS);
-        open.runs_directory = (char *)buf_text(&runs);
-        open.runs_identity = message_bytes(weft_text(driver->resume.origin.identity));
-    }
+    if (stage == 0)
+        resume_fill_open(driver->resume, &open, &runs);
     if (at->is_last) {
         fill_output(driver, &output);
         code = fill_done(driver, &open);
@@ -151,42 +148,6 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
     return code;
 }
 
-// Map output that is safe, whoever made it.
-static weft_err fill_adopted(const struct driver *driver, Weft__StagePlan *plan)
-{
-    const size_t count = driver->resume.runs.count;
-    Weft__AdoptedRuns *runs = calloc(count + 1, sizeof *runs);
-    plan->adopted = calloc(count + 1, sizeof *plan->adopted);
-    if (!runs || !plan->adopted) {
-        free(runs);
-        return no_memory();
-    }
-    plan->adopted[0] = runs;
-    for (size_t i = 0; i < count; i++) {
-        struct buf path = {0};
-        buf_format(&path, "%s/%s/%s", output_resume_place(driver->output), OUTPUT_RUNS,
-                   driver->resume.runs.items[i].name);
-        weft__adopted_runs__init(&runs[i]);
-        runs[i].path = path.has_failed ? NULL : strdup(buf_text(&path));
-        runs[i].offset = driver->resume.runs.items[i].offset;
-        buf_fini(&path);
-        if (!runs[i].path)
-            return no_memory();
-        plan->adopted[i] = &runs[i];
-        plan->n_adopted = i + 1;
-    }
-    return WEFT_OK;
-}
-
-static void free_adopted(Weft__StagePlan *plan)
-{
-    for (size_t i = 0; i < plan->n_adopted; i++)
-        free(plan->adopted[i]->path);
-    if (plan->adopted)
-        free(plan->adopted[0]);
-    free(plan->adopted);
-}
-
 weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
 {
     const struct run_stage *at = &driver->plan.stages[stage];
@@ -202,10 +163,10 @@ weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
     for (uint32_t i = 0; i < at->sample_count; i++)
         for (size_t j = 0; ends[i] && j < ends[i]->n_sample_keys; j++)
             plan.sample_keys[plan.n_sample_keys++] = ends[i]->sample_keys[j];
-    weft_err code = stage == 0 ? fill_adopted(driver, &plan) : WEFT_OK;
+    weft_err code = stage == 0 ? resume_fill_adopted(driver->resume, &plan) : WEFT_OK;
     if (code == WEFT_OK)
         code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &plan.base);
-    free_adopted(&plan);
+    resume_free_adopted(&plan);
     free(plan.sample_keys);
     return code;
 }

@@ -5,7 +5,7 @@
 //   RECORD_LEFT_OUT  by a map task, noted just before the task's output is; counts if that is taken over
 //   RECORD_READ      how many records the task had, for a limit in percent; likewise
 
-#include "run/driver/driver_state.h"
+#include "run/driver/resume_state.h"
 
 #include "store/journal.h"
 
@@ -24,7 +24,7 @@ struct read_record {
 
 // ---- Noting -------------------------------------------------------------------------------------
 
-static weft_err note(struct driver *driver, enum resume_record type, uint32_t task,
+static weft_err note(struct resume *resume, enum resume_record type, uint32_t task,
                      const struct bad_record *bad)
 {
     const struct bad_head head = {
@@ -36,45 +36,46 @@ static weft_err note(struct driver *driver, enum resume_record type, uint32_t ta
     buf_append(&payload, bad->reason, head.reason_size);
     const weft_err code = payload.has_failed
                               ? err_no_memory("for bad records")
-                              : journal_append(driver->resume.journal, type, buf_bytes(&payload));
+                              : journal_append(resume->journal, type, buf_bytes(&payload));
     buf_fini(&payload);
     return code;
 }
 
-weft_err driver_resume_note_bad(struct driver *driver, const struct bad_record *bad)
+weft_err resume_note_bad(struct resume *resume, const struct bad_record *bad)
 {
-    if (!driver->resume.journal)
+    if (!resume->journal)
         return WEFT_OK;
-    const weft_err code = note(driver, RECORD_BAD, 0, bad);
-    return code == WEFT_OK ? journal_flush(driver->resume.journal) : code;
+    const weft_err code = note(resume, RECORD_BAD, 0, bad);
+    return code == WEFT_OK ? journal_flush(resume->journal) : code;
 }
 
-weft_err driver_resume_note_left_out(struct driver *driver, uint32_t task)
+weft_err resume_note_left_out(struct resume *resume, uint32_t task)
 {
-    const size_t number = run_plan_number(&driver->plan, 0, SCHED_MAP, task);
-    const struct tally_task *tally = &driver->tally.tasks[number];
+    const size_t number = run_plan_number(resume->options.plan, 0, SCHED_MAP, task);
+    const struct tally_task *tally = &resume->options.tally->tasks[number];
     const struct read_record read = {.task = task, .records = tally->records_in};
-    weft_err code = journal_append(driver->resume.journal, RECORD_READ,
+    weft_err code = journal_append(resume->journal, RECORD_READ,
                                    (weft_bytes){(const char *)&read, sizeof read});
     const struct bad_record *bad;
-    for (size_t next = 0; code == WEFT_OK && (bad = bad_records_next(&driver->bad, number, &next));)
-        code = note(driver, RECORD_LEFT_OUT, task, bad);
+    for (size_t next = 0;
+         code == WEFT_OK && (bad = bad_records_next(resume->options.bad, number, &next));)
+        code = note(resume, RECORD_LEFT_OUT, task, bad);
     return code;
 }
 
 // ---- Taking over --------------------------------------------------------------------------------
 
-static bool parse(const struct driver *driver, weft_bytes payload, struct driver_found *found)
+static bool parse(const struct resume *resume, weft_bytes payload, struct resume_found *found)
 {
     struct bad_head head;
     if (payload.size < sizeof head)
         return false;
     memcpy(&head, payload.data, sizeof head);
-    *found = (struct driver_found){.task = head.task};
+    *found = (struct resume_found){.task = head.task};
     struct bad_record *bad = &found->bad;
     if (head.text_size > sizeof bad->text || head.reason_size >= sizeof bad->reason ||
         payload.size != sizeof head + head.text_size + head.reason_size ||
-        head.input >= driver->plan.inputs.count)
+        head.input >= resume->options.plan->inputs.count)
         return false;
     bad->place = (struct place){head.input, head.offset};
     bad->size = head.size;
@@ -84,19 +85,18 @@ static bool parse(const struct driver *driver, weft_bytes payload, struct driver
     return true;
 }
 
-weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type, weft_bytes payload)
+weft_err resume_take_bad(struct resume *resume, enum resume_record type, weft_bytes payload)
 {
-    struct driver_resume *resume = &driver->resume;
-    struct driver_found found;
+    struct resume_found found;
     struct read_record read;
     bool is_kept = true;
     if (type == RECORD_READ && payload.size == sizeof read) {
         memcpy(&read, payload.data, sizeof read);
-        found = (struct driver_found){.task = read.task, .records = read.records, .is_read = true};
+        found = (struct resume_found){.task = read.task, .records = read.records, .is_read = true};
         is_kept = VEC_PUSH(&resume->left_out, found);
-    } else if (type != RECORD_READ && parse(driver, payload, &found)) {
+    } else if (type != RECORD_READ && parse(resume, payload, &found)) {
         if (type == RECORD_BAD)
-            return bad_records_add(&driver->bad, &found.bad);
+            return bad_records_add(resume->options.bad, &found.bad);
         is_kept = VEC_PUSH(&resume->left_out, found);
     }
     return is_kept ? WEFT_OK : err_no_memory("for bad records");
@@ -104,11 +104,11 @@ weft_err driver_resume_take_bad(struct driver *driver, enum resume_record type, 
 
 // Walks back: a task may have been noted twice, when its output was lost once. What counts is its last READ
 // and what stands behind that.
-static weft_err restore_backwards(struct driver *driver, bool *is_settled)
+static weft_err restore_backwards(struct resume *resume, bool *is_settled)
 {
-    const struct run_stage *stage = &driver->plan.stages[0];
-    for (size_t i = driver->resume.left_out.count; i-- > 0;) {
-        struct driver_found *found = &driver->resume.left_out.items[i];
+    const struct run_stage *stage = &resume->options.plan->stages[0];
+    for (size_t i = resume->left_out.count; i-- > 0;) {
+        struct resume_found *found = &resume->left_out.items[i];
         if (found->task >= stage->map_count || is_settled[found->task]) {
             found->records = 0;
             continue;
@@ -118,35 +118,35 @@ static weft_err restore_backwards(struct driver *driver, bool *is_settled)
         if (found->is_read)
             is_settled[found->task] = true;
         else
-            code = bad_records_restore(&driver->bad, number, &found->bad);
+            code = bad_records_restore(resume->options.bad, number, &found->bad);
         if (code != WEFT_OK)
             return code;
     }
     return WEFT_OK;
 }
 
-weft_err driver_resume_restore_bad(struct driver *driver)
+weft_err resume_restore_bad(struct resume *resume)
 {
-    if (driver->resume.left_out.count == 0)
+    if (resume->left_out.count == 0)
         return WEFT_OK;
-    bool *is_settled = calloc(driver->plan.stages[0].map_count + (size_t)1, sizeof *is_settled);
+    bool *is_settled =
+        calloc(resume->options.plan->stages[0].map_count + (size_t)1, sizeof *is_settled);
     const weft_err code =
-        is_settled ? restore_backwards(driver, is_settled) : err_no_memory("for bad records");
+        is_settled ? restore_backwards(resume, is_settled) : err_no_memory("for bad records");
     free(is_settled);
     return code;
 }
 
-uint64_t driver_resume_records(const struct driver *driver)
+uint64_t resume_record_count(const struct resume *resume)
 {
-    const struct driver_resume *resume = &driver->resume;
-    const struct run_stage *stage = &driver->plan.stages[0];
+    const struct run_stage *stage = &resume->options.plan->stages[0];
     uint64_t records = 0;
     for (size_t i = 0; i < resume->left_out.count; i++) {
-        const struct driver_found *found = &resume->left_out.items[i];
+        const struct resume_found *found = &resume->left_out.items[i];
         if (!found->is_read || found->task >= stage->map_count)
             continue;
         const size_t number = stage->first_task[SCHED_MAP] + found->task;
-        if (driver->tally.tasks[number].attempt == TALLY_NO_ATTEMPT)
+        if (resume->options.tally->tasks[number].attempt == TALLY_NO_ATTEMPT)
             records += found->records;
     }
     return records;

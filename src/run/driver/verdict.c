@@ -38,7 +38,7 @@ weft_err driver_judge_bad(struct driver *driver)
     if (!driver->options->skip_bad.is_set)
         return WEFT_OK;
     // Those that tries have found were given to no attempt that counts.
-    uint64_t records = driver_resume_records(driver) + driver->bad.found.count;
+    uint64_t records = resume_record_count(driver->resume) + driver->bad.found.count;
     for (uint32_t task = 0; task < driver->plan.stages[0].map_count; task++)
         records +=
             driver->tally.tasks[run_plan_number(&driver->plan, 0, SCHED_MAP, task)].records_in;
@@ -112,7 +112,7 @@ static void take_found(void *owner, const struct probe_task *task, const struct 
     }
     weft_err code = bad_records_add(&driver->bad, bad);
     if (code == WEFT_OK)
-        code = driver_resume_note_bad(driver, bad);
+        code = resume_note_bad(driver->resume, bad);
     const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = task->at};
     if (code == WEFT_OK)
         driver_step(driver, &event);

@@ -1,0 +1,86 @@
+// What resume knows. Private to:
+//   resume.c         identity, journal, pieces, time
+//   resume_runs.c    files of map output
+//   resume_bad.c     records that are left out
+//   resume_counts.c  counters
+#ifndef RUN_DRIVER_RESUME_STATE_H
+#define RUN_DRIVER_RESUME_STATE_H
+
+#include "run/driver/resume.h"
+#include "store/manifest.h"
+
+// What the journal of a run holds. Numbers stay as they are: another weft may read them.
+enum resume_record {
+    RECORD_BEGIN = 1,
+    RECORD_PIECE,
+    RECORD_RUNS,
+    RECORD_BAD,
+    RECORD_LEFT_OUT,
+    RECORD_READ,
+    RECORD_COUNTS,
+};
+
+// A file of map output that outlives its worker: its name, and where its last index is.
+struct resume_runs {
+    char *name;
+    uint64_t offset;
+};
+
+// What the journal says that a map task has left out (or, is_read, how many records it had).
+struct resume_found {
+    uint32_t task;
+    bool is_read;
+    uint64_t records;
+    struct bad_record bad;
+};
+
+struct resume {
+    struct resume_options options;
+    struct output *output;        // NULL: there is none
+    struct output_piece *pieces;  // of the last stage; borrowed
+    struct manifest origin;       // what this run is: its job and inputs
+    struct manifest found;        // what the unfinished one was
+    struct journal *journal;      // NULL: this run cannot be resumed
+    VEC(struct resume_runs) runs;
+    VEC(struct resume_found) left_out;
+    uint32_t task_count, restored_count;
+    bool is_done;       // the answer is there already
+    bool has_begun;     // there is an unfinished one
+    bool has_progress;  // there is something worth going on with
+    bool has_checkpoints, is_stopped;
+    struct loop_timer *timer;
+    uint64_t every_ms, cost_ms;  // of checkpoints
+};
+
+// Reports a task as done.
+void resume_restore_task(struct resume *resume, uint32_t stage, enum sched_kind kind,
+                         uint32_t task);
+
+// ---- resume_runs.c
+
+// A record of the journal.
+MUST_CHECK weft_err resume_take_runs(struct resume *resume, weft_bytes payload);
+// Takes over those that are sound.
+MUST_CHECK weft_err resume_restore_runs(struct resume *resume);
+MUST_CHECK weft_err resume_note_runs(struct resume *resume, const Weft__Checkpointed *done);
+void resume_forget_runs(struct resume *resume);
+
+// ---- resume_bad.c
+
+// What a map task of the first stage has left out: to be called, and its output to be noted, in one go.
+MUST_CHECK weft_err resume_note_left_out(struct resume *resume, uint32_t task);
+// A record of the journal of one of these types.
+MUST_CHECK weft_err resume_take_bad(struct resume *resume, enum resume_record type,
+                                    weft_bytes payload);
+// Counts those of tasks that are taken over; when it is known which are.
+MUST_CHECK weft_err resume_restore_bad(struct resume *resume);
+
+// ---- resume_counts.c
+
+// What a task that is committed has counted: to be called before its output is noted.
+MUST_CHECK weft_err resume_note_counts(struct resume *resume, uint32_t stage, enum sched_kind kind,
+                                       uint32_t task);
+// A record of the journal.
+MUST_CHECK weft_err resume_take_counts(struct resume *resume, weft_bytes payload);
+
+#endif
