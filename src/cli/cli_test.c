@@ -188,9 +188,9 @@ static void verify_wants_a_directory(void **state)
     SAYS(2, "weft: no directory is named\n  try: weft verify DIR\n", "verify");
     SAYS(2, "weft: verify takes one directory\n  try: weft verify b\n", "verify", "a", "b");
     SAYS(4,
-         "weft: /tmp/none is not a finished output: it has no _SUCCESS\n"
-         "  try: copy it again, or run the job again with --force\n",
-         "verify", "/tmp/none");
+         "weft: there is no directory /no/such\n"
+         "  try: weft verify DIR, where DIR is what -o DIR/ named\n",
+         "verify", "/no/such");
 }
 
 int main(void)

@@ -6,11 +6,18 @@
 
 #include "base/args.h"
 #include "store/manifest.h"
+#include "sys/file/file.h"
 
 static const struct args_option verify_options[] = {
     {1, 'h', "help", NULL, "this help"},
     {0},
 };
+
+static bool is_directory(const char *path)
+{
+    struct file_stat status;
+    return file_stat(path, &status) == WEFT_OK && status.kind == FILE_DIRECTORY;
+}
 
 static int verify_directory(const char *directory)
 {
@@ -52,5 +59,11 @@ int cmd_verify(char *const *words, size_t count)
     if (!directory)
         return cli_fail(
             err_set(WEFT_INVALID_ARGUMENT, "no directory is named\n  try: weft verify DIR"), false);
+    if (!is_directory(directory))
+        return cli_fail(err_set(WEFT_NOT_FOUND,
+                                "there is no directory %s\n"
+                                "  try: weft verify DIR, where DIR is what -o DIR/ named",
+                                directory),
+                        false);
     return verify_directory(directory);
 }
