@@ -28,8 +28,14 @@ endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft OPTIONAL)
+# Debian's zsh looks below /usr in vendor-completions, below /usr/local in site-functions.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(zsh_directory vendor-completions)
+else()
+  set(zsh_directory site-functions)
+endif()
 install(FILES ${PROJECT_SOURCE_DIR}/completions/_weft
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions OPTIONAL)
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${zsh_directory} OPTIONAL)
 install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 

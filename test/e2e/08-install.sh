@@ -37,6 +37,7 @@ else
         there/bin/weft run -q wordcount.c 06-poem.txt
 fi
 check "the manual is there" test -s there/share/man/man1/weft-run.1
+check "the completion of zsh is where zsh looks" test -s there/share/zsh/site-functions/_weft
 
 KNOWN=$PWD/known/lib
 check "it is installed where the loader looks" install_to "$PWD/known"
