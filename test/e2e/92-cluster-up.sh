@@ -64,6 +64,8 @@ check "which goes on unharmed" is_state default 'files/0:running map/0:running m
 
 fails_with "a program that is not there" 4 'cannot start nosuch' cluster up --name blue --role a=1 nosuch
 check "leaves nothing" [ ! -e "$state/blue" ]
+fails_with "a name that is empty" 2 'cannot be the name of a cluster' cluster up --name '' --role a=1 true
+fails_with "which takes nothing down, neither" 2 'cannot be the name of a cluster' cluster down ''
 fails_with "a name that is none" 2 'cannot be the name of a cluster' cluster up --name ../x --role a=1 true
 
 mkfifo next

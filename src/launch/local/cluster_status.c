@@ -152,7 +152,7 @@ static weft_err append_all(struct buf *text, bool json, size_t *count)
 {
     struct buf place = {0};
     struct names names = {0};
-    weft_err err = cluster_place(&place, "");
+    weft_err err = cluster_place_of_all(&place);
     if (!err && file_list(buf_text(&place), note_name, &names) != WEFT_OK)
         err_clear();  // there never was one
     if (names.list.count > 0)

@@ -26,22 +26,29 @@ static bool is_name(const char *name)
     return true;
 }
 
-weft_err cluster_place(struct buf *path, const char *name)
+weft_err cluster_place_of_all(struct buf *path)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    if (*name && !is_name(name))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "%s cannot be the name of a cluster: it has letters, digits and . _ - in it",
-                       name);
     if (state && state[0] == '/')
-        buf_format(path, "%s/weft/clusters/%s", state, name);
+        buf_format(path, "%s/weft/clusters", state);
     else if (home && home[0])
-        buf_format(path, "%s/.local/state/weft/clusters/%s", home, name);
+        buf_format(path, "%s/.local/state/weft/clusters", home);
     else
         return err_set(WEFT_FAILED_PRECONDITION,
                        "there is no directory for the state of clusters: HOME is not set\n  try: "
                        "export XDG_STATE_HOME=DIR");
     return path->has_failed ? no_memory() : WEFT_OK;
+}
+
+weft_err cluster_place(struct buf *path, const char *name)
+{
+    if (!is_name(name))
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "'%s' cannot be the name of a cluster: it has letters, digits and . _ - in it", name);
+    const weft_err err = cluster_place_of_all(path);
+    buf_format(path, "/%s", name);
+    return err || !path->has_failed ? err : no_memory();
 }
 
 // ---- Up --------------------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@
 
 #define CLUSTER_NAME_DEFAULT "default"
 
+// Appends the directory in which those of all clusters lie.
+MUST_CHECK weft_err cluster_place_of_all(struct buf *path);
+
 // Appends the directory of a cluster. INVALID_ARGUMENT for a name that is none.
 MUST_CHECK weft_err cluster_place(struct buf *path, const char *name);
 
