@@ -48,15 +48,14 @@ static const char *keep_text(struct inputs *inputs, const char *text)
     return copy;
 }
 
-static weft_err push_input(struct inputs *inputs, const char *name, const char *path, uint64_t size,
-                           int64_t mtime_ns)
+static weft_err push_input(struct inputs *inputs, const struct input *found)
 {
     struct input *input = VEC_NEXT(inputs);
-    if (!input || !name || !path)
+    if (!input || !found->name || !found->path)
         return no_memory();
-    *input = (struct input){name, path, size, mtime_ns};
+    *input = *found;
     inputs->count++;
-    inputs->total_bytes += size;
+    inputs->total_bytes += found->size;
     return WEFT_OK;
 }
 
@@ -176,7 +175,8 @@ static weft_err add_file(void *owner, const struct found *found)
     if (err)
         return err;
     const char *name = keep_text(inputs, found->path);
-    return push_input(inputs, name, name, found->size, found->mtime_ns);
+    return push_input(inputs,
+                      &(struct input){name, name, found->size, found->mtime_ns, found->inode});
 }
 
 // A slot for one more spool, owned by the inputs.
@@ -206,7 +206,7 @@ static weft_err add_stdin(struct inputs *inputs)
 {
     struct spool *spool = NULL;
     const weft_err err = open_stdin(inputs, &spool);
-    return err ? err : push_input(inputs, "-", spool->path, spool->size, 0);
+    return err ? err : push_input(inputs, &(struct input){"-", spool->path, spool->size, 0, 0});
 }
 
 static weft_err add_stream(struct inputs *inputs, const char *path)
@@ -214,7 +214,9 @@ static weft_err add_stream(struct inputs *inputs, const char *path)
     struct spool *spool = next_spool(inputs);
     const weft_err err =
         spool ? spool_open(spool, path, &inputs->state->limits) : WEFT_RESOURCE_EXHAUSTED;
-    return err ? err : push_input(inputs, keep_text(inputs, path), spool->path, spool->size, 0);
+    return err ? err
+               : push_input(inputs, &(struct input){keep_text(inputs, path), spool->path,
+                                                    spool->size, 0, 0});
 }
 
 static weft_err note_aside(struct inputs *inputs, struct inputs_aside *aside, const char *path)

@@ -27,6 +27,7 @@ struct input {
     const char *path;  // what to open; may be the same pointer
     uint64_t size;     // bytes when it was looked at
     int64_t mtime_ns;  // likewise; 0: it was copied, and cannot be read again by another run
+    uint64_t inode;    // likewise
 };
 
 // What was left out though somebody may have meant it.

@@ -1196,7 +1196,7 @@ const ProtobufCMessageDescriptor weft__hello__descriptor =
   (ProtobufCMessageInit) weft__hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__input__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__input__field_descriptors[7] =
 {
   {
     "name",
@@ -1258,10 +1258,36 @@ static const ProtobufCFieldDescriptor weft__input__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "inode",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, inode),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mtime_ns",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, mtime_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__input__field_indices_by_name[] = {
   3,   /* field[3] = codec */
+  5,   /* field[5] = inode */
   4,   /* field[4] = is_indexed */
+  6,   /* field[6] = mtime_ns */
   0,   /* field[0] = name */
   1,   /* field[1] = path */
   2,   /* field[2] = size */
@@ -1269,7 +1295,7 @@ static const unsigned weft__input__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__input__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor weft__input__descriptor =
 {
@@ -1279,7 +1305,7 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   "Weft__Input",
   "weft",
   sizeof(Weft__Input),
-  5,
+  7,
   weft__input__field_descriptors,
   weft__input__field_indices_by_name,
   1,  weft__input__number_ranges,

@@ -209,10 +209,15 @@ struct  Weft__Input
    * compressed, and can be read from anywhere
    */
   protobuf_c_boolean is_indexed;
+  /*
+   * Which file it was when the driver looked; 0: a copy, which nobody replaces.
+   */
+  uint64_t inode;
+  int64_t mtime_ns;
 };
 #define WEFT__INPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__input__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0 }
 
 
 /*

@@ -44,6 +44,15 @@ fails_with "a file that shrinks while it is read" 1 'shrinking.*(shrank|shorter|
     weft run -n 1 ./shrink -s 100000 shrinking -o counts
 check "there is no output of a half-read file" [ ! -e counts ]
 
+# The mapper of the first file puts another one in the place of the second, which is as long.
+echo first >one && echo second >two && echo other. >new && touch -d '1 hour ago' one two
+fails_with "a file that is replaced before it is read" 1 'two was replaced by another file' \
+    weft run -n 1 --lines-per-task 1 --shell --map 'cat; [ ! -e new ] || mv new two' one two -o counts
+check "there is no output of two files for one" [ ! -e counts ]
+echo first >one && echo second >two && printf 'first\nsecond\n' >expected
+gives "a file that is appended to is read as it was" expected \
+    weft run -q -n 1 --lines-per-task 1 --shell --map 'cat; echo more >>two' one two
+
 # Few descriptors: many files, many runs, many parts.
 few() { (ulimit -n 64 && weft run -q "$@"); }
 mkdir small && for i in $(seq 1 500); do echo "w$i common" >"small/$i"; done

@@ -20,6 +20,8 @@ struct stretches;
 struct input {
     const char *name, *path;
     uint64_t size;                // of the file, or of the plain data when it is indexed
+    uint64_t inode;               // which file it was when the job began; 0: not to be checked
+    int64_t mtime_ns;             // likewise
     struct mem_map map;           // data NULL: read with pread
     _Atomic int codec;            // 0: nobody has looked yet; else its kind + 1
     bool is_indexed;              // compressed, but can be read from anywhere

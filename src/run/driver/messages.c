@@ -31,6 +31,8 @@ static weft_err fill_inputs(const struct run_plan *plan, Weft__JobStart *start)
         inputs[i].size = plan->looks[i].size;
         inputs[i].codec = (uint32_t)plan->looks[i].codec;
         inputs[i].is_indexed = plan->looks[i].is_indexed;
+        inputs[i].inode = plan->inputs.items[i].inode;
+        inputs[i].mtime_ns = plan->inputs.items[i].mtime_ns;
         start->inputs[i] = &inputs[i];
     }
     return WEFT_OK;

@@ -106,6 +106,8 @@ static weft_err take_inputs(struct worker *worker)
                                            .size = input->size,
                                            .codec = (int)input->codec,
                                            .is_indexed = input->is_indexed,
+                                           .inode = input->inode,
+                                           .mtime_ns = input->mtime_ns,
                                            .map.registered = -1};
     }
     return WEFT_OK;

@@ -341,6 +341,7 @@ static void describe(const struct stat *from, struct file_stat *status)
                                          : FILE_STREAM,
         .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
         .mtime_ns = (int64_t)from->st_mtim.tv_sec * 1000000000 + from->st_mtim.tv_nsec,
+        .inode = from->st_ino,
     };
 }
 

@@ -86,6 +86,7 @@ struct file_stat {
     enum file_kind kind;
     uint64_t size;
     int64_t mtime_ns;
+    uint64_t inode;
 };
 
 // FILE_MISSING is no failure.

@@ -54,6 +54,21 @@ static weft_err look_at_front(struct source *source)
     return code;
 }
 
+// Each task opens the file by its name, and another one may have taken it. The number alone does not say so: some file
+// systems give a file a new one. An old file that was only appended to is read up to the size it had.
+static weft_err check_same_file(const struct source *source)
+{
+    const struct input *input = source->input;
+    struct file_stat status;
+    const weft_err code = input->inode ? file_stat_fd(source->fd, input->name, &status) : WEFT_OK;
+    if (code || !input->inode || status.inode == input->inode || status.mtime_ns == input->mtime_ns)
+        return code;
+    return err_set(WEFT_DATA_LOSS,
+                   "%s was replaced by another file while it was read"
+                   "\n  try: run it again when nothing replaces the file",
+                   input->name);
+}
+
 weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,
                      uint64_t from)
 {
@@ -61,6 +76,8 @@ weft_err source_open(struct source *source, const struct stage *stage, uint32_t 
     *source =
         (struct source){.stage = stage, .input = input, .fd = -1, .at = from, .size = input->size};
     weft_err code = file_open(input->path, &source->fd);
+    if (!code)
+        code = check_same_file(source);
     if (!code && !input_is_codec_known(input) && from > 0)
         code = look_at_front(source);
     if (!code && input_codec_kind(input) != CODEC_NONE)
