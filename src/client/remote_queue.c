@@ -354,7 +354,8 @@ weft_err weft_queue_peek_sized(weft_queue *queue, weft_item *items, size_t item_
         err = remote_peek_next(&peek, &next);
         if (err)
             break;
-        weft_item item = {.id_ = next.stored.id, .delivery = next.stored.deliveries};
+        weft_item item = {
+            .queue_ = queue->remote.uid, .id_ = next.stored.id, .delivery = next.stored.deliveries};
         err = item_copy(next.stored.element, next.stored.is_tuple, &item);
         item_give(item_at(items, item_size, *count), item_size, &item);
         *count += !err;

@@ -49,6 +49,26 @@ static void print_nowhere(weft_cluster *host)
     CLAIM(weft_push(queue, weft_text("after"), weft_none()) == WEFT_OK);
 }
 
+// Elements that were only looked at are known apart, and are the same when they are taken.
+static void count_peeked(weft_cluster *host)
+{
+    weft_item seen, taken;
+    uint32_t count = 0;
+    int64_t now = 0;
+    weft_var *var = weft_var_open(host, "peeked");
+    const char *const names[] = {"peek/one", "peek/two"};
+    for (int i = 0; i < 2; i++) {
+        weft_queue *queue = weft_queue_open(host, names[i], NULL);
+        CLAIM(weft_push(queue, weft_text("x"), weft_none()) == WEFT_OK);
+        CLAIM(weft_queue_peek(queue, &seen, 1, &count) == WEFT_OK && count == 1);
+        CLAIM(weft_var_add(var, 1, &seen, &now) == WEFT_OK && now == i + 1);
+        weft_item_free(&seen);
+        CLAIM(weft_take(queue, &taken));
+        CLAIM(weft_var_add(var, 1, &taken, &now) == WEFT_OK && now == i + 1);
+        CLAIM(weft_done(queue, &taken) == WEFT_OK);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -62,6 +82,7 @@ int main(int argc, char **argv)
     if (strcmp(mode, "use") == 0 || strcmp(mode, "join") == 0) {
         CLAIM(host != NULL);
         use_all(host);
+        count_peeked(host);
     } else if (strcmp(mode, "print") == 0) {
         print_nowhere(host);
     } else {  // a short program, which checks nothing
