@@ -305,6 +305,8 @@ static weft_err make_temporary(struct output *output)
         err = place_make_directory(output->temporary);
     else if (output->kind == TARGET_FILE)
         err = file_create_new(output->temporary, &fd);
+    if (!err && output->kind == TARGET_FILE && output->force)
+        err = own_copy_permissions(fd, output->target);
     file_close(fd);
     output->has_temporary = output->temporary && !err;
     return err;
@@ -488,7 +490,7 @@ static weft_err commit_directory(struct output *output)
     buf_fini(&text);
     manifest_fini(&manifest);
     if (!err)
-        err = own_open_directory(output->temporary);
+        err = own_open_directory(output->temporary, output->force ? output->target : NULL);
     if (!err)
         err = move_into_place(output);
     if (!err && output->may_resume)

@@ -491,6 +491,37 @@ static void an_answer_without_pieces_is_empty(void **state)
     assert_holds("out", "");
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 0777;
+}
+
+// What was for nobody else does not become readable for all by another answer.
+static void a_replaced_output_keeps_its_permissions(void **state)
+{
+    (void)state;
+    const mode_t kept = umask(022);
+    static const char *const targets[] = {"out", "parts/"};
+    for (size_t i = 0; i < 2; i++) {
+        struct output *output = open_output(targets[i], false);
+        write_three(output);
+        assert_int_equal(output_commit(output), WEFT_OK);
+        output_free(output);
+        assert_int_equal(mode_of(targets[i]), i == 0 ? 0644 : 0755);
+        assert_int_equal(chmod(targets[i], i == 0 ? 0440 : 0750), 0);
+        output = open_output(targets[i], true);
+        write_three(output);
+        if (i == 0)
+            assert_int_equal(mode_of(output_place(output)->path), 0640);
+        assert_int_equal(output_commit(output), WEFT_OK);
+        output_free(output);
+        assert_int_equal(mode_of(targets[i]), i == 0 ? 0640 : 0750);
+    }
+    umask(kept);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
@@ -516,6 +547,7 @@ int main(void)
         TEST(devices_take_the_answer_and_a_full_one_fails),
         TEST(a_closed_standard_output_is_refused),
         TEST(an_answer_without_pieces_is_empty),
+        TEST(a_replaced_output_keeps_its_permissions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

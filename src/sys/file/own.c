@@ -167,18 +167,30 @@ static mode_t read_umask(void)
     return (mode_t)mask;
 }
 
-weft_err own_open_directory(const char *path)
+weft_err own_open_directory(const char *path, const char *replaced)
 {
-    struct stat status;
+    struct stat status, old;
     int fd;
     weft_err err = open_directory(path, &fd, &status);
     if (err)
         return err;
+    const bool has_old = replaced && lstat(replaced, &old) == 0 && S_ISDIR(old.st_mode);
+    const mode_t mode = has_old ? (old.st_mode & 0777) | 0700 : 0777 & ~read_umask();
     // Bits above stay: a directory in a directory of a group belongs to that group.
-    if (fchmod(fd, (status.st_mode & 07000) | (0777 & ~read_umask())) != 0)
+    if (fchmod(fd, (status.st_mode & 07000) | mode) != 0)
         err = err_errno("cannot open %s to others", path);
     close(fd);
     return err;
+}
+
+weft_err own_copy_permissions(int fd, const char *replaced)
+{
+    struct stat old;
+    if (lstat(replaced, &old) != 0 || !S_ISREG(old.st_mode))
+        return WEFT_OK;
+    return fchmod(fd, (old.st_mode & 0777) | 0600) == 0
+               ? WEFT_OK
+               : err_errno("cannot give the new file the permissions of %s", replaced);
 }
 
 // ---- Files ---------------------------------------------------------------------------------------------

@@ -24,9 +24,13 @@ MUST_CHECK weft_err own_check_directory(const char *path);
 // PERMISSION_DENIED; NOT_FOUND.
 MUST_CHECK weft_err own_check_program(const char *path);
 
-// Gives a directory of ours, made by own_make_directory, the permissions that mkdir would have given it: 0777
-// less umask. For an output that is complete.
-MUST_CHECK weft_err own_open_directory(const char *path);
+// Gives a directory of ours, made by own_make_directory, the permissions of the directory that it replaces, or those
+// that mkdir would have given it: 0777 less umask. For an output that is complete. `replaced` may be NULL or missing.
+MUST_CHECK weft_err own_open_directory(const char *path, const char *replaced);
+
+// Gives a file of ours the permissions of the file that it is to replace, which may be missing; its owner may read
+// and write it in any case. Before anything is written: others must not read what they could not read before.
+MUST_CHECK weft_err own_copy_permissions(int fd, const char *replaced);
 
 // Opens or makes a file for writing, with open()'s flags (close-on-exec is added). Follows no link; one that is
 // there must be a regular file with one name, ours or of the owner of its directory. `what` begins the sentence:

@@ -121,7 +121,7 @@ static void a_directory_of_ours_is_closed_to_others_and_opened_again(void **stat
     assert_int_equal(own_make_directory("old"), WEFT_OK);
     assert_int_equal(mode_of("old") & 0777, 0700);
     assert_int_equal(own_check_directory("old"), WEFT_OK);
-    assert_int_equal(own_open_directory("old"), WEFT_OK);
+    assert_int_equal(own_open_directory("old", NULL), WEFT_OK);
     assert_int_equal(mode_of("old") & 0777, 0750);
     umask(before);
     // What the user has named keeps what the user gave it.
