@@ -58,20 +58,20 @@ static bool hand_on_part(struct slot *slot)
     return !code;
 }
 
-static bool grow(struct slot *slot, size_t needed)
+static size_t choose_capacity(const struct slot *slot, size_t needed)
 {
-    struct text *text = &slot->text;
+    const struct text *text = &slot->text;
     size_t capacity = text->capacity ? text->capacity : TEXT_BYTES_MIN;
     while (capacity < needed)
         capacity *= 2;
     const size_t share = slot->stage->memory.text_bytes;
-    if (capacity > share)
-        capacity = needed > share ? needed : share;
+    return capacity <= share ? capacity : needed > share ? needed : share;
+}
+
+static bool grow(struct slot *slot, size_t capacity)
+{
+    struct text *text = &slot->text;
     char *data = mem_get(slot->stage->budget, capacity);
-    if (!data && capacity != needed) {
-        capacity = needed;
-        data = mem_get(slot->stage->budget, capacity);
-    }
     if (!data)
         return false;
     if (text->size)
@@ -90,9 +90,12 @@ char *text_reserve(struct slot *slot, size_t more)
     const bool is_large = text->size && text->size + more > slot->stage->memory.text_bytes;
     if (is_large && !hand_on_part(slot))
         return NULL;
-    if (text->capacity - text->size >= more || grow(slot, text->size + more))
+    if (text->capacity - text->size >= more || grow(slot, choose_capacity(slot, text->size + more)))
         return text->data + text->size;
-    if (text->size && hand_on_part(slot) && grow(slot, text->size + more))
+    // No memory for much more. To grow by what each pair needs would copy all the text for each of them.
+    if (text->size && !hand_on_part(slot))
+        return NULL;
+    if (text->capacity - text->size >= more || grow(slot, text->size + more))
         return text->data + text->size;
     slot_fail(slot,
               err_no_memory("for %zu bytes of output; %s", text->size + more,

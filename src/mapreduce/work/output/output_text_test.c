@@ -194,6 +194,24 @@ static void text_is_handed_on_earlier_when_memory_is_short(void **state)
     rig_fini(&rig);
 }
 
+// There is memory for a little more text, not for twice as much: it is not copied for every pair.
+static void text_does_not_grow_by_single_pairs(void **state)
+{
+    (void)state;
+    uint32_t growth_count = 0;
+    begin(false, 16 << 20);
+    rig.budget.limit = rig.budget.used + (560 << 10);
+    for (int i = 0; i < 100000; i++) {
+        const size_t before = rig.slots[0].text.capacity;
+        text_write_pair(&rig.slots[0], weft_text("key"), VALUE_INT, i, weft_none());
+        growth_count += rig.slots[0].text.capacity != before;
+    }
+    assert_false(rig.slots[0].has_failed);
+    assert_in_range(growth_count, 1, 10);
+    text_discard(&rig.slots[0]);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +222,7 @@ int main(void)
         cmocka_unit_test(a_discarded_attempt_leaves_nothing_in_the_output),
         cmocka_unit_test(a_pair_no_memory_is_left_for_fails_the_attempt_for_good),
         cmocka_unit_test(text_is_handed_on_earlier_when_memory_is_short),
+        cmocka_unit_test(text_does_not_grow_by_single_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
