@@ -42,6 +42,11 @@ if is_sanitized; then
 else
     sort numbers >expected
     gives "ulimit -v is heeded by what is taken without --memory" expected limited 60000 sort numbers
+    # Enough of it for the default is enough: the heaps of threads do not take it away.
+    seq 2000000 >many
+    for kilobytes in 120000 200000 250000; do
+        gives "and with $kilobytes kB" many limited $kilobytes --slots 2 sort -n many
+    done
     fails_with "too little of it is told as such" 5 'ulimit -v' limited 20000 sort numbers
     # Somewhere below what it needs it fails; wherever that is, it does not ask for more.
     for kilobytes in 24000 28000 32000 36000; do

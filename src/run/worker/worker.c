@@ -10,6 +10,7 @@
 #include "mapreduce/work/run/run_index.h"
 #include "run/worker/worker_state.h"
 #include "sys/file/file.h"
+#include "sys/machine/machine.h"
 #include "sys/process/crash.h"
 #include "sys/process/process.h"
 
@@ -527,6 +528,7 @@ static void say_hello(struct worker *worker)
 int worker_main(int fd, int page_fd, const weft_job *const *jobs, size_t job_size)
 {
     static struct worker worker;
+    machine_save_address_space();
     worker = (struct worker){.fd = fd, .jobs = jobs, .job_size = job_size};
     told_init(&worker.told, fd);
     mutex_init(&worker.send_lock);

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -251,6 +252,12 @@ static uint64_t address_space_left(void)
     read_numbers("/proc/self", "statm", &pages, &resident);
     const uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     return limit.rlim_cur > used ? limit.rlim_cur - used : 1;
+}
+
+void machine_save_address_space(void)
+{
+    if (address_space_left() != UNLIMITED)
+        mallopt(M_ARENA_MAX, 1);
 }
 
 uint64_t machine_memory_free(void)

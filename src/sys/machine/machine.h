@@ -12,6 +12,10 @@ uint32_t machine_core_count(void);
 // has left (its page cache counts as free), nor than `ulimit -v` leaves. 0 when nothing can be found out.
 uint64_t machine_memory_free(void);
 
+// With `ulimit -v`, lets all threads share one heap. Each further one would reserve 64 MiB of the address space, or
+// twice that for a moment, which memory that is asked for in large pieces then lacks. Before threads are started.
+void machine_save_address_space(void);
+
 // The name of the user this process acts for, and of this machine; numbers where they have no name.
 enum { MACHINE_NAME_BYTES_MAX = 256 };
 void machine_user_name(char name[MACHINE_NAME_BYTES_MAX]);
