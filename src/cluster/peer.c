@@ -517,9 +517,12 @@ static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uin
         take_back(peer, call);
     }
     mutex_unlock(&peer->lock);
-    if (!is_done(call) || (is_late && call->code == WEFT_CANCELLED))
+    if (!is_done(call))
         return peer_late(peer);
-    return WEFT_OK;
+    // The host has answered: the queue was full, or the barrier lacked others.
+    return is_late && call->code == WEFT_CANCELLED
+               ? err_set(WEFT_DEADLINE_EXCEEDED, "it could not be done before the deadline")
+               : WEFT_OK;
 }
 
 static weft_err end_of(const struct peer_call *call)

@@ -35,6 +35,9 @@ static void use_all(weft_cluster *host)
     CLAIM(weft_kv_get(kv, weft_text("rate"), &entry) == WEFT_OK && entry.value.size == 3);
     weft_kv_entry_free(&entry);
     CLAIM(weft_barrier_wait(barrier, 1000, &generation) == WEFT_OK && generation == 1);
+    weft_barrier *lonely = weft_barrier_open(host, "gate", 2);
+    CLAIM(weft_barrier_wait(lonely, 20, NULL) == WEFT_DEADLINE_EXCEEDED);
+    CLAIM(strstr(weft_error(), "could not be done before the deadline") != NULL);  // it did answer
     CLAIM(weft_push(queue, weft_text("left"), weft_none()) == WEFT_OK);
     CLAIM(!weft_is(host, "map") && !*weft_role(host) && weft_member_count(host, "map") == 0);
 }
