@@ -525,6 +525,22 @@ static void append_letters(struct buf *buf, const weft_job *job)
     buf_append_text(buf, "The job has no description: that is .usage of its weft_job.\n");
 }
 
+// Without the letters that mean something else behind this job.
+static void append_common_options(struct buf *buf, const weft_job *job)
+{
+    struct args_option options[64];
+    size_t count = 0;
+    for (; options_table[count].id; count++) {
+        bool takes_value;
+        ASSERT(count + 1 < sizeof options / sizeof *options);
+        options[count] = options_table[count];
+        if (args_has_letter(job->options, options[count].letter, &takes_value))
+            options[count].letter = 0;
+    }
+    options[count] = (struct args_option){0};
+    args_format_help(buf, options, OPTIONS_OF_COMMANDS);
+}
+
 void options_format_job_help(struct buf *buf, const char *program, const weft_job *job)
 {
     const char *usage = job->usage ? job->usage : "";
@@ -539,6 +555,6 @@ void options_format_job_help(struct buf *buf, const char *program, const weft_jo
     if (usage[0] && usage[strlen(usage) - 1] != '\n')
         buf_append_text(buf, "\n");
     buf_append_text(buf, "\nINPUT is a file, a directory, a quoted pattern, @names.txt or -\n"
-                         "\nOptions of every job (a letter that the job defines is the job's):\n");
-    args_format_help(buf, options_table, OPTIONS_OF_COMMANDS);
+                         "\nOptions of every job, except letters that this job uses itself:\n");
+    append_common_options(buf, job);
 }
