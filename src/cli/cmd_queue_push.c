@@ -92,8 +92,7 @@ static weft_err take_option(void *owner, int id, const char *text)
     }
 }
 
-// ---- Calls in flight
-// -------------------------------------------------------------------------------------------
+// ---- Calls in flight ----------------------------------------------------------------------------
 
 static weft_err finish_oldest(struct pusher *pusher)
 {

@@ -152,8 +152,7 @@ static weft_err append_value(uint8_t dtype, weft_bytes value, struct buf *out)
     return WEFT_OK;
 }
 
-// ---- The work of the verbs
-// ---------------------------------------------------------------------------------------
+// ---- The work of the verbs ----------------------------------------------------------------------
 
 // Sends the value of a word, if there is one; prints the new value, if the answer has one.
 static weft_err ask_with(struct request *request, uint8_t op, const char *key, const char *text,

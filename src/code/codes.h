@@ -1,4 +1,5 @@
-// The list of all that can run a job, and who runs which (mapreduce/code.h has the port).
+// The list of everything that can run a job, and which of them runs which job (mapreduce/code.h has
+// the port).
 #ifndef CODE_CODES_H
 #define CODE_CODES_H
 
@@ -10,7 +11,7 @@ extern const struct code code_command;  // command/code.c
 // NULL-terminated. A job is run by the first that claims it; the last claims all.
 extern const struct code *const codes[];
 
-// Who runs the job, or a copy of it. NULL, where nobody has said which: native.
+// The code that runs the job, or a copy of it. NULL if none was chosen: native.
 const struct code *code_of(const weft_job *job);
 
 // Whose job the words of a command line mean by their options; NULL: none's, they name it.

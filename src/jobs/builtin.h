@@ -1,5 +1,5 @@
-// The built-in jobs. Each is an ordinary job, in a file of its own, that uses the public interface only:
-// what they can do, a user's job can do too. A new one also needs a line in builtin.c, its results in
+// The built-in jobs. Each is an ordinary job, in a file of its own, that uses the public interface
+// only: a user's job can do the same. A new one also needs a line in builtin.c, its results in
 // test/e2e and a word in the manual.
 #ifndef JOBS_BUILTIN_H
 #define JOBS_BUILTIN_H
@@ -17,21 +17,21 @@ extern const weft_job builtin_index;      // words and the files they are in
 // All of them, NULL-terminated, in the order in which help shows them.
 extern const weft_job *const builtin_jobs[];
 
-// The same and the one behind `weft run --map`: all that a worker of the command may have to run.
+// The same and the job of `weft run --map`: all jobs that a worker of the command may have to run.
 extern const weft_job *const builtin_all_jobs[];
 
-// The job of that name; NULL when there is none.
+// The job of that name; NULL if there is none.
 const weft_job *builtin_find(const char *name);
 
-// What users of the tool that the job is named after may try, and what to write here; NULL: nothing is known.
+// Our way to write a habit of the tool that the job is named after; NULL: none is known.
 const struct args_hint *builtin_hints(const weft_job *job);
 
-// The counter by which `grep -q` says that it has found a line, and whether the job is run for just that:
-// then none found is exit code 1.
+// The counter by which `grep -q` reports that it has found a line, and whether the job is run only
+// for that: then it is exit code 1 if there is none.
 #define BUILTIN_GREP_FOUND "grep.found"
 bool builtin_is_question(const weft_job *job, const weft_args *args);
 
-// Whether it is one of builtin_jobs, and not just called like one.
+// Whether it is one of builtin_jobs, and not just a job with the same name.
 bool builtin_has(const weft_job *job);
 
 #endif

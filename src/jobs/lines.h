@@ -92,7 +92,7 @@ static inline bool lines_next(struct lines *lines, weft_bytes *line)
         if (!lines->is_plain)
             return lines_next_record(lines, line);
         if (lines->end - lines->step < 2 * LINES_STEP) {
-            // What is left is no longer than the line at hand and two steps.
+            // The rest is no longer than the current line and two steps.
             weft_bytes rest = {lines->line, (size_t)(lines->end - lines->line)};
             const bool has_line = weft_next_line(&rest, line);
             lines->line = rest.data;

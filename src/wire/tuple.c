@@ -74,8 +74,7 @@ bool tuple_count_elements(unsigned rank, const void *dims, uint64_t *count)
     return true;
 }
 
-// ---- Valid values
-// ------------------------------------------------------------------------------------
+// ---- Valid values -------------------------------------------------------------------------------
 
 static weft_err check_count(size_t count)
 {

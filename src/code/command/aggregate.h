@@ -36,7 +36,7 @@ struct aggregate {
     struct exact_sum sum;
     struct buf text;  // the string kept, or the bytes of the set
     VEC(struct aggregate_item) items;
-    size_t merge_at;    // so many items: equal ones are put together
+    size_t merge_at;    // the number of items at which equal ones are put together
     struct buf result;  // what aggregate_report made
 };
 
@@ -56,8 +56,9 @@ MUST_CHECK weft_err aggregate_add(struct aggregate *aggregate, weft_bytes value)
 // The result, valid until the next begin.
 MUST_CHECK weft_err aggregate_report(struct aggregate *aggregate, weft_bytes *result);
 
-// As a combiner: the values that stand for all that were added, one by one; false: no more. *at is 0 at
-// first. Sums of doubles cannot be combined as text without rounding: aggregate_can_combine tells.
+// As a combiner: the values that stand for all added ones, one by one; false: no more. *at is 0 at
+// first. Sums of doubles cannot be combined as text without rounding: aggregate_can_combine returns
+// whether this kind can.
 bool aggregate_can_combine(const struct aggregate *aggregate);
 bool aggregate_next_combined(struct aggregate *aggregate, size_t *at, weft_bytes *value);
 

@@ -1,4 +1,4 @@
-// Commands behind the port to user code: what a run has to know of them.
+// Commands as an implementation of the port to user code: the facts about them that a run needs.
 
 #include "code/codes.h"
 #include "code/command/command.h"

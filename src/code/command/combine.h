@@ -26,7 +26,7 @@ struct combine_pair {
 
 void command_combine_fini(struct command_combine *combine);
 
-// Forgets what was collected.
+// Forgets the collected pairs.
 void command_combine_clear(struct command_combine *combine);
 
 // Collects a pair; the key as it travels. *is_full: it is time to run the combiner.

@@ -4,23 +4,24 @@
 //   combine  the lines of one map task, sorted by key, in stretches of at most 16 MiB
 //   reduce   the lines of its part, sorted by key; its output is the output
 //
-// One process per task, started by the nursery: of small files it gets many, one behind the other, each with
-// a record's end at its end (a line end; that of --delimiter and -0). Commands that ask for the name of their file have a process per file
-// (COMMAND_PER_FILE). Its standard error is passed on, except
-// lines that begin with "reporter:counter:GROUP,NAME,N" (a counter "GROUP.NAME") and "reporter:status:TEXT";
-// the tail of it is kept for the sentence of a failure. An exit code other than 0 fails the attempt; a
-// command that stops reading early does not. The pipes of a command are pumped by the slot's own thread.
+// One process per task, started by the nursery: a task of small files gives it many of them, one
+// after the other, each with a record's end at its end (a line end; that of --delimiter and -0).
+// Commands that use the name of their file have a process per file (COMMAND_PER_FILE). Standard
+// error is passed on, except lines that begin with "reporter:counter:GROUP,NAME,N" (a counter
+// "GROUP.NAME") and "reporter:status:TEXT"; its end is kept for the message of a failure. An exit
+// code other than 0 fails the attempt; a command that stops reading early does not. The slot's own
+// thread pumps the pipes of a command.
 //
-// A kept mapper (COMMAND_KEEP) serves all tasks of a slot. Behind the records of a task it gets a line of
-// the one byte 0x1e; it prints all it has for the task and then the same line, flushed. Its input ends
-// when there are no more tasks. A record that is that line, and such a line that it prints of itself, fail the
-// attempt. What its environment says of the task is about its first.
+// A kept mapper (COMMAND_KEEP) serves all tasks of a slot. After the records of a task it gets a
+// line of the one byte 0x1e; it prints the rest of its output for the task and then the same line,
+// flushed. Its input ends when there are no more tasks. A record that is that line, and such a line
+// in its own output, fail the attempt. The variables about the task are those of its first one.
 #ifndef CODE_COMMAND_COMMAND_H
 #define CODE_COMMAND_COMMAND_H
 
 #include <weft/weft.h>
 
-// The job behind `weft run --map`. Its own options, which are how the command line reaches the worker:
+// The job of `weft run --map`. Its own options, which carry the command line to the worker:
 extern const weft_job command_job;
 enum {
     COMMAND_MAP = 'm',       // the command; "": records are split into pairs as they are (identity)
@@ -55,18 +56,20 @@ enum {
     COMMAND_OUTPUT_SEPARATOR = 'O',      // default TAB
 };
 
-// Whether the command, or a script or program that it names, mentions the variables that tell of its input
-// file. It is looked for by their name, map_input_: a command that gets it from elsewhere is not found.
+// Whether the command, or a script or program that it names, mentions the variables about its input
+// file. It is searched for their name, map_input_: a command that gets the name from elsewhere is
+// not found.
 bool command_asks_for_file(const char *line);
 
 struct nursery;
 
-// Who starts the commands of this process; the worker sets it before its threads start.
+// The nursery of this process, which starts its commands; the worker sets it before its threads
+// start.
 void command_set_nursery(struct nursery *nursery);
 struct nursery *command_nursery(void);
 
-// What commands are told of the job: "job_...", and its name. Kept by reference; default job_local_0001
-// and "weft".
+// The id ("job_...") and the name of the job, for the commands. Kept by reference; default
+// job_local_0001 and "weft".
 void command_set_job(const char *id, const char *name);
 
 #endif

@@ -141,7 +141,7 @@ static weft_err read_variables(struct command_config *config, const weft_args *a
     while (weft_option(args, COMMAND_ENVIRONMENT, count))
         count++;
     for (int i = count; i >= 0; i--) {
-        // NULL, the end of the list, comes from behind the last.
+        // NULL, the end of the list, comes after the last one.
         const char *text = i > 0 ? weft_option(args, COMMAND_ENVIRONMENT, i - 1) : NULL;
         if (text && (text[0] == '=' || !strchr(text, '=')))
             return err_set(WEFT_INVALID_ARGUMENT,

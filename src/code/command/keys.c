@@ -162,7 +162,7 @@ static uint32_t hash_bytes(uint32_t hash, const char *bytes, size_t size)
     return hash;
 }
 
-// Where field `index` begins; NULL: there are not so many.
+// Where field `index` begins; NULL: there are fewer fields.
 static const char *find_field(weft_bytes key, char separator, size_t index)
 {
     const char *at = key.data, *end = key.data + key.size;
@@ -208,7 +208,7 @@ static uint32_t hash_fields(const struct sort_order *fields, weft_bytes key)
     return hash;
 }
 
-// The next character of UTF-8, at least one byte of it; what is none becomes U+FFFD, as Java has it.
+// The next character of UTF-8, at least one byte of it; invalid bytes become U+FFFD, as in Java.
 static uint32_t take_character(const unsigned char **at, const unsigned char *end)
 {
     const unsigned char first = *(*at)++;

@@ -20,7 +20,7 @@ struct command_separator {
     size_t size;
 };
 
-// One or more bytes; \t, \0, \n and \\ stand for what they stand for in C. False for anything else.
+// One or more bytes; \t, \0, \n and \\ have the same meaning as in C. False for anything else.
 bool command_separator_init(struct command_separator *separator, const char *text);
 
 // Splits a line behind its first `fields` fields. A line with fewer is all key and has no value

@@ -11,11 +11,12 @@ bool command_lines_next(weft_bytes *block, bool with_returns, weft_bytes *line);
 // The same lines, each ended by \n: the block itself where it is so already, else in `room`.
 weft_bytes command_lines_end(weft_bytes block, bool with_returns, struct buf *room);
 
-// Each line behind its offset and a TAB; the block begins at `offset`.
+// Each line after its offset and a TAB; the block begins at `offset`.
 weft_bytes command_lines_number(weft_bytes block, bool with_returns, uint64_t offset,
                                 struct buf *room);
 
-// Each line split behind its key and joined by `joint`: a line without a separator gets the joint behind.
+// Each line split after its key and joined by `joint`: a line without a separator gets the joint at
+// its end.
 // The lines end with \n. The block itself where nothing is to be done.
 weft_bytes command_lines_cut(weft_bytes block, const struct command_separator *separator,
                              uint32_t fields, const struct command_separator *joint,

@@ -58,8 +58,9 @@ void command_pump_abort(struct command_pump *pump)
 
 // ---- Output ---------------------------------------------------------------------------------------------
 
-// Up to the marker, which is a line of its own. One that was not asked for, or has lines behind it, ends nothing:
-// the command took a record for it, and what it printed cannot be told apart.
+// Up to the marker, which is a line of its own. A marker that was not asked for, or has lines after
+// it, does not end the task: the command took a record for it, and it is unknown which lines belong
+// to which task.
 static weft_bytes cut_at_marker(struct command_pump *pump, weft_bytes lines)
 {
     const char *at = lines.data, *const end = lines.data + lines.size;
@@ -82,7 +83,7 @@ static void hand_on(struct command_pump *pump, size_t size)
         pump->take(pump->owner, lines);
 }
 
-// `got` bytes have come behind those kept.
+// `got` bytes have come after the kept ones.
 static void take_output(struct command_pump *pump, size_t got)
 {
     const char *last = memrchr(pump->buffer + pump->size, '\n', got);
@@ -182,7 +183,7 @@ static weft_err drain(struct command_pump *pump, unsigned ready)
     return code;
 }
 
-// Waits until something can be done, and looks after the command meanwhile.
+// Waits until something can be done, and watches the command in the meantime.
 static weft_err wait_ready(struct command_pump *pump, unsigned wanted, unsigned *ready)
 {
     for (*ready = 0; !*ready;) {
@@ -241,8 +242,8 @@ static weft_err wait_answer(struct command_pump *pump, uint64_t since_ns, unsign
     return WEFT_OK;
 }
 
-// A marker that the command made of a record may come before its answer, and look like it. What it has to say
-// behind that it says before it waits for its next input.
+// A marker that the command made of a record may come before its answer, and look like it. Its real
+// answer follows before it waits for its next input.
 static weft_err check_silence(struct command_pump *pump)
 {
     struct kin_stat stat;
@@ -279,7 +280,7 @@ weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
     pump->looks_for_marker = false;
     if (!code && pump->has_marker)
         code = check_silence(pump);
-    while (!code && has_more)  // what it said before its answer
+    while (!code && has_more)  // the output before its answer
         code = read_error(pump, &has_more);
     *is_kept = pump->has_marker;
     return code;

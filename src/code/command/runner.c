@@ -1,7 +1,7 @@
-// Running the commands of an attempt, and finding words for what went wrong with them.
+// Running the commands of an attempt, and describing their failures.
 //
-// A failure is kept until the attempt ends and told then, as its sentence has several lines and belongs to
-// the command, not to the record at hand.
+// A failure is kept until the attempt ends and reported then, because its message has several lines
+// and belongs to the command, not to the current record.
 
 #include "code/command/runner.h"
 
@@ -80,7 +80,7 @@ weft_err command_runner_new(const weft_args *args, struct command_runner **runne
     return code;
 }
 
-// What a kept command prints behind its last answer is nobody's.
+// Output of a kept command after its last answer belongs to no task, and is dropped.
 static void retire_kept(struct command_runner *runner)
 {
     struct process_exit exit;
@@ -211,8 +211,8 @@ unsigned char command_record_end(const struct command_runner *runner)
     return has_own ? format->delimiter : '\n';
 }
 
-// A task may have several input files; facts are about the first. A process for all of them is told of none:
-// a name that is right for the first file only would be worse.
+// A task may have several input files; facts are about the first. A process for all of them gets no
+// variables about a file: a name that is right only for the first file would be worse.
 static void describe_place(struct command_runner *runner, struct command_place *place)
 {
     const struct task_facts *facts = &runner->facts;
@@ -306,7 +306,7 @@ void command_runner_begin(struct command_runner *runner, weft_task *task)
     command_pump_abort(&runner->combiner);
     command_combine_clear(&runner->combine);
     command_stderr_begin(&runner->err);
-    // A sample is looked at again as part of a task: once is enough to be told of it.
+    // A sample is read again as part of a task: one message about it is enough.
     const bool is_silent = runner->facts.is_sample || runner->facts.is_probe;
     runner->err.fd = is_silent ? -1 : STDERR_FILENO;
     runner->lines.size = 0;

@@ -30,8 +30,8 @@ struct command_runner {
     bool drops_output;       // of a reducer without input
     uint32_t input_index;    // of the file that the process was started for
     const char *input_name;  // likewise; NULL: for none
-    uint32_t more_inputs;    // that it got behind that one
-    weft_err failure;        // to be told at the end of the attempt, with its sentence
+    uint32_t more_inputs;    // inputs that it got after that one
+    weft_err failure;        // reported at the end of the attempt, with its message
     struct buf failure_text;
 
     // the process of `pump`, when it is kept
@@ -55,10 +55,11 @@ unsigned char command_record_end(const struct command_runner *runner);
 // Writes to it.
 void command_runner_write(struct command_runner *runner, weft_bytes data);
 
-// Adds a pair to what is to be combined; the key as it travels.
+// Adds a pair for the combiner; the key in its encoded form.
 void command_runner_combine(struct command_runner *runner, weft_bytes key, weft_bytes value);
 
-// Ends the attempt: its process, and what is left to be combined. The failure, with its sentence set.
+// Ends the attempt: its process, and the pairs that are left to combine. Returns the failure, with
+// its message set.
 MUST_CHECK weft_err command_runner_end(struct command_runner *runner);
 
 // Lets go of an attempt that has failed: its processes are killed.

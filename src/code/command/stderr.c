@@ -50,7 +50,7 @@ static weft_bytes trim(weft_bytes text)
     return text;
 }
 
-// GROUP,NAME,N behind the prefix: exactly two commas.
+// GROUP,NAME,N after the prefix: exactly two commas.
 static bool take_counter(struct command_stderr *err, weft_bytes text)
 {
     const char *comma = memchr(text.data, ',', text.size);
@@ -84,7 +84,7 @@ static bool take_report(struct command_stderr *err, weft_bytes line)
     return true;
 }
 
-// `end` is "\n", or "" for a piece of a line that goes on.
+// `end` is "\n", or "" for a piece of a line that continues.
 static void remember(struct command_stderr *err, weft_bytes line, const char *end)
 {
     if (line.size > COMMAND_TAIL_BYTES) {
@@ -92,7 +92,7 @@ static void remember(struct command_stderr *err, weft_bytes line, const char *en
         line.size = COMMAND_TAIL_BYTES;
     }
     struct buf *tail = &err->tail;
-    // Moved seldom: the buffer holds twice what is kept.
+    // Moved rarely: the buffer holds twice the kept size.
     if (tail->size + line.size + 1 > 2 * COMMAND_TAIL_BYTES) {
         const size_t kept = tail->size < COMMAND_TAIL_BYTES ? tail->size : COMMAND_TAIL_BYTES;
         memmove(tail->data, tail->data + tail->size - kept, kept);

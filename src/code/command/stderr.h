@@ -25,7 +25,7 @@ typedef void command_tell_fn(void *owner, weft_bytes status);
 struct command_stderr {
     int fd;  // where lines are passed on; -1: nowhere
     command_count_fn *count;
-    command_tell_fn *tell;  // may be set after init; NULL: nobody wants to know
+    command_tell_fn *tell;  // may be set after init; NULL: status lines are dropped
     void *owner;
     struct buf open;   // the beginning of a line that has not ended
     struct buf shown;  // lines to be passed on with one write
@@ -37,17 +37,18 @@ struct command_stderr {
 void command_stderr_init(struct command_stderr *err, int fd, command_count_fn *count, void *owner);
 void command_stderr_fini(struct command_stderr *err);
 
-// For a new attempt: forgets what was said.
+// For a new attempt: forgets the former output.
 void command_stderr_begin(struct command_stderr *err);
 
-// Takes what was read; at the end of the stream a last line without an end is a line, too.
+// Takes bytes that were read; at the end of the stream a last line without an end is a line, too.
 void command_stderr_take(struct command_stderr *err, weft_bytes text);
 void command_stderr_end(struct command_stderr *err);
 
 // How the command has ended: what still waits is passed on, or dropped.
 void command_stderr_settle(struct command_stderr *err, bool is_good);
 
-// Appends the end of what was said as whole lines, each behind four blanks, in at most `bytes_max` bytes.
+// Appends the end of the output as whole lines, each after four blanks, in at most `bytes_max`
+// bytes.
 // False: nothing was said.
 bool command_stderr_append_tail(const struct command_stderr *err, size_t bytes_max, struct buf *to);
 

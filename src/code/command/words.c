@@ -46,7 +46,7 @@ static enum step walk_next(struct walk *walk)
         walk->is_quoted = true;
         walk->byte = *walk->at++;
         if (walk->byte == '\n')
-            return STEP_QUOTE;  // the line goes on
+            return STEP_QUOTE;  // the line continues
     }
     return STEP_BYTE;
 }

@@ -1,15 +1,17 @@
 // compile: a source becomes a program in the cache.
 //
-// A program is named by the checksum of all that it is made of: what the compiler makes of the source and all
-// its headers before it compiles (cc -E, with the definitions of macros, among which is the compiler's version), the
-// compiler, its flags and libweft. Preprocessing on every run takes some ten milliseconds, and there is nothing
-// to be stale: a header that is new, gone, changed or found elsewhere (CPATH, -I) gives another text.
+// A program is named by the checksum of everything that it is made of: the preprocessed source with
+// all its headers (cc -E, with the definitions of macros, among which is the compiler's version),
+// the compiler, its flags and libweft. Preprocessing on every run takes some ten milliseconds, and
+// nothing can become stale: a header that is new, gone, changed or found elsewhere (CPATH, -I)
+// gives another text.
 //
-// What that text does not show is linked: libraries and objects that $CFLAGS names, places that LIBRARY_PATH and
-// its like name, files that the assembler reads (.incbin, .include). Then the source is built on every run: any asm
-// that is not from a header of the system counts, as a directive can be spelled in many ways.
+// That text does not show what is linked: libraries and objects that $CFLAGS names, places that
+// LIBRARY_PATH and the like name, files that the assembler reads (.incbin, .include). Then the
+// source is built on every run: any asm that is not from a header of the system counts, because a
+// directive can be spelled in many ways.
 //
-// An entry that is no program of ours (it was cut off, it lost its x bit) is built again.
+// An entry that is not a program of ours (it was cut off, it lost its x bit) is built again.
 //
 // An entry never changes once it is there, so that runs at the same time cannot disturb each other:
 // a program is built under a name of its own and renamed.
@@ -141,7 +143,7 @@ static weft_err hash_content(XXH3_state_t *state, const char *path)
     return err;
 }
 
-// A large file that is replaced, never changed: its size and time tell.
+// A large file that is replaced, never changed: its size and time are enough to notice that.
 static weft_err hash_identity(XXH3_state_t *state, const char *path)
 {
     struct file_stat status;
@@ -152,7 +154,7 @@ static weft_err hash_identity(XXH3_state_t *state, const char *path)
     return err;
 }
 
-// ---- What there is to build with ---------------------------------------------------------------------------
+// ---- The compiler and the library ---------------------------------------------------------------
 
 // Adds the words of a text, split at blanks.
 static weft_err add_words(struct compile *compile, const char *text)
@@ -251,7 +253,8 @@ static weft_err find_cache(struct compile *compile)
 
 // ---- Looking up --------------------------------------------------------------------------------------------
 
-// Whether a flag says nothing about what is linked, and names no file that the preprocessor does not read.
+// Whether a flag does not change what is linked, and names no file that the preprocessor does not
+// read.
 static bool is_harmless(const char *flag)
 {
     static const char *const beginnings[] = {"-O", "-g",    "-D",       "-U",       "-I",
@@ -283,7 +286,7 @@ static bool links_as_usual(const struct compile *compile, size_t first)
     return true;
 }
 
-// Runs the compiler with its flags and these words behind them.
+// Runs the compiler with its flags and these words after them.
 static weft_err run_compiler(struct compile *compile, const char *const *rest)
 {
     const size_t before = compile->arguments.count;
@@ -535,7 +538,7 @@ weft_err compile_source(const struct compile_spec *spec, char **program)
                       spec->source);
     if (!err)
         err = prepare(&compile);
-    // Also before a look at what is there: whoever could write in it could have us run anything.
+    // Also before the cache is read: a user who can write in it could make us run any program.
     if (!err && (err = own_make_directory(compile.cache)))
         err = err_set(err,
                       "cannot keep built jobs in %s: %s\n  try: export XDG_CACHE_HOME=DIR, a "

@@ -1,9 +1,10 @@
 // compile: a C or C++ source file becomes a program, built with the system's compiler and kept.
 //
-// The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by what it was made of:
-// the preprocessed source, so all that it includes, the compiler, its flags and libweft. Where that is not all
-// (libraries among the flags, LIBRARY_PATH) it is built anew. $CC names the compiler (default cc), $CFLAGS adds
-// to -O2; for .cpp, .cc, .cxx, .c++ and .C these are $CXX (c++) and $CXXFLAGS. Thread: any.
+// The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by its ingredients:
+// the preprocessed source, and so all that it includes, the compiler, its flags and libweft. If
+// there are others (libraries among the flags, LIBRARY_PATH) it is built again. $CC names the
+// compiler (default cc), $CFLAGS adds to -O2; for .cpp, .cc, .cxx, .c++ and .C these are $CXX (c++)
+// and $CXXFLAGS. Thread: any.
 #ifndef CODE_NATIVE_COMPILE_H
 #define CODE_NATIVE_COMPILE_H
 
@@ -23,7 +24,7 @@ MUST_CHECK weft_err compile_source(const struct compile_spec *spec, char **progr
 bool compile_is_source(const char *name);
 
 // Whether a program calls weft_main: INVALID_ARGUMENT says that `name`, as the user calls it, does not.
-// It is looked at, not run: who knows what it would do.
+// The file is only read, not run: running an unknown program could do anything.
 MUST_CHECK weft_err compile_check_program(const char *path, const char *name);
 
 #endif

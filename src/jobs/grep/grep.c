@@ -152,9 +152,9 @@ static weft_bytes file_key(weft_task *task, bool with_name)
     return buf_bytes(&grep->key);
 }
 
-// ---- Printing what is selected
+// ---- Printing the selected lines
 
-// The text with what stands before it; `is_first` of its line, for who counts lines.
+// The text after its prefix; `is_first` of its line, for -m, which counts lines.
 static void put(weft_task *task, weft_bytes text, uint64_t number, bool is_first)
 {
     struct grep *grep = weft_state(task);
@@ -340,7 +340,7 @@ static void print_nothing(weft_task *task, weft_bytes block)
     (void)block;
 }
 
-// -m: the lines of a file that come first, each with all that is printed of it.
+// -m: the first lines of a file, each with everything that is printed of it.
 static void print_first_lines(weft_task *task, weft_bytes key, weft_values *values)
 {
     const struct grep *grep = weft_state(task);

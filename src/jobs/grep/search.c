@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-// The usual bytes of English, of logs and of programs, the most common first. What is not listed is rare.
+// The usual bytes of English, of logs and of programs, the most common first. All others are rare.
 static const char common_bytes[] = " etaoinsrhldcu\nmpfgwy.,bv01k2-_/3)(T\"S5A4I'=8C;96M7:PE\tBxDj"
                                    "RNLFqHO<>WGz*UV{}[]$#JKY|&+@!%X\\?Q^Z~`\r";
 

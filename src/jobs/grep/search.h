@@ -1,5 +1,6 @@
-// Finding a literal in text at the speed of memory: two of its rarest bytes are looked for in many places
-// at once, what is left is compared. Thread: a search may be used by any number at once.
+// Finding a literal in text at the speed of memory: two of its rarest bytes are searched in many
+// places at once, and the candidates are compared. Thread: any number of threads may use a search
+// at once.
 #ifndef JOBS_GREP_SEARCH_H
 #define JOBS_GREP_SEARCH_H
 
@@ -20,7 +21,7 @@ struct search {
 MUST_CHECK weft_err search_init(struct search *search, weft_bytes needle, bool folds_case);
 void search_fini(struct search *search);
 
-// The first place of the needle in the text; NULL when there is none. Reads no byte outside the text.
+// The first place of the needle in the text; NULL if there is none. Reads no byte outside the text.
 const char *search_next(const struct search *search, const char *text, size_t size);
 
 // How common the byte is in texts, logs and programs: 0 (rare) to 255.

@@ -1,4 +1,4 @@
-// glibc's matcher behind an interface of ours. It is slow and takes what memory it likes, but nobody else
+// An interface to glibc's matcher. It is slow and its memory is not bounded, but no other code
 // knows which patterns with back-references match.
 
 #include "jobs/grep/search_backref.h"
@@ -14,7 +14,7 @@ enum {
     COST_MAX = 1 << 30,    // counting ends here
 };
 
-// The first match of a pattern at or behind a place of the line at hand.
+// The first match of a pattern at or after a place of the current line.
 struct next {
     bool is_known;
     size_t start;
@@ -215,7 +215,7 @@ static long match_one(struct backref *backref, size_t index, weft_bytes line, si
     return length;
 }
 
-// A line is read from its beginning; what is known of the one before says nothing about it.
+// A line is read from its beginning; matches of the line before are forgotten.
 static void begin_line(struct backref *backref, weft_bytes line)
 {
     backref->line = line;
@@ -223,8 +223,8 @@ static void begin_line(struct backref *backref, weft_bytes line)
         backref->nexts[i].is_known = false;
 }
 
-// What was found behind a place before stays the first one until that is passed: of several patterns one that
-// is rare would otherwise be looked for to the end of the line behind every match of the others.
+// A match that was found ahead stays the first one until its place is passed. Otherwise a rare
+// pattern of several would be searched to the end of the line after every match of the others.
 static struct next find_next(struct backref *backref, size_t index, weft_bytes line, size_t from)
 {
     struct next *next = &backref->nexts[index];

@@ -1,5 +1,5 @@
-// glibc's matcher, for patterns with back-references, and as the judge of what is a pattern at all.
-// Thread: one owner.
+// glibc's matcher, for patterns with back-references, and as the judge of which texts are patterns
+// at all. Thread: one owner.
 #ifndef JOBS_GREP_SEARCH_BACKREF_H
 #define JOBS_GREP_SEARCH_BACKREF_H
 
@@ -8,8 +8,8 @@
 
 struct backref;
 
-// Whether glibc compiles the pattern in less than a second: it copies what is repeated, and what is repeated in
-// that once more, without a limit of its own.
+// Whether glibc compiles the pattern in less than a second: it copies every repeated part, and the
+// repeated parts inside it once more, without a limit of its own.
 bool backref_is_cheap(const struct syntax *syntax);
 
 // Compiles each line of the text by glibc, with the syntax of `grep -E`. INVALID_ARGUMENT with glibc's

@@ -72,7 +72,7 @@ static void add_class(struct syntax_parser *parser, struct byte_set *set, weft_b
             byte_set_add(set, (unsigned char)byte);
 }
 
-// The name in [:name:], [.name.] or [=name=], `at` behind the first mark; moves behind the "]".
+// The name in [:name:], [.name.] or [=name=], `at` after the first mark; moves to after the "]".
 static weft_bytes read_name(struct syntax_parser *parser, char mark)
 {
     const char *start = parser->at;
@@ -108,7 +108,7 @@ static int read_element(struct syntax_parser *parser, struct byte_set *set)
     return (unsigned char)name.data[0];
 }
 
-// [:space:] instead of [[:space:]]: surely a mistake, and grep says so too.
+// [:space:] instead of [[:space:]] is a common mistake, and grep reports it too.
 static bool looks_like_class(const char *start, const char *end)
 {
     if (end - start < 3 || start[0] != ':' || end[-1] != ':')

@@ -24,7 +24,7 @@ enum {
     SKIP_PAUSE = 16,  // bytes before the next try, when they were fewer
 };
 
-// What is beside a place.
+// The kinds of bytes beside a place.
 enum neighbour { BESIDE_LINE_EDGE, BESIDE_WORD, BESIDE_OTHER, NEIGHBOUR_COUNT };
 
 struct state {
@@ -107,7 +107,7 @@ static uint32_t bucket_of(const struct state *state, const uint32_t *steps)
     return (uint32_t)((hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u >> 40) % STATES_MAX;
 }
 
-// The number of the state with these steps, made if need be; STATE_NONE when memory is refused.
+// The number of the state with these steps, made if necessary; STATE_NONE if memory runs out.
 // Making one may forget all others.
 static uint32_t find_state(struct dfa *dfa, struct state wanted, const uint32_t *steps)
 {
@@ -129,7 +129,8 @@ static uint32_t find_state(struct dfa *dfa, struct state wanted, const uint32_t 
     return dfa->buckets[bucket] = (uint32_t)dfa->states.count - 1;
 }
 
-// What no assert asks about is not told apart: fewer states, and longer stays in each.
+// Kinds of bytes that no assert checks are not distinguished: that gives fewer states, and longer
+// stays in each.
 static enum neighbour as_far_as_it_matters(const struct dfa *dfa, enum neighbour before)
 {
     const bool matters =
@@ -183,7 +184,8 @@ static void push_step(struct dfa *dfa, size_t *depth, uint32_t step)
     dfa->stack[(*depth)++] = step;
 }
 
-// Follows all that takes no byte; the steps that take one are in `reached`. Whether the match is.
+// Follows all steps that take no byte; the steps that take one are in `reached`. Returns whether
+// the match is reached.
 static bool follow(struct dfa *dfa, uint32_t from, enum neighbour after, uint32_t *reached_count)
 {
     const struct state state = dfa->states.items[from];
@@ -218,7 +220,7 @@ static int compare_steps(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// Takes the byte from every step in `reached`; the steps behind are in `next`, sorted.
+// Takes the byte from every step in `reached`; the steps after it are in `next`, sorted.
 static uint32_t take(struct dfa *dfa, uint32_t reached_count, unsigned char byte)
 {
     const struct program *program = dfa->program;
@@ -239,7 +241,7 @@ static uint32_t take(struct dfa *dfa, uint32_t reached_count, unsigned char byte
     return count;
 }
 
-// Where the byte leads; STATE_NONE when memory is refused.
+// The next state for the byte; STATE_NONE if memory runs out.
 static uint32_t make_transition(struct dfa *dfa, uint32_t from, unsigned char byte)
 {
     const bool is_search = dfa->kind == DFA_SEARCH;
@@ -270,8 +272,8 @@ static uint32_t step_slowly(struct dfa *dfa, uint32_t from, unsigned char byte)
     return next;
 }
 
-// Behind the bytes that lead nowhere else, four at a time: that the state stays the same is guessed by the
-// processor, so that no step waits for the one before it.
+// Skips the bytes that stay in the same state, four at a time: the processor predicts that the
+// state stays the same, so no step waits for the one before it.
 static const unsigned char *skip_loop(const uint32_t *row, uint32_t state, const unsigned char *at,
                                       const unsigned char *end)
 {
@@ -344,7 +346,7 @@ ptrdiff_t dfa_match(struct dfa *dfa, weft_bytes line, size_t start)
 
 // ---- Life -----------------------------------------------------------------------------------------
 
-// What tells bytes apart: the sets of the pattern, and what asserts look at.
+// The classes of bytes: those that the sets of the pattern and the asserts distinguish.
 static bool is_told_apart(const struct syntax *syntax, size_t criterion, unsigned char byte)
 {
     if (criterion < syntax->sets.count)

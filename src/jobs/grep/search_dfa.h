@@ -12,18 +12,18 @@ enum dfa_kind {
 
 struct dfa;
 
-// Borrows the program. NULL when memory is refused.
+// Borrows the program. NULL if memory runs out.
 struct dfa *dfa_new(const struct program *program, enum dfa_kind kind);
 void dfa_free(struct dfa *dfa);
 
-// DFA_SEARCH: where in the text (whole lines, the last may lack its end) it was first seen that a line
-// matches: a place in that line or at its end. NULL: in no line, or memory was refused.
+// DFA_SEARCH: where in the text (whole lines, the last may lack its end) it was first known that a
+// line matches: a place in that line or at its end. NULL: in no line, or memory ran out.
 const char *dfa_search(struct dfa *dfa, const char *text, size_t size);
 
 // DFA_MATCH: the end of the longest match in the line that begins at `start`; -1: there is none.
 ptrdiff_t dfa_match(struct dfa *dfa, weft_bytes line, size_t start);
 
-// Memory was refused at some time; answers since then are worth nothing.
+// Memory ran out at some time; answers since then are not valid.
 bool dfa_has_failed(const struct dfa *dfa);
 
 #endif

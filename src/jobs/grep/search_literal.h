@@ -1,5 +1,5 @@
-// What every text that matches must contain: one of a few literals. Looking for literals is many times faster
-// than matching, and most patterns that people type have one.
+// Literals of which every matching text must contain one. Searching for literals is many times
+// faster than matching, and most patterns that people type have one.
 #ifndef JOBS_GREP_SEARCH_LITERAL_H
 #define JOBS_GREP_SEARCH_LITERAL_H
 
@@ -17,7 +17,8 @@ struct literals {
     bool is_complete;  // a text that contains one of them does match
 };
 
-// Finds the literals of a pattern; RESOURCE_EXHAUSTED when memory is refused. literals_fini always.
+// Finds the literals of a pattern; RESOURCE_EXHAUSTED if memory runs out. Call literals_fini in
+// every case.
 MUST_CHECK weft_err literals_find(struct literals *literals, const struct syntax *syntax);
 void literals_fini(struct literals *literals);
 

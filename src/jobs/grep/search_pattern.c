@@ -154,7 +154,7 @@ void pattern_begin(struct pattern *pattern, weft_bytes block)
     pattern->has_hits = false;
 }
 
-// The line around a place at or behind `at`, which is where a line begins.
+// The line around a place at or after `at`, which is where a line begins.
 static weft_bytes line_around(const struct pattern *pattern, const char *place)
 {
     const char *before = memrchr(pattern->at, '\n', (size_t)(place - pattern->at));
@@ -164,14 +164,14 @@ static weft_bytes line_around(const struct pattern *pattern, const char *place)
     return (weft_bytes){start, (size_t)((after ? after : pattern->end) - start)};
 }
 
-// Goes on behind the line.
+// Continues after the line.
 static void leave_line(struct pattern *pattern, weft_bytes line)
 {
     const char *behind = line.data + line.size;
     pattern->at = behind < pattern->end ? behind + 1 : pattern->end;
 }
 
-// The first place of any literal at or behind `at`; NULL: there is none.
+// The first place of any literal at or after `at`; NULL: there is none.
 static const char *next_hit(struct pattern *pattern)
 {
     const char *first = NULL;
@@ -186,7 +186,7 @@ static const char *next_hit(struct pattern *pattern)
     return first;
 }
 
-// Whether literals are rare enough to be worth looking for.
+// Whether literals are rare enough to be worth searching.
 static bool has_rare_literals(const struct pattern *pattern)
 {
     return pattern->is_complete || pattern->candidate_count < CANDIDATES_TRIED ||

@@ -8,7 +8,7 @@
 struct pattern_options {
     bool is_fixed;    // the pattern is a literal, not an expression
     bool folds_case;  // ASCII letters match in both cases
-    bool is_word;     // no letter, digit or _ stands before and behind a match
+    bool is_word;     // no letter, digit or _ stands before or after a match
     bool is_line;     // a match is a whole line; is_word says nothing then
 };
 
@@ -30,7 +30,7 @@ bool pattern_next_line(struct pattern *pattern, weft_bytes *line);
 // and *end.
 bool pattern_next_match(struct pattern *pattern, weft_bytes line, size_t *start, size_t *end);
 
-// RESOURCE_EXHAUSTED when memory was refused on the way, with its sentence.
+// RESOURCE_EXHAUSTED if memory ran out on the way, with its message.
 MUST_CHECK weft_err pattern_failure(const struct pattern *pattern);
 
 #endif

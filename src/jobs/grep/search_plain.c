@@ -17,7 +17,7 @@ const char *search_plain(const struct search *search, const char *text, size_t s
         return NULL;
     const uint64_t byte_a = search->bytes[0] * ones, mask_a = search->probe_masks[0] * ones;
     const uint64_t byte_b = search->bytes[1] * ones, mask_b = search->probe_masks[1] * ones;
-    const char *at = text, *const end = text + (size - search->size) + 1;  // behind the last place
+    const char *at = text, *const end = text + (size - search->size) + 1;  // after the last place
     for (; end - at >= 8; at += 8) {
         // A byte is zero where both places agree. Above a zero byte the test for it may err, but only
         // by one candidate too many.

@@ -8,10 +8,10 @@
 enum { PROGRAM_STEPS_MAX = 100000 };
 
 enum step_kind {
-    STEP_SET,     // takes a byte of `set`, goes on behind
-    STEP_ASSERT,  // goes on behind if the place is right
-    STEP_JUMP,    // goes on at `to`
-    STEP_FORK,    // goes on behind and at `to`
+    STEP_SET,     // takes a byte of `set`, continues after it
+    STEP_ASSERT,  // continues after it if the place is right
+    STEP_JUMP,    // continues at `to`
+    STEP_FORK,    // continues after it and at `to`
     STEP_MATCH,   // the end
 };
 

@@ -152,7 +152,7 @@ static long read_bound(const char **at, const char *end)
     return bound == SYNTAX_UNLIMITED ? bound + 1 : bound;
 }
 
-// {m} {m,} {,n} {m,n} at `at`; false when it is no interval, and then `at` stays.
+// {m} {m,} {,n} {m,n} at `at`; false if it is not an interval, and then `at` stays.
 static bool read_interval(struct syntax_parser *parser, struct node *repeat)
 {
     const char *at = parser->at + 1;

@@ -43,7 +43,7 @@ static inline bool syntax_is_word(unsigned char byte)
 enum node_kind {
     NODE_EMPTY,     // matches the empty text
     NODE_SET,       // one byte of a set
-    NODE_SEQUENCE,  // its children one behind the other
+    NODE_SEQUENCE,  // its children, one after the other
     NODE_CHOICE,    // one of its children
     NODE_REPEAT,    // its child, from min to max times
     NODE_ASSERT,    // the empty text in certain places
@@ -93,12 +93,12 @@ int syntax_single_byte(const struct syntax *syntax, uint32_t set);
 struct syntax_parser {
     struct syntax *syntax;
     const char *at, *end;  // of the pattern at hand
-    const char *brace;     // one that stands for itself, since what is behind it is no interval
+    const char *brace;     // a brace that stands for itself, because no interval follows it
     int depth, open_groups;
     weft_err failure;
 };
 
-// A bracket expression, `at` behind its "[".
+// A bracket expression, `at` after its "[".
 struct byte_set syntax_parse_bracket(struct syntax_parser *parser);
 
 // Adds the other case of the letters in the set.
