@@ -7,7 +7,7 @@
 
 #include "sim_host/caller.h"
 #include "sim_host/net.h"
-#include "sim_host/replace.h"
+#include "sys/env.h"
 #include "wire/pack.h"
 
 enum {
@@ -110,7 +110,7 @@ static bool open_all(struct caller *caller)
                            &caller->barrier);
         if (err) {
             caller->life = 0;
-            world_clock_sleep_ms(100);
+            clock_sleep_ms(100);
         }
     }
     return false;
@@ -315,7 +315,7 @@ static enum op_outcome take(struct caller *caller)
         return outcome;  // kept until the session ends
     const bool gives_back = !caller->client->is_verifier && world_chance(200);
     if (lease_ms && world_chance(300))
-        world_clock_sleep_ms(world_below(3 * lease_ms));  // it may be somebody else's by then
+        clock_sleep_ms(world_below(3 * lease_ms));  // it may be somebody else's by then
     if (!gives_back && open_all(caller))
         add(caller, &item, (int64_t)item.id * 1000);
     if (!is_dead(caller->client) && open_all(caller))
@@ -399,8 +399,8 @@ static bool is_anybody_left(const struct client *except)
 static void look_at_keys(struct caller *caller)
 {
     while (is_anybody_left(caller->client))
-        world_clock_sleep_ms(1000);
-    world_clock_sleep_ms(4 * client_plan.session_ttl_ms + 20000);
+        clock_sleep_ms(1000);
+    clock_sleep_ms(4 * client_plan.session_ttl_ms + 20000);
     history.all_gone = ++world.moment;
     for (uint8_t key = 0; key < KEY_COUNT && open_all(caller); key++)
         caller_get(caller, key);

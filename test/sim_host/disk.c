@@ -1,7 +1,10 @@
 // The journal as records in memory. What is not synced is lost in a crash, all of it or its end.
 #include "sim_host/world.h"
 
-#include "sim_host/replace.h"
+#include <stdio.h>
+
+#include "store/journal.h"
+#include "sys/env.h"
 
 struct journal {
     bool is_rewriting;
@@ -35,9 +38,9 @@ void disk_lose_tail(void)
     disk->is_full = disk->has_failed = false;
 }
 
-weft_err world_journal_open(struct journal **journal, const char *directory, const char *kind,
-                            const struct journal_options *options, journal_visit_fn *visit,
-                            void *owner, struct journal_found *found)
+weft_err journal_open(struct journal **journal, const char *directory, const char *kind,
+                      const struct journal_options *options, journal_visit_fn *visit, void *owner,
+                      struct journal_found *found)
 {
     (void)directory, (void)kind, (void)options;
     weft_err err = WEFT_OK;
@@ -52,13 +55,13 @@ weft_err world_journal_open(struct journal **journal, const char *directory, con
     return err;
 }
 
-weft_err world_journal_close(struct journal *journal)
+weft_err journal_close(struct journal *journal)
 {
     (void)journal;
     return WEFT_OK;
 }
 
-weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes payload)
+weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes payload)
 {
     if (world.is_dying)
         return WEFT_OK;
@@ -75,7 +78,7 @@ weft_err world_journal_append(struct journal *journal, uint32_t type, weft_bytes
     return WEFT_OK;
 }
 
-bool world_journal_has_failed(const struct journal *journal)
+bool journal_has_failed(const struct journal *journal)
 {
     (void)journal;
     return world.disk.has_failed;
@@ -94,7 +97,7 @@ static bool has_failed(void)
     return disk->has_failed;
 }
 
-weft_err world_journal_sync(struct journal *journal)
+weft_err journal_sync(struct journal *journal)
 {
     (void)journal;
     if (world.is_dying)
@@ -114,7 +117,7 @@ weft_err world_journal_sync(struct journal *journal)
     return WEFT_OK;
 }
 
-uint64_t world_journal_size(const struct journal *journal)
+uint64_t journal_size(const struct journal *journal)
 {
     (void)journal;
     return world.disk.bytes;
@@ -129,7 +132,13 @@ static void drop_snapshot(struct journal *journal)
     VEC_FINI(&journal->snapshot);
 }
 
-weft_err world_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot, void *owner)
+weft_err journal_rewrite_start(struct journal *journal)
+{
+    (void)journal;
+    return WEFT_OK;
+}
+
+weft_err journal_rewrite_write(struct journal *journal, journal_snapshot_fn *snapshot, void *owner)
 {
     const uint64_t bytes = world.disk.bytes;
     journal->is_rewriting = true;
@@ -139,7 +148,7 @@ weft_err world_rewrite_write(struct journal *journal, journal_snapshot_fn *snaps
     return err;
 }
 
-weft_err world_rewrite_finish(struct journal *journal)
+weft_err journal_rewrite_finish(struct journal *journal)
 {
     if (world.has_faults && world_chance(100))
         world.is_dying = true;  // killed in the middle of it: what was before counts
@@ -161,22 +170,32 @@ weft_err world_rewrite_finish(struct journal *journal)
     return WEFT_OK;
 }
 
-void world_rewrite_cancel(struct journal *journal)
+void journal_rewrite_cancel(struct journal *journal)
 {
     drop_snapshot(journal);
 }
 
 static int copy_exit;
 
-weft_err world_process_fork(int (*body)(void *), void *owner, struct process *process)
+weft_err process_fork(int (*body)(void *), void *owner, struct process *process)
 {
     (void)process;
     copy_exit = body(owner);
     return WEFT_OK;
 }
 
-void world_process_wait(struct process *process, struct process_exit *exit)
+void process_wait(struct process *process, struct process_exit *exit)
 {
     (void)process;
     *exit = (struct process_exit){.is_known = true, .number = copy_exit};
+}
+
+void process_kill(struct process *process)
+{
+    (void)process;
+}
+
+void process_describe_exit(const struct process_exit *exit, char *text, size_t text_size)
+{
+    snprintf(text, text_size, "exited with code %d", exit->number);
 }

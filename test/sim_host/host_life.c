@@ -5,50 +5,10 @@
 
 #include "sim_host/client.h"
 #include "sim_host/net.h"
-#include "sim_host/replace.h"
 
 enum { NS_PER_MS = 1000000 };
 
 const struct secret sim_token = {.bytes = "0123456789abcdef", .size = 16};
-
-struct loop_listener *world_listener_new(struct loop *loop, int fd, loop_accept_fn *accepted,
-                                         void *owner)
-{
-    (void)loop, (void)fd;
-    world.accept = accepted;
-    world.accept_owner = owner;
-    return (struct loop_listener *)&world;
-}
-
-struct loop_timer *world_timer_new(struct loop *loop, uint64_t first_ms, uint64_t repeat_ms,
-                                   loop_fn *elapsed, void *owner)
-{
-    (void)loop;
-    world.tick_ns = world.now_ns + first_ms * NS_PER_MS;
-    world.tick_every_ns = repeat_ms * NS_PER_MS;
-    world.tick = elapsed;
-    world.tick_owner = owner;
-    return (struct loop_timer *)&world;
-}
-
-void world_set_turn(struct loop *loop, struct loop_turn turn, void *owner)
-{
-    (void)loop;
-    world.turn = turn;
-    world.turn_owner = owner;
-}
-
-void world_wake(void)
-{
-    world.is_turn_due = true;
-}
-
-// Nobody is known to be dead before his time is over.
-bool world_process_is_gone(pid_t pid)
-{
-    (void)pid;
-    return false;
-}
 
 static void say(void *owner, const char *sentence)
 {

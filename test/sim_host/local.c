@@ -2,7 +2,6 @@
 // product's; only its sleep is the world's, as a fiber must not be asleep in memory of a host that is gone.
 #include "host/local.h"
 #include "sim_host/client.h"
-#include "sim_host/replace.h"
 
 enum { LOOKS_AFTER_NS = 10000000 };
 

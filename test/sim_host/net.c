@@ -2,11 +2,12 @@
 // arrives in part.
 #include "sim_host/net.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "sim_host/replace.h"
+#include "sys/env.h"
 
-enum { SEALED_BYTES_MAX = 1000 };
+enum { SEALED_BYTES_MAX = 1000, CHANNEL_NAP_NS = CHANNEL_NAP_MS * 1000000, CONNECTIONS_MAX = 1000 };
 
 static struct wire *wire_of(const struct link *at)
 {
@@ -107,8 +108,8 @@ static bool is_dead(void)
     return world.dead_clients >> world.running_client & 1;
 }
 
-weft_err world_channel_open(const struct net_address *address, const struct secret *token,
-                            uint32_t timeout_ms, struct channel **channel)
+weft_err channel_open(const struct net_address *address, const struct secret *token,
+                      uint32_t timeout_ms, struct channel **channel)
 {
     (void)address, (void)token, (void)timeout_ms;
     if (is_dead())
@@ -129,7 +130,7 @@ weft_err world_channel_open(const struct net_address *address, const struct secr
     return WEFT_OK;
 }
 
-void world_channel_close(struct channel *channel)
+void channel_close(struct channel *channel)
 {
     if (!channel)
         return;
@@ -158,7 +159,7 @@ static void push_sealed(struct channel *channel)
         cut_front(&channel->sealed, write_up(channel->wire, buf_bytes(&channel->sealed)));
 }
 
-weft_err world_channel_send(struct channel *channel, weft_bytes bytes, size_t *sent)
+weft_err channel_send(struct channel *channel, weft_bytes bytes, size_t *sent)
 {
     struct wire *wire = channel->wire;
     *sent = 0;
@@ -174,12 +175,12 @@ weft_err world_channel_send(struct channel *channel, weft_bytes bytes, size_t *s
     return WEFT_OK;
 }
 
-size_t world_channel_unsent_bytes(const struct channel *channel)
+size_t channel_unsent_bytes(const struct channel *channel)
 {
     return channel->sealed.size;
 }
 
-weft_err world_channel_receive(struct channel *channel, struct buf *in, size_t *received)
+weft_err channel_receive(struct channel *channel, struct buf *in, size_t *received)
 {
     struct wire *wire = channel->wire;
     push_sealed(channel);
@@ -189,6 +190,21 @@ weft_err world_channel_receive(struct channel *channel, struct buf *in, size_t *
     if (*received == 0 && wire->has_ended_down)
         return err_set(WEFT_UNAVAILABLE, "the other side closed the connection");
     return WEFT_OK;
+}
+
+weft_err channel_watch(struct channel *channel, bool wants_to_send, uint64_t deadline_ns,
+                       bool *timed_out)
+{
+    return channel_wait(channel, wants_to_send, -1, deadline_ns, timed_out);
+}
+
+// It only waits, as a channel with TLS does.
+weft_err channel_await(struct channel *channel, struct buf *in, size_t *received)
+{
+    bool timed_out;
+    (void)in;
+    *received = 0;
+    return channel_wait(channel, false, -1, world.now_ns + CHANNEL_NAP_NS, &timed_out);
 }
 
 bool net_has_news(const void *what, bool wants_to_send)
@@ -202,8 +218,8 @@ bool net_has_news(const void *what, bool wants_to_send)
     return false;
 }
 
-weft_err world_channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
-                            uint64_t deadline_ns, bool *timed_out)
+weft_err channel_wait(struct channel *channel, bool wants_to_send, int wake_fd,
+                      uint64_t deadline_ns, bool *timed_out)
 {
     (void)wake_fd;
     world.running->wants_to_send = wants_to_send;
@@ -214,8 +230,8 @@ weft_err world_channel_wait(struct channel *channel, bool wants_to_send, int wak
 
 // ---- The host's end --------------------------------------------------------------------------------
 
-struct loop_stream *world_stream_new(struct loop *loop, int fd,
-                                     const struct loop_stream_calls *calls, void *owner)
+struct loop_stream *loop_stream_new(struct loop *loop, int fd,
+                                    const struct loop_stream_calls *calls, void *owner)
 {
     (void)loop;
     struct loop_stream *stream = calloc(1, sizeof *stream);
@@ -230,7 +246,7 @@ struct loop_stream *world_stream_new(struct loop *loop, int fd,
     return stream;
 }
 
-struct buf *world_stream_out(struct loop_stream *stream)
+struct buf *loop_stream_out(struct loop_stream *stream)
 {
     return &stream->out;
 }
@@ -251,7 +267,7 @@ static void push_down(struct loop_stream *stream)
     stream->has_waited |= stream->flushed > 0;
 }
 
-void world_stream_flush(struct loop_stream *stream)
+void loop_stream_flush(struct loop_stream *stream)
 {
     if (world.has_faults && world_chance(world.rates.flush_crash))
         world.is_dying = true;
@@ -261,17 +277,23 @@ void world_stream_flush(struct loop_stream *stream)
     push_down(stream);
 }
 
-size_t world_stream_unsent(const struct loop_stream *stream)
+bool loop_stream_push(struct loop_stream *stream)
+{
+    loop_stream_flush(stream);
+    return stream->out.size == 0;
+}
+
+size_t loop_stream_unsent(const struct loop_stream *stream)
 {
     return stream->out.size;
 }
 
-void world_stream_pause(struct loop_stream *stream, bool is_paused)
+void loop_stream_pause(struct loop_stream *stream, bool is_paused)
 {
     stream->is_paused = is_paused;
 }
 
-void world_stream_free(struct loop_stream *stream)
+void loop_stream_free(struct loop_stream *stream)
 {
     struct wire *wire = stream->wire;
     wire->stream = NULL;
@@ -281,6 +303,58 @@ void world_stream_free(struct loop_stream *stream)
     buf_fini(&stream->out);
     free(stream);
     free_if_unused(wire);
+}
+
+// ---- Who is at the other end -----------------------------------------------------------------------
+// A connection is local, so there is no TLS; its number stands for its process.
+
+bool net_is_local_stream(int fd)
+{
+    return fd >= 0;
+}
+
+pid_t net_peer_pid(int fd)
+{
+    return (pid_t)fd;
+}
+
+void net_name_peer(int fd, char *text, size_t size)
+{
+    snprintf(text, size, "connection %d", fd);
+}
+
+// Nobody is known to be dead before his time is over.
+bool net_process_is_gone(pid_t pid)
+{
+    (void)pid;
+    return false;
+}
+
+uint32_t net_connections_max(void)
+{
+    return CONNECTIONS_MAX;
+}
+
+void file_close(int fd)
+{
+    (void)fd;
+}
+
+struct tls *tls_new(bool is_server, const struct secret *token)
+{
+    (void)is_server, (void)token;
+    world_wrong("a local connection asks for TLS");
+}
+
+void tls_free(struct tls *tls)
+{
+    (void)tls;
+}
+
+void loop_stream_secure(struct loop_stream *stream, struct tls *tls)
+{
+    (void)stream, (void)tls;
+    world_wrong("a local connection asks for TLS");
 }
 
 // ---- What arrives ----------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 // ended there: then ABORTED is all that can be said. One whose session is not must not be put off so.
 #include "cluster/peer_state.h"
 #include "sim_host/caller.h"
-#include "sim_host/replace.h"
 #include "wire/call.h"
 
 enum { COPY_CHANCE = 3, PUT_BACK_CHANCE = 300 };

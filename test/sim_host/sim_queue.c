@@ -18,7 +18,7 @@
 #include "seeds.h"
 #include "sim_host/client.h"
 #include "sim_host/net.h"
-#include "sim_host/replace.h"
+#include "sys/env.h"
 
 enum {
     SEEDS_DEFAULT = IS_SANITIZED ? 150 : 600,
@@ -334,7 +334,7 @@ static void produce(void *owner)
         if (elements[i].begun_count == 0)
             elements[i].free_ns = world.now_ns;
         if (world_chance(100))
-            world_clock_sleep_ms(world_below(3000));
+            clock_sleep_ms(world_below(3000));
     }
     is_all_pushed = true;
     if (weft_queue_close(consumer->queue))

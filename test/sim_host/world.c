@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "sim_host/net.h"
-#include "sim_host/replace.h"
+#include "sys/env.h"
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000, WORLD_BEGAN_S = 1700000000 };
 
 struct world world;
 
@@ -39,7 +39,7 @@ bool world_chance(uint32_t per_mille)
     return world_below(1000) < per_mille;
 }
 
-void world_secret_random(void *bytes, size_t size)
+void secret_random(void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
         ((uint8_t *)bytes)[i] = (uint8_t)world_draw();
@@ -72,61 +72,72 @@ void world_note(const char *format, ...)
     putchar('\n');
 }
 
+// What the product says to its user.
+void log_lines(int fd, const char *text, size_t size)
+{
+    (void)fd;
+    world_note("log: %.*s", (int)size, text);
+}
+
 // ---- The clock and the locks -----------------------------------------------------------------------
 
-uint64_t world_clock_now_ns(void)
+uint64_t clock_now_ns(void)
 {
     return world.now_ns;
 }
 
-void world_clock_sleep_ms(uint32_t milliseconds)
+void clock_sleep_ms(uint32_t milliseconds)
 {
     fiber_wait(NULL, world.now_ns + (uint64_t)milliseconds * NS_PER_MS);
 }
 
+int64_t clock_calendar_s(void)
+{
+    return WORLD_BEGAN_S + (int64_t)(world.now_ns / NS_PER_S);
+}
+
 // Fibers give way only where the product waits. A lock that is held meanwhile is one for those who open a
 // resource; with any other they wait for each other, and the simulation does not end.
-void world_mutex_init(struct mutex *mutex)
+void mutex_init(struct mutex *mutex)
 {
     memset(mutex, 0, sizeof *mutex);
 }
 
-void world_mutex_fini(struct mutex *mutex)
+void mutex_fini(struct mutex *mutex)
 {
     ASSERT(*(char *)mutex == 0);
 }
 
-void world_mutex_lock(struct mutex *mutex)
+void mutex_lock(struct mutex *mutex)
 {
     while (*(char *)mutex) {
         ASSERT(world.running);
-        world_clock_sleep_ms(1);
+        clock_sleep_ms(1);
     }
     *(char *)mutex = 1;
 }
 
-void world_mutex_unlock(struct mutex *mutex)
+void mutex_unlock(struct mutex *mutex)
 {
     ASSERT(*(char *)mutex == 1);
     *(char *)mutex = 0;
 }
 
-void world_condition_init(struct condition *condition)
+void condition_init(struct condition *condition)
 {
     memset(condition, 0, sizeof *condition);
 }
 
-void world_condition_fini(struct condition *condition)
+void condition_fini(struct condition *condition)
 {
     (void)condition;
 }
 
-void world_condition_wait_until(struct condition *condition, struct mutex *mutex,
-                                uint64_t deadline_ns)
+void condition_wait_until(struct condition *condition, struct mutex *mutex, uint64_t deadline_ns)
 {
-    world_mutex_unlock(mutex);
+    mutex_unlock(mutex);
     fiber_wait(condition, deadline_ns);
-    world_mutex_lock(mutex);
+    mutex_lock(mutex);
 }
 
 static void wake(const void *what)
@@ -136,9 +147,15 @@ static void wake(const void *what)
             world.fibers[i].is_woken = true;
 }
 
-void world_condition_broadcast(struct condition *condition)
+void condition_broadcast(struct condition *condition)
 {
     wake(condition);
+}
+
+// Memory is that of the process; it need not be fast.
+void mem_touch(void *memory, size_t size)
+{
+    (void)memory, (void)size;
 }
 
 // ---- Fibers ----------------------------------------------------------------------------------------
@@ -200,8 +217,8 @@ static void live(void *owner)
     life->is_over = true;
 }
 
-weft_err world_thread_start(struct thread *thread, void (*body)(void *), void *argument,
-                            size_t stack_bytes)
+weft_err thread_start(struct thread *thread, void (*body)(void *), void *argument,
+                      size_t stack_bytes)
 {
     (void)stack_bytes;
     struct thread_life *life = calloc(1, sizeof *life);
@@ -212,12 +229,12 @@ weft_err world_thread_start(struct thread *thread, void (*body)(void *), void *a
     return WEFT_OK;
 }
 
-void world_thread_join(struct thread *thread)
+void thread_join(struct thread *thread)
 {
     struct thread_life *life;
     memcpy(&life, thread, sizeof life);
     while (!life->is_over)
-        world_clock_sleep_ms(1);
+        clock_sleep_ms(1);
     free(life);
 }
 

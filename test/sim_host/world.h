@@ -1,9 +1,9 @@
 // The world that a host and its clients stand in when chance decides everything: a network of memory, a
 // disk of memory, a clock that moves when nothing else does, and fibers instead of threads.
 //
-// The product's own files (peer, peer_link, host_server, host_connection, host_server_journal) are
-// compiled a second time with the names of replace.h: what they believe to be sockets, timers, locks
-// and journals is here. One seed is one history, whatever the machine.
+// The product is linked as it was compiled for the release. What it believes to be sockets, timers, locks and journals
+// is here: the files of this folder define the functions of sys/env.h and of store/journal.h that it calls, so
+// that the linker leaves the real ones out. One seed is one history, whatever the machine.
 #ifndef SIM_HOST_WORLD_H
 #define SIM_HOST_WORLD_H
 

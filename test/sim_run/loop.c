@@ -1,12 +1,13 @@
-// A loop in a time of its own: a step is something that workers do, or the next timer.
+// A loop in a time of its own: a step is something that workers do, or the next timer. The clock stands still
+// between timers.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim_run/sim_run.h"
-#include "sys/loop/loop.h"
+#include "sys/env.h"
 
-enum { TIMERS_MAX = 16, STEPS_MAX = 2000000, TIMER_RATE = 5 };
+enum { TIMERS_MAX = 16, STEPS_MAX = 2000000, TIMER_RATE = 5, NOW_MS_FIRST = 1000000 };
 
 struct loop_timer {
     bool is_set;
@@ -19,9 +20,25 @@ struct loop {
     loop_fn *woken;
     void *owner;
     bool is_stopped, is_woken;
-    uint64_t now_ms;
     struct loop_timer timers[TIMERS_MAX];
 };
+
+static uint64_t now_ms = NOW_MS_FIRST;
+
+uint64_t clock_now_ns(void)
+{
+    return now_ms * 1000000;
+}
+
+void clock_sleep_ms(uint32_t milliseconds)
+{
+    now_ms += milliseconds;
+}
+
+int64_t clock_calendar_s(void)
+{
+    return (int64_t)(now_ms / 1000);
+}
 
 struct loop *loop_new(loop_fn *woken, void *owner)
 {
@@ -54,7 +71,7 @@ struct loop_timer *loop_timer_new(struct loop *loop, uint64_t first_ms, uint64_t
         struct loop_timer *timer = &loop->timers[i];
         if (timer->is_set)
             continue;
-        *timer = (struct loop_timer){true, loop->now_ms + first_ms, repeat_ms, elapsed, owner};
+        *timer = (struct loop_timer){true, now_ms + first_ms, repeat_ms, elapsed, owner};
         return timer;
     }
     sim_wrong("the driver has more than %d timers", TIMERS_MAX);
@@ -89,9 +106,9 @@ static bool fire_next(struct loop *loop)
     if (!next)
         return false;
     const struct loop_timer timer = *next;
-    loop->now_ms = timer.at_ms > loop->now_ms ? timer.at_ms : loop->now_ms;
+    now_ms = timer.at_ms > now_ms ? timer.at_ms : now_ms;
     next->is_set = timer.repeat_ms > 0;
-    next->at_ms = loop->now_ms + timer.repeat_ms;
+    next->at_ms = now_ms + timer.repeat_ms;
     timer.elapsed(timer.owner);
     return true;
 }

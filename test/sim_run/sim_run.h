@@ -1,8 +1,8 @@
 // The simulation of one run: the real driver, with its plan, scheduler, tally, journal and output, in a world whose
-// time, chance and workers are ours. Only the agent (run/driver/agent.h) and the loop are replaced.
+// time, chance and workers are ours. The agent (run/driver/agent.h), the loop and the clock are replaced (sys/env.h).
 //
 //   sim_run.c  draws a job and its faults from a seed, lives a run as often as it is killed, looks at the answer
-//   loop.c     timers in a time that goes by steps; what happens next is drawn
+//   loop.c     a clock and timers in a time that goes by steps; what happens next is drawn
 //   worker.c   a worker: slots, collectors, seals, checkpoints, pieces
 //   agents.c   how workers live and die
 //
