@@ -1,12 +1,13 @@
-// blame: what to say when an attempt or a worker came to a bad end, and what to try next.
+// What to say of a bad end, and what to try next.
 
-#include "run/driver/driver_state.h"
+#include "run/driver/blame.h"
+
 #include "sys/process/signals.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
+void blame_format_duration(uint32_t milliseconds, char *text, size_t text_size)
 {
     static const struct {
         uint32_t milliseconds;
@@ -19,120 +20,123 @@ void driver_format_duration(uint32_t milliseconds, char *text, size_t text_size)
 }
 
 // The input an attempt was reading, NULL when it was not reading one.
-static const struct input *input_of(const struct driver *driver, const struct agent_attempt *at)
+static const struct input *input_of(const struct blame *blame, uint32_t stage,
+                                    const struct agent_attempt *at)
 {
-    const bool reads_files = sched_stage(driver->sched) == 0 && at->kind != SCHED_REDUCE;
-    return reads_files && at->input < driver->plan.inputs.count
-               ? &driver->plan.inputs.items[at->input]
+    const bool reads_files = stage == 0 && at->kind != SCHED_REDUCE;
+    return reads_files && at->input < blame->plan->inputs.count
+               ? &blame->plan->inputs.items[at->input]
                : NULL;
 }
 
 // "in map, FILE near offset 123", "in reduce, task 5 of stage 2"
-static void format_place(const struct driver *driver, const struct agent_attempt *at, char *text,
-                         size_t text_size)
+static void format_place(const struct blame *blame, uint32_t stage, const struct agent_attempt *at,
+                         char *text, size_t text_size)
 {
-    const struct input *input = input_of(driver, at);
+    const struct input *input = input_of(blame, stage, at);
     const char *kind =
         at->kind == SCHED_SAMPLE ? "map (on a sample)" : sched_kind_name((enum sched_kind)at->kind);
     if (input)
         snprintf(text, text_size, "in %s, %s near offset %" PRIu64, kind, input->name, at->offset);
-    else if (driver->plan.stage_count == 1)
+    else if (blame->plan->stage_count == 1)
         snprintf(text, text_size, "in %s, task %" PRIu32, kind, at->task);
     else
         snprintf(text, text_size, "in %s, task %" PRIu32 " of stage %" PRIu32, kind, at->task,
-                 sched_stage(driver->sched) + 1);
+                 stage + 1);
 }
 
 // How to see the record an attempt was at, when a command can show it.
-static void advise_record(struct driver *driver, const struct agent_attempt *at, const char *also)
+static void advise_record(struct blame *blame, uint32_t stage, const struct agent_attempt *at,
+                          const char *also)
 {
-    const struct input *input = input_of(driver, at);
+    const struct input *input = input_of(blame, stage, at);
     if (input && input->name == input->path)
-        snprintf(driver->next, sizeof driver->next,
+        snprintf(blame->next, sizeof blame->next,
                  "tail -c +%" PRIu64 " '%s' | head -n 1 shows the record%s", at->offset + 1,
                  input->name, also);
     else if (input)
-        snprintf(driver->next, sizeof driver->next,
+        snprintf(blame->next, sizeof blame->next,
                  "look at the record near byte %" PRIu64 " of %s%s", at->offset, input->name, also);
     else
-        snprintf(driver->next, sizeof driver->next, "--slots 1 --max-attempts 1 in a debugger%s",
+        snprintf(blame->next, sizeof blame->next, "--slots 1 --max-attempts 1 in a debugger%s",
                  also);
 }
 
 // Inside one attempt, or one that is known to have done it.
-static void explain_crash(struct driver *driver, const struct process_exit *exit,
+static void explain_crash(struct blame *blame, uint32_t stage, const struct process_exit *exit,
                           const struct agent_attempt *at)
 {
     char place[512], how[128];
-    format_place(driver, at, place, sizeof place);
+    format_place(blame, stage, at, place, sizeof place);
     if (at->crash_signal != 0) {
         signal_describe(at->crash_signal, how, sizeof how);
-        snprintf(driver->why, sizeof driver->why, "the job crashed: %s %s", how, place);
-        advise_record(driver, at, "");
+        snprintf(blame->why, sizeof blame->why, "the job crashed: %s %s", how, place);
+        advise_record(blame, stage, at, "");
         return;
     }
     process_describe_exit(exit, how, sizeof how);
     if (exit->is_known && !exit->was_signalled) {
-        snprintf(driver->why, sizeof driver->why, "the job ended its worker: it %s %s", how, place);
-        advise_record(driver, at, "; a job ends an attempt by weft_fail, not by exit");
+        snprintf(blame->why, sizeof blame->why, "the job ended its worker: it %s %s", how, place);
+        advise_record(blame, stage, at, "; a job ends an attempt by weft_fail, not by exit");
     } else {
-        snprintf(driver->why, sizeof driver->why, "the worker was %s %s", how, place);
-        advise_record(driver, at, "; the kernel log shows whether memory ran out");
+        snprintf(blame->why, sizeof blame->why, "the worker was %s %s", how, place);
+        advise_record(blame, stage, at, "; the kernel log shows whether memory ran out");
     }
 }
 
-static void explain_early_end(struct driver *driver, const char *how)
+static void explain_early_end(struct blame *blame, const char *how)
 {
-    snprintf(driver->why, sizeof driver->why, "the worker %s before it was ready", how);
-    snprintf(driver->next, sizeof driver->next,
+    snprintf(blame->why, sizeof blame->why, "the worker %s before it was ready", how);
+    snprintf(blame->next, sizeof blame->next,
              "call weft_main or weft_start first in main(), before anything that may end the "
              "program");
 }
 
-void driver_explain_loss(struct driver *driver, const struct agent_loss *loss,
-                         const struct agent_attempt *const *inside, uint32_t inside_count,
-                         uint32_t crash_slot)
+void blame_explain_loss(struct blame *blame, uint32_t stage, const struct agent_loss *loss,
+                        const struct agent_attempt *const *inside, uint32_t inside_count,
+                        uint32_t crash_slot)
 {
     const struct process_exit *exit = loss->exit;
     char how[128];
-    driver->next[0] = 0;
+    blame->next[0] = 0;
     process_describe_exit(exit, how, sizeof how);
     for (uint32_t i = 0; i < inside_count; i++)
         if (inside[i]->slot == crash_slot || inside_count == 1) {
-            explain_crash(driver, exit, inside[i]);
+            explain_crash(blame, stage, exit, inside[i]);
             return;
         }
     const char *was = exit->is_known && exit->was_signalled ? "was " : "";
     if (!loss->was_ready) {
         char sentence[160];
         snprintf(sentence, sizeof sentence, "%s%s", was, how);
-        explain_early_end(driver, sentence);
+        explain_early_end(blame, sentence);
     } else if (inside_count > 0) {
-        snprintf(driver->why, sizeof driver->why,
+        snprintf(blame->why, sizeof blame->why,
                  "the worker %s%s while %" PRIu32 " attempts ran; each runs alone next time", was,
                  how, inside_count);
     } else {
-        snprintf(driver->why, sizeof driver->why, "the worker %s%s between two attempts", was, how);
+        snprintf(blame->why, sizeof blame->why, "the worker %s%s between two attempts", was, how);
     }
 }
 
-void driver_explain_timeout(struct driver *driver, const struct agent_attempt *at, bool is_record)
+void blame_explain_timeout(struct blame *blame, uint32_t stage, const struct agent_attempt *at,
+                           bool is_record)
 {
     char place[512], limit[32];
-    format_place(driver, at, place, sizeof place);
-    driver_format_duration(is_record ? driver->options->record_timeout_ms
-                                     : driver->options->task_timeout_ms,
-                           limit, sizeof limit);
+    format_place(blame, stage, at, place, sizeof place);
+    blame_format_duration(is_record ? blame->plan->options->record_timeout_ms
+                                    : blame->plan->options->task_timeout_ms,
+                          limit, sizeof limit);
     const char *option = is_record ? "record-timeout" : "task-timeout";
-    snprintf(driver->why, sizeof driver->why, "an attempt timed out: longer than --%s %s %s",
-             option, limit, place);
-    advise_record(driver, at,
+    snprintf(blame->why, sizeof blame->why, "an attempt timed out: longer than --%s %s %s", option,
+             limit, place);
+    advise_record(blame, stage, at,
                   is_record ? ", or a longer --record-timeout" : ", or a longer --task-timeout");
 }
 
-void driver_explain_failure(struct driver *driver, const Weft__TaskEnd *end)
+void blame_explain_failure(struct blame *blame, const Weft__TaskEnd *end)
 {
-    driver->next[0] = 0;
-    snprintf(driver->why, sizeof driver->why, "%s",
+    blame->next[0] = 0;
+    snprintf(blame->why, sizeof blame->why, "%s",
              end->text[0] ? end->text : weft_err_name((weft_err)end->code));
 }

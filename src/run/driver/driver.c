@@ -1,11 +1,14 @@
 // driver: the life of a run. Prepare, run the loop until everything is committed or something ended
 // it, then make the output visible or take it back, and tell.
 
-#include "run/driver/driver_state.h"
+#include "run/driver/driver.h"
 
 #include "jobs/builtin.h"
+#include "run/driver/blame.h"
+#include "run/driver/coordinator.h"
 #include "sys/log.h"
 #include "sys/process/signals.h"
+#include "sys/thread/bell.h"
 #include "sys/time/clock.h"
 
 #include <stdio.h>
@@ -17,18 +20,40 @@ enum {
         5000  // for a worker that said BYE and still runs what the user put at its exit
 };
 
+struct driver {
+    const struct run_options *options;
+    bool owns_process;
+    bool is_silent;  // inside a program that did not ask to be told on standard error
+    struct run_plan plan;
+    struct report report;
+    struct output *output;
+    struct coordinator *coordinator;
+
+    struct loop *loop;
+    struct loop_timer *timeout, *tick;
+    struct loop_signal *signals[5];  // as many as signals_to_end
+    _Atomic bool is_cancelled;
+    struct bell stop;  // rung when it is, for what is waited for outside of the loop
+    bool has_reader_left, has_waited;
+
+    uint64_t begun_ns;
+    int exit_code;  // 0: from the code
+    char error[2 * ERR_TEXT_BYTES_MAX];
+    struct summary summary;
+};
+
 // ---- Reasons to stop ----------------------------------------------------------------------------
 
 static void take_timeout(void *owner)
 {
     struct driver *driver = owner;
     char limit[32];
-    driver_format_duration(driver->options->timeout_ms, limit, sizeof limit);
-    driver_fail(driver,
-                err_set(WEFT_DEADLINE_EXCEEDED,
-                        "the job timed out: it ran longer than --timeout %s\n  try: a longer "
-                        "--timeout, or less input",
-                        limit));
+    blame_format_duration(driver->options->timeout_ms, limit, sizeof limit);
+    coordinator_fail(driver->coordinator,
+                     err_set(WEFT_DEADLINE_EXCEEDED,
+                             "the job timed out: it ran longer than --timeout %s\n  try: a longer "
+                             "--timeout, or less input",
+                             limit));
 }
 
 static void release_signals(struct driver *driver)
@@ -51,10 +76,12 @@ static void take_signal(void *owner, int number)
     driver->exit_code = signal_exit_code(number);
     const char *output = driver->options->output;
     if (output)
-        driver_fail(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s); %s was not written",
-                                    words, output));
+        coordinator_fail(
+            driver->coordinator,
+            err_set(WEFT_CANCELLED, "stopped by a signal (%s); %s was not written", words, output));
     else
-        driver_fail(driver, err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
+        coordinator_fail(driver->coordinator,
+                         err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
 }
 
 static weft_err take_over_signals(struct driver *driver)
@@ -73,15 +100,14 @@ static weft_err take_over_signals(struct driver *driver)
 static void take_wake(void *owner)
 {
     struct driver *driver = owner;
-    if (atomic_load(&driver->is_cancelled) && !driver->is_over)
-        driver_fail(driver, err_set(WEFT_CANCELLED, "the run was cancelled"));
-    if (driver->output && output_reader_left(driver->output) && !driver->is_over) {
-        driver->is_over = driver->has_reader_left = true;
-        probe_stop(&driver->probe);
-        resume_stop(driver->resume);
-        loop_stop(driver->loop);
+    struct coordinator *coordinator = driver->coordinator;
+    if (atomic_load(&driver->is_cancelled) && !coordinator_is_over(coordinator))
+        coordinator_fail(driver->coordinator, err_set(WEFT_CANCELLED, "the run was cancelled"));
+    if (driver->output && output_reader_left(driver->output) && !coordinator_is_over(coordinator)) {
+        driver->has_reader_left = true;
+        coordinator_stop(coordinator);
     }
-    driver_check_end(driver);
+    coordinator_check_end(coordinator);
 }
 
 static void wake(void *owner)
@@ -97,21 +123,12 @@ void driver_cancel(struct driver *driver)
     loop_wake(driver->loop);
 }
 
-void driver_check_end(struct driver *driver)
-{
-    if (driver->is_done && driver->has_bye && output_is_drained(driver->output))
-        loop_stop(driver->loop);
-}
-
 // ---- Time ---------------------------------------------------------------------------------------
 
 static void take_tick(void *owner)
 {
     struct driver *driver = owner;
-    const struct run_options *options = driver->options;
-    if ((options->task_timeout_ms || options->record_timeout_ms) && !driver->is_over)
-        agent_look(&driver->agent);
-    driver_show_progress(driver);
+    coordinator_look(driver->coordinator);
 }
 
 static weft_err start_timers(struct driver *driver)
@@ -156,7 +173,7 @@ static weft_err name_limit(const struct driver *driver, weft_err code)
         return err_set(WEFT_CANCELLED, "the run was cancelled");
     if (code != WEFT_DEADLINE_EXCEEDED)
         return code;
-    driver_format_duration(driver->options->timeout_ms, limit, sizeof limit);
+    blame_format_duration(driver->options->timeout_ms, limit, sizeof limit);
     return err_wrap(code, "the job timed out (--timeout %s)", limit);
 }
 
@@ -185,8 +202,9 @@ static weft_err open_output(struct driver *driver)
 static size_t list_own(const struct driver *driver, const char *paths[OUTPUT_OWN_MAX + 1])
 {
     size_t count = driver->output ? output_list_own(driver->output, paths) : 0;
-    if (bad_list_old_path(&driver->bad.list))
-        paths[count++] = bad_list_old_path(&driver->bad.list);
+    const char *list = coordinator_old_list(driver->coordinator);
+    if (list)
+        paths[count++] = list;
     return count;
 }
 
@@ -215,77 +233,30 @@ static weft_err find_inputs(struct driver *driver)
     return name_limit(driver, code);
 }
 
-static weft_err make_sched(struct driver *driver)
-{
-    const struct run_plan *plan = &driver->plan;
-    struct sched_stage *stages = calloc(plan->stage_count, sizeof *stages);
-    driver->actions = malloc(sizeof *driver->actions);
-    if (!stages || !driver->actions) {
-        free(stages);
-        return err_no_memory("to plan the job");
-    }
-    for (uint32_t i = 0; i < plan->stage_count; i++)
-        stages[i] = (struct sched_stage){
-            .sample_count = plan->stages[i].sample_count,
-            .map_count = plan->stages[i].map_count,
-            .reduce_count = run_stage_task_count(&plan->stages[i], SCHED_REDUCE),
-        };
-    const struct sched_plan all = {.stages = stages,
-                                   .stage_count = plan->stage_count,
-                                   .max_attempts = driver->options->max_attempts,
-                                   .asks_before_failing = true};
-    driver->sched = sched_new(&all);
-    free(stages);
-    return driver->sched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
-}
-
-// The plan, and what is kept of its tasks.
-static weft_err make_plan(struct driver *driver)
-{
-    struct run_plan *plan = &driver->plan;
-    weft_err code = run_plan_make(plan, &driver->report);
-    if (code != WEFT_OK)
-        return code;
-    driver->samples = calloc(plan->task_count + 1, sizeof *driver->samples);
-    driver->pieces = calloc(run_plan_last_stage(plan)->piece_count + 1, sizeof *driver->pieces);
-    if (!driver->samples || !driver->pieces)
-        return err_no_memory("to plan the job");
-    code = tally_init(&driver->tally, plan->task_count);
-    if (code == WEFT_OK)
-        code = make_sched(driver);
-    return code == WEFT_OK ? run_plan_divide_memory(plan) : code;
-}
-
 // Everything that can be refused before a process is started.
 static weft_err prepare(struct driver *driver)
 {
     // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
     // A plan goes to standard output itself.
     const bool has_output = driver->options->output || !driver->options->dry_run;
-    weft_err code = bad_list_check(&driver->bad.list);
+    weft_err code = coordinator_check_list(driver->coordinator);
     if (code == WEFT_OK && has_output)
         code = open_output(driver);
     if (code == WEFT_OK)
         code = find_inputs(driver);
     if (code == WEFT_OK)
-        code = bad_list_check_inputs(&driver->bad.list, &driver->plan.inputs);
-    if (code == WEFT_OK)
-        code = resume_check(driver->resume, driver->output);
-    if (resume_is_done(driver->resume) && !driver->options->dry_run)
+        code = coordinator_check_answer(driver->coordinator, driver->output);
+    if (coordinator_is_complete(driver->coordinator) && !driver->options->dry_run)
         return code;
     if (code == WEFT_OK)
-        code = make_plan(driver);
+        code = coordinator_make_plan(driver->coordinator);
     if (code == WEFT_OK && driver->options->dry_run)
-        return driver_print_plan(driver);
+        return coordinator_print_plan(driver->coordinator);
     // From here on there are things to take away again, so that a signal may no longer just kill us.
     if (code == WEFT_OK)
         code = take_over_signals(driver);
     if (code == WEFT_OK)
-        code = resume_open(driver->resume, driver->pieces);
-    if (code == WEFT_OK)
-        code = run_plan_divide_output(&driver->plan, driver->output);
-    if (code == WEFT_OK)
-        code = resume_restore(driver->resume);
+        code = coordinator_take_over(driver->coordinator);
     if (code == WEFT_OK)
         code = start_timers(driver);
     return code;
@@ -306,7 +277,7 @@ static void tell_done(struct driver *driver)
 static void give_up_waiting(void *owner)
 {
     struct driver *driver = owner;
-    driver->is_gone = true;
+    driver->has_waited = true;
     loop_stop(driver->loop);
 }
 
@@ -315,42 +286,9 @@ static void await_exit(struct driver *driver)
 {
     struct loop_timer *patience =
         loop_timer_new(driver->loop, EXIT_PATIENCE_MS, 0, give_up_waiting, driver);
-    while (patience && agent_has_worker(&driver->agent) && !driver->is_gone && !driver->is_over)
+    while (patience && !driver->has_waited && coordinator_awaits_exit(driver->coordinator))
         loop_run(driver->loop);
     loop_timer_free(patience);
-}
-
-// What committed tasks read in the first map, and what all others did. A task that need not run for a run that
-// goes on is not committed: what was made of it is.
-static bool counts(const struct driver *driver, uint32_t stage, enum sched_kind kind, uint32_t task)
-{
-    return sched_task_state(driver->sched, stage, kind, task) == SCHED_COMMITTED ||
-           (driver->is_done &&
-            tally_is_restored(&driver->tally, run_plan_number(&driver->plan, stage, kind, task)));
-}
-
-static void add_up(struct driver *driver, struct tally_totals *totals, struct tally_totals *others)
-{
-    for (uint32_t i = 0; driver->sched && i < driver->plan.stage_count; i++)
-        for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
-            for (uint32_t task = 0; task < run_stage_task_count(&driver->plan.stages[i], kind);
-                 task++)
-                if (counts(driver, i, kind, task))
-                    tally_add(&driver->tally, run_plan_number(&driver->plan, i, kind, task),
-                              i == 0 && kind == SCHED_MAP ? totals : others);
-}
-
-static void make_agent(struct driver *driver)
-{
-    const struct agent_options options = {
-        .loop = driver->loop,
-        .slot_count = driver->plan.slot_count,
-        .task_timeout_ms = driver->options->task_timeout_ms,
-        .record_timeout_ms = driver->options->record_timeout_ms,
-        .calls = &driver_agent_calls,
-        .owner = driver,
-    };
-    agent_init(&driver->agent, &options);
 }
 
 static weft_err run(struct driver *driver)
@@ -363,21 +301,15 @@ static weft_err run(struct driver *driver)
         .memory_bytes = driver->options->memory_bytes,
     };
     report_begin(&driver->report, &begin);
-    make_agent(driver);
-    resume_start(driver->resume);
-    driver_step(driver, &(struct sched_event){.type = EVENT_START});
+    coordinator_start(driver->coordinator);
     if (atomic_load(&driver->is_cancelled))
         loop_wake(driver->loop);
-    if (!driver->is_over)
+    if (!coordinator_is_over(driver->coordinator))
         loop_run(driver->loop);
-    if (driver->is_over || !driver->is_done)
-        return driver->code;
-    const weft_err judged = driver->bad.is_judged ? WEFT_OK : driver_judge_bad(driver);
-    if (judged != WEFT_OK)
-        return judged;
     // Renaming and the worker's exit go side by side.
-    const weft_err code = output_commit(driver->output);
-    if (code != WEFT_OK)
+    const weft_err code = coordinator_finish(driver->coordinator);
+    if (code != WEFT_OK || coordinator_is_over(driver->coordinator) ||
+        !coordinator_is_done(driver->coordinator))
         return code;
     await_exit(driver);
     // A signal that came after the commit came too late.
@@ -385,59 +317,18 @@ static weft_err run(struct driver *driver)
     return WEFT_OK;
 }
 
-// Large inputs that one task had to read alone.
-static void count_whole(struct driver *driver)
-{
-    struct summary *summary = &driver->summary;
-    for (size_t i = 0; driver->plan.looks && i < driver->plan.inputs.count; i++) {
-        const struct input_look *look = &driver->plan.looks[i];
-        if (!look->is_whole || driver->plan.inputs.items[i].size <= driver->plan.split.split_bytes)
-            continue;
-        summary->whole_count++;
-        if (look->codec > 0)
-            summary->whole_codec = codec_name((enum codec_kind)(look->codec - 1));
-    }
-}
-
-static void add_figures(struct driver *driver)
-{
-    struct summary *summary = &driver->summary;
-    struct agent_figures figures;
-    agent_read_figures(&driver->agent, &figures);
-    summary->memory_peak = figures.memory_peak;
-    summary->has_switched_to_sort = figures.has_switched_to_sort;
-    summary->spill_bytes = figures.spill_bytes;
-    summary->spill_runs = figures.spill_runs;
-    memcpy(summary->phase_ns, figures.phase_ns, sizeof summary->phase_ns);
-}
-
 static void sum_up(struct driver *driver)
 {
     struct summary *summary = &driver->summary;
-    struct tally_totals totals = {0}, others = {0};
-    add_up(driver, &totals, &others);
-    tally_sort(&driver->tally);
-    for (uint32_t i = 0; driver->plan.stages && i < driver->plan.stage_count; i++) {
-        summary->map_count += driver->plan.stages[i].map_count;
-        summary->reduce_count += run_stage_task_count(&driver->plan.stages[i], SCHED_REDUCE);
-    }
+    coordinator_sum_up(driver->coordinator, summary);
     summary->job = run_plan_title(&driver->plan);
     summary->output = driver->options->output;
     summary->input_count = driver->plan.inputs.count;
-    count_whole(driver);
-    summary->records_in = totals.records_in;
-    summary->bytes_in = totals.bytes_in;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
-    add_figures(driver);
     summary->slots = driver->plan.slot_count;
     summary->retry_count = driver->report.retry_count;
-    summary->resumed_count = resume_restored_count(driver->resume);
-    summary->has_checkpoints = resume_has_checkpoints(driver->resume);
     summary->memory_limit = driver->options->memory_bytes;
-    summary->stage_count = driver->plan.stage_count;
-    summary->counters = driver->tally.counters.items;
-    summary->counter_count = driver->tally.counters.count;
     summary->elapsed_ns = clock_now_ns() - driver->begun_ns;
 }
 
@@ -445,7 +336,8 @@ static void tell_what_is_out(struct driver *driver, weft_err code)
 {
     struct summary *summary = &driver->summary;
     const uint64_t out = driver->output ? output_bytes_out(driver->output) : 0;
-    const bool is_whole = driver->is_done && out == output_bytes(driver->output);
+    const bool is_whole =
+        coordinator_is_done(driver->coordinator) && out == output_bytes(driver->output);
     summary->is_output_cut = code != WEFT_OK && out > 0 && !is_whole;
     summary->is_output_out = code != WEFT_OK && out > 0 && is_whole;
 }
@@ -453,7 +345,7 @@ static void tell_what_is_out(struct driver *driver, weft_err code)
 static void close_journal(struct driver *driver, weft_err code)
 {
     const size_t length = strlen(driver->error);
-    if (resume_end(driver->resume, code != WEFT_OK && driver->exit_code == 0))
+    if (coordinator_close(driver->coordinator, code != WEFT_OK && driver->exit_code == 0))
         snprintf(driver->error + length, sizeof driver->error - length,
                  "\n  finished work is kept: the same command continues it, --force starts again");
 }
@@ -470,14 +362,14 @@ weft_err driver_run(struct driver *driver)
         err_clear();
     else if (code == WEFT_OK && driver->options->dry_run)
         report_silence(&driver->report);
-    else if (code == WEFT_OK && resume_is_done(driver->resume))
+    else if (code == WEFT_OK && coordinator_is_complete(driver->coordinator))
         tell_done(driver);
     else if (code == WEFT_OK)
         code = run(driver);
-    if (code != WEFT_OK && driver->error[0] == 0)
-        snprintf(driver->error, sizeof driver->error, "%s", err_text());
-    agent_fini(&driver->agent);
-    probe_end_worker(&driver->probe);
+    const char *error = coordinator_error(driver->coordinator);
+    if (code != WEFT_OK || error[0])
+        snprintf(driver->error, sizeof driver->error, "%s", error[0] ? error : err_text());
+    coordinator_end_workers(driver->coordinator);
     sum_up(driver);
     struct summary *summary = &driver->summary;
     summary->code = code;
@@ -491,7 +383,7 @@ weft_err driver_run(struct driver *driver)
     if (driver->output)
         output_abort(driver->output);
     // The reader has seen enough, and said so by leaving: nothing is worth telling.
-    const bool has_told = resume_is_done(driver->resume) && !driver->options->json;
+    const bool has_told = coordinator_is_complete(driver->coordinator) && !driver->options->json;
     if (!driver->has_reader_left && !has_told)
         report_end(&driver->report, summary);
     release_signals(driver);
@@ -515,26 +407,18 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     made->stop.fd = -1;
     made->is_silent = !spec->owns_process && spec->options->quiet && !log_is_taken();
     weft_err code = run_plan_init(&made->plan, spec->job, spec->options);
-    bad_records_init(&made->bad, &made->plan, &made->tally);
     if (code == WEFT_OK) {
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
     }
-    const struct probe_options probe = {.plan = &made->plan,
-                                        .bad = &made->bad,
-                                        .loop = made->loop,
-                                        .calls = &driver_probe_calls,
-                                        .owner = made};
-    probe_init(&made->probe, &probe);
-    const struct resume_options resume = {.plan = &made->plan,
-                                          .tally = &made->tally,
-                                          .bad = &made->bad,
-                                          .loop = made->loop,
-                                          .calls = &driver_resume_calls,
-                                          .owner = made};
-    made->resume = code == WEFT_OK ? resume_new(&resume) : NULL;
-    if (code == WEFT_OK && !made->resume)
-        code = WEFT_RESOURCE_EXHAUSTED;
+    const struct coordinator_options options = {.plan = &made->plan,
+                                                .report = &made->report,
+                                                .loop = made->loop,
+                                                .keeps_replays = spec->owns_process};
+    if (code == WEFT_OK) {
+        made->coordinator = coordinator_new(&options);
+        code = made->coordinator ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+    }
     if (code == WEFT_OK)
         code = bell_init(&made->stop);
     if (code != WEFT_OK) {
@@ -544,29 +428,15 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
     return code;
 }
 
-static void free_samples(struct driver *driver)
-{
-    for (size_t i = 0; driver->samples && i < driver->plan.task_count; i++)
-        message_free(driver->samples[i]);
-    free(driver->samples);
-}
-
 void driver_free(struct driver *driver)
 {
     if (!driver)
         return;
     output_free(driver->output);
-    probe_fini(&driver->probe);
-    bad_records_fini(&driver->bad);
-    resume_free(driver->resume);
-    free_samples(driver);
-    free(driver->pieces);
-    tally_fini(&driver->tally);
+    coordinator_free(driver->coordinator);
     run_plan_fini(&driver->plan);
     loop_free(driver->loop);
     bell_fini(&driver->stop);
     report_fini(&driver->report);
-    free(driver->actions);
-    sched_free(driver->sched);
     free(driver);
 }

@@ -2,9 +2,9 @@
 //
 //   inputs -> plan -> sched -> [wire] -> worker -> [wire] -> sched -> output
 //
-// The driver decides nothing about tasks (sched does) and touches no data (the worker does): it turns
-// frames, ends of processes, timers and signals into events, and actions into frames. Everything but
-// driver_cancel happens in the thread that calls driver_run.
+// The driver is the process around the coordinator (run/driver/coordinator.h): it finds the inputs, opens the output,
+// runs the loop, answers signals and limits of time, and prints how it ended. Everything but driver_cancel happens in
+// the thread that calls driver_run.
 #ifndef RUN_DRIVER_DRIVER_H
 #define RUN_DRIVER_DRIVER_H
 

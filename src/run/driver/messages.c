@@ -1,8 +1,6 @@
-// messages: the plan as a worker is told it.
+// From the plan to frames.
 
 #include "run/driver/messages.h"
-
-#include "run/driver/driver_state.h"
 
 #include <stdlib.h>
 
@@ -82,23 +80,22 @@ weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uin
     return code;
 }
 
-static void fill_output(const struct driver *driver, Weft__Output *output)
+static void fill_output(const struct output *target, Weft__Output *output)
 {
     static const Weft__OutputKind kinds[] = {
         [OUTPUT_PLACE_FILE] = WEFT__OUTPUT_KIND__OUTPUT_FILE,
         [OUTPUT_PLACE_PARTS] = WEFT__OUTPUT_KIND__OUTPUT_PARTS,
         [OUTPUT_PLACE_FD] = WEFT__OUTPUT_KIND__OUTPUT_FD,
     };
-    const struct output_place *place = output_place(driver->output);
+    const struct output_place *place = output_place(target);
     output->kind = kinds[place->kind];
     output->path = place->path ? (char *)place->path : output->path;
     output->fd = place->fd;
 }
 
 // What an earlier worker has committed stays.
-static weft_err fill_done(const struct driver *driver, Weft__StageOpen *open)
+static weft_err fill_done(const struct output_piece *pieces, uint32_t count, Weft__StageOpen *open)
 {
-    const uint32_t count = driver->plan.stages[open->stage].piece_count;
     open->done_pieces = malloc((count + 1) * sizeof *open->done_pieces);
     open->done_bytes = malloc((count + 1) * sizeof *open->done_bytes);
     open->done_crc = malloc((count + 1) * sizeof *open->done_crc);
@@ -106,19 +103,21 @@ static weft_err fill_done(const struct driver *driver, Weft__StageOpen *open)
         return no_memory();
     size_t done = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (!driver->pieces[i].is_done)
+        if (!pieces[i].is_done)
             continue;
         open->done_pieces[done] = i;
-        open->done_bytes[done] = driver->pieces[i].bytes;
-        open->done_crc[done++] = driver->pieces[i].crc32c;
+        open->done_bytes[done] = pieces[i].bytes;
+        open->done_crc[done++] = pieces[i].crc32c;
     }
     open->n_done_pieces = open->n_done_bytes = open->n_done_crc = done;
     return WEFT_OK;
 }
 
-weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
+weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *agent, uint32_t stage,
+                                  const struct output *target, const struct output_piece *pieces,
+                                  const struct resume *resume)
 {
-    const struct run_stage *at = &driver->plan.stages[stage];
+    const struct run_stage *at = &plan->stages[stage];
     Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
     Weft__Output output = WEFT__OUTPUT__INIT;
     open.stage = stage;
@@ -132,17 +131,17 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
     weft_err code = WEFT_OK;
     struct buf runs = {0};
     if (stage == 0)
-        resume_fill_open(driver->resume, &open, &runs);
+        resume_fill_open(resume, &open, &runs);
     if (at->is_last) {
-        fill_output(driver, &output);
-        code = fill_done(driver, &open);
+        fill_output(target, &output);
+        code = fill_done(pieces, at->piece_count, &open);
         if (at->is_map_only) {
-            open.part_of_task = driver->plan.parts;
+            open.part_of_task = plan->parts;
             open.n_part_of_task = at->piece_count;
         }
     }
     if (code == WEFT_OK)
-        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
+        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
     free(open.done_pieces);
     free(open.done_bytes);
     free(open.done_crc);
@@ -150,39 +149,39 @@ weft_err driver_send_stage_open(struct driver *driver, uint32_t stage)
     return code;
 }
 
-weft_err driver_send_stage_plan(struct driver *driver, uint32_t stage)
+weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent, uint32_t stage,
+                                  Weft__TaskEnd *const *samples, const struct resume *resume)
 {
-    const struct run_stage *at = &driver->plan.stages[stage];
-    Weft__TaskEnd *const *ends = driver->samples + at->first_task[SCHED_SAMPLE];
+    const struct run_stage *at = &plan->stages[stage];
     size_t count = 0;
     for (uint32_t i = 0; i < at->sample_count; i++)
-        count += ends[i] ? ends[i]->n_sample_keys : 0;
-    Weft__StagePlan plan = WEFT__STAGE_PLAN__INIT;
-    plan.stage = stage;
-    plan.sample_keys = malloc((count + 1) * sizeof *plan.sample_keys);
-    if (!plan.sample_keys)
+        count += samples[i] ? samples[i]->n_sample_keys : 0;
+    Weft__StagePlan message = WEFT__STAGE_PLAN__INIT;
+    message.stage = stage;
+    message.sample_keys = malloc((count + 1) * sizeof *message.sample_keys);
+    if (!message.sample_keys)
         return no_memory();
     for (uint32_t i = 0; i < at->sample_count; i++)
-        for (size_t j = 0; ends[i] && j < ends[i]->n_sample_keys; j++)
-            plan.sample_keys[plan.n_sample_keys++] = ends[i]->sample_keys[j];
-    weft_err code = stage == 0 ? resume_fill_adopted(driver->resume, &plan) : WEFT_OK;
+        for (size_t j = 0; samples[i] && j < samples[i]->n_sample_keys; j++)
+            message.sample_keys[message.n_sample_keys++] = samples[i]->sample_keys[j];
+    weft_err code = stage == 0 ? resume_fill_adopted(resume, &message) : WEFT_OK;
     if (code == WEFT_OK)
-        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &plan.base);
-    resume_free_adopted(&plan);
-    free(plan.sample_keys);
+        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &message.base);
+    resume_free_adopted(&message);
+    free(message.sample_keys);
     return code;
 }
 
-weft_err driver_send_task(struct driver *driver, const struct sched_action *action)
+weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
+                            const struct sched_action *action, const struct bad_records *bad)
 {
-    const struct run_stage *at = &driver->plan.stages[action->stage];
     Weft__TaskRun run = WEFT__TASK_RUN__INIT;
     size_t count = 0;
     const struct plan_piece *pieces = NULL;
     if (action->stage == 0 && action->at.kind == SCHED_MAP)
-        pieces = plan_pieces(&driver->plan.split, action->at.task, &count);
+        pieces = plan_pieces(&plan->split, action->at.task, &count);
     else if (action->stage == 0 && action->at.kind == SCHED_SAMPLE)
-        pieces = &driver->plan.split.samples[action->at.task], count = 1;
+        pieces = &plan->split.samples[action->at.task], count = 1;
     Weft__Piece *copies = malloc((count + 1) * sizeof *copies);
     run.pieces = malloc((count + 1) * sizeof *run.pieces);
     weft_err code = copies && run.pieces ? WEFT_OK : no_memory();
@@ -197,12 +196,11 @@ weft_err driver_send_task(struct driver *driver, const struct sched_action *acti
     run.task = action->at.task;
     run.attempt = action->at.attempt;
     run.slot = action->at.slot;
-    run.is_careful = driver->options->skip_bad.is_set && action->stage == 0;
+    run.is_careful = plan->options->skip_bad.is_set && action->stage == 0;
     if (code == WEFT_OK && action->stage == 0 && action->at.kind != SCHED_REDUCE)
-        code = bad_records_fill_skips(&driver->bad, &run);
-    tally_begin(&driver->tally, at->first_task[action->at.kind] + action->at.task, run.attempt);
+        code = bad_records_fill_skips(bad, &run);
     if (code == WEFT_OK)
-        code = agent_send(&driver->agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
+        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
     bad_records_free_skips(&run);
     free(copies);
     free(run.pieces);

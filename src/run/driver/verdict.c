@@ -1,7 +1,7 @@
 // verdict: what follows for a run from records that are bad: whether one that was found is left out or ends the
 // job, and whether too many are left out.
 
-#include "run/driver/driver_state.h"
+#include "run/driver/coordinator_state.h"
 
 #include "base/text.h"
 #include "run/replay.h"
@@ -13,38 +13,37 @@ enum { SHOWN_BYTES = 100 };  // of a record, in a sentence
 
 // ---- All of them --------------------------------------------------------------------------------
 
-static weft_err write_bad(struct driver *driver)
+static weft_err write_bad(struct coordinator *coordinator)
 {
-    driver->summary.bad_count = bad_records_count(&driver->bad);
-    if (driver->summary.bad_count > 0)
-        output_set_left_out(driver->output);
-    return bad_records_write(&driver->bad);
+    coordinator->bad_count = bad_records_count(&coordinator->bad);
+    if (coordinator->bad_count > 0)
+        output_set_left_out(coordinator->output);
+    return bad_records_write(&coordinator->bad);
 }
 
 // The run has failed, and that is what it says in the end; that the list is missing is said before.
-static void list_bad(struct driver *driver)
+static void list_bad(struct coordinator *coordinator)
 {
     char text[ERR_TEXT_BYTES_MAX];
-    if (bad_records_count(&driver->bad) == 0 || write_bad(driver) == WEFT_OK)
+    if (bad_records_count(&coordinator->bad) == 0 || write_bad(coordinator) == WEFT_OK)
         return;
     snprintf(text, sizeof text, "%s", err_text());
-    report_warn(&driver->report, text);
+    report_warn(coordinator->report, text);
     err_clear();
 }
 
-weft_err driver_judge_bad(struct driver *driver)
+weft_err coordinator_judge_bad(struct coordinator *coordinator)
 {
-    driver->bad.is_judged = true;
-    if (!driver->options->skip_bad.is_set)
+    coordinator->bad.is_judged = true;
+    if (!coordinator->plan->options->skip_bad.is_set)
         return WEFT_OK;
     // Those that tries have found were given to no attempt that counts.
-    uint64_t records = resume_record_count(driver->resume) + driver->bad.found.count;
-    for (uint32_t task = 0; task < driver->plan.stages[0].map_count; task++)
-        records +=
-            driver->tally.tasks[run_plan_number(&driver->plan, 0, SCHED_MAP, task)].records_in;
-    const weft_err code = write_bad(driver);
-    driver->summary.bad_records = driver->options->bad_records;
-    return code != WEFT_OK ? code : bad_records_check(&driver->bad, records, true);
+    uint64_t records = resume_record_count(coordinator->resume) + coordinator->bad.found.count;
+    for (uint32_t task = 0; task < coordinator->plan->stages[0].map_count; task++)
+        records += coordinator->tally.tasks[run_plan_number(coordinator->plan, 0, SCHED_MAP, task)]
+                       .records_in;
+    const weft_err code = write_bad(coordinator);
+    return code != WEFT_OK ? code : bad_records_check(&coordinator->bad, records, true);
 }
 
 // ---- One that was found -------------------------------------------------------------------------
@@ -60,101 +59,102 @@ static void append_indented(struct buf *buf, const char *text)
     }
 }
 
-static void describe_found(const struct driver *driver, const struct bad_record *bad,
+static void describe_found(const struct coordinator *coordinator, const struct bad_record *bad,
                            const char *how, struct buf *why)
 {
     buf_format(why, "map fails on one record of %s\n  at offset %" PRIu64 ": \"",
-               driver->plan.inputs.items[bad->place.input].name, bad->place.offset);
+               coordinator->plan->inputs.items[bad->place.input].name, bad->place.offset);
     const size_t shown = bad->text_size < SHOWN_BYTES ? bad->text_size : SHOWN_BYTES;
     text_append_escaped(why, (weft_bytes){bad->text, shown});
     buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
     append_indented(why, how);
-    if (driver->options->skip_bad.is_set)
+    if (coordinator->plan->options->skip_bad.is_set)
         buf_format(why, "\n  it is one more than --skip-bad allows");
 }
 
-static void condemn(struct driver *driver, const struct probe_task *task)
+static void condemn(struct coordinator *coordinator, const struct probe_task *task)
 {
     const struct sched_event event = {
         .type = EVENT_TASK_CONDEMNED, .at = task->at, .code = task->code};
-    driver_step(driver, &event);
+    coordinator_step(coordinator, &event);
 }
 
-static void condemn_found(struct driver *driver, const struct probe_task *task,
+static void condemn_found(struct coordinator *coordinator, const struct probe_task *task,
                           const struct bad_record *bad, const char *how)
 {
     struct buf why = {0};
     char id[REPLAY_ID_BYTES];
-    describe_found(driver, bad, how, &why);
-    snprintf(driver->why, sizeof driver->why, "%s", buf_text(&why));
+    describe_found(coordinator, bad, how, &why);
+    snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", buf_text(&why));
     buf_fini(&why);
-    driver->next[0] = 0;
-    const bool is_over = driver->options->skip_bad.is_set;
+    coordinator->blame.next[0] = 0;
+    const bool is_over = coordinator->plan->options->skip_bad.is_set;
     if (is_over)
-        list_bad(driver);
-    const struct input *input = &driver->plan.inputs.items[bad->place.input];
-    if (driver->owns_process &&
+        list_bad(coordinator);
+    const struct input *input = &coordinator->plan->inputs.items[bad->place.input];
+    if (coordinator->keeps_replays &&
         replay_save(input->name, input->path, bad->place.offset, id) == WEFT_OK)
-        snprintf(driver->next, sizeof driver->next,
+        snprintf(coordinator->blame.next, sizeof coordinator->blame.next,
                  "weft replay %s runs just that record (--debug: in gdb); %s leaves such records "
                  "out",
                  id, is_over ? "a larger --skip-bad" : "--skip-bad N");
-    condemn(driver, task);
+    condemn(coordinator, task);
 }
 
 static void take_found(void *owner, const struct probe_task *task, const struct bad_record *bad,
                        const char *how)
 {
-    struct driver *driver = owner;
-    if (!bad_records_may_skip(&driver->bad)) {
-        condemn_found(driver, task, bad, how);
+    struct coordinator *coordinator = owner;
+    if (!bad_records_may_skip(&coordinator->bad)) {
+        condemn_found(coordinator, task, bad, how);
         return;
     }
-    weft_err code = bad_records_add(&driver->bad, bad);
+    weft_err code = bad_records_add(&coordinator->bad, bad);
     if (code == WEFT_OK)
-        code = resume_note_bad(driver->resume, bad);
+        code = resume_note_bad(coordinator->resume, bad);
     const struct sched_event event = {.type = EVENT_TASK_EXCUSED, .at = task->at};
     if (code == WEFT_OK)
-        driver_step(driver, &event);
+        coordinator_step(coordinator, &event);
     else
-        driver_fail(driver, code);
+        coordinator_fail(coordinator, code);
 }
 
 static void take_not_found(void *owner, const struct probe_task *task, enum bisect_state state)
 {
-    struct driver *driver = owner;
-    snprintf(driver->why, sizeof driver->why, "%.900s%s", task->why,
+    struct coordinator *coordinator = owner;
+    snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%.900s%s", task->why,
              state == BISECT_NOT_ONE
                  ? "\n  no single record fails alone: some fail together, or only sometimes"
              : state == BISECT_NO_RECORD ? "\n  it fails without any record, too"
                                          : "");
-    snprintf(driver->next, sizeof driver->next, "%s", task->next);
-    condemn(driver, task);
+    snprintf(coordinator->blame.next, sizeof coordinator->blame.next, "%s", task->next);
+    condemn(coordinator, task);
 }
 
 static void take_begun(void *owner)
 {
-    struct driver *driver = owner;
-    if (!driver->options->quiet)
-        report_warn(&driver->report, "a task keeps failing: searching for the record that fails");
+    struct coordinator *coordinator = owner;
+    if (!coordinator->plan->options->quiet)
+        report_warn(coordinator->report,
+                    "a task keeps failing: searching for the record that fails");
 }
 
 static void take_failed(void *owner, weft_err code)
 {
-    driver_fail(owner, code);
+    coordinator_fail(owner, code);
 }
 
-const struct probe_calls driver_probe_calls = {
+const struct probe_calls coordinator_probe_calls = {
     .begun = take_begun,
     .found = take_found,
     .not_found = take_not_found,
     .failed = take_failed,
 };
 
-void driver_look_into(struct driver *driver, const struct sched_action *action)
+void coordinator_look_into(struct coordinator *coordinator, const struct sched_action *action)
 {
     struct probe_task task = {.at = action->at, .code = action->code};
-    snprintf(task.why, sizeof task.why, "%s", driver->why);
-    snprintf(task.next, sizeof task.next, "%s", driver->next);
-    probe_look_into(&driver->probe, &task);
+    snprintf(task.why, sizeof task.why, "%s", coordinator->blame.why);
+    snprintf(task.next, sizeof task.next, "%s", coordinator->blame.next);
+    probe_look_into(&coordinator->probe, &task);
 }

@@ -1,0 +1,189 @@
+// actions: what the scheduler wants becomes frames; what goes wrong with that is one more event.
+
+#include "run/driver/coordinator_state.h"
+
+#include "run/driver/messages.h"
+
+#include <stdio.h>
+
+static void defer(struct coordinator *coordinator, const struct sched_event *event)
+{
+    if (!coordinator->has_deferred)  // the first thing that went wrong is the one to tell
+        coordinator->deferred = *event;
+    coordinator->has_deferred = true;
+}
+
+void coordinator_fail(struct coordinator *coordinator, weft_err code)
+{
+    const struct sched_event event = {.type = EVENT_CANCEL, .code = code};
+    snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", err_text());
+    coordinator->blame.next[0] = 0;
+    coordinator_step(coordinator, &event);
+}
+
+static void end(struct coordinator *coordinator, weft_err code)
+{
+    coordinator->code = code;
+    coordinator_stop(coordinator);
+}
+
+static void start_worker(struct coordinator *coordinator, uint32_t worker)
+{
+    const struct output_place *place = output_place(coordinator->output);
+    coordinator->worker = worker;
+    if (agent_start(&coordinator->agent, place->kind == OUTPUT_PLACE_FD ? place->fd : -1) ==
+        WEFT_OK)
+        return;
+    const struct sched_event event = {.type = EVENT_WORKER_LOST,
+                                      .worker = worker,
+                                      .crash_slot = SCHED_NO_SLOT,
+                                      .code = WEFT_UNAVAILABLE};
+    snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", err_text());
+    defer(coordinator, &event);
+}
+
+static weft_err send_seal(struct coordinator *coordinator, uint32_t slot)
+{
+    Weft__Seal seal = WEFT__SEAL__INIT;
+    seal.slot = slot;
+    return agent_send(&coordinator->agent, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
+}
+
+static weft_err send_checkpoint(struct coordinator *coordinator, uint32_t slot)
+{
+    Weft__Checkpoint checkpoint = WEFT__CHECKPOINT__INIT;
+    checkpoint.slot = slot;
+    return agent_send(&coordinator->agent, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
+}
+
+// The sentence of a failed run: what, how often it was tried, what next.
+static void take_failure(struct coordinator *coordinator, const struct sched_action *action)
+{
+    char tries[64] = "";
+    const uint32_t charges =
+        action->at.task == SCHED_NO_TASK
+            ? 0
+            : sched_charges(coordinator->sched, action->stage, action->at.kind, action->at.task);
+    if (charges > 1)
+        snprintf(tries, sizeof tries, " (attempt %u of %u)", charges,
+                 coordinator->plan->options->max_attempts);
+    // A sentence of several lines has its own advice behind the first; what the first one announces stays
+    // in front of it.
+    const char *rest = strchr(coordinator->blame.why, '\n');
+    if (rest && rest > coordinator->blame.why && rest[-1] == ':') {
+        const char *announcement =
+            memrchr(coordinator->blame.why, ';', (size_t)(rest - coordinator->blame.why));
+        rest = announcement ? announcement : rest;
+    }
+    const int first =
+        rest ? (int)(rest - coordinator->blame.why) : (int)strlen(coordinator->blame.why);
+    snprintf(coordinator->error, sizeof coordinator->error, "%.*s%s%s%s%s", first,
+             coordinator->blame.why, tries, rest ? rest : "",
+             coordinator->blame.next[0] ? "\n  try: " : "", coordinator->blame.next);
+    end(coordinator, action->code);
+}
+
+static weft_err finish_job(struct coordinator *coordinator)
+{
+    coordinator->is_done = true;
+    resume_stop(coordinator->resume);
+    return agent_release(&coordinator->agent);
+}
+
+static weft_err send_stage_plan(struct coordinator *coordinator, uint32_t stage)
+{
+    Weft__TaskEnd *const *samples =
+        coordinator->samples + run_plan_number(coordinator->plan, stage, SCHED_SAMPLE, 0);
+    return run_plan_send_stage_plan(coordinator->plan, &coordinator->agent, stage, samples,
+                                    coordinator->resume);
+}
+
+static weft_err send_task(struct coordinator *coordinator, const struct sched_action *action)
+{
+    const size_t number =
+        run_plan_number(coordinator->plan, action->at.stage, action->at.kind, action->at.task);
+    tally_begin(&coordinator->tally, number, action->at.attempt);
+    return run_plan_send_task(coordinator->plan, &coordinator->agent, action, &coordinator->bad);
+}
+
+// The first reduce task begins: all records have been seen, nothing has been written yet.
+static weft_err send_reduce(struct coordinator *coordinator, const struct sched_action *action)
+{
+    weft_err code = WEFT_OK;
+    if (action->stage == 0 && !coordinator->bad.is_judged)
+        code = coordinator_judge_bad(coordinator);
+    return code != WEFT_OK ? code : send_task(coordinator, action);
+}
+
+static weft_err carry_out(struct coordinator *coordinator, const struct sched_action *action)
+{
+    switch (action->type) {
+    case ACTION_START_WORKER:
+        start_worker(coordinator, action->worker);
+        return WEFT_OK;
+    case ACTION_STAGE_OPEN:
+        return run_plan_send_stage_open(coordinator->plan, &coordinator->agent, action->stage,
+                                        coordinator->output, coordinator->pieces,
+                                        coordinator->resume);
+    case ACTION_STAGE_PLAN:
+        return send_stage_plan(coordinator, action->stage);
+    case ACTION_RUN:
+        return action->at.kind == SCHED_REDUCE ? send_reduce(coordinator, action)
+                                               : send_task(coordinator, action);
+    case ACTION_SEAL:
+        return send_seal(coordinator, action->at.slot);
+    case ACTION_TASK_STUCK:
+        coordinator_look_into(coordinator, action);
+        return WEFT_OK;
+    case ACTION_CHECKPOINT:
+        return send_checkpoint(coordinator, action->at.slot);
+    case ACTION_KILL_WORKER:
+        agent_kill(&coordinator->agent);
+        return WEFT_OK;
+    case ACTION_JOB_DONE:
+        return finish_job(coordinator);
+    case ACTION_JOB_FAILED:
+        take_failure(coordinator, action);
+        return WEFT_OK;
+    }
+    return WEFT_OK;
+}
+
+static void carry_out_all(struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->actions->count && !coordinator->has_deferred; i++) {
+        const weft_err code = carry_out(coordinator, &coordinator->actions->items[i]);
+        if (code != WEFT_OK)
+            coordinator_fail(coordinator, code);
+    }
+}
+
+void coordinator_step(struct coordinator *coordinator, const struct sched_event *event)
+{
+    if (coordinator->is_over)
+        return;
+    if (coordinator->is_stepping) {
+        defer(coordinator, event);
+        return;
+    }
+    struct sched_event now = *event;
+    do {
+        coordinator->is_stepping = true;
+        coordinator->has_deferred = false;
+        if (now.type != EVENT_TASK_RESTORED)  // what a worker says is about the stage it is in
+            now.at.stage = sched_stage(coordinator->sched);
+        sched_step(coordinator->sched, &now, coordinator->actions);
+        carry_out_all(coordinator);
+        while (coordinator->actions->has_more && !coordinator->has_deferred) {
+            sched_more(coordinator->sched, coordinator->actions);
+            carry_out_all(coordinator);
+        }
+        coordinator->is_stepping = false;
+        // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
+        if (now.type == EVENT_CANCEL && !coordinator->is_over && !coordinator->has_deferred) {
+            snprintf(coordinator->error, sizeof coordinator->error, "%s", coordinator->blame.why);
+            end(coordinator, now.code);
+        }
+        now = coordinator->deferred;
+    } while (coordinator->has_deferred && !coordinator->is_over);
+}

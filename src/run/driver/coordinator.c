@@ -1,0 +1,307 @@
+// The parts of a coordinator, in the order of a run.
+
+#include "run/driver/coordinator_state.h"
+
+#include "run/driver/dry.h"
+#include "store/codec/codec.h"
+
+#include <stdlib.h>
+
+// ---- Before the work ----------------------------------------------------------------------------
+
+weft_err coordinator_check_list(struct coordinator *coordinator)
+{
+    return bad_list_check(&coordinator->bad.list);
+}
+
+const char *coordinator_old_list(const struct coordinator *coordinator)
+{
+    return bad_list_old_path(&coordinator->bad.list);
+}
+
+weft_err coordinator_check_answer(struct coordinator *coordinator, struct output *output)
+{
+    coordinator->output = output;
+    const weft_err code = bad_list_check_inputs(&coordinator->bad.list, &coordinator->plan->inputs);
+    return code == WEFT_OK ? resume_check(coordinator->resume, output) : code;
+}
+
+bool coordinator_is_complete(const struct coordinator *coordinator)
+{
+    return resume_is_done(coordinator->resume);
+}
+
+static weft_err make_sched(struct coordinator *coordinator)
+{
+    const struct run_plan *plan = coordinator->plan;
+    struct sched_stage *stages = calloc(plan->stage_count, sizeof *stages);
+    coordinator->actions = malloc(sizeof *coordinator->actions);
+    if (!stages || !coordinator->actions) {
+        free(stages);
+        return err_no_memory("to plan the job");
+    }
+    for (uint32_t i = 0; i < plan->stage_count; i++)
+        stages[i] = (struct sched_stage){
+            .sample_count = plan->stages[i].sample_count,
+            .map_count = plan->stages[i].map_count,
+            .reduce_count = run_stage_task_count(&plan->stages[i], SCHED_REDUCE),
+        };
+    const struct sched_plan all = {.stages = stages,
+                                   .stage_count = plan->stage_count,
+                                   .max_attempts = coordinator->plan->options->max_attempts,
+                                   .asks_before_failing = true};
+    coordinator->sched = sched_new(&all);
+    free(stages);
+    return coordinator->sched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+weft_err coordinator_make_plan(struct coordinator *coordinator)
+{
+    struct run_plan *plan = coordinator->plan;
+    weft_err code = run_plan_make(plan, coordinator->report);
+    if (code != WEFT_OK)
+        return code;
+    coordinator->samples = calloc(plan->task_count + 1, sizeof *coordinator->samples);
+    coordinator->pieces =
+        calloc(run_plan_last_stage(plan)->piece_count + 1, sizeof *coordinator->pieces);
+    if (!coordinator->samples || !coordinator->pieces)
+        return err_no_memory("to plan the job");
+    code = tally_init(&coordinator->tally, plan->task_count);
+    if (code == WEFT_OK)
+        code = make_sched(coordinator);
+    return code == WEFT_OK ? run_plan_divide_memory(plan) : code;
+}
+
+weft_err coordinator_print_plan(struct coordinator *coordinator)
+{
+    if (!resume_is_done(coordinator->resume))
+        resume_look(coordinator->resume, coordinator->pieces);
+    return dry_print(coordinator->plan, coordinator->output, coordinator->resume,
+                     coordinator->pieces);
+}
+
+weft_err coordinator_take_over(struct coordinator *coordinator)
+{
+    weft_err code = resume_open(coordinator->resume, coordinator->pieces);
+    if (code == WEFT_OK)
+        code = run_plan_divide_output(coordinator->plan, coordinator->output);
+    return code == WEFT_OK ? resume_restore(coordinator->resume) : code;
+}
+
+// ---- The work -----------------------------------------------------------------------------------
+
+static void make_agent(struct coordinator *coordinator)
+{
+    const struct agent_options options = {
+        .loop = coordinator->loop,
+        .slot_count = coordinator->plan->slot_count,
+        .task_timeout_ms = coordinator->plan->options->task_timeout_ms,
+        .record_timeout_ms = coordinator->plan->options->record_timeout_ms,
+        .calls = &coordinator_agent_calls,
+        .owner = coordinator,
+    };
+    agent_init(&coordinator->agent, &options);
+}
+
+void coordinator_start(struct coordinator *coordinator)
+{
+    make_agent(coordinator);
+    resume_start(coordinator->resume);
+    coordinator_step(coordinator, &(struct sched_event){.type = EVENT_START});
+}
+
+void coordinator_stop(struct coordinator *coordinator)
+{
+    coordinator->is_over = true;
+    probe_stop(&coordinator->probe);
+    resume_stop(coordinator->resume);
+    loop_stop(coordinator->loop);
+}
+
+bool coordinator_is_over(const struct coordinator *coordinator)
+{
+    return coordinator->is_over;
+}
+
+bool coordinator_is_done(const struct coordinator *coordinator)
+{
+    return coordinator->is_done;
+}
+
+void coordinator_look(struct coordinator *coordinator)
+{
+    const struct run_options *options = coordinator->plan->options;
+    if ((options->task_timeout_ms || options->record_timeout_ms) && !coordinator->is_over)
+        agent_look(&coordinator->agent);
+    coordinator_show_progress(coordinator);
+}
+
+void coordinator_check_end(struct coordinator *coordinator)
+{
+    if (coordinator->is_done && coordinator->has_bye && output_is_drained(coordinator->output))
+        loop_stop(coordinator->loop);
+}
+
+// ---- After it -----------------------------------------------------------------------------------
+
+weft_err coordinator_finish(struct coordinator *coordinator)
+{
+    if (coordinator->is_over || !coordinator->is_done)
+        return coordinator->code;
+    const weft_err judged =
+        coordinator->bad.is_judged ? WEFT_OK : coordinator_judge_bad(coordinator);
+    return judged == WEFT_OK ? output_commit(coordinator->output) : judged;
+}
+
+bool coordinator_awaits_exit(const struct coordinator *coordinator)
+{
+    return agent_has_worker(&coordinator->agent) && !coordinator->is_gone && !coordinator->is_over;
+}
+
+void coordinator_end_workers(struct coordinator *coordinator)
+{
+    agent_fini(&coordinator->agent);
+    probe_end_worker(&coordinator->probe);
+}
+
+const char *coordinator_error(const struct coordinator *coordinator)
+{
+    return coordinator->error;
+}
+
+bool coordinator_close(struct coordinator *coordinator, bool may_keep)
+{
+    return resume_end(coordinator->resume, may_keep);
+}
+
+// ---- Figures ------------------------------------------------------------------------------------
+
+// What committed tasks read in the first map, and what all others did. A task that need not run for a run that
+// goes on is not committed: what was made of it is.
+static bool counts(const struct coordinator *coordinator, uint32_t stage, enum sched_kind kind,
+                   uint32_t task)
+{
+    return sched_task_state(coordinator->sched, stage, kind, task) == SCHED_COMMITTED ||
+           (coordinator->is_done &&
+            tally_is_restored(&coordinator->tally,
+                              run_plan_number(coordinator->plan, stage, kind, task)));
+}
+
+static void add_up(struct coordinator *coordinator, struct tally_totals *totals,
+                   struct tally_totals *others)
+{
+    for (uint32_t i = 0; coordinator->sched && i < coordinator->plan->stage_count; i++)
+        for (enum sched_kind kind = SCHED_SAMPLE; kind < SCHED_KIND_COUNT; kind++)
+            for (uint32_t task = 0;
+                 task < run_stage_task_count(&coordinator->plan->stages[i], kind); task++)
+                if (counts(coordinator, i, kind, task))
+                    tally_add(&coordinator->tally,
+                              run_plan_number(coordinator->plan, i, kind, task),
+                              i == 0 && kind == SCHED_MAP ? totals : others);
+}
+
+// Large inputs that one task had to read alone.
+static void count_whole(const struct run_plan *plan, struct summary *summary)
+{
+    for (size_t i = 0; plan->looks && i < plan->inputs.count; i++) {
+        const struct input_look *look = &plan->looks[i];
+        if (!look->is_whole || plan->inputs.items[i].size <= plan->split.split_bytes)
+            continue;
+        summary->whole_count++;
+        if (look->codec > 0)
+            summary->whole_codec = codec_name((enum codec_kind)(look->codec - 1));
+    }
+}
+
+static void add_figures(const struct coordinator *coordinator, struct summary *summary)
+{
+    struct agent_figures figures;
+    agent_read_figures(&coordinator->agent, &figures);
+    summary->memory_peak = figures.memory_peak;
+    summary->has_switched_to_sort = figures.has_switched_to_sort;
+    summary->spill_bytes = figures.spill_bytes;
+    summary->spill_runs = figures.spill_runs;
+    memcpy(summary->phase_ns, figures.phase_ns, sizeof summary->phase_ns);
+}
+
+void coordinator_sum_up(struct coordinator *coordinator, struct summary *summary)
+{
+    const struct run_plan *plan = coordinator->plan;
+    const struct run_options *options = plan->options;
+    struct tally_totals totals = {0}, others = {0};
+    add_up(coordinator, &totals, &others);
+    tally_sort(&coordinator->tally);
+    for (uint32_t i = 0; plan->stages && i < plan->stage_count; i++) {
+        summary->map_count += plan->stages[i].map_count;
+        summary->reduce_count += run_stage_task_count(&plan->stages[i], SCHED_REDUCE);
+    }
+    count_whole(plan, summary);
+    add_figures(coordinator, summary);
+    summary->records_in = totals.records_in;
+    summary->bytes_in = totals.bytes_in;
+    summary->stage_count = plan->stage_count;
+    summary->worker_lost_count = coordinator->worker_lost_count;
+    summary->resumed_count = resume_restored_count(coordinator->resume);
+    summary->has_checkpoints = resume_has_checkpoints(coordinator->resume);
+    summary->bad_count = coordinator->bad_count;
+    if (coordinator->bad.is_judged && options->skip_bad.is_set)
+        summary->bad_records = options->bad_records;
+    summary->counters = coordinator->tally.counters.items;
+    summary->counter_count = coordinator->tally.counters.count;
+}
+
+// ---- Its life -----------------------------------------------------------------------------------
+
+struct coordinator *coordinator_new(const struct coordinator_options *options)
+{
+    struct coordinator *coordinator = calloc(1, sizeof *coordinator);
+    if (!coordinator) {
+        (void)err_no_memory("to run a job");
+        return NULL;
+    }
+    coordinator->plan = options->plan;
+    coordinator->report = options->report;
+    coordinator->loop = options->loop;
+    coordinator->keeps_replays = options->keeps_replays;
+    coordinator->blame.plan = options->plan;
+    bad_records_init(&coordinator->bad, options->plan, &coordinator->tally);
+    const struct probe_options probe = {.plan = options->plan,
+                                        .bad = &coordinator->bad,
+                                        .loop = options->loop,
+                                        .calls = &coordinator_probe_calls,
+                                        .owner = coordinator};
+    probe_init(&coordinator->probe, &probe);
+    const struct resume_options resume = {.plan = options->plan,
+                                          .tally = &coordinator->tally,
+                                          .bad = &coordinator->bad,
+                                          .loop = options->loop,
+                                          .calls = &coordinator_resume_calls,
+                                          .owner = coordinator};
+    coordinator->resume = resume_new(&resume);
+    if (coordinator->resume)
+        return coordinator;
+    coordinator_free(coordinator);
+    return NULL;
+}
+
+static void free_samples(struct coordinator *coordinator)
+{
+    for (size_t i = 0; coordinator->samples && i < coordinator->plan->task_count; i++)
+        message_free(coordinator->samples[i]);
+    free(coordinator->samples);
+}
+
+void coordinator_free(struct coordinator *coordinator)
+{
+    if (!coordinator)
+        return;
+    probe_fini(&coordinator->probe);
+    bad_records_fini(&coordinator->bad);
+    resume_free(coordinator->resume);
+    free_samples(coordinator);
+    free(coordinator->pieces);
+    tally_fini(&coordinator->tally);
+    free(coordinator->actions);
+    sched_free(coordinator->sched);
+    free(coordinator);
+}
