@@ -1,12 +1,16 @@
-// The simulation of one job: the real scheduler between a modelled driver and a modelled worker.
+// The simulation of one job: the real scheduler between a modelled driver and one to four modelled workers.
 //
 //   sim_sched.c   draws a job and its faults from a seed, runs it, looks at its end
 //   sim_driver.c  the driver: moves frames about, restores, asks for checkpoints, judges stuck tasks
-//   sim_worker.c  the worker: slots, collectors, seals, the sink, the shared page, and how it dies
-//   sim_ledger.c  what the driver can know, and the rules that must hold after every step
+//   sim_worker.c  a worker: slots, collectors, seals, what it reads of others, and how it dies
+//   sim_sink.c    where the text of the last stage goes: pieces, in the order of their part
+//   sim_ledger.c  what the driver can know, and what an event means for it
+//   sim_rules.c   the rules that actions and states must keep after every step
 //
 // Data is modelled by 64-bit numbers: a map task turns one number into another, a reduce task adds up
-// what every map task has for it. A task that is missing or counted twice changes the sum.
+// what every map task has for it. A task that is missing or counted twice changes the sum. What a task
+// reads is where the driver knew it to be when it sent the task off: with a worker that is lost
+// meanwhile it is gone, and the attempt fails by no fault of its own.
 #ifndef SIM_H
 #define SIM_H
 
@@ -15,8 +19,10 @@
 enum {
     SIM_STAGES_MAX = 3,
     SIM_SLOTS_MAX = 8,
-    SIM_TASKS_MAX = 48,     // of a kind in a stage: they fit the bits of a uint64_t
-    SIM_FRAMES_MAX = 4096,  // in flight one way
+    SIM_TASKS_MAX = 48,    // of a kind in a stage: they fit the bits of a uint64_t
+    SIM_FRAMES_MAX = 512,  // in flight one way between the driver and a worker
+    SIM_WORKERS_MAX = 4,
+    SIM_STALE_MAX = 4 * SIM_FRAMES_MAX,
 };
 
 struct sim_random {
@@ -43,7 +49,7 @@ enum sim_fate {
 // The job and its faults; rates per mille, 0 in about half of the seeds each.
 struct sim_options {
     struct sched_stage stages[SIM_STAGES_MAX];
-    uint32_t stage_count, part_count, max_attempts, slots_max;
+    uint32_t stage_count, part_count, max_attempts, slots_max, worker_count;
     uint32_t fail_rate, final_rate, crash_rate, hang_rate;  // of attempts
     uint32_t kill_rate, cancel_rate, worker_failed_rate;    // of steps
     uint32_t start_fail_rate;                               // of workers
@@ -76,11 +82,11 @@ struct sim_frames {
     uint32_t first, count;
 };
 
-// A command on its way to the worker: an action, and for STAGE_OPEN what the driver knows to be safe: the
-// pieces of the stage, its map tasks for a reduce, the pieces that it reads.
+// A command on its way to a worker: an action, and for RUN where that finds what it reads: for each map
+// task or piece the number of the worker that has it, 0 for a file.
 struct sim_command {
     struct sched_action action;
-    uint64_t adopted, mapped, inputs;
+    uint32_t sources[SIM_TASKS_MAX];
 };
 
 struct sim_slot {
@@ -90,32 +96,51 @@ struct sim_slot {
     bool is_submitted;  // the text of an output task is in the sink
     enum sim_fate fate;
     struct sched_attempt at;
+    uint32_t sources[SIM_TASKS_MAX];
     uint64_t collected;  // the map tasks in its collector
+    uint64_t collected_values[SIM_TASKS_MAX];
 };
 
 struct sim_worker {
     bool is_alive, is_killed;
-    uint32_t number, slot_count, stage, opened;
+    uint32_t number, slot_count, stage;
+    bool has_stage;
     struct sim_slot slots[SIM_SLOTS_MAX];
-    uint64_t sealed;  // the map tasks whose pairs the reduce tasks will see
-    uint64_t sealed_values[SIM_TASKS_MAX];
-    uint64_t kept[SIM_STAGES_MAX];  // the outputs of earlier stages in memory
+    uint64_t sealed[SIM_STAGES_MAX];  // the map tasks whose pairs the reduce tasks will see
+    uint64_t sealed_values[SIM_STAGES_MAX][SIM_TASKS_MAX];
+    uint64_t kept[SIM_STAGES_MAX];  // the outputs of stages before the last, in memory
     uint64_t kept_values[SIM_STAGES_MAX][SIM_TASKS_MAX];
-    uint64_t submitted, written;  // pieces in the sink of the last stage
-    uint64_t submitted_values[SIM_TASKS_MAX];
     struct sim_command inbox[SIM_FRAMES_MAX];
     uint32_t inbox_first, inbox_count;
+    struct sim_frames frames;                    // to the driver
+    struct sched_attempt inside[SIM_SLOTS_MAX];  // what the WORKER_LOST in flight points at
 };
 
-// What the driver can know: kept by sim_ledger.c from events and actions alone.
-struct sim_ledger {
-    uint32_t worker;
-    bool is_started, is_ready, is_killed, is_over;
-    uint32_t slot_count, open_stage, planned_stage;
+// The text of the last stage. What is submitted and not written is lost with its worker.
+struct sim_sink {
+    uint64_t submitted, written;
+    uint64_t values[SIM_TASKS_MAX];
+    uint32_t submitters[SIM_TASKS_MAX];  // numbers of workers
+};
+
+// What the driver can know of a worker.
+struct sim_account {
+    uint32_t number;
+    bool is_started, is_ready, is_killed, is_set_aside;
+    uint32_t slot_count, opened, planned;  // the stage it was told last, plus 1
+    uint32_t ever_opened;                  // a bit per stage
     struct sched_attempt queues[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
     bool is_timed_out[SIM_SLOTS_MAX][SCHED_QUEUE_MAX];
     uint32_t queue_counts[SIM_SLOTS_MAX], busy_count;
     bool is_sealing[SIM_SLOTS_MAX], is_checkpointing[SIM_SLOTS_MAX];
+    uint64_t held[SIM_SLOTS_MAX];  // the map tasks, of the stage it has opened, in the collector
+};
+
+// What the driver can know: kept by sim_ledger.c from events and actions alone.
+struct sim_ledger {
+    struct sim_account accounts[SIM_WORKERS_MAX];
+    bool is_begun, is_over;
+    uint32_t stage;  // the one at work
     uint64_t suspects[SIM_STAGES_MAX][SCHED_KIND_COUNT];
     uint32_t attempts[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
     uint32_t charges[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
@@ -123,12 +148,13 @@ struct sim_ledger {
     uint8_t states[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
     uint8_t furthest[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];
     uint64_t durable[SIM_STAGES_MAX][SCHED_KIND_COUNT];
-    uint64_t held[SIM_SLOTS_MAX];  // the map tasks that the slot's collector has
+    uint32_t keepers[SIM_STAGES_MAX][SCHED_KIND_COUNT][SIM_TASKS_MAX];  // who has what it made
     uint32_t unexplained_loss_count;
     uint32_t opened;     // a bit per stage that any worker opened
-    uint64_t lost_held;  // map tasks that the event at hand took out of a collector
-    bool must_fail;      // the event at hand is the end of the job
-    bool must_stick;     // the event at hand used up the attempts of `sticking`
+    uint64_t lost_held;  // map tasks of lost_stage that the event at hand took out of a collector
+    uint32_t lost_stage;
+    bool must_fail;   // the event at hand is the end of the job
+    bool must_stick;  // the event at hand used up the attempts of `sticking`
     struct sched_attempt sticking;
     uint64_t stuck[SCHED_KIND_COUNT];  // of stage 0
 };
@@ -136,7 +162,7 @@ struct sim_ledger {
 struct sim_totals {
     uint64_t seeds, steps, events, done, failed, workers, losses, suspects, seals, seals_lost;
     uint64_t timeouts, stale, repeated, blamed, stages_again, steps_most;
-    uint64_t stuck, excused, condemned, restored, checkpoints, saved, adopted_maps;
+    uint64_t stuck, excused, condemned, restored, checkpoints, saved, fetches_failed, set_aside;
 };
 
 struct sim {
@@ -147,13 +173,13 @@ struct sim {
     struct sim_options options;
     struct sched *sched;
     struct sched_actions actions;
-    struct sim_worker worker;
+    struct sim_worker workers[SIM_WORKERS_MAX];
     struct sim_ledger ledger;
-    struct sim_frames frames, stale;
-    struct sched_attempt inside[SIM_SLOTS_MAX];     // what the WORKER_LOST in flight points at
-    uint64_t output, output_values[SIM_TASKS_MAX];  // the files: written pieces of the last stage
-    uint64_t
-        saved[SIM_STAGES_MAX];  // the files of checkpoints: map tasks, known to the driver or not
+    struct sched_event stale[SIM_STALE_MAX];  // of lives that are over
+    uint32_t stale_first, stale_count;
+    struct sim_sink sink;
+    // The files of checkpoints: map tasks, known to the driver or not.
+    uint64_t saved[SIM_STAGES_MAX];
     uint64_t saved_values[SIM_STAGES_MAX][SIM_TASKS_MAX];
     uint64_t restored[SIM_STAGES_MAX][SCHED_KIND_COUNT];
     uint64_t oracle_maps[SIM_STAGES_MAX][SIM_TASKS_MAX];
@@ -187,17 +213,31 @@ uint32_t sim_piece_count(const struct sim_options *options, uint32_t stage);
 uint64_t sim_map_value(uint32_t stage, uint64_t input);
 uint64_t sim_reduce_part(uint64_t map_value, uint32_t reduce_task);
 
-// The worker: carries out an action, goes on in one slot, dies.
+// The worker in the life with this number; NULL when it is over.
+struct sim_worker *sim_find_worker(struct sim *sim, uint32_t number);
+
+// A worker: gets an action, goes on in one slot, dies.
 void worker_start(struct sim *sim, uint32_t number);
 void worker_send(struct sim *sim, const struct sched_action *action);
-void worker_receive(struct sim *sim);  // the next command of the inbox
-bool worker_slot_can_go_on(const struct sim *sim, uint32_t slot);
-void worker_go_on(struct sim *sim, uint32_t slot);
-void worker_die(struct sim *sim, uint32_t crash_slot);
+void worker_receive(struct sim *sim, struct sim_worker *worker);  // the next command of the inbox
+bool worker_slot_can_go_on(const struct sim_worker *worker, uint32_t slot);
+void worker_go_on(struct sim *sim, struct sim_worker *worker, uint32_t slot);
+void worker_die(struct sim *sim, struct sim_worker *worker, uint32_t crash_slot);
+void worker_say(struct sim *sim, struct sim_worker *worker, struct sched_event event);
 
-// The ledger: before the event is handed in, and after.
+// The sink: gets a piece, loses what of a dead worker is not written.
+void sink_submit(struct sim *sim, struct sim_worker *worker, const struct sched_attempt *at,
+                 uint64_t value);
+void sink_forget(struct sim *sim, uint32_t number);
+
+// The ledger: before the event is handed in; and after, with the actions, also those that come later.
 void ledger_init(struct sim *sim);
 void ledger_take_event(struct sim *sim, const struct sched_event *event);
-void ledger_take_actions(struct sim *sim, const struct sched_event *event);
+void rules_take_actions(struct sim *sim, const struct sched_event *event);
+void rules_check(struct sim *sim, const struct sched_event *event);
+
+// The account of the worker in the life with this number, NULL when the driver knows that it is over.
+struct sim_account *ledger_account(struct sim *sim, uint32_t number);
+bool ledger_is_settled(const struct sim_account *account);
 
 #endif

@@ -32,6 +32,8 @@ static void show_event(const struct sim *sim, const struct sched_event *event)
             printf(" %c", "wop>scukDE"[action->type]);
         if (action->type == ACTION_SEAL || action->type == ACTION_CHECKPOINT)
             printf("@%u", action->at.slot);
+        if (sim->options.worker_count > 1 && action->worker > 0)
+            printf("w%u", action->worker);
     }
     const uint32_t stage = sched_stage(sim->sched);
     printf(" | %u", stage);
@@ -67,12 +69,20 @@ bool sim_has_faults(const struct sim *sim)
     return sim->step < sim->options.fault_steps;
 }
 
+// It dies in a few steps, unless it has done so by itself.
+static void kill_worker(struct sim *sim, uint32_t number)
+{
+    struct sim_worker *worker = sim_find_worker(sim, number);
+    if (worker)
+        worker->is_killed = true;
+}
+
 static void carry_out(struct sim *sim, const struct sched_action *action)
 {
     if (action->type == ACTION_START_WORKER)
         worker_start(sim, action->worker);
     else if (action->type == ACTION_KILL_WORKER)
-        sim->worker.is_killed = true;  // it dies in a few steps
+        kill_worker(sim, action->worker);
     else if (action->type == ACTION_TASK_STUCK)
         sim->asked[action->at.kind] |= UINT64_C(1) << action->at.task;
     else if (action->type < ACTION_KILL_WORKER)
@@ -84,39 +94,51 @@ void driver_hand_in(struct sim *sim, const struct sched_event *event)
     sim->totals->events++;
     ledger_take_event(sim, event);
     sched_step(sim->sched, event, &sim->actions);
-    if (sim->is_verbose)
-        show_event(sim, event);
-    ledger_take_actions(sim, event);
-    for (uint32_t i = 0; i < sim->actions.count; i++)
-        carry_out(sim, &sim->actions.items[i]);
+    for (;;) {
+        if (sim->is_verbose)
+            show_event(sim, event);
+        rules_take_actions(sim, event);
+        for (uint32_t i = 0; i < sim->actions.count; i++)
+            carry_out(sim, &sim->actions.items[i]);
+        if (!sim->actions.has_more)
+            break;
+        sched_more(sim->sched, &sim->actions);
+    }
+    rules_check(sim, event);
 }
 
-// A frame may be said twice, except the loss of a worker, which takes its attempts away, and one that
-// ends a stage: frames do not name theirs, a stream brings them once.
-static void deliver(struct sim *sim, struct sim_frames *frames)
+// A frame may be said twice, except the loss of a worker, which takes its attempts away.
+static void deliver(struct sim *sim, struct sched_event event)
 {
-    const struct sched_event event = sim_frames_take(frames);
-    const uint32_t stage = sched_stage(sim->sched);
     driver_hand_in(sim, &event);
-    if (event.type == EVENT_WORKER_LOST || sched_stage(sim->sched) != stage)
-        return;
-    if (!sim_chance(&sim->random, sim->options.repeat_rate))
+    if (event.type == EVENT_WORKER_LOST || !sim_chance(&sim->random, sim->options.repeat_rate))
         return;
     sim->totals->repeated++;
     driver_hand_in(sim, &event);
 }
 
-// A timer finds an attempt that hangs, or one that is only slow.
-static void time_out(struct sim *sim, bool is_hasty)
+static void deliver_stale(struct sim *sim)
 {
-    const uint32_t slot = sim_below(&sim->random, sim->worker.slot_count);
-    const struct sim_slot *at = &sim->worker.slots[slot];
+    const struct sched_event event = sim->stale[sim->stale_first];
+    if (ledger_account(sim, event.worker))
+        return;  // not before its loss is known
+    sim->stale_first = (sim->stale_first + 1) % SIM_STALE_MAX;
+    sim->stale_count--;
+    sim->totals->stale++;
+    deliver(sim, event);
+}
+
+// A timer finds an attempt that hangs, or one that is only slow.
+static void time_out(struct sim *sim, const struct sim_worker *worker, bool is_hasty)
+{
+    const uint32_t slot = sim_below(&sim->random, worker->slot_count);
+    const struct sim_slot *at = &worker->slots[slot];
     if (!at->is_inside || (at->fate != FATE_HANG && !is_hasty))
         return;
     sim->totals->timeouts++;
-    sim->bad[sim->worker.stage][at->at.kind][at->at.task]++;
+    sim->bad[at->at.stage][at->at.kind][at->at.task]++;
     const struct sched_event event = {
-        .type = EVENT_TASK_TIMED_OUT, .worker = sim->worker.number, .at = at->at};
+        .type = EVENT_TASK_TIMED_OUT, .worker = worker->number, .at = at->at};
     driver_hand_in(sim, &event);
 }
 
@@ -131,8 +153,9 @@ static void restore(struct sim *sim, uint32_t stage, enum sched_kind kind, uint3
     sim->totals->restored++;
     sim->restored[stage][kind] |= bit;
     if (is_output && stage + 1 == sim->options.stage_count) {
-        sim->output |= bit;
-        sim->output_values[task] = sim->oracle_pieces[stage][task];
+        sim->sink.submitted |= bit;
+        sim->sink.written |= bit;
+        sim->sink.values[task] = sim->oracle_pieces[stage][task];
     } else if (kind == SCHED_MAP && !is_output) {
         sim->saved[stage] |= bit;
         sim->saved_values[stage][task] = sim->oracle_maps[stage][task];
@@ -215,90 +238,94 @@ static void decide(struct sim *sim)
 
 // ---- Steps ------------------------------------------------------------------------------------
 
-static void strike(struct sim *sim)
+static void strike(struct sim *sim, struct sim_worker *worker)
 {
     struct sim_random *random = &sim->random;
-    if (sim_chance(random, sim->options.kill_rate) && sim->worker.is_alive) {
+    if (sim_chance(random, sim->options.kill_rate) && worker->is_alive) {
         sim->outside_kill_count++;
-        worker_die(sim, SCHED_NO_SLOT);
+        worker_die(sim, worker, SCHED_NO_SLOT);
     }
-    if (sim_chance(random, sim->options.hasty_rate) && sim->worker.is_alive)
-        time_out(sim, true);
-    if (sim_chance(random, sim->options.worker_failed_rate) && sim->worker.is_alive) {
-        const struct sched_event event = {.type = EVENT_WORKER_FAILED,
-                                          .worker = sim->worker.number,
-                                          .code = WEFT_RESOURCE_EXHAUSTED};
-        sim_frames_put(sim, &sim->frames, &event);
-    }
+    if (sim_chance(random, sim->options.hasty_rate) && worker->is_alive)
+        time_out(sim, worker, true);
+    if (sim_chance(random, sim->options.worker_failed_rate) && worker->is_alive)
+        worker_say(
+            sim, worker,
+            (struct sched_event){.type = EVENT_WORKER_FAILED, .code = WEFT_RESOURCE_EXHAUSTED});
     if (sim_chance(random, sim->options.cancel_rate) && !sched_is_over(sim->sched)) {
         const struct sched_event event = {.type = EVENT_CANCEL, .code = WEFT_CANCELLED};
         driver_hand_in(sim, &event);
     }
 }
 
-static void go_on_in_a_slot(struct sim *sim)
+static void go_on_in_a_slot(struct sim *sim, struct sim_worker *worker)
 {
-    const uint32_t first = sim_below(&sim->random, sim->worker.slot_count);
-    for (uint32_t i = 0; i < sim->worker.slot_count; i++) {
-        const uint32_t slot = (first + i) % sim->worker.slot_count;
-        if (worker_slot_can_go_on(sim, slot))
-            return worker_go_on(sim, slot);
+    const uint32_t first = sim_below(&sim->random, worker->slot_count);
+    for (uint32_t i = 0; i < worker->slot_count; i++) {
+        const uint32_t slot = (first + i) % worker->slot_count;
+        if (worker_slot_can_go_on(worker, slot))
+            return worker_go_on(sim, worker, slot);
     }
+}
+
+static bool has_to_do(const struct sim_worker *worker)
+{
+    if (worker->frames.count > 0)
+        return true;
+    if (!worker->is_alive)
+        return false;
+    bool has_work = worker->is_killed || worker->inbox_count > 0;
+    for (uint32_t i = 0; i < worker->slot_count; i++)
+        has_work = has_work || worker->slots[i].is_inside || worker->slots[i].queue_count > 0;
+    return has_work;
 }
 
 bool driver_is_waiting(const struct sim *sim)
 {
-    if (sim->frames.count > 0 || sim->worker.inbox_count > 0)
-        return true;
-    if (sim->worker.is_alive && sim->worker.is_killed)
-        return true;
-    if (sim->asked[SCHED_SAMPLE] | sim->asked[SCHED_MAP])
-        return true;
-    for (uint32_t i = 0; i < sim->worker.slot_count && sim->worker.is_alive; i++)
-        if (sim->worker.slots[i].is_inside || sim->worker.slots[i].queue_count > 0)
-            return true;
-    return false;
+    bool is_waiting = sim->asked[SCHED_SAMPLE] | sim->asked[SCHED_MAP];
+    for (uint32_t i = 0; i < sim->options.worker_count; i++)
+        is_waiting = is_waiting || has_to_do(&sim->workers[i]);
+    return is_waiting;
 }
 
 void driver_step(struct sim *sim)
 {
     const uint32_t *weights = sim->options.weights;
+    struct sim_worker *worker = &sim->workers[sim_below(&sim->random, sim->options.worker_count)];
     if (sim_has_faults(sim))
-        strike(sim);
+        strike(sim, worker);
     if (!sched_is_over(sim->sched))
         decide(sim);
-    if (sim->worker.is_killed && sim_chance(&sim->random, 200))
-        worker_die(sim, SCHED_NO_SLOT);
+    if (worker->is_killed && sim_chance(&sim->random, 200))
+        worker_die(sim, worker, SCHED_NO_SLOT);
     if (sched_is_over(sim->sched))
         return;
     uint32_t pick = sim_below(&sim->random, weights[0] + weights[1] + weights[2] + weights[3]);
     uint32_t going = 0;
     while (pick >= weights[going])
         pick -= weights[going++];
-    if (going == GOING_COMMANDS && sim->worker.inbox_count > 0)
-        worker_receive(sim);
-    else if (going == GOING_SLOTS)
-        go_on_in_a_slot(sim);
-    else if (going == GOING_FRAMES && sim->frames.count > 0)
-        deliver(sim, &sim->frames);
-    else if (going == GOING_TIMERS && sim->worker.is_alive)
-        time_out(sim, false);
-    const bool is_noticed =
-        !sim->ledger.is_started || sim->stale.items[sim->stale.first].worker != sim->ledger.worker;
-    if (sim->stale.count > 0 && is_noticed && sim_chance(&sim->random, 100)) {
-        sim->totals->stale++;
-        deliver(sim, &sim->stale);
-    }
+    if (going == GOING_COMMANDS && worker->is_alive && worker->inbox_count > 0)
+        worker_receive(sim, worker);
+    else if (going == GOING_SLOTS && worker->is_alive)
+        go_on_in_a_slot(sim, worker);
+    else if (going == GOING_FRAMES && worker->frames.count > 0)
+        deliver(sim, sim_frames_take(&worker->frames));
+    else if (going == GOING_TIMERS && worker->is_alive)
+        time_out(sim, worker, false);
+    if (sim->stale_count > 0 && sim_chance(&sim->random, 100))
+        deliver_stale(sim);
 }
 
 // What is still in flight must not wake up a job that is over.
 void driver_drain(struct sim *sim)
 {
-    while (sim->frames.count > 0)
-        deliver(sim, &sim->frames);
-    for (uint32_t type = EVENT_CANCEL; type <= EVENT_CHECKPOINTED; type++) {
-        const struct sched_event event = {
-            .type = type, .worker = sim->ledger.worker, .code = WEFT_CANCELLED};
-        driver_hand_in(sim, &event);
+    for (uint32_t i = 0; i < sim->options.worker_count; i++) {
+        struct sim_worker *worker = &sim->workers[i];
+        while (worker->frames.count > 0)
+            deliver(sim, sim_frames_take(&worker->frames));
+        for (uint32_t type = EVENT_CANCEL; type <= EVENT_CHECKPOINTED; type++) {
+            const struct sched_event event = {
+                .type = type, .worker = worker->number, .code = WEFT_CANCELLED};
+            driver_hand_in(sim, &event);
+        }
     }
 }

@@ -16,10 +16,9 @@
 
 enum {
     SEEDS_DEFAULT = 10000,
-    // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, and all of it again for
-    // each of the 6 losses that poison can cause, and for each of 4 excuses; twice that. A million seeds
-    // needed a sixtieth of it.
-    QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 6 * 5 * 2,
+    // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, each at one of 4 workers,
+    // and all of it again for each of the 6 losses that poison can cause, and for each of 4 excuses.
+    QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 4 * 6 * 5,
 };
 
 // ---- Chance -----------------------------------------------------------------------------------
@@ -137,6 +136,7 @@ static void draw_options(struct sim_random *random, struct sim_options *options)
     draw_stages(random, options);
     draw_driver(random, options);
     draw_poison(random, options);
+    options->worker_count = sim_chance(random, 300) ? 1 : sim_between(random, 2, SIM_WORKERS_MAX);
 }
 
 // ---- The job and its answer -------------------------------------------------------------------
@@ -189,9 +189,9 @@ static void check_answer(const struct sim *sim)
 {
     const uint32_t count = sim_piece_count(&sim->options, sim->options.stage_count - 1);
     for (uint32_t piece = 0; piece < count; piece++) {
-        if (!(sim->output >> piece & 1))
+        if (!(sim->sink.written >> piece & 1))
             sim_wrong(sim, "done, but piece %u is not written", piece);
-        if (sim->output_values[piece] != sim->oracle_pieces[sim->options.stage_count - 1][piece])
+        if (sim->sink.values[piece] != sim->oracle_pieces[sim->options.stage_count - 1][piece])
             sim_wrong(sim, "done, but piece %u is not what it should be", piece);
     }
 }
@@ -248,7 +248,9 @@ static void run_seed(uint64_t seed)
     const struct sched_plan plan = {.stages = sim->options.stages,
                                     .stage_count = sim->options.stage_count,
                                     .max_attempts = sim->options.max_attempts,
-                                    .asks_before_failing = sim->options.asks_before_failing};
+                                    .asks_before_failing = sim->options.asks_before_failing,
+                                    .worker_count = sim->options.worker_count,
+                                    .slots_max = SIM_SLOTS_MAX};
     sim->sched = sched_new(&plan);
     if (!sim->sched)
         sim_wrong(sim, "%s", err_text());
@@ -277,9 +279,10 @@ static void show_totals(void)
            totals.workers, totals.losses, totals.suspects, totals.timeouts, totals.stages_again,
            totals.seals_lost, totals.seals, totals.stale, totals.repeated);
     printf("%" PRIu64 " tasks stuck, %" PRIu64 " excused, %" PRIu64 " condemned, %" PRIu64
-           " restored, %" PRIu64 " checkpoints saved %" PRIu64 " tasks, %" PRIu64 " taken over\n",
+           " restored, %" PRIu64 " checkpoints saved %" PRIu64 " tasks, %" PRIu64
+           " workers set aside, %" PRIu64 " attempts whose input was lost\n",
            totals.stuck, totals.excused, totals.condemned, totals.restored, totals.checkpoints,
-           totals.saved, totals.adopted_maps);
+           totals.saved, totals.set_aside, totals.fetches_failed);
 }
 
 int main(int argc, char **argv)

@@ -234,8 +234,11 @@ static bool open_somewhere(struct sched *sched, struct stage *stage)
     const uint32_t place = bits_lowest(&sched->free_workers);
     if (place == BITS_NONE)
         return false;
-    open_at(sched, &sched->workers[place]);
-    ASSERT(stage->opened_by > 0);
+    struct worker *worker = &sched->workers[place];
+    if (worker->opened == sched->stage_index + 1)
+        stage->opened_by = worker->number;  // the one that opened it first is lost
+    else
+        open_at(sched, worker);
     return true;
 }
 
@@ -392,7 +395,8 @@ static void take_restored(struct sched *sched, const struct sched_attempt *at)
     sched_move(sched, set, at->task, SCHED_COMMITTED);
 }
 
-// The answer to TASK_STUCK; tasks are stuck in stage 0 only, which then is the one at work.
+// The answer to TASK_STUCK; tasks are stuck in stage 0 only. Its output may be complete meanwhile, by what
+// others read before a worker was lost: then nobody needs the task, and it cannot end the job.
 static void take_verdict(struct sched *sched, const struct sched_event *event)
 {
     const struct sched_attempt *at = &event->at;
@@ -401,7 +405,7 @@ static void take_verdict(struct sched *sched, const struct sched_event *event)
     struct task_set *set = &sched->stages[0].sets[at->kind];
     if (at->task >= set->count || set->tasks[at->task].state != SCHED_STUCK)
         return;
-    if (event->type == EVENT_TASK_CONDEMNED)
+    if (event->type == EVENT_TASK_CONDEMNED && !stage_has_output(&sched->stages[0]))
         return sched_end_failed(sched, event->code,
                                 &(struct sched_attempt){.kind = at->kind, .task = at->task});
     set->tasks[at->task].charges = 0;

@@ -167,7 +167,8 @@ void sched_free(struct sched *sched);
 //   is free; of several workers to those whose slot has the lowest number. Slots are sealed when no map
 //   task is pending or running, and again if a seal loses some. A stage is opened at one worker when
 //   it begins, and at each other one before its first task there; the same for its plan.
-// - A failed attempt is charged to its task; max_attempts charges end the job with the last code. A map
+// - A failed attempt is charged to its task, unless all output of its stage is committed; max_attempts
+//   charges end the job with the last code. A map
 //   attempt that fails in a stage with reduce takes all that its slot holds with it: back to pending,
 //   uncharged.
 // - A lost worker takes with it all that runs or is held there and all its commits that are not
@@ -178,6 +179,9 @@ void sched_free(struct sched *sched);
 //   charge back.
 // - Attempts at other workers go on when the job goes back to an earlier stage. A worker gets tasks of
 //   that stage only when it has ended what it has to do in the later one, and sealed what it holds.
+// - Two workers may make the same output when the text of an attempt that failed is written after all. The
+//   first commit counts. So every attempt that makes output says TASK_COMMITTED, also where its
+//   worker has it already: the one that counted may be lost since.
 // - A worker that fails is set aside: killed and not started again. The last one ends the job.
 // - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck: it
 //   is not run, nothing that needs it begins (no plan, no seal, no next stage), all else goes on. It

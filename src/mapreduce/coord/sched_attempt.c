@@ -63,6 +63,8 @@ static void get_stuck(struct sched *sched, const struct sched_attempt *at, weft_
 void sched_charge(struct sched *sched, const struct sched_attempt *at, weft_err code)
 {
     struct task *task = &set_of(sched, at)->tasks[at->task];
+    if (stage_has_output(&sched->stages[at->stage]))
+        return;  // nobody needs it any more
     if (++task->charges < sched->max_attempts)
         return;
     if (sched->asks_before_failing && at->stage == 0 && at->kind != SCHED_REDUCE)
@@ -171,6 +173,9 @@ void sched_take_committed(struct sched *sched, struct worker *worker,
     advance(sched, worker, at, SCHED_COMMITTED);
     if (!event->is_durable)
         sched_keep(sched, set, at->task, worker);
+    // The job had gone back, and what it went back for is not needed any more.
+    if (at->stage > sched->stage_index && stage_has_output(stage))
+        sched_enter_stage(sched, sched_first_stage(sched));
 }
 
 void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot_index)

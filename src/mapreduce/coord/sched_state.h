@@ -190,11 +190,12 @@ static inline bool stage_has_output(const struct stage *stage)
     return stage_output(stage)->count > 0 && task_set_is_committed(stage_output(stage));
 }
 
-// What a stage is for is committed. A stage without tasks is complete once a worker opened it, since
-// opening makes the (empty) output.
+// What a stage is for is committed. A stage without output is complete once a worker opened it, since
+// opening makes the (empty) output, and its samples are taken.
 static inline bool stage_is_complete(const struct stage *stage)
 {
-    return stage_has_output(stage) || (stage_output(stage)->count == 0 && stage->opened_by > 0);
+    return stage_has_output(stage) || (stage_output(stage)->count == 0 && stage->opened_by > 0 &&
+                                       task_set_is_committed(&stage->sets[SCHED_SAMPLE]));
 }
 
 #endif
