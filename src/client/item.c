@@ -108,7 +108,7 @@ size_t weft_item_components(const weft_item *item, weft_tensor *components, size
 {
     if (!item || !item->memory_)
         return 0;
-    const weft_tensor text = {.dtype = WEFT_BYTES, .data = item->data, .size = item->size};
+    const weft_tensor text = {.dtype = WEFT_DTYPE_BYTES, .data = item->data, .size = item->size};
     const struct tuple_memory *tuple = (const struct tuple_memory *)item->memory_;
     const size_t count = item->is_tuple_ ? tuple->count : 1;
     for (size_t i = 0; i < count && i < max; i++)

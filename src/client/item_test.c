@@ -18,7 +18,7 @@ static void a_text_is_one_component(void **state)
     assert_string_equal(item.data, "text");
     assert_int_equal(weft_item_components(&item, NULL, 0), 1);
     assert_int_equal(weft_item_components(&item, &component, 1), 1);
-    assert_true(component.dtype == WEFT_BYTES && component.rank == 0 && component.size == 4);
+    assert_true(component.dtype == WEFT_DTYPE_BYTES && component.rank == 0 && component.size == 4);
     weft_item_free(&item);
     assert_null(item.data);
     assert_int_equal(item_copy(weft_none(), false, &item), WEFT_OK);
@@ -31,10 +31,10 @@ static void components_are_aligned(void **state)
     (void)state;
     const int64_t dims[] = {1, 3}, none = 0;
     const double reals[] = {1, 2, 3};
-    const weft_tensor sent[] = {{WEFT_BYTES, 0, NULL, "odd", 3},
-                                {WEFT_DOUBLE, 2, dims, reals, sizeof reals},
-                                {WEFT_FLOAT, 1, &none, NULL, 0},
-                                {WEFT_BOOL, 0, NULL, "\1", 1}};
+    const weft_tensor sent[] = {{WEFT_DTYPE_BYTES, 0, NULL, "odd", 3},
+                                {WEFT_DTYPE_DOUBLE, 2, dims, reals, sizeof reals},
+                                {WEFT_DTYPE_FLOAT, 1, &none, NULL, 0},
+                                {WEFT_DTYPE_BOOL, 0, NULL, "\1", 1}};
     struct buf tuple = {0};
     weft_item item = {0};
     weft_tensor got[5];
@@ -71,10 +71,13 @@ static void tensors_that_cannot_be_are_refused(void **state)
     struct buf out = {0};
     const int64_t dim = 2;
     const weft_tensor bad[] = {
-        {(weft_dtype)0, 0, NULL, "", 0},        {(weft_dtype)265, 0, NULL, "12345678", 8},
-        {WEFT_INT64, -1, NULL, "", 0},          {WEFT_INT64, 33, &dim, "", 0},
-        {WEFT_INT64, 1, NULL, "", 0},           {WEFT_INT64, 1, &dim, "12345678", 8},
-        {WEFT_INT64, 256, &dim, "12345678", 8},
+        {(weft_dtype)0, 0, NULL, "", 0},
+        {(weft_dtype)265, 0, NULL, "12345678", 8},
+        {WEFT_DTYPE_INT64, -1, NULL, "", 0},
+        {WEFT_DTYPE_INT64, 33, &dim, "", 0},
+        {WEFT_DTYPE_INT64, 1, NULL, "", 0},
+        {WEFT_DTYPE_INT64, 1, &dim, "12345678", 8},
+        {WEFT_DTYPE_INT64, 256, &dim, "12345678", 8},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(item_append_tuple(&out, &bad[i], 1), WEFT_INVALID_ARGUMENT);

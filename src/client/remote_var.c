@@ -64,8 +64,8 @@ weft_var *weft_var_open_as_sized(weft_cluster *cluster, const char *path,
     }
     weft_err err = sized_take(&all, sizeof all, options, options_size, "weft_var_options");
     if (!all.type.dtype)
-        all.type.dtype = WEFT_INT64;
-    var->is_int64 = all.type.dtype == WEFT_INT64 && all.type.rank == 0;
+        all.type.dtype = WEFT_DTYPE_INT64;
+    var->is_int64 = all.type.dtype == WEFT_DTYPE_INT64 && all.type.rank == 0;
     var->remote.timeout_ms = all.timeout_ms;
     var->remote.is_bare = all.is_unset;
     var->remote.has_initial = !all.is_unset;

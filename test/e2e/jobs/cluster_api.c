@@ -5,6 +5,8 @@
 
 static weft_cluster *cluster;
 
+#include "cluster_api_kv.inc.h"
+
 // ---- Queues ------------------------------------------------------------------------------------------------
 
 static void texts_go_through_a_queue(void)
@@ -27,7 +29,7 @@ static void texts_go_through_a_queue(void)
     for (uint32_t i = 0; i < count; i++)
         weft_item_free(&items[i]);
     CLAIM(weft_take(queue, &item) && item_is(&item, "c") && item.delivery == 1);
-    CLAIM(weft_item_components(&item, &component, 1) == 1 && component.dtype == WEFT_BYTES &&
+    CLAIM(weft_item_components(&item, &component, 1) == 1 && component.dtype == WEFT_DTYPE_BYTES &&
           component.rank == 0 && component.size == 1);
     GIVES(OK, weft_extend(queue, &item, 60000));
     GIVES(OK, weft_give_back(queue, &item, 0));
@@ -93,23 +95,24 @@ static void only_what_was_handed_out_was_delivered(void)
 static void tuples_go_through_a_queue(void)
 {
     const int64_t two = 2, any = -1;
-    const weft_tensor types[] = {{.dtype = WEFT_INT64},
-                                 {.dtype = WEFT_FLOAT, .rank = 1, .dims = &two},
-                                 {.dtype = WEFT_BYTES}};
+    const weft_tensor types[] = {{.dtype = WEFT_DTYPE_INT64},
+                                 {.dtype = WEFT_DTYPE_FLOAT, .rank = 1, .dims = &two},
+                                 {.dtype = WEFT_DTYPE_BYTES}};
     weft_queue *queue = weft_queue_open(cluster, "/one/0/tuples",
                                         &(weft_queue_options){.types = types, .type_count = 3});
     const int64_t number = 42;
     const float pair[] = {1.5f, -2};
-    const weft_tensor good[] = {{WEFT_INT64, 0, NULL, &number, sizeof number},
-                                {WEFT_FLOAT, 1, &two, pair, sizeof pair},
-                                {WEFT_BYTES, 0, NULL, "text", 4}};
+    const weft_tensor good[] = {{WEFT_DTYPE_INT64, 0, NULL, &number, sizeof number},
+                                {WEFT_DTYPE_FLOAT, 1, &two, pair, sizeof pair},
+                                {WEFT_DTYPE_BYTES, 0, NULL, "text", 4}};
     weft_tensor got[4];
     weft_item item, items[2];
     uint32_t count;
     for (int i = 0; i < 3; i++)
         GIVES(OK, weft_push_tuple(queue, good, 3, weft_none()));
     CLAIM(weft_take(queue, &item) && weft_item_components(&item, got, 4) == 3);
-    CLAIM(got[0].dtype == WEFT_INT64 && got[0].rank == 0 && *(const int64_t *)got[0].data == 42);
+    CLAIM(got[0].dtype == WEFT_DTYPE_INT64 && got[0].rank == 0 &&
+          *(const int64_t *)got[0].data == 42);
     CLAIM(got[1].rank == 1 && got[1].dims[0] == 2 && ((const float *)got[1].data)[1] == -2);
     CLAIM(got[2].size == 4 && strcmp(got[2].data, "text") == 0);
     GIVES(OK, weft_done(queue, &item));
@@ -118,10 +121,10 @@ static void tuples_go_through_a_queue(void)
     weft_item_free(&items[0]);
     weft_item_free(&items[1]);
     weft_queue_free(queue);
-    const weft_tensor open_shape = {.dtype = WEFT_INT64, .rank = 1, .dims = &any};
+    const weft_tensor open_shape = {.dtype = WEFT_DTYPE_INT64, .rank = 1, .dims = &any};
     queue = weft_queue_open(cluster, "/one/0/shapes",
                             &(weft_queue_options){.types = &open_shape, .type_count = 1});
-    const weft_tensor vector = {WEFT_INT64, 1, &(int64_t){1}, &number, sizeof number};
+    const weft_tensor vector = {WEFT_DTYPE_INT64, 1, &(int64_t){1}, &number, sizeof number};
     GIVES(OK, weft_push_tuple(queue, &vector, 1, weft_text("once")));
     GIVES(OK, weft_push_tuple(queue, &vector, 1, weft_text("once")));
     GIVES(OK, weft_pop(queue, &item));
@@ -195,9 +198,9 @@ static void variables_have_types(void)
     const double ten = 10, quarter = 0.25;
     double real = 0;
     size_t got;
-    weft_var *var =
-        weft_var_open_as(cluster, "/one/0/double",
-                         &(weft_var_options){.type = {WEFT_DOUBLE, 0, NULL, &ten, sizeof ten}});
+    weft_var *var = weft_var_open_as(
+        cluster, "/one/0/double",
+        &(weft_var_options){.type = {WEFT_DTYPE_DOUBLE, 0, NULL, &ten, sizeof ten}});
     GIVES(OK, weft_var_read(var, &real, sizeof real, &got));
     CLAIM(real == 10 && got == sizeof real);
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_ADD, &quarter, 8, NULL, &real));
@@ -216,7 +219,7 @@ static void arrays_are_combined_element_by_element(void)
     float ones[] = {1, 2, 3, 4}, sums[4];
     var = weft_var_open_as(
         cluster, "/one/0/matrix",
-        &(weft_var_options){.type = {.dtype = WEFT_FLOAT, .rank = 2, .dims = dims}});
+        &(weft_var_options){.type = {.dtype = WEFT_DTYPE_FLOAT, .rank = 2, .dims = dims}});
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_ADD, ones, sizeof ones, NULL, sums));
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_ADD, ones, sizeof ones, NULL, sums));
     CLAIM(sums[0] == 2 && sums[3] == 8);
@@ -226,8 +229,8 @@ static void arrays_are_combined_element_by_element(void)
 
     const bool yes = true;
     bool flag = true;
-    var =
-        weft_var_open_as(cluster, "/one/0/bool", &(weft_var_options){.type = {.dtype = WEFT_BOOL}});
+    var = weft_var_open_as(cluster, "/one/0/bool",
+                           &(weft_var_options){.type = {.dtype = WEFT_DTYPE_BOOL}});
     GIVES(OK, weft_var_read(var, &flag, sizeof flag, NULL));
     CLAIM(!flag);
     GIVES(OK, weft_var_write(var, &yes, sizeof yes));
@@ -239,9 +242,9 @@ static void variables_may_have_no_value_and_any_bytes(void)
 {
     char text[16] = "";
     size_t got = 0;
-    weft_var *var =
-        weft_var_open_as(cluster, "/one/0/bytes",
-                         &(weft_var_options){.type = {.dtype = WEFT_BYTES}, .is_unset = true});
+    weft_var *var = weft_var_open_as(
+        cluster, "/one/0/bytes",
+        &(weft_var_options){.type = {.dtype = WEFT_DTYPE_BYTES}, .is_unset = true});
     weft_var_set_timeout(var, 30);
     CLAIM(!weft_var_watch(var, text, sizeof text, &got));
     GIVES(DEADLINE_EXCEEDED, weft_var_error(var));
@@ -258,95 +261,10 @@ static void variables_may_have_no_value_and_any_bytes(void)
     const int32_t seven = 7;
     int32_t small = 0;
     var = weft_var_open_as(cluster, "/one/0/small",
-                           &(weft_var_options){.type = {WEFT_INT32, 0, NULL, &seven, 4}});
+                           &(weft_var_options){.type = {WEFT_DTYPE_INT32, 0, NULL, &seven, 4}});
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_ADD, &seven, 4, NULL, &small));
     CLAIM(small == 14);
     weft_var_free(var);
-}
-
-// ---- Keys and values -------------------------------------------------------------------------------------------
-
-static void keys_have_values_and_versions(weft_kv *kv)
-{
-    weft_kv_entry entry;
-    uint64_t first = 0, version = 0;
-    GIVES(NOT_FOUND, weft_kv_get(kv, weft_text("a"), &entry));
-    GIVES(OK, weft_kv_put(kv, weft_text("a"), weft_text("1"), NULL, &first));
-    GIVES(OK, weft_kv_get(kv, weft_text("a"), &entry));
-    CLAIM(is_text(entry.value, "1") && is_text(entry.key, "a") && entry.version == first);
-    weft_kv_entry_free(&entry);
-    const weft_kv_options absent = {.has_version = true};
-    GIVES(FAILED_PRECONDITION, weft_kv_put(kv, weft_text("a"), weft_text("2"), &absent, &version));
-    CLAIM(version == first);
-    const weft_kv_options same = {.has_version = true, .version = first, .is_owned = true};
-    GIVES(OK, weft_kv_put(kv, weft_text("a"), weft_text("2"), &same, &version));
-    CLAIM(version > first);
-    GIVES(OK, weft_kv_get(kv, weft_text("a"), &entry));
-    CLAIM(entry.is_owned && is_text(entry.value, "2"));
-    weft_kv_entry_free(&entry);
-    GIVES(FAILED_PRECONDITION, weft_kv_remove(kv, weft_text("a"), &same));
-    GIVES(OK, weft_kv_remove(kv, weft_text("a"), NULL));
-    GIVES(OK, weft_kv_remove(kv, weft_text("a"), NULL));
-}
-
-// More than fits into one answer of 16 MiB: the walk asks again.
-static void ranges_come_in_pieces(weft_kv *kv)
-{
-    enum { COUNT = 40, BYTES = 1 << 20 };
-    static char large[BYTES];
-    weft_kv_entry entry;
-    int count = 0;
-    char key[16];
-    for (int i = 0; i < COUNT; i++) {
-        snprintf(key, sizeof key, "big/%02d", i);
-        GIVES(OK, weft_kv_put(kv, weft_text(key), (weft_bytes){large, BYTES}, NULL, NULL));
-    }
-    GIVES(OK, weft_kv_put(kv, weft_text("zz"), weft_none(), NULL, NULL));
-    weft_kv_walk *walk = weft_kv_range(kv, weft_text("big/"), weft_text("big0"));
-    for (; weft_kv_next(walk, &entry); count++) {
-        snprintf(key, sizeof key, "big/%02d", count);
-        CLAIM(is_text(entry.key, key) && entry.value.size == BYTES);
-    }
-    CLAIM(count == COUNT && weft_kv_walk_error(walk) == WEFT_OUT_OF_RANGE);
-    weft_kv_walk_free(walk);
-    // Changes beyond what is remembered one by one: a watch that begins is told all.
-    for (int i = 0; i < 5000; i++)
-        GIVES(OK, weft_kv_put(kv, weft_text("zz"), weft_none(), NULL, NULL));
-    walk = weft_kv_watch(kv, weft_text("big/"));
-    for (count = 0; count < COUNT && weft_kv_next(walk, &entry); count++)
-        CLAIM(entry.what == WEFT_KV_PUT && entry.value.size == BYTES);
-    CLAIM(count == COUNT);
-    weft_kv_walk_free(walk);
-}
-
-static void changes_of_keys_are_told(weft_kv *kv)
-{
-    weft_kv_entry entry;
-    weft_kv *other = weft_kv_open(cluster, "/one/0/kv");
-    weft_kv_walk *walk = weft_kv_watch(kv, weft_text("w/"));
-    GIVES(OK, weft_kv_put(other, weft_text("w/a"), weft_text("1"), NULL, NULL));
-    CLAIM(weft_kv_next(walk, &entry) && entry.what == WEFT_KV_PUT && is_text(entry.key, "w/a"));
-    GIVES(OK, weft_kv_put(other, weft_text("x"), weft_text("1"), NULL, NULL));
-    GIVES(OK, weft_kv_remove(other, weft_text("w/a"), NULL));
-    CLAIM(weft_kv_next(walk, &entry) && entry.what == WEFT_KV_REMOVED && is_text(entry.key, "w/a"));
-    weft_kv_set_timeout(kv, 30);
-    CLAIM(!weft_kv_next(walk, &entry) && weft_kv_walk_error(walk) == WEFT_DEADLINE_EXCEEDED);
-    weft_kv_set_timeout(kv, 0);
-    for (int i = 0; i < 5000; i++)
-        GIVES(OK, weft_kv_put(other, weft_text("w/b"), weft_none(), NULL, NULL));
-    CLAIM(weft_kv_next(walk, &entry) && entry.what == WEFT_KV_RESET);
-    CLAIM(weft_kv_next(walk, &entry) && entry.what == WEFT_KV_PUT && is_text(entry.key, "w/b"));
-    weft_kv_walk_free(walk);
-    weft_kv_free(other);
-}
-
-static void keys_are_shared(void)
-{
-    weft_kv *kv = weft_kv_open(cluster, "/one/0/kv");
-    keys_have_values_and_versions(kv);
-    changes_of_keys_are_told(kv);
-    ranges_come_in_pieces(kv);
-    weft_kv_free(kv);
 }
 
 // ---- Barriers and threads ----------------------------------------------------------------------------------------
@@ -455,13 +373,13 @@ static void threads_share_handles(void)
 static void what_does_not_fit_is_refused(void)
 {
     const int64_t number = 1;
-    const weft_tensor type = {WEFT_INT64, 0, NULL, &number, sizeof number};
-    const weft_tensor other = {WEFT_DOUBLE, 0, NULL, &number, sizeof number};
+    const weft_tensor type = {WEFT_DTYPE_INT64, 0, NULL, &number, sizeof number};
+    const weft_tensor other = {WEFT_DTYPE_DOUBLE, 0, NULL, &number, sizeof number};
     const weft_queue_options of_ints = {.types = &type, .type_count = 1};
     const weft_queue_options of_doubles = {.types = &other, .type_count = 1};
-    const weft_var_options as_double = {.type = {.dtype = WEFT_DOUBLE}};
-    const weft_var_options as_int8 = {.type = {.dtype = WEFT_INT8}};
-    const weft_var_options of_no_rank = {.type = {.dtype = WEFT_INT64, .rank = -1}};
+    const weft_var_options as_double = {.type = {.dtype = WEFT_DTYPE_DOUBLE}};
+    const weft_var_options as_int8 = {.type = {.dtype = WEFT_DTYPE_INT8}};
+    const weft_var_options of_no_rank = {.type = {.dtype = WEFT_DTYPE_INT64, .rank = -1}};
     weft_queue *typed = weft_queue_open(cluster, "/one/0/typed", &of_ints);
     weft_queue *texts = weft_queue_open(cluster, "/one/0/untyped", NULL);
     weft_var *var = weft_var_open_as(cluster, "/one/0/d", &as_double);

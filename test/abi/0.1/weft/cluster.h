@@ -73,26 +73,26 @@ WEFT_API uint32_t weft_member_count(const weft_cluster *cluster, const char *rol
 
 // TensorFlow's DataType, with its numbers.
 typedef enum weft_dtype {
-    WEFT_FLOAT = 1,
-    WEFT_DOUBLE = 2,
-    WEFT_INT32 = 3,
-    WEFT_UINT8 = 4,
-    WEFT_INT16 = 5,
-    WEFT_INT8 = 6,
-    WEFT_BYTES = 7,  // which TensorFlow calls a string
-    WEFT_COMPLEX64 = 8,
-    WEFT_INT64 = 9,
-    WEFT_BOOL = 10,
-    WEFT_BFLOAT16 = 14,
-    WEFT_UINT16 = 17,
-    WEFT_COMPLEX128 = 18,
-    WEFT_HALF = 19,
-    WEFT_UINT32 = 22,
-    WEFT_UINT64 = 23,
+    WEFT_DTYPE_FLOAT = 1,
+    WEFT_DTYPE_DOUBLE = 2,
+    WEFT_DTYPE_INT32 = 3,
+    WEFT_DTYPE_UINT8 = 4,
+    WEFT_DTYPE_INT16 = 5,
+    WEFT_DTYPE_INT8 = 6,
+    WEFT_DTYPE_BYTES = 7,  // which TensorFlow calls a string
+    WEFT_DTYPE_COMPLEX64 = 8,
+    WEFT_DTYPE_INT64 = 9,
+    WEFT_DTYPE_BOOL = 10,
+    WEFT_DTYPE_BFLOAT16 = 14,
+    WEFT_DTYPE_UINT16 = 17,
+    WEFT_DTYPE_COMPLEX128 = 18,
+    WEFT_DTYPE_HALF = 19,
+    WEFT_DTYPE_UINT32 = 22,
+    WEFT_DTYPE_UINT64 = 23,
 } weft_dtype;
 
 // One value or an array of them. `data` has the numbers one after the other, the last dimension the
-// fastest; of a single WEFT_BYTES its bytes, of an array of them all lengths as varints, then all bytes.
+// fastest; of a single WEFT_DTYPE_BYTES its bytes, of an array of them all lengths as varints, then all bytes.
 typedef struct weft_tensor {
     weft_dtype dtype;
     int32_t rank;         // 0: one value. Where types are declared, -1: any shape
@@ -166,6 +166,14 @@ static inline bool weft_take(weft_queue *queue, weft_item *item)
     return weft_take_sized(queue, item, sizeof(weft_item));
 }
 WEFT_API weft_err weft_queue_error(const weft_queue *queue);  // OUT_OF_RANGE: end of queue
+
+// Takes without waiting for an element, only for the answer of the host. CANCELLED: there is none now. OUT_OF_RANGE:
+// the queue is at its end. Neither is a failure of the program.
+WEFT_API weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_size);
+static inline weft_err weft_take_now(weft_queue *queue, weft_item *item)
+{
+    return weft_take_now_sized(queue, item, sizeof(weft_item));
+}
 
 // Returns the number of components of the element and writes up to `max` of them. They are aligned, and valid as
 // long as the item.
@@ -286,13 +294,13 @@ WEFT_API weft_err weft_var_error(const weft_var *var);
 // An int32, int64, double, bool (a byte, 0 or 1) or bytes; or an array of float, double or int64.
 typedef struct weft_var_options {
     weft_tensor
-        type;       // dtype 0: one WEFT_INT64. A new variable gets the data, or 0 if there is none
+        type;  // dtype 0: one WEFT_DTYPE_INT64. A new variable gets the data, or 0 if there is none
     bool is_unset;  // a new variable has no value: reads are FAILED_PRECONDITION until a write
     uint32_t timeout_ms;  // for each call by this handle; 0: no limit
 } weft_var_options;
 
 // NULL on failure. INVALID_ARGUMENT, here or from the first call, when it exists with another type. The calls above
-// are for one WEFT_INT64 only, the calls below for all types.
+// are for one WEFT_DTYPE_INT64 only, the calls below for all types.
 WEFT_API weft_var *weft_var_open_as_sized(weft_cluster *cluster, const char *path,
                                           const weft_var_options *options, size_t options_size);
 static inline weft_var *weft_var_open_as(weft_cluster *cluster, const char *path,

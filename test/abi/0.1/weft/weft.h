@@ -29,12 +29,16 @@ extern "C" {
 
 #define WEFT_API __attribute__((visibility("default")))
 
-// Not for you: a sanitizer reports loads that pass the end of a key, though they are harmless.
+// Define WEFT_NO_FAST_PATH before you include this header to run the program in Valgrind. weft_emit_int loads eight bytes
+// of a shorter key at once, which is harmless but looks like an error there. The sanitizers of gcc and clang define it by
+// themselves. The library itself reads only the bytes that it is given.
+#ifndef WEFT_NO_FAST_PATH
 #if defined(__SANITIZE_ADDRESS__)
-#define WEFT_SANITIZED_ 1
+#define WEFT_NO_FAST_PATH 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WEFT_SANITIZED_ 1
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define WEFT_NO_FAST_PATH 1
+#endif
 #endif
 #endif
 
@@ -55,6 +59,13 @@ WEFT_API const char *weft_error(void);
 
 // The name of a code, such as "NOT_FOUND"; "OK" for WEFT_OK.
 WEFT_API const char *weft_err_name(weft_err code);
+
+// What the library has to say to the user of its program: warnings and failures of runs, and what weft_leave reports.
+// Without a log they are written to standard error. With one the library itself prints nothing: the function is called
+// with each line, without its end, by the thread that has it. NULL: standard error again. weft_main and the functions of
+// jobs, which run in processes of their own, keep using standard error.
+typedef void weft_log_fn(void *data, const char *line);
+WEFT_API void weft_set_log(weft_log_fn *log, void *data);
 
 // ---- Bytes ------------------------------------------------------------------------------------
 
@@ -151,7 +162,7 @@ WEFT_API void weft_emit_double(weft_task *task, weft_bytes key, double value);
 static inline uint64_t weft_load_key_(const char *data, size_t size)
 {
     uint64_t key = 0;
-#if defined(WEFT_SANITIZED_)
+#if defined(WEFT_NO_FAST_PATH)
     memcpy(&key, data, size);
     return key;
 #else
@@ -318,7 +329,25 @@ static inline int weft_main(int argc, char **argv, const weft_job *job)
 
 // ---- Running jobs from inside a program -----------------------------------------------------------
 
+// What the library does to its process:
+//   - weft_submit starts a thread, which ends with the run. That thread starts the worker by vfork and exec of this
+//     program, again when it dies. A worker never outlives this process.
+//   - weft_join starts a thread if this member has an address, with a journal a second one, and then forks at times to
+//     write a snapshot. Each cluster, also of weft_connect, starts one more thread when the first handle is opened.
+//   - These threads block all signals but those of a fault. No signal handler is installed.
+//   - Nothing is printed but what weft_set_log describes, the lines of show_progress, and an output without a name.
+
 typedef struct weft_run weft_run;
+
+// Where a run is. It may grow: it is only passed to a function of the program.
+typedef struct weft_progress {
+    const char *step;                  // "sample", "map" or "reduce"; static text
+    uint32_t stage, stage_count;       // the stage counts from 0
+    uint32_t tasks_done, task_count;   // of this step
+    uint64_t bytes_done, bytes_total;  // input of this step; bytes_total 0: only tasks are counted
+    uint64_t records_in, spill_bytes, memory_bytes;  // of the whole run so far
+} weft_progress;
+typedef void weft_progress_fn(void *data, const weft_progress *progress);
 
 typedef struct weft_options {
     const char *const *inputs;  // NULL-terminated: files, directories, globs, @names.txt
@@ -337,6 +366,10 @@ typedef struct weft_options {
     const char *compress;          // "zstd", "gzip", "lz4"; NULL: not at all
     uint64_t skip_bad;             // at most this many bad records may be left out
     const char *bad_records;       // the file that lists them; NULL: _weft-bad-records.jsonl
+    // Called by the thread of the run at every step, and at most ten times a second. It should return soon, and may
+    // cancel the run, but not wait for it.
+    weft_progress_fn *progress;
+    void *progress_data;
 } weft_options;
 
 // First in main() of a program that submits jobs: in a worker's copy it runs the job and never
@@ -359,6 +392,16 @@ static inline weft_run *weft_submit(const weft_job *job, const weft_options *opt
 // Waits for the end of the run and returns its result, with weft_error() set on failure. NULL (a run that could not
 // be started) gives FAILED_PRECONDITION, and all its counters are 0.
 WEFT_API weft_err weft_wait(weft_run *run);
+
+// The same, waiting at most timeout_ms; 0 does not wait. DEADLINE_EXCEEDED: the run has not ended, and continues.
+WEFT_API weft_err weft_run_wait(weft_run *run, uint32_t timeout_ms);
+
+// Ends the run soon, with CANCELLED; nothing happens to one that has ended. weft_wait waits for its end. Any thread.
+WEFT_API void weft_run_cancel(weft_run *run);
+
+// A descriptor that becomes readable when the run has ended, for poll and its kin; do not read or close it. It is valid
+// until weft_run_free. -1: the run is NULL.
+WEFT_API int weft_run_descriptor(const weft_run *run);
 
 // A counter's value after weft_wait; 0 when the job never added to it. Also "weft.records_in" and the like.
 WEFT_API int64_t weft_run_counter(const weft_run *run, const char *name);
