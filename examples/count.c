@@ -18,12 +18,13 @@ int main(int argc, char **argv)
     weft_queue *files = weft_queue_open(cluster, "/files/0/filename_queue",
                                         &(weft_queue_options){.capacity = 10, .deliveries_max = 3});
     weft_var *total = weft_var_open(cluster, "/reduce/0/total");
-    FILE *names = weft_is(cluster, "files") ? fopen(argc > 1 ? argv[1] : "filenames.txt", "r") : 0;
+    FILE *names =
+        weft_member_is(cluster, "files") ? fopen(argc > 1 ? argv[1] : "filenames.txt", "r") : 0;
     for (char line[4096]; names && fscanf(names, " %4095[^\n]", line) == 1;)
         weft_push(files, weft_text(line), weft_text(line));  // once, though this is started again
-    if (weft_is(cluster, "files"))
+    if (weft_member_is(cluster, "files"))
         weft_queue_close(files);
-    for (weft_item file; weft_is(cluster, "map") && weft_take(files, &file);
+    for (weft_item file; weft_member_is(cluster, "map") && weft_take(files, &file);
          weft_done(files, &file)) {
         const int64_t words = count_words(file.data);
         if (words < 0) {
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
         printf("%lld words in %s\n", (long long)words, file.data);
         weft_var_add(total, words, &file, NULL);  // once, however often the file is handed out
     }
-    for (int64_t words; weft_is(cluster, "reduce") && weft_watch(total, &words);)
+    for (int64_t words; weft_member_is(cluster, "reduce") && weft_var_next(total, &words);)
         printf("%lld words so far\n", (long long)words);
     return weft_leave(cluster);
 }

@@ -9,9 +9,10 @@ enum { FIELDS_MAX = 16 };
 static void map(weft_task *task, weft_bytes row)
 {
     weft_bytes fields[FIELDS_MAX];
-    const size_t count = weft_fields(task, row, fields, FIELDS_MAX);
-    const size_t region = weft_column(task, "region");
-    const size_t quantity = weft_column(task, "quantity"), cents = weft_column(task, "cents");
+    const size_t count = weft_csv_fields(task, row, fields, FIELDS_MAX);
+    const size_t region = weft_csv_column(task, "region");
+    const size_t quantity = weft_csv_column(task, "quantity"),
+                 cents = weft_csv_column(task, "cents");
     int64_t pieces, price;
     if (region >= count || quantity >= count || cents >= count || count > FIELDS_MAX)
         weft_fail(task, "a row of %zu fields", count);

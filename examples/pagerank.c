@@ -86,7 +86,7 @@ static void spread_rank(weft_task *task, weft_bytes page)
     weft_words_init(&words, links);
     while (weft_next_word(&words, &target))
         weft_emit_double(task, target, share);
-    weft_emit(task, weft_key(task), page);  // the page itself, for its links
+    weft_emit(task, weft_input_key(task), page);  // the page itself, for its links
 }
 
 // Shares are numbers; the page is the one value with a TAB. They come in the same order on any number of
@@ -118,7 +118,7 @@ static void gather_rank(weft_task *task, weft_bytes page, weft_values *values)
 
 static void print_rank(weft_task *task, weft_bytes page)
 {
-    weft_emit_double(task, weft_key(task), read_number(page));
+    weft_emit_double(task, weft_input_key(task), read_number(page));
 }
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@ static void map(weft_task *task, weft_bytes row)
 {
     weft_bytes fields[10];
     int64_t quantity;
-    if (weft_fields(task, row, fields, 10) == 10 && weft_read_int(fields[5], &quantity))
+    if (weft_csv_fields(task, row, fields, 10) == 10 && weft_read_int(fields[5], &quantity))
         weft_emit_int(task, fields[3], quantity);
     else
         weft_fail(task, "not a sale");

@@ -64,9 +64,9 @@ WEFT_API weft_cluster *weft_connect(const char *address);
 // for the program: 0 if there was no failure. NULL: prints why weft_join failed.
 WEFT_API int weft_leave(weft_cluster *cluster);
 
-WEFT_API bool weft_is(const weft_cluster *cluster, const char *role);
-WEFT_API const char *weft_role(const weft_cluster *cluster);  // "" for NULL
-WEFT_API uint32_t weft_index(const weft_cluster *cluster);
+WEFT_API bool weft_member_is(const weft_cluster *cluster, const char *role);
+WEFT_API const char *weft_member_role(const weft_cluster *cluster);  // "" for NULL
+WEFT_API uint32_t weft_member_index(const weft_cluster *cluster);
 WEFT_API uint32_t weft_member_count(const weft_cluster *cluster, const char *role);
 
 // ---- Types --------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ WEFT_API weft_err weft_var_max(weft_var *var, int64_t value, int64_t *now);
 
 // Waits for the next value; the first call returns the current one. Returns false when no other member can change
 // it any more (all have left or are lost) and the last value was returned, or after a failure: see weft_var_error.
-WEFT_API bool weft_watch(weft_var *var, int64_t *value);
+WEFT_API bool weft_var_next(weft_var *var, int64_t *value);
 WEFT_API weft_err weft_var_error(const weft_var *var);
 
 // ---- Variables of any type ----------------------------------------------------------------------
@@ -324,8 +324,8 @@ WEFT_API weft_err weft_var_accumulate(weft_var *var, weft_var_op op, const void 
 // Writes the value if the current bytes are the expected ones; otherwise FAILED_PRECONDITION.
 WEFT_API weft_err weft_var_compare_write(weft_var *var, weft_bytes expected, weft_bytes value);
 
-// weft_watch for any type. A value larger than `size` ends the watch: weft_var_error is INVALID_ARGUMENT.
-WEFT_API bool weft_var_watch(weft_var *var, void *value, size_t size, size_t *got);
+// weft_var_next for any type. A value larger than `size` ends the watch: weft_var_error is INVALID_ARGUMENT.
+WEFT_API bool weft_var_read_next(weft_var *var, void *value, size_t size, size_t *got);
 
 // ---- Keys and values ----------------------------------------------------------------------------
 

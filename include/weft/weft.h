@@ -147,7 +147,7 @@ struct weft_task {
     uint32_t queue_count_, queue_limit_;  // limit 0: every emit takes the function call
 };
 
-WEFT_API void weft_queue_flush_(weft_task *task);
+WEFT_API void weft_task_flush_(weft_task *task);
 WEFT_API void weft_emit_int_(weft_task *task, weft_bytes key, int64_t value);
 
 // Emits a pair of key and bytes. Copies both. Does nothing after a failure, which the framework handles when
@@ -187,7 +187,7 @@ static inline void weft_emit_int(weft_task *task, weft_bytes key, int64_t value)
         task->queue_values_[at] = value;
         task->queue_count_ = at + 1;
         if (__builtin_expect(at + 1 == task->queue_limit_, 0))
-            weft_queue_flush_(task);
+            weft_task_flush_(task);
     } else {
         weft_emit_int_(task, key, value);
     }
@@ -205,7 +205,7 @@ WEFT_API void weft_fail(weft_task *task, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 // The key that came with the record: set in the second and later stages of a job, else empty.
-WEFT_API weft_bytes weft_key(const weft_task *task);
+WEFT_API weft_bytes weft_input_key(const weft_task *task);
 
 // Where the record (or the block's first record) comes from: the input's name as it was given or
 // found, its number in input order, and the byte offset in it.
@@ -219,25 +219,25 @@ WEFT_API uint64_t weft_input_record(weft_task *task);
 
 // The job's config bytes, its options and arguments, and a pointer for setup() to leave state in,
 // one per slot.
-WEFT_API weft_bytes weft_config(const weft_task *task);
+WEFT_API weft_bytes weft_task_config(const weft_task *task);
 WEFT_API const weft_args *weft_task_args(const weft_task *task);
-WEFT_API void weft_set_state(weft_task *task, void *state);
-WEFT_API void *weft_state(const weft_task *task);
+WEFT_API void weft_task_set_state(weft_task *task, void *state);
+WEFT_API void *weft_task_state(const weft_task *task);
 
 // Adds to a counter of the job, shown in the summary. Failed and discarded attempts are not counted.
 WEFT_API void weft_counter_add(weft_task *task, const char *name, int64_t amount);
 
 // Writes the fields of a csv record, unquoted, at most `max` of them; returns the number of fields in the record,
 // which may be more. A stray quote fails the task. Valid until map returns; in reduce and combine until the next
-// call of weft_fields or weft_json.
-WEFT_API size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max);
+// call of weft_csv_fields or weft_json.
+WEFT_API size_t weft_csv_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max);
 
 // The index of a column that the header of the record's file names; fails the task when there is none.
-WEFT_API size_t weft_column(weft_task *task, const char *name);
+WEFT_API size_t weft_csv_column(weft_task *task, const char *name);
 
 // The value at a path ("user.name", "tags.0") in a JSON object: a string unescaped, anything else as
 // written; data is NULL when it is missing or null. Broken JSON fails the task. Valid as
-// long as the result of weft_fields.
+// long as the result of weft_csv_fields.
 WEFT_API weft_bytes weft_json(weft_task *task, weft_bytes object, const char *path);
 
 // Reads a decimal number from a field or a JSON value; false when the text is not a number.
@@ -292,7 +292,7 @@ typedef struct weft_job {
     weft_err (*setup)(weft_task *task);  // per slot, before its first record
     void (*teardown)(weft_task *task);   // per slot, after its last
     weft_bytes config;                   // copied to every worker
-    const struct weft_job *next;  // the stage fed by this one: record = value, weft_key = key
+    const struct weft_job *next;  // the stage fed by this one: record = value, weft_input_key = key
     uint32_t rounds;              // run this stage that often, each fed by the previous; 0 means 1
     uint32_t top_k;               // for weft_top
     const char *options;          // the job's own options as getopt's letters, such as "ik:"
@@ -391,21 +391,22 @@ static inline weft_run *weft_submit(const weft_job *job, const weft_options *opt
     return weft_submit_sized(job, sizeof(weft_job), options, sizeof(weft_options));
 }
 
-// Waits for the end of the run and returns its result, with weft_error() set on failure. NULL (a run that could not
-// be started) gives FAILED_PRECONDITION, and all its counters are 0.
-WEFT_API weft_err weft_wait(weft_run *run);
-
-// The same, waiting at most timeout_ms; 0 does not wait. DEADLINE_EXCEEDED: the run has not ended, and continues.
+// Waits for the end of the run and returns its result, with weft_error() set on failure. timeout_ms 0: no limit.
+// DEADLINE_EXCEEDED: the run has not ended, and continues. NULL (a run that could not be started) gives
+// FAILED_PRECONDITION, and all its counters are 0.
 WEFT_API weft_err weft_run_wait(weft_run *run, uint32_t timeout_ms);
 
-// Ends the run soon, with CANCELLED; nothing happens to one that has ended. weft_wait waits for its end. Any thread.
+// Returns whether the run has ended; does not wait.
+WEFT_API bool weft_run_is_done(weft_run *run);
+
+// Ends the run soon, with CANCELLED; nothing happens to one that has ended. weft_run_wait waits for its end. Any thread.
 WEFT_API void weft_run_cancel(weft_run *run);
 
 // A descriptor that becomes readable when the run has ended, for poll and its kin; do not read or close it. It is valid
 // until weft_run_free. -1: the run is NULL.
 WEFT_API int weft_run_descriptor(const weft_run *run);
 
-// A counter's value after weft_wait; 0 when the job never added to it. Also "weft.records_in" and the like.
+// A counter's value after weft_run_wait; 0 when the job never added to it. Also "weft.records_in" and the like.
 WEFT_API int64_t weft_run_counter(const weft_run *run, const char *name);
 
 // Frees the run; cancels it first if it has not ended.

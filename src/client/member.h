@@ -72,7 +72,7 @@ struct remote {
     uint64_t uid;
     enum call_kind kind;
     uint32_t timeout_ms;
-    _Atomic(weft_err) failure;  // what ended it for weft_take and weft_watch
+    _Atomic(weft_err) failure;  // what ended it for weft_take and weft_var_next
     struct mutex opening;
     _Atomic(bool) is_open;  // the host has been asked: what it said stays as it is
     bool is_bare;           // a variable that has no value stays so

@@ -48,17 +48,17 @@ weft_err member_keep_error(weft_cluster *cluster, weft_err code)
 
 // ---- Who is who -----------------------------------------------------------------------------------------
 
-bool weft_is(const weft_cluster *cluster, const char *role)
+bool weft_member_is(const weft_cluster *cluster, const char *role)
 {
-    return cluster && role && strcmp(weft_role(cluster), role) == 0;
+    return cluster && role && strcmp(weft_member_role(cluster), role) == 0;
 }
 
-const char *weft_role(const weft_cluster *cluster)
+const char *weft_member_role(const weft_cluster *cluster)
 {
     return cluster && cluster->spec.my_role ? cluster->spec.my_role : "";
 }
 
-uint32_t weft_index(const weft_cluster *cluster)
+uint32_t weft_member_index(const weft_cluster *cluster)
 {
     return cluster ? cluster->spec.my_index : 0;
 }

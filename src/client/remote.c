@@ -163,8 +163,8 @@ static weft_err find_at_member(struct remote *remote)
     remote->name = parts.name;
     weft_err found = member_find_peer(remote->cluster, parts.role, parts.index, &remote->peer);
     // What is here is made at once: a member that only hosts never uses it itself.
-    if (!found && remote->cluster->me[0] && weft_is(remote->cluster, parts.role) &&
-        weft_index(remote->cluster) == parts.index)
+    if (!found && remote->cluster->me[0] && weft_member_is(remote->cluster, parts.role) &&
+        weft_member_index(remote->cluster) == parts.index)
         found = ensure_open(remote, deadline_after(remote->timeout_ms));
     return found;
 }

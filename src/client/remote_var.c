@@ -281,7 +281,7 @@ weft_err weft_var_read(weft_var *var, void *value, size_t size, size_t *got)
     return err;
 }
 
-bool weft_var_watch(weft_var *var, void *value, size_t size, size_t *got)
+bool weft_var_read_next(weft_var *var, void *value, size_t size, size_t *got)
 {
     if (!var || (!value && size)) {
         member_no_handle();
@@ -366,10 +366,10 @@ weft_err weft_var_swap(weft_var *var, int64_t expected, int64_t value, int64_t *
     return err ? err : swap(var, from, (weft_bytes){(const char *)&value, sizeof value}, now);
 }
 
-bool weft_watch(weft_var *var, int64_t *value)
+bool weft_var_next(weft_var *var, int64_t *value)
 {
     const weft_err err = check_int64(var);
     if (err && var)
         var->remote.failure = err;
-    return !err && weft_var_watch(var, value, sizeof *value, NULL);
+    return !err && weft_var_read_next(var, value, sizeof *value, NULL);
 }

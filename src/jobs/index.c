@@ -72,7 +72,7 @@ static void begin_block(struct index *index, uint32_t file, uint64_t offset)
 
 static void emit_words_of(weft_task *task, weft_bytes text)
 {
-    struct index *index = weft_state(task);
+    struct index *index = weft_task_state(task);
     const weft_bytes file = weft_text(weft_input_name(task));
     weft_words words;
     weft_words_init(&words, text);
@@ -84,7 +84,7 @@ static void emit_words_of(weft_task *task, weft_bytes text)
 static void emit_words(weft_task *task, weft_bytes block)
 {
     struct lines lines;
-    begin_block(weft_state(task), weft_input_index(task), weft_input_offset(task));
+    begin_block(weft_task_state(task), weft_input_index(task), weft_input_offset(task));
     if (lines_keep_words_apart(task)) {
         emit_words_of(task, block);
         return;
@@ -99,13 +99,13 @@ static weft_err setup(weft_task *task)
     struct index *index = calloc(1, sizeof *index);
     if (!index)
         return err_no_memory("for the table of recent words");
-    weft_set_state(task, index);
+    weft_task_set_state(task, index);
     return WEFT_OK;
 }
 
 static void teardown(weft_task *task)
 {
-    free(weft_state(task));
+    free(weft_task_state(task));
 }
 
 const weft_job builtin_index = {

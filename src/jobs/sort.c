@@ -29,13 +29,13 @@ static weft_err setup(weft_task *task)
     if (err)
         free(sorter);
     else
-        weft_set_state(task, sorter);
+        weft_task_set_state(task, sorter);
     return err;
 }
 
 static void teardown(weft_task *task)
 {
-    struct sorter *sorter = weft_state(task);
+    struct sorter *sorter = weft_task_state(task);
     if (!sorter)
         return;
     sort_order_fini(&sorter->order);
@@ -65,7 +65,7 @@ static void emit_counted_lines(weft_task *task, weft_bytes block)
 // The key of the line in sorter->key; false when there was no memory for it.
 static bool encode(weft_task *task, weft_bytes line, size_t *line_offset)
 {
-    struct sorter *sorter = weft_state(task);
+    struct sorter *sorter = weft_task_state(task);
     sort_order_encode(&sorter->order, line, &sorter->key, line_offset);
     if (!sorter->key.has_failed)
         return true;
@@ -75,7 +75,7 @@ static bool encode(weft_task *task, weft_bytes line, size_t *line_offset)
 
 static void emit_keys(weft_task *task, weft_bytes block)
 {
-    const struct sorter *sorter = weft_state(task);
+    const struct sorter *sorter = weft_task_state(task);
     struct lines lines;
     size_t offset;
     lines_init(&lines, task, block);
@@ -85,7 +85,7 @@ static void emit_keys(weft_task *task, weft_bytes block)
 
 static void emit_counted_keys(weft_task *task, weft_bytes block)
 {
-    const struct sorter *sorter = weft_state(task);
+    const struct sorter *sorter = weft_task_state(task);
     struct lines lines;
     size_t offset;
     lines_init(&lines, task, block);
@@ -95,7 +95,7 @@ static void emit_counted_keys(weft_task *task, weft_bytes block)
 
 static void emit_keys_with_offset(weft_task *task, weft_bytes block)
 {
-    const struct sorter *sorter = weft_state(task);
+    const struct sorter *sorter = weft_task_state(task);
     struct lines lines;
     size_t offset;
     lines_init(&lines, task, block);
@@ -105,7 +105,7 @@ static void emit_keys_with_offset(weft_task *task, weft_bytes block)
 
 static void emit_keys_with_line(weft_task *task, weft_bytes block)
 {
-    const struct sorter *sorter = weft_state(task);
+    const struct sorter *sorter = weft_task_state(task);
     struct lines lines;
     size_t offset;
     lines_init(&lines, task, block);
@@ -117,7 +117,7 @@ static void emit_keys_with_line(weft_task *task, weft_bytes block)
 
 static weft_bytes decode(weft_task *task, weft_bytes key, size_t line_offset)
 {
-    struct sorter *sorter = weft_state(task);
+    struct sorter *sorter = weft_task_state(task);
     const weft_bytes line = sort_order_decode(&sorter->order, key, line_offset, &sorter->line);
     if (sorter->line.has_failed)
         weft_fail(task, "no memory for a line of %zu bytes", key.size);

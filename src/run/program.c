@@ -227,25 +227,20 @@ static bool wait_until(weft_run *run, uint64_t deadline_ns)
     return has_ended;
 }
 
-static weft_err wait_for_run(weft_run *run, uint64_t deadline_ns)
+weft_err weft_run_wait(weft_run *run, uint32_t timeout_ms)
 {
     if (!run)
         return err_text()[0]
                    ? WEFT_FAILED_PRECONDITION
                    : err_set(WEFT_FAILED_PRECONDITION, "there is no run to wait for: it is NULL");
-    if (!wait_until(run, deadline_ns))
+    if (!wait_until(run, timeout_ms ? clock_now_ns() + timeout_ms * UINT64_C(1000000) : UINT64_MAX))
         return err_set(WEFT_DEADLINE_EXCEEDED, "the run of %s has not ended", run->job.name);
     return run->code == WEFT_OK ? WEFT_OK : err_set(run->code, "%s", run->error);
 }
 
-weft_err weft_wait(weft_run *run)
+bool weft_run_is_done(weft_run *run)
 {
-    return wait_for_run(run, UINT64_MAX);
-}
-
-weft_err weft_run_wait(weft_run *run, uint32_t timeout_ms)
-{
-    return wait_for_run(run, clock_now_ns() + timeout_ms * UINT64_C(1000000));
+    return run && wait_until(run, 0);
 }
 
 void weft_run_cancel(weft_run *run)

@@ -27,13 +27,13 @@ static void emit_config(weft_task *task, weft_bytes line)
 {
     (void)line;
     const char *option = weft_option(weft_task_args(task), 'x', 0);
-    weft_emit(task, weft_config(task), weft_text(option ? option : "none"));
+    weft_emit(task, weft_task_config(task), weft_text(option ? option : "none"));
 }
 
 static void append_config(weft_task *task, weft_bytes value)
 {
     (void)value;
-    weft_emit(task, weft_config(task), weft_key(task));
+    weft_emit(task, weft_task_config(task), weft_input_key(task));
 }
 
 static void fail_on_line(weft_task *task, weft_bytes line)
@@ -92,8 +92,8 @@ static void a_submitted_job_runs_and_counts(void **state)
     (void)state;
     weft_run *run = submit(&counting, "output");
     assert_non_null(run);
-    assert_int_equal(weft_wait(run), WEFT_OK);
-    assert_int_equal(weft_wait(run), WEFT_OK);  // again is fine
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);  // again is fine
     expect_file("output", "a\t2\nb\t1\n");
     assert_int_equal(weft_run_counter(run, "lines"), 3);
     assert_int_equal(weft_run_counter(run, "weft.records_in"), 3);
@@ -115,7 +115,7 @@ static void several_jobs_run_side_by_side(void **state)
         assert_non_null(runs[i]);
     }
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(weft_wait(runs[i]), WEFT_OK);
+        assert_int_equal(weft_run_wait(runs[i], 0), WEFT_OK);
         expect_file(names[i], "a\t2\nb\t1\n");
         unlink(path_of(names[i]));
         weft_run_free(runs[i]);
@@ -136,7 +136,7 @@ static void configs_and_options_of_the_moment_reach_the_worker(void **state)
         .inputs = inputs, .output = path_of("output"), .force = true, .arguments = arguments};
     weft_run *run = weft_submit(&job, &options);
     assert_non_null(run);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     expect_file("output", "next\tfirst\nnext\tfirst\nnext\tfirst\n");
     weft_run_free(run);
 }
@@ -146,7 +146,7 @@ static void a_failure_is_told_to_whoever_waits(void **state)
     (void)state;
     weft_run *run = submit(&failing, "failed");
     assert_non_null(run);
-    assert_int_equal(weft_wait(run), WEFT_ABORTED);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_ABORTED);
     assert_non_null(strstr(weft_error(), "no good: a"));
     assert_int_equal(access(path_of("failed"), F_OK), -1);
     weft_run_free(run);
@@ -175,7 +175,7 @@ static void options_of_an_older_size_mean_the_defaults(void **state)
     weft_run *run =
         weft_submit_sized(&counting, sizeof counting, &options, offsetof(weft_options, slots));
     assert_non_null(run);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     weft_run_free(run);
 }
 
@@ -204,14 +204,14 @@ static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
     (void)state;
     weft_run *run = submit(&sleeping, "cancelled");
     assert_non_null(run);
-    assert_int_equal(weft_run_wait(run, 0), WEFT_DEADLINE_EXCEEDED);
+    assert_false(weft_run_is_done(run));
     assert_int_equal(weft_run_wait(run, 20), WEFT_DEADLINE_EXCEEDED);
     assert_false(is_readable(weft_run_descriptor(run)));
     weft_run_cancel(run);
     struct pollfd end = {.fd = weft_run_descriptor(run), .events = POLLIN};
     assert_int_equal(poll(&end, 1, 60000), 1);
+    assert_true(weft_run_is_done(run));
     assert_int_equal(weft_run_wait(run, 0), WEFT_CANCELLED);
-    assert_int_equal(weft_wait(run), WEFT_CANCELLED);
     assert_true(weft_error()[0] != 0);
     weft_run_cancel(run);  // has no effect
     assert_int_equal(access(path_of("cancelled"), F_OK), -1);
@@ -219,11 +219,12 @@ static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
     run = submit(&counting, "output");
     assert_int_equal(weft_run_wait(run, 60000), WEFT_OK);
     weft_run_cancel(run);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     assert_true(is_readable(weft_run_descriptor(run)));
     weft_run_free(run);
     weft_run_cancel(NULL);
     assert_int_equal(weft_run_descriptor(NULL), -1);
+    assert_false(weft_run_is_done(NULL));
     assert_int_equal(weft_run_wait(NULL, 0), WEFT_FAILED_PRECONDITION);
 }
 
@@ -247,13 +248,13 @@ static void what_was_submitted_may_be_overwritten(void **state)
     memset(&job, 0, sizeof job);
     memset(&options, 0, sizeof options);
     inputs[0] = NULL;
-    assert_int_equal(weft_run_wait(run, 0), WEFT_DEADLINE_EXCEEDED);
+    assert_int_equal(weft_run_wait(run, 1), WEFT_DEADLINE_EXCEEDED);
     assert_non_null(strstr(weft_error(), "listed"));
     FILE *writer = fopen(fifo, "w");
     assert_non_null(writer);
     fputs("line\n", writer);
     fclose(writer);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     weft_run_free(run);
     expect_file("output", "a config\tnone\n");
     unlink(fifo);
@@ -266,7 +267,7 @@ static void the_config_is_that_of_the_submitted_job(void **state)
     weft_job job = listed;
     job.config = weft_none();
     weft_run *run = submit(&job, "output");
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     weft_run_free(run);
     expect_file("output", "\tnone\n\tnone\n\tnone\n");
 }
@@ -322,7 +323,7 @@ static void progress_is_reported_to_the_program(void **state)
                                   .progress = note_progress,
                                   .progress_data = &steps};
     weft_run *run = weft_submit(&counting, &options);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     weft_run_free(run);
     assert_true(steps.has_mapped);
     assert_true(steps.has_reduced);
@@ -342,7 +343,7 @@ static void with_a_log_nothing_is_printed(void **state)
     dup2(fileno(printed), STDERR_FILENO);
     weft_set_log(note_line, &steps);
     weft_run *run = weft_submit(&failing, &options);
-    const weft_err code = weft_wait(run);
+    const weft_err code = weft_run_wait(run, 0);
     weft_run_free(run);
     weft_set_log(NULL, NULL);
     dup2(saved, STDERR_FILENO);
@@ -364,7 +365,7 @@ static void the_signals_of_the_program_are_left_alone(void **state)
     assert_non_null(run);
     struct sigaction on_int, on_child;
     sigaction(SIGINT, NULL, &on_int);
-    assert_int_equal(weft_wait(run), WEFT_OK);
+    assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
     sigaction(SIGCHLD, NULL, &on_child);
     assert_ptr_equal(on_int.sa_handler, SIG_DFL);
     assert_ptr_equal(on_child.sa_handler, SIG_IGN);
@@ -382,7 +383,7 @@ static void a_program_may_close_its_standard_descriptors(void **state)
         for (int fd = 0; fd < 3; fd++)
             close(fd);
         weft_run *run = submit(&counting, "output");
-        const weft_err code = weft_wait(run);
+        const weft_err code = weft_run_wait(run, 0);
         weft_run_free(run);
         _exit(code == WEFT_OK && write(STDOUT_FILENO, "x", 1) < 0 ? 0 : 1);
     }

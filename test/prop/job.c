@@ -327,7 +327,7 @@ bool prop_twin(const struct prop *prop, struct buf *out)
 
 static void map_again(weft_task *task, weft_bytes value)
 {
-    weft_emit(task, weft_key(task), value);
+    weft_emit(task, weft_input_key(task), value);
 }
 
 const weft_job prop_second_job = {.name = "again", .map = map_again, .reduce = weft_identity};

@@ -101,13 +101,13 @@ weft_err member_keep_error(weft_cluster *cluster, weft_err code)
     return code;
 }
 
-bool weft_is(const weft_cluster *cluster, const char *role)
+bool weft_member_is(const weft_cluster *cluster, const char *role)
 {
     (void)cluster, (void)role;
     return false;
 }
 
-uint32_t weft_index(const weft_cluster *cluster)
+uint32_t weft_member_index(const weft_cluster *cluster)
 {
     (void)cluster;
     return 0;

@@ -80,25 +80,25 @@ static weft_err open(weft_task *task)
     struct command_runner *runner;
     const weft_err code = command_runner_new(weft_task_args(task), &runner);
     if (!code)
-        weft_set_state(task, runner);
+        weft_task_set_state(task, runner);
     return code;
 }
 
 static weft_err begin(weft_task *task)
 {
-    command_runner_begin(weft_state(task), task);
+    command_runner_begin(weft_task_state(task), task);
     return WEFT_OK;
 }
 
 static void cancel(weft_task *task)
 {
-    command_runner_cancel(weft_state(task));
+    command_runner_cancel(weft_task_state(task));
 }
 
 static void close(weft_task *task)
 {
-    command_runner_free(weft_state(task));
-    weft_set_state(task, NULL);
+    command_runner_free(weft_task_state(task));
+    weft_task_set_state(task, NULL);
 }
 
 const struct code code_command = {

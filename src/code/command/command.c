@@ -177,7 +177,7 @@ static weft_err refuse_marker(const struct command_runner *runner, weft_bytes bl
 
 static void map_by_command(weft_task *task, weft_bytes block)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     if (!command_runner_start(runner, COMMAND_ROLE_MAP))
         return;
     const bool is_plain = !runner->config.is_hadoop && runner->config.input == COMMAND_INPUT_PLAIN;
@@ -195,7 +195,7 @@ static void map_by_command(weft_task *task, weft_bytes block)
 
 static void map_identity(weft_task *task, weft_bytes block)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     const weft_bytes input = make_input(runner, block);
     check_memory(runner, &runner->input);
     check_memory(runner, &runner->cut);
@@ -207,7 +207,7 @@ static void map_identity(weft_task *task, weft_bytes block)
 
 static void reduce_by_command(weft_task *task, weft_bytes key, weft_values *values)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     const struct command_config *config = &runner->config;
     if (!command_runner_start(runner, COMMAND_ROLE_REDUCE))
         return;
@@ -233,7 +233,7 @@ static void print_pair(struct command_runner *runner, weft_bytes key, weft_bytes
 
 static void reduce_identity(weft_task *task, weft_bytes key, weft_values *values)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     key = command_keys_decode(&runner->config.keys, key);
     for (weft_bytes value; weft_next(values, &value);)
         print_pair(runner, key, value);
@@ -250,7 +250,7 @@ static weft_err aggregate_all(struct command_runner *runner, weft_bytes key, wef
 
 static void reduce_aggregate(weft_task *task, weft_bytes key, weft_values *values)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     weft_bytes result;
     weft_err code = aggregate_all(runner, key, values);
     if (!code)
@@ -264,7 +264,7 @@ static void reduce_aggregate(weft_task *task, weft_bytes key, weft_values *value
 // Called by the engine, around which there is no attempt of ours.
 static void combine_aggregate(weft_task *task, weft_bytes key, weft_values *values)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     struct aggregate *aggregate = &runner->aggregate;
     weft_bytes value;
     weft_err code = aggregate_begin(aggregate, command_keys_decode(&runner->config.keys, key));
@@ -300,7 +300,7 @@ static void start_without_input(struct command_runner *runner)
 
 weft_err command_end(weft_task *task)
 {
-    struct command_runner *runner = weft_state(task);
+    struct command_runner *runner = weft_task_state(task);
     start_without_input(runner);
     check_memory(runner, &runner->lines);
     if (runner->facts.is_reducing &&

@@ -80,7 +80,7 @@ static weft_err run(const char *const *arguments)
     weft_run *job = weft_submit(&command_job, &options);
     if (!job)
         return WEFT_INVALID_ARGUMENT;
-    const weft_err code = weft_wait(job);
+    const weft_err code = weft_run_wait(job, 0);
     counter = weft_run_counter(job, "Group.name");
     weft_run_free(job);
     return code;

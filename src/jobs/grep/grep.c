@@ -90,7 +90,7 @@ static weft_err setup(weft_task *task)
     struct grep *grep = calloc(1, sizeof *grep);
     if (!grep)
         return err_no_memory("for grep");
-    weft_set_state(task, grep);
+    weft_task_set_state(task, grep);
     grep->inverts = has(args, 'v');
     grep->only_matches = has(args, 'o');
     grep->has_names = has(args, 'H');
@@ -102,7 +102,7 @@ static weft_err setup(weft_task *task)
 
 static void teardown(weft_task *task)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     if (!grep)
         return;
     pattern_free(grep->pattern);
@@ -113,7 +113,7 @@ static void teardown(weft_task *task)
 
 static weft_err begin(weft_task *task)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     grep->has_found = false;
     grep->file = UINT32_MAX;
     return WEFT_OK;
@@ -121,7 +121,7 @@ static weft_err begin(weft_task *task)
 
 static void check_failure(weft_task *task)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     if (pattern_failure(grep->pattern))
         weft_fail(task, "%s", weft_error());
     if (grep->line.has_failed || grep->key.has_failed)
@@ -143,7 +143,7 @@ static const char *name_of_input(const weft_task *task)
 // The number of the file, so that the order of keys is the order of files, and its name.
 static weft_bytes file_key(weft_task *task, bool with_name)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     const uint64_t index = __builtin_bswap64(weft_input_index(task));
     grep->key.size = 0;
     buf_append(&grep->key, (const char *)&index, FILE_KEY_BYTES);
@@ -157,7 +157,7 @@ static weft_bytes file_key(weft_task *task, bool with_name)
 // The text after its prefix; `is_first` of its line, for -m, which counts lines.
 static void put(weft_task *task, weft_bytes text, uint64_t number, bool is_first)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     if (!grep->has_names && !grep->has_numbers && !grep->is_limited) {
         weft_emit(task, text, weft_none());
         return;
@@ -186,7 +186,7 @@ static void put(weft_task *task, weft_bytes text, uint64_t number, bool is_first
 
 static void put_matches(weft_task *task, weft_bytes line, uint64_t number, bool *is_first)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     size_t start = 0, end;
     for (; pattern_next_match(grep->pattern, line, &start, &end); start = end) {
         put(task, (weft_bytes){line.data + start, end - start}, number, *is_first);
@@ -197,7 +197,7 @@ static void put_matches(weft_task *task, weft_bytes line, uint64_t number, bool 
 // A record may be many lines, each with its matches.
 static void put_matches_of_record(weft_task *task, weft_bytes record, uint64_t number)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     bool is_first = true;
     pattern_begin(grep->pattern, record);
     for (weft_bytes line; pattern_next_line(grep->pattern, &line);)
@@ -207,7 +207,7 @@ static void put_matches_of_record(weft_task *task, weft_bytes record, uint64_t n
 // Whether more lines of the file are wanted. Of each file a task gives as many as are printed at most.
 static bool is_wanted(weft_task *task)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     if (!grep->is_limited)
         return true;
     if (grep->file != weft_input_index(task)) {
@@ -219,7 +219,7 @@ static bool is_wanted(weft_task *task)
 
 static void put_line(weft_task *task, weft_bytes line, uint64_t number)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     bool is_first = true;
     grep->taken++;
     if (grep->only_matches)
@@ -249,7 +249,7 @@ static int64_t count_lines(weft_bytes block)
 // One matches when a line of it does.
 static bool next_record(weft_task *task, struct lines *lines, weft_bytes *record, uint64_t *number)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     while (lines_next(lines, record)) {
         weft_bytes line;
         ++*number;
@@ -262,13 +262,13 @@ static bool next_record(weft_task *task, struct lines *lines, weft_bytes *record
 
 static uint64_t number_before(weft_task *task)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     return grep->has_numbers ? weft_input_record(task) - 1 : 0;
 }
 
 static void put_records(weft_task *task, weft_bytes block)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     struct lines lines;
     uint64_t number = number_before(task);
     lines_init(&lines, task, block);
@@ -283,7 +283,7 @@ static void put_records(weft_task *task, weft_bytes block)
 
 static void put_matching(weft_task *task, weft_bytes block)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     uint64_t number = number_before(task);
     const char *at = block.data;
     pattern_begin(grep->pattern, block);
@@ -307,7 +307,7 @@ static void put_between(weft_task *task, const char *from, const char *until, ui
 // -v: what lies between the lines that match.
 static void put_others(weft_task *task, weft_bytes block)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     uint64_t number = number_before(task);
     const char *at = block.data, *const end = block.data + block.size;
     pattern_begin(grep->pattern, block);
@@ -321,7 +321,7 @@ static void put_others(weft_task *task, weft_bytes block)
 
 static void print_selected(weft_task *task, weft_bytes block)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     if (block.size == 0)
         return;
     if (!has_plain_lines(task))
@@ -343,7 +343,7 @@ static void print_nothing(weft_task *task, weft_bytes block)
 // -m: the first lines of a file, each with everything that is printed of it.
 static void print_first_lines(weft_task *task, weft_bytes key, weft_values *values)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     uint64_t count = 0;
     (void)key;
     for (weft_bytes text; weft_next(values, &text);) {
@@ -358,7 +358,7 @@ static void print_first_lines(weft_task *task, weft_bytes key, weft_values *valu
 
 static int64_t count_matching(weft_task *task, weft_bytes block, bool only_first)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     int64_t count = 0;
     pattern_begin(grep->pattern, block);
     for (weft_bytes line; pattern_next_line(grep->pattern, &line) && !(only_first && count);)
@@ -369,7 +369,7 @@ static int64_t count_matching(weft_task *task, weft_bytes block, bool only_first
 // How many lines of the block are selected; with only_first, whether there is one.
 static int64_t count_selected(weft_task *task, weft_bytes block, bool only_first)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     int64_t count = 0;
     if (has_plain_lines(task))
         return grep->inverts ? count_lines(block) - count_matching(task, block, false)
@@ -384,7 +384,7 @@ static int64_t count_selected(weft_task *task, weft_bytes block, bool only_first
 
 static void count_in_file(weft_task *task, weft_bytes block)
 {
-    const struct grep *grep = weft_state(task);
+    const struct grep *grep = weft_task_state(task);
     const int64_t count = count_selected(task, block, false);
     weft_emit_int(task, file_key(task, grep->has_names), count);
     check_failure(task);
@@ -412,7 +412,7 @@ static weft_bytes name_in_key(weft_bytes key)
 
 static void print_count(weft_task *task, weft_bytes key, weft_values *values)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     char digits[NUMBER_TEXT_MAX];
     const char *end = number_write_int(digits, total_of(grep, values));
     grep->line.size = 0;
@@ -427,19 +427,19 @@ static void print_count(weft_task *task, weft_bytes key, weft_values *values)
 
 static void print_if_selected(weft_task *task, weft_bytes key, weft_values *values)
 {
-    if (total_of(weft_state(task), values) > 0)
+    if (total_of(weft_task_state(task), values) > 0)
         weft_emit(task, name_in_key(key), weft_none());
 }
 
 static void print_unless_selected(weft_task *task, weft_bytes key, weft_values *values)
 {
-    if (total_of(weft_state(task), values) == 0)
+    if (total_of(weft_task_state(task), values) == 0)
         weft_emit(task, name_in_key(key), weft_none());
 }
 
 static void count_quietly(weft_task *task, weft_bytes block)
 {
-    struct grep *grep = weft_state(task);
+    struct grep *grep = weft_task_state(task);
     if (grep->has_found)
         return;
     if (count_selected(task, block, true) > 0) {

@@ -157,7 +157,7 @@ static void fold_batch(struct slot *slot, uint64_t *keys, int64_t *values, size_
     *count = keep;
 }
 
-void weft_queue_flush_(weft_task *task)
+void weft_task_flush_(weft_task *task)
 {
     struct slot *slot = slot_of_task(task);
     size_t count = task->queue_count_;
@@ -229,7 +229,7 @@ void weft_emit_words(weft_task *task, weft_bytes text)
 
 // ---- what a task can be asked
 
-weft_bytes weft_key(const weft_task *task)
+weft_bytes weft_input_key(const weft_task *task)
 {
     return slot_of_task(task)->record_key;
 }
@@ -250,7 +250,7 @@ uint64_t weft_input_offset(const weft_task *task)
     return slot_of_task(task)->input_offset;
 }
 
-weft_bytes weft_config(const weft_task *task)
+weft_bytes weft_task_config(const weft_task *task)
 {
     return slot_of_task(task)->stage->job.config;
 }
@@ -260,12 +260,12 @@ const weft_args *weft_task_args(const weft_task *task)
     return slot_of_task(task)->stage->args;
 }
 
-void weft_set_state(weft_task *task, void *state)
+void weft_task_set_state(weft_task *task, void *state)
 {
     slot_of_task(task)->user_state = state;
 }
 
-void *weft_state(const weft_task *task)
+void *weft_task_state(const weft_task *task)
 {
     return slot_of_task(task)->user_state;
 }

@@ -15,7 +15,7 @@ static uint64_t descending(int64_t count)
 
 static void map_by_count(weft_task *task, weft_bytes record)
 {
-    const weft_bytes key = weft_key(task);
+    const weft_bytes key = weft_input_key(task);
     struct slot *slot = slot_of_task(task);
     int64_t count;
     if (!number_read_int(record, &count)) {

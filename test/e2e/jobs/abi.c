@@ -42,7 +42,7 @@ static void map_words(weft_task *task, weft_bytes line)
 
 static void map_swap(weft_task *task, weft_bytes value)
 {
-    weft_emit(task, value, weft_key(task));
+    weft_emit(task, value, weft_input_key(task));
 }
 
 static weft_err configure(weft_job *job, const weft_args *args)
@@ -94,12 +94,12 @@ static void run_jobs(const weft_job *job, const char *folder)
     options.output = output;
     options.force = true;
     weft_run *run = weft_submit(job, (weft_options *)AT_THE_END(options));
-    CLAIM(weft_wait(run) == WEFT_OK);
+    CLAIM(weft_run_wait(run, 0) == WEFT_OK);
     expect_output(output, "1\tis\n2\ta\trose\n");
     weft_run_free(run);
     options.arguments = arguments;
     run = weft_submit(job, &options);
-    CLAIM(weft_wait(run) == WEFT_OK && weft_run_counter(run, "weft.records_out") == 3);
+    CLAIM(weft_run_wait(run, 0) == WEFT_OK && weft_run_counter(run, "weft.records_out") == 3);
     expect_output(output, "a\t2\nis\t1\nrose\t2\n");
     weft_run_free(run);
 }

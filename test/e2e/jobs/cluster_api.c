@@ -184,11 +184,11 @@ static void integers_are_shared(void)
     GIVES(OK, weft_var_min(var, 4, &value));
     CLAIM(value == 4);
     GIVES(OK, weft_var_max(var, 9, NULL));
-    CLAIM(weft_watch(var, &value) && value == 9);
+    CLAIM(weft_var_next(var, &value) && value == 9);
     GIVES(OK, weft_call_wait(weft_var_add_start(var, 1, NULL), 0));
-    CLAIM(weft_watch(var, &value) && value == 10);
+    CLAIM(weft_var_next(var, &value) && value == 10);
     weft_var_set_timeout(var, 30);
-    CLAIM(!weft_watch(var, &value));
+    CLAIM(!weft_var_next(var, &value));
     GIVES(DEADLINE_EXCEEDED, weft_var_error(var));
     weft_var_free(var);
 }
@@ -207,7 +207,7 @@ static void variables_have_types(void)
     CLAIM(real == 10.25);
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_MIN, &quarter, 8, NULL, &real));
     GIVES(OK, weft_var_accumulate(var, WEFT_VAR_MAX, &ten, 8, NULL, NULL));
-    CLAIM(real == 0.25 && weft_var_watch(var, &real, sizeof real, NULL) && real == 10);
+    CLAIM(real == 0.25 && weft_var_read_next(var, &real, sizeof real, NULL) && real == 10);
     weft_var_free(var);
 }
 
@@ -234,7 +234,7 @@ static void arrays_are_combined_element_by_element(void)
     GIVES(OK, weft_var_read(var, &flag, sizeof flag, NULL));
     CLAIM(!flag);
     GIVES(OK, weft_var_write(var, &yes, sizeof yes));
-    CLAIM(weft_var_watch(var, &flag, sizeof flag, NULL) && flag);
+    CLAIM(weft_var_read_next(var, &flag, sizeof flag, NULL) && flag);
     weft_var_free(var);
 }
 
@@ -246,13 +246,13 @@ static void variables_may_have_no_value_and_any_bytes(void)
         cluster, "/one/0/bytes",
         &(weft_var_options){.type = {.dtype = WEFT_DTYPE_BYTES}, .is_unset = true});
     weft_var_set_timeout(var, 30);
-    CLAIM(!weft_var_watch(var, text, sizeof text, &got));
+    CLAIM(!weft_var_read_next(var, text, sizeof text, &got));
     GIVES(DEADLINE_EXCEEDED, weft_var_error(var));
     weft_var_set_timeout(var, 0);
     GIVES(OK, weft_var_write(var, "leader", 6));
     GIVES(OK, weft_var_compare_write(var, weft_text("leader"), weft_text("follower")));
     GIVES(FAILED_PRECONDITION, weft_var_compare_write(var, weft_text("leader"), weft_text("x")));
-    CLAIM(weft_var_watch(var, text, sizeof text, &got));
+    CLAIM(weft_var_read_next(var, text, sizeof text, &got));
     CLAIM(is_text((weft_bytes){text, got}, "follower"));
     GIVES(OK, weft_var_write(var, NULL, 0));
     GIVES(OK, weft_var_read(var, text, sizeof text, &got));
@@ -465,8 +465,8 @@ static void meet_the_other(void)
 
 static void everything_good(void)
 {
-    CLAIM(weft_is(cluster, "one") && weft_index(cluster) == 0 &&
-          !strcmp(weft_role(cluster), "one"));
+    CLAIM(weft_member_is(cluster, "one") && weft_member_index(cluster) == 0 &&
+          !strcmp(weft_member_role(cluster), "one"));
     CLAIM(weft_member_count(cluster, "one") == 1 && weft_member_count(cluster, "none") == 0);
     texts_go_through_a_queue();
     what_fails_too_often_is_dead();
@@ -510,7 +510,7 @@ int main(int argc, char **argv)
     } else if (strcmp(mode, "host") == 0) {
         CLAIM(weft_var_open(cluster, "/one/0/total"));  // who hosts nothing does not stay
     }
-    if (each && !weft_is(cluster, "one"))
+    if (each && !weft_member_is(cluster, "one"))
         meet_the_other();
     const int code = weft_leave(cluster);
     CLAIM(must_fail ? code != 0 : code == 0);

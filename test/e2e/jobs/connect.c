@@ -39,7 +39,8 @@ static void use_all(weft_cluster *host)
     CLAIM(weft_barrier_wait(lonely, 20, NULL) == WEFT_DEADLINE_EXCEEDED);
     CLAIM(strstr(weft_error(), "could not be done before the deadline") != NULL);  // it did answer
     CLAIM(weft_push(queue, weft_text("left"), weft_none()) == WEFT_OK);
-    CLAIM(!weft_is(host, "map") && !*weft_role(host) && weft_member_count(host, "map") == 0);
+    CLAIM(!weft_member_is(host, "map") && !*weft_member_role(host) &&
+          weft_member_count(host, "map") == 0);
 }
 
 // Standard output is closed: what is printed must not get into a connection that has its number.

@@ -10,14 +10,14 @@ enum { FIELDS = 4 };
 static void map(weft_task *task, weft_bytes row)
 {
     weft_bytes fields[FIELDS];
-    const size_t count = weft_fields(task, row, fields, FIELDS);
+    const size_t count = weft_csv_fields(task, row, fields, FIELDS);
     if (count != FIELDS) {
         weft_fail(task, "row %" PRIu64 " has %zu fields, not %d", weft_input_record(task), count,
                   FIELDS);
         return;
     }
-    const size_t columns[] = {weft_column(task, "group"), weft_column(task, "the \"name\""),
-                              weft_column(task, "amount")};
+    const size_t columns[] = {weft_csv_column(task, "group"), weft_csv_column(task, "the \"name\""),
+                              weft_csv_column(task, "amount")};
     int64_t amount;
     if (columns[0] >= FIELDS || columns[1] >= FIELDS || columns[2] >= FIELDS ||
         !weft_read_int(fields[columns[2]], &amount)) {

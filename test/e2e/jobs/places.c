@@ -12,18 +12,18 @@ static weft_err setup(weft_task *task)
     if (!ready)
         return WEFT_RESOURCE_EXHAUSTED;
     *ready = 7;
-    weft_set_state(task, ready);
+    weft_task_set_state(task, ready);
     return WEFT_OK;
 }
 
 static void teardown(weft_task *task)
 {
-    free(weft_state(task));
+    free(weft_task_state(task));
 }
 
 static void map(weft_task *task, weft_bytes line)
 {
-    const int *ready = weft_state(task);
+    const int *ready = weft_task_state(task);
     if (!ready || *ready != 7)
         weft_fail(task, "the slot was not set up");
     if (line.size == 0)

@@ -16,11 +16,11 @@ static void *wait_for_nothing(void *unused)
     weft_kv_walk *walk = weft_kv_watch(kv, weft_none());
     weft_kv_entry entry;
     int64_t value;
-    CLAIM(weft_watch(var, &value));  // the present one
+    CLAIM(weft_var_next(var, &value));  // the present one
     weft_var_set_timeout(var, 1);
     weft_kv_set_timeout(kv, 1);
     for (long i = 0; i < each && failed_count == 0; i++) {
-        CLAIM(!weft_watch(var, &value));
+        CLAIM(!weft_var_next(var, &value));
         GIVES(DEADLINE_EXCEEDED, weft_var_error(var));
         if (i % 4 == 0) {
             CLAIM(!weft_kv_next(walk, &entry));

@@ -10,7 +10,7 @@ static void pass(weft_task *task, weft_bytes line)
 static void pass_slowly(weft_task *task, weft_bytes value)
 {
     usleep(2000);
-    weft_emit(task, weft_key(task), value);
+    weft_emit(task, weft_input_key(task), value);
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@ static void split(weft_task *task, weft_bytes line)
 
 static void turn(weft_task *task, weft_bytes count)
 {
-    weft_emit(task, count, weft_key(task));
+    weft_emit(task, count, weft_input_key(task));
 }
 
 int main(int argc, char **argv)

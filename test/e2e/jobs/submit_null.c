@@ -20,7 +20,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return weft_main(argc, argv, &job);
     weft_run *run = weft_submit(&job, NULL);
-    const weft_err code = weft_wait(run);
+    const weft_err code = weft_run_wait(run, 0);
     printf("%s: %s\n", weft_err_name(code), weft_error());
     weft_run_free(run);
     return code == WEFT_OK;

@@ -79,7 +79,7 @@ static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row
     return code;
 }
 
-size_t weft_column(weft_task *task, const char *name)
+size_t weft_csv_column(weft_task *task, const char *name)
 {
     struct slot *slot = slot_of_task(task);
     const struct header *header = &slot->header;
@@ -88,7 +88,7 @@ size_t weft_column(weft_task *task, const char *name)
         return 0;
     }
     if (!slot->input_name) {
-        weft_fail(task, "weft_column('%s') where there is no record: ask in map", name);
+        weft_fail(task, "weft_csv_column('%s') where there is no record: ask in map", name);
         return 0;
     }
     if (!header->is_known || header->input_index != slot->input_index) {
@@ -150,7 +150,7 @@ static bool make_room(struct slot *slot, weft_bytes text)
     return false;
 }
 
-size_t weft_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max)
+size_t weft_csv_fields(weft_task *task, weft_bytes record, weft_bytes *fields, size_t max)
 {
     struct slot *slot = slot_of_task(task);
     if (!make_room(slot, record))

@@ -66,12 +66,12 @@ static void values_that_are_asked_for_often_stay(void **state)
 static void map_json_in_csv(weft_task *task, weft_bytes record)
 {
     weft_bytes fields[3];
-    assert_int_equal(weft_fields(task, record, fields, 3), 3);
+    assert_int_equal(weft_csv_fields(task, record, fields, 3), 3);
     assert_text(weft_json(task, fields[1], "k"), "v\"w");
     assert_text(fields[1], "{\"k\":\"v\\\"w\"}");
     assert_text(fields[2], "say \"x\"");
     weft_bytes again[3];
-    assert_int_equal(weft_fields(task, record, again, 3), 3);
+    assert_int_equal(weft_csv_fields(task, record, again, 3), 3);
     assert_text(fields[2], "say \"x\"");
 }
 
@@ -85,7 +85,7 @@ static void fields_stay_while_json_in_them_is_read(void **state)
 static weft_err ask_too_early(weft_task *task)
 {
     assert_int_equal(weft_input_record(task), 0);
-    weft_column(task, "a");
+    weft_csv_column(task, "a");
     return WEFT_OK;
 }
 
@@ -111,10 +111,10 @@ static void columns_are_of_a_record(void **state)
 static void map_columns(weft_task *task, weft_bytes record)
 {
     weft_bytes fields[2];
-    assert_int_equal(weft_column(task, "say \"b\""), 1);
-    assert_int_equal(weft_fields(task, record, fields, 2), 2);
-    assert_text(fields[weft_column(task, "a")], "1");
-    weft_column(task, "c");
+    assert_int_equal(weft_csv_column(task, "say \"b\""), 1);
+    assert_int_equal(weft_csv_fields(task, record, fields, 2), 2);
+    assert_text(fields[weft_csv_column(task, "a")], "1");
+    weft_csv_column(task, "c");
 }
 
 static void a_column_that_is_not_there_fails_the_task(void **state)

@@ -289,7 +289,7 @@ static char kept_seen[4096];
 
 static void see_kept(weft_task *task, weft_bytes value)
 {
-    const weft_bytes key = weft_key(task);
+    const weft_bytes key = weft_input_key(task);
     const size_t used = strlen(kept_seen);
     snprintf(kept_seen + used, sizeof kept_seen - used, "%.*s=%.*s ", (int)key.size, key.data,
              (int)value.size, value.data);

@@ -165,7 +165,7 @@ static void a_job_that_emits_without_end_is_sampled_to_a_limit(void **state)
 
 static void emit_key(weft_task *task, weft_bytes value)
 {
-    weft_emit(task, weft_key(task), value);
+    weft_emit(task, weft_input_key(task), value);
 }
 
 static struct dataset *kept_numbers(struct mem_budget *budget)
