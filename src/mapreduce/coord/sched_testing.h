@@ -1,6 +1,7 @@
 // For the tests of the scheduler: one job, its events in few words, its actions as text.
 //
-// "open0 plan0 m0.1@2" opens and plans stage 0 and runs attempt 1 of map task 0 in slot 2.
+// "open0 plan0 m0.1@2" opens and plans stage 0 and runs attempt 1 of map task 0 in slot 2. Of several
+// workers it is said who: "open0#1".
 #ifndef MAPREDUCE_COORD_SCHED_TESTING_H
 #define MAPREDUCE_COORD_SCHED_TESTING_H
 
@@ -16,6 +17,8 @@
 static struct sched *sched;
 static struct sched_actions actions;
 static uint32_t worker;  // whose events are sent
+static bool has_other_workers;
+static int stage_said = -1;  // in events; -1: the one at work
 
 static inline const char *actions_text(void)
 {
@@ -50,6 +53,8 @@ static inline const char *actions_text(void)
             at += sprintf(at, "failed(%s)", weft_err_name(action->code));
         else
             at += sprintf(at, "failed(%s %c%u)", weft_err_name(action->code), kind, run->task);
+        if (has_other_workers && action->worker > 0 && action->type != ACTION_START_WORKER)
+            at += sprintf(at, "#%u", action->worker);
     }
     return text;
 }
@@ -58,7 +63,7 @@ static inline const char *step(struct sched_event event)
 {
     event.worker = worker;
     if (event.type != EVENT_TASK_RESTORED)
-        event.at.stage = sched_stage(sched);
+        event.at.stage = stage_said < 0 ? sched_stage(sched) : (uint32_t)stage_said;
     sched_step(sched, &event, &actions);
     for (uint32_t i = 0; i < actions.count; i++)
         if (actions.items[i].type == ACTION_START_WORKER)
