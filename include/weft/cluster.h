@@ -175,6 +175,12 @@ static inline weft_err weft_take_now(weft_queue *queue, weft_item *item)
     return weft_take_now_sized(queue, item, sizeof(weft_item));
 }
 
+// A descriptor for a program with a loop of its own, for poll, epoll and the like. It is readable while weft_take_now may
+// return something else than CANCELLED: take until it returns that, then wait again. It may be readable although there is no
+// element; at the end of the queue and after a failure it stays readable. The first call starts a thread that waits for
+// the host. Do not read or close the descriptor. It is valid until weft_queue_free. -1 on failure.
+WEFT_API int weft_queue_descriptor(weft_queue *queue);
+
 // Returns the number of components of the element and writes up to `max` of them. They are aligned, and valid as
 // long as the item.
 WEFT_API size_t weft_item_components(const weft_item *item, weft_tensor *components, size_t max);

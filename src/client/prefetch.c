@@ -11,6 +11,7 @@
 enum {
     WITHDRAW_MS = 1000,  // how long the host may take to answer when a handle is freed,
     GIVE_UP_MS = 100,    // or a call was too late
+    AWAIT_MS = 1000,     // between two looks whether to stop, at a host that cannot be reached
     STALE_ROUNDS = 4     // of the keeper that an element may lie here
 };
 
@@ -398,6 +399,60 @@ static bool end_wait(struct prefetch *prefetch, struct peer_call *call, uint64_t
     return is_over;
 }
 
+// ---- Waiting for others ----------------------------------------------------------------------------------------
+
+static weft_err begin_await(struct prefetch *prefetch)
+{
+    mutex_lock(&prefetch->lock);
+    const weft_err err = refill(prefetch, clock_now_ns());
+    if (!err) {
+        prefetch->awaited = take_first(prefetch);
+        prefetch->waiting_count++;
+    }
+    mutex_unlock(&prefetch->lock);
+    return err;
+}
+
+// An element is the next caller's. It could not come for it sooner: that time is not its work.
+static void end_await(struct prefetch *prefetch)
+{
+    mutex_lock(&prefetch->lock);
+    struct peer_call *call = prefetch->awaited;
+    prefetch->awaited = NULL;
+    prefetch->waiting_count--;
+    if (prefetch->handed_ns)
+        prefetch->handed_ns = clock_now_ns();
+    if (!call->is_done || has_element(call))
+        put_first(prefetch, call);
+    else
+        free_call(call);
+    mutex_unlock(&prefetch->lock);
+}
+
+void prefetch_await(struct prefetch *prefetch, const _Atomic(bool) *is_stopping)
+{
+    struct peer *peer = prefetch->remote->peer;
+    weft_err err;
+    do {
+        err = begin_await(prefetch);
+        if (err)
+            break;
+        do
+            err = peer_wait(peer, prefetch->awaited, clock_now_ns() + AWAIT_MS * ns_per_ms);
+        while (err == WEFT_DEADLINE_EXCEEDED && !*is_stopping);
+        end_await(prefetch);
+    } while (err == WEFT_CANCELLED && !*is_stopping);  // asked back, or not to be had ahead
+    err_clear();
+}
+
+void prefetch_stop_awaiting(struct prefetch *prefetch)
+{
+    mutex_lock(&prefetch->lock);
+    if (prefetch->awaited)
+        peer_cancel(prefetch->remote->peer, prefetch->awaited);
+    mutex_unlock(&prefetch->lock);
+}
+
 bool prefetch_has_next(struct prefetch *prefetch)
 {
     mutex_lock(&prefetch->lock);
@@ -425,14 +480,14 @@ static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *ca
 }
 
 // What is under way is asked back behind itself: the host answers with an element it has, or with CANCELLED. Both
-// come in the order of the calls, so nothing is lost between them.
+// come in the order of the calls, so nothing is lost between them. All of it, also beside others who wait: else they would
+// ask for more ahead, and the caller would never come to a call of its own.
 static void ask_back(struct prefetch *prefetch, struct peer_call *call)
 {
     mutex_lock(&prefetch->lock);
     if (!call->is_done)
         peer_cancel(prefetch->remote->peer, call);
-    if (prefetch->waiting_count == 1)
-        withdraw(prefetch);
+    withdraw(prefetch);
     mutex_unlock(&prefetch->lock);
 }
 

@@ -38,6 +38,7 @@ struct prefetch {
     uint64_t handed_ns;      // when the last element was handed out
     uint64_t mean_ns;        // that an element takes its consumer
     uint64_t mean_bytes;     // that it has
+    struct peer_call *awaited;  // the call that prefetch_await waits for; NULL: none
     struct link in_keeper;
 };
 
@@ -53,6 +54,11 @@ MUST_CHECK weft_err prefetch_next(struct prefetch *prefetch, uint32_t lease_ms, 
 // The same without waiting for an element, only for the host's word. CANCELLED: there is none now.
 MUST_CHECK weft_err prefetch_next_now(struct prefetch *prefetch, uint32_t lease_ms,
                                       uint64_t deadline_ns, struct peer_call **taken);
+
+// Waits until prefetch_next_now may return something else than CANCELLED: an element, which stays here for it, the end of
+// the queue, or a failure. Also ends soon after prefetch_stop_awaiting. One thread at a time.
+void prefetch_await(struct prefetch *prefetch, const _Atomic(bool) *is_stopping);
+void prefetch_stop_awaiting(struct prefetch *prefetch);  // *is_stopping is set
 
 // Whether the next one is here: then it is handed out without waiting. For the one thread that takes.
 bool prefetch_has_next(struct prefetch *prefetch);

@@ -4,7 +4,7 @@
 
 #include "client/item.h"
 #include "client/keeper.h"
-#include "client/prefetch.h"
+#include "client/queue_bell.h"
 #include "client/remote_call.h"
 #include "client/remote_ops.h"
 #include "sys/time/clock.h"
@@ -13,6 +13,7 @@ struct weft_queue {
     struct remote remote;  // first
     uint32_t lease_ms;
     struct prefetch prefetch;
+    struct queue_bell bell;
 };
 
 // ---- Opening ---------------------------------------------------------------------------------------------
@@ -28,6 +29,7 @@ weft_queue *weft_queue_open_sized(weft_cluster *cluster, const char *path,
         return NULL;
     }
     prefetch_init(&queue->prefetch, &queue->remote);
+    queue_bell_init(&queue->bell, &queue->prefetch);
     weft_err err = sized_take(&all, sizeof all, options, options_size, "weft_queue_options");
     queue->lease_ms = all.lease_ms;
     queue->remote.timeout_ms = all.timeout_ms;
@@ -51,6 +53,7 @@ void weft_queue_free(weft_queue *queue)
     if (!queue)
         return;
     err_keep(&kept);
+    queue_bell_fini(&queue->bell);
     prefetch_fini(&queue->prefetch);
     remote_fini(&queue->remote);
     err_put_back(&kept);
@@ -233,8 +236,10 @@ weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_siz
     struct peer_call *call = NULL;
     weft_err err;
     if (queue && item) {
+        queue_bell_begin_take(&queue->bell);
         err = prefetch_next_now(&queue->prefetch, queue->lease_ms,
                                 remote_deadline_ns(&queue->remote), &call);
+        queue_bell_end_take(&queue->bell, err == WEFT_CANCELLED);
         if (!err) {
             err = remote_take_item(call, &taken);
             peer_call_fini(call);
@@ -248,6 +253,16 @@ weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_siz
     if (item)
         item_give(item, item_size, &taken);
     return err;
+}
+
+int weft_queue_descriptor(weft_queue *queue)
+{
+    int fd = -1;
+    if (!queue)
+        member_no_handle();
+    else if (remote_keep_error(&queue->remote, queue_bell_descriptor(&queue->bell, &fd)))
+        return -1;
+    return fd;
 }
 
 weft_err weft_pop_sized(weft_queue *queue, weft_item *item, size_t item_size)

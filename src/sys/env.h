@@ -19,6 +19,7 @@
 #include "sys/process/process.h"
 #include "sys/secure/secret.h"
 #include "sys/secure/tls.h"
+#include "sys/thread/bell.h"
 #include "sys/thread/spin.h"
 #include "sys/thread/thread.h"
 #include "sys/time/clock.h"

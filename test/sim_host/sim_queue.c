@@ -28,6 +28,7 @@ enum {
     FIBERS_MAX = 2,
     CLIENTS_MAX = 30,
     MOMENT_MS = 3000,  // nobody idles longer beside an element; a line may take 50 bytes at a time
+    POLL_MS = 100000,  // then a program with a loop of its own looks by itself
     CALM_MS = 20000,   // after a fault: it may have to be noticed first
     KEPT_BYTES_MAX = 1 << 20,  // what may lie at a consumer, and as many other answers
 };
@@ -58,7 +59,7 @@ struct fiber_of {
 };
 
 static struct plan {
-    bool pops, polls, has_kills, has_crashes;
+    bool pops, polls, has_loop, has_kills, has_crashes;
     uint32_t element_count, consumer_count, fiber_count;
     uint32_t timeout_ms, slow_per_mille, slow_ms, quick_us, stop_per_mille;
 } plan;
@@ -211,7 +212,8 @@ static void work_a_while(void)
         sleep_ns((uint64_t)world_below(plan.quick_us) * 1000);
 }
 
-// Without waiting: an element that the host has is not missed for long.
+// Without waiting: an element that the host has is not missed for long. With a loop of its own the program looks again
+// when the descriptor says so; one that looks at it for too long has missed it.
 static weft_err poll_one(struct fiber_of *self, weft_item *item)
 {
     if (!self->waits_ns)
@@ -221,7 +223,11 @@ static weft_err poll_one(struct fiber_of *self, weft_item *item)
         self->waits_ns = 0;
         return err;
     }
-    sleep_ns((uint64_t)world_below(200) * ns_per_ms);
+    if (plan.has_loop)
+        world_poll(weft_queue_descriptor(self->consumer->queue),
+                   world.now_ns + (uint64_t)POLL_MS * ns_per_ms);
+    else
+        sleep_ns((uint64_t)world_below(200) * ns_per_ms);
     return WEFT_DEADLINE_EXCEEDED;
 }
 
@@ -478,7 +484,8 @@ static void draw_plan(void)
         .quick_us = world_chance(500) ? 0 : world_between(1, 3000),
     };
     plan.stop_per_mille = draw_rate(3);
-    plan.polls = !plan.pops && world_chance(400);
+    plan.polls = !plan.pops && world_chance(500);
+    plan.has_loop = plan.polls && world_chance(500);
     // What a dying process has written and a dying host or a broken connection has not brought is lost: no pop can
     // help that.
     plan.has_crashes = !(plan.pops && plan.has_kills);

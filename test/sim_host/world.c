@@ -158,6 +158,42 @@ void mem_touch(void *memory, size_t size)
     (void)memory, (void)size;
 }
 
+// ---- Descriptors -----------------------------------------------------------------------------------
+
+weft_err bell_init(struct bell *bell)
+{
+    bell->fd = 0;
+    while (bell->fd < WORLD_BELLS_MAX && world.bells[bell->fd].is_used)
+        bell->fd++;
+    ASSERT(bell->fd < WORLD_BELLS_MAX);
+    world.bells[bell->fd] = (struct world_bell){.is_used = true};
+    return WEFT_OK;
+}
+
+void bell_fini(struct bell *bell)
+{
+    if (bell->fd >= 0)
+        world.bells[bell->fd].is_used = false;
+    bell->fd = -1;
+}
+
+void bell_ring(const struct bell *bell)
+{
+    world.bells[bell->fd].is_rung = true;
+    wake(&world.bells[bell->fd]);
+}
+
+void bell_hush(const struct bell *bell)
+{
+    world.bells[bell->fd].is_rung = false;
+}
+
+void world_poll(int bell, uint64_t wake_ns)
+{
+    while (!world.bells[bell].is_rung && world.now_ns < wake_ns)
+        fiber_wait(&world.bells[bell], wake_ns);
+}
+
 // ---- Fibers ----------------------------------------------------------------------------------------
 
 static void run_fiber(void)

@@ -18,7 +18,8 @@
 #include "sys/net/channel.h"
 
 enum {
-    WORLD_FIBERS_MAX = 48,
+    WORLD_FIBERS_MAX = 64,
+    WORLD_BELLS_MAX = 64,
     WORLD_STACK_BYTES = 256 << 10,
 };
 
@@ -51,6 +52,14 @@ struct fiber {
     const void *waits_for;  // a condition or a channel; NULL: only for the clock
     bool is_woken, wants_to_send;
 };
+
+// A descriptor that a program polls; its number stands for it.
+struct world_bell {
+    bool is_used, is_rung;
+};
+
+// As poll does: until it is readable, or the clock says so.
+void world_poll(int bell, uint64_t wake_ns);
 
 struct fiber *fiber_start(void (*body)(void *), void *owner);
 void fiber_wait(const void *what, uint64_t wake_ns);  // for a wake-up, or the clock
@@ -128,6 +137,7 @@ struct world {
 
     struct fiber fibers[WORLD_FIBERS_MAX];
     struct fiber *running;
+    struct world_bell bells[WORLD_BELLS_MAX];
     ucontext_t scheduler;
 
     struct link wires;

@@ -1,5 +1,5 @@
-// bell: a descriptor that becomes readable once something has happened, and stays so. For programs that wait in a loop
-// of their own. Thread: any.
+// bell: a descriptor that becomes readable once something has happened, and stays so until it is hushed. For programs that
+// wait in a loop of their own. Thread: any.
 #ifndef SYS_THREAD_BELL_H
 #define SYS_THREAD_BELL_H
 
@@ -12,5 +12,6 @@ struct bell {
 MUST_CHECK weft_err bell_init(struct bell *bell);
 void bell_fini(struct bell *bell);
 void bell_ring(const struct bell *bell);
+void bell_hush(const struct bell *bell);
 
 #endif

@@ -122,6 +122,7 @@ static void runs_without_a_handle(void)
     CLAIM(!weft_run_is_done(NULL));
     GIVES(FAILED_PRECONDITION, weft_run_wait(NULL, 0));
     GIVES(FAILED_PRECONDITION, weft_take_now(NULL, NULL));
+    CLAIM(weft_queue_descriptor(NULL) == -1);
     weft_run_cancel(NULL);
     CLAIM(weft_run_descriptor(NULL) == -1);
     CLAIM(*weft_error());
