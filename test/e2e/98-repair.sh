@@ -246,6 +246,7 @@ segment flip j/$first 2
 cp -a j/$first saved
 cp whole/$first j/$first
 host j
+kill -STOP $pid  # it may still have something to write
 cp saved j/$first
 repair j --yes
 check "a journal that is in use is not repaired" is "$code" 3
