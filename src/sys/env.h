@@ -6,22 +6,24 @@
 // does not link, and one that was forgotten is found by tools/check_world: it follows every call from the simulator's
 // files to the C library and refuses those that leave the world.
 //
+// What a host keeps on disk goes through store/journal.h, which simulators replace in the same way.
+//
 // This header is for simulators. Other code includes the parts that it needs.
 #ifndef SYS_ENV_H
 #define SYS_ENV_H
 
-#include "sys/file/file.h"
-#include "sys/log.h"
-#include "sys/loop/loop.h"
-#include "sys/machine/mem.h"
-#include "sys/net/channel.h"
-#include "sys/net/net.h"
-#include "sys/process/process.h"
-#include "sys/secure/secret.h"
-#include "sys/secure/tls.h"
-#include "sys/thread/bell.h"
-#include "sys/thread/spin.h"
-#include "sys/thread/thread.h"
-#include "sys/time/clock.h"
+#include "sys/file/file.h"        // disk: descriptors and files
+#include "sys/log.h"              // lines for the program's user
+#include "sys/loop/loop.h"        // timers, signals, connections of a host
+#include "sys/machine/mem.h"      // big memory
+#include "sys/net/channel.h"      // net: connections of a caller
+#include "sys/net/net.h"          // net: sockets, and who is at their other end
+#include "sys/process/process.h"  // processes
+#include "sys/secure/secret.h"    // random bytes: secret_random
+#include "sys/secure/tls.h"       // OpenSSL, which draws random numbers of its own
+#include "sys/thread/bell.h"      // waking a thread by a descriptor
+#include "sys/thread/spin.h"      // how long to look before going to sleep
+#include "sys/thread/thread.h"    // threads and locks
+#include "sys/time/clock.h"       // clock
 
 #endif
