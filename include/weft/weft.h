@@ -336,7 +336,11 @@ static inline int weft_main(int argc, char **argv, const weft_job *job)
 //     write a snapshot. Each cluster, also of weft_connect, starts one more thread when the first handle is opened.
 //   - weft_start, weft_main, weft_submit and weft_join open /dev/null in place of a standard descriptor that is closed, so
 //     that none of the library's own gets its number. Reading and writing it fails as before.
+//   - The first weft_queue_descriptor of a handle starts a thread, which ends with weft_queue_free.
 //   - These threads block all signals but those of a fault. No signal handler is installed.
+//   - Any thread may make any call. A task with its values and words, an item and a walk belong to one thread at a time.
+//     weft_error() belongs to its thread.
+//   - A child that the program forks may only exec or _exit: it has the handles, but not the threads that serve them.
 //   - Nothing is printed but what weft_set_log describes, the lines of show_progress, and an output without a name.
 
 typedef struct weft_run weft_run;

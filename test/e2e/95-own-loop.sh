@@ -27,4 +27,14 @@ seq 100 >expected
 same "nothing is missing, and in order" expected loop.out
 exec 9>&-
 
+# What the library would print goes to the log, also that a job and a cluster have failed.
+check "quiet.c compiles" compile quiet
+printf 'a\n\nb\n' >bad && printf 'a\n' >good
+echo "OK failed told" >expected
+gives "with a log the library prints nothing" expected ./quiet good good.out
+check_not "on standard error neither" cat_first "$err"
+./quiet bad bad.out >answer 2>"$err"
+check "a job that fails is told to the log" grep -q "failed told" answer
+check_not "and printed nowhere" cat_first "$err"
+
 finish
