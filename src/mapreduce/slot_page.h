@@ -34,10 +34,10 @@ enum phase {
 
 struct slot_page {
     _Alignas(128) _Atomic uint64_t
-        attempt_serial;                    // odd while an attempt runs, +1 at begin and end
-    _Atomic uint32_t kind, task, attempt;  // what runs (TaskKind), valid while serial is odd
-    _Atomic int32_t crash_signal;          // set by the signal handler of a dying slot
-    _Atomic uint32_t input_index;          // the record it is at
+        attempt_serial;                           // odd while an attempt runs, +1 at begin and end
+    _Atomic uint32_t stage, kind, task, attempt;  // what runs (TaskKind), valid while serial is odd
+    _Atomic int32_t crash_signal;                 // set by the signal handler of a dying slot
+    _Atomic uint32_t input_index;                 // the record it is at
     _Atomic uint64_t input_offset;
     _Atomic uint64_t
         counted_offset;         // of the record's block: from here on it is not in bytes_in yet

@@ -128,6 +128,13 @@ static weft_err check_checkpointed(const struct answer_rules *rules, const Weft_
 
 // ---- the entrance
 
+uint32_t answer_stage(Weft__FrameType type, const ProtobufCMessage *message, uint32_t at_work)
+{
+    return type == WEFT__FRAME_TYPE__FRAME_TASK_END    ? ((const Weft__TaskEnd *)message)->stage
+           : type == WEFT__FRAME_TYPE__FRAME_COMMITTED ? ((const Weft__Committed *)message)->stage
+                                                       : at_work;
+}
+
 static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
 {
     switch (type) {
@@ -152,6 +159,8 @@ weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
                       const ProtobufCMessage *message)
 {
     const Weft__WorkerFailed *failed = (const Weft__WorkerFailed *)message;
+    if (answer_stage(type, message, rules->stage) != rules->stage)
+        return refuse("an answer of stage %u", answer_stage(type, message, rules->stage));
     switch (type) {
     case WEFT__FRAME_TYPE__FRAME_TASK_END:
         return check_task_end(rules, (const Weft__TaskEnd *)message);

@@ -9,7 +9,7 @@
 #include "mapreduce/coord/sched.h"
 #include "wire/messages.h"
 
-// What there is to answer to: the stage at work.
+// What there is to answer to: the stage that the answer names (answer_stage), which is the one at work or one before.
 struct answer_rules {
     uint32_t stage, slot_count;
     uint32_t task_counts[SCHED_KIND_COUNT];
@@ -20,6 +20,9 @@ struct answer_rules {
 // The payload of a frame as the message of its type. INTERNAL with the words, and *message is NULL: it is none
 // that a worker sends, or cannot be read. BYE has no message.
 MUST_CHECK weft_err answer_unpack(const struct frame *frame, ProtobufCMessage **message);
+
+// The stage that an answer names; `at_work` for an answer that names none.
+uint32_t answer_stage(Weft__FrameType type, const ProtobufCMessage *message, uint32_t at_work);
 
 // Whether it can be an answer to what was asked. INTERNAL with the words: it cannot. Of HELLO only
 // message_check_hello knows.

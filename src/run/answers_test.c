@@ -143,6 +143,24 @@ static void a_commit_is_checked(void **state)
     assert_int_equal(hear_commit(&commit), WEFT_OK);
 }
 
+static void an_answer_names_the_stage_whose_rules_it_is_held_to(void **state)
+{
+    struct end end;
+    struct answer_rules later = rules;
+    Weft__Committed committed = WEFT__COMMITTED__INIT;
+    Weft__Sealed sealed = WEFT__SEALED__INIT;
+    (void)state;
+    const Weft__FrameType type = WEFT__FRAME_TYPE__FRAME_TASK_END;
+    fill_end(&end)->message.stage = 1;
+    committed.stage = 2;
+    assert_int_equal(answer_stage(type, &end.message.base, 5), 1);
+    assert_int_equal(answer_stage(WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base, 5), 2);
+    assert_int_equal(answer_stage(WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base, 5), 5);
+    assert_refused(hear_by(&rules, type, &end.message), "an answer of stage 1");
+    later.stage = 1;
+    assert_int_equal(hear_by(&later, type, &end.message), WEFT_OK);
+}
+
 static void a_checkpoint_is_checked(void **state)
 {
     Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
@@ -213,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_commit_is_checked),
         cmocka_unit_test(a_checkpoint_is_checked),
         cmocka_unit_test(a_seal_is_checked),
+        cmocka_unit_test(an_answer_names_the_stage_whose_rules_it_is_held_to),
         cmocka_unit_test(a_failure_has_a_code),
         cmocka_unit_test(what_no_worker_says_is_refused),
     };

@@ -2097,7 +2097,7 @@ const ProtobufCMessageDescriptor weft__place__descriptor =
   (ProtobufCMessageInit) weft__place__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[8] =
+static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[9] =
 {
   {
     "kind",
@@ -2195,6 +2195,18 @@ static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[8] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stage",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskRun, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_run__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -2204,12 +2216,13 @@ static const unsigned weft__task_run__field_indices_by_name[] = {
   7,   /* field[7] = purpose */
   5,   /* field[5] = skips */
   3,   /* field[3] = slot */
+  8,   /* field[8] = stage */
   1,   /* field[1] = task */
 };
 static const ProtobufCIntRange weft__task_run__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor weft__task_run__descriptor =
 {
@@ -2219,7 +2232,7 @@ const ProtobufCMessageDescriptor weft__task_run__descriptor =
   "Weft__TaskRun",
   "weft",
   sizeof(Weft__TaskRun),
-  8,
+  9,
   weft__task_run__field_descriptors,
   weft__task_run__field_indices_by_name,
   1,  weft__task_run__number_ranges,
@@ -2367,7 +2380,7 @@ const ProtobufCMessageDescriptor weft__counter__descriptor =
   (ProtobufCMessageInit) weft__counter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[15] =
+static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[16] =
 {
   {
     "kind",
@@ -2549,6 +2562,18 @@ static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[15] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stage",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_end__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -2564,13 +2589,14 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
   10,   /* field[10] = records_out */
   7,   /* field[7] = sample_keys */
   3,   /* field[3] = slot */
+  15,   /* field[15] = stage */
   1,   /* field[1] = task */
   5,   /* field[5] = text */
 };
 static const ProtobufCIntRange weft__task_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor weft__task_end__descriptor =
 {
@@ -2580,7 +2606,7 @@ const ProtobufCMessageDescriptor weft__task_end__descriptor =
   "Weft__TaskEnd",
   "weft",
   sizeof(Weft__TaskEnd),
-  15,
+  16,
   weft__task_end__field_descriptors,
   weft__task_end__field_indices_by_name,
   1,  weft__task_end__number_ranges,
@@ -2625,7 +2651,7 @@ const ProtobufCMessageDescriptor weft__seal__descriptor =
   (ProtobufCMessageInit) weft__seal__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__committed__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__committed__field_descriptors[6] =
 {
   {
     "kind",
@@ -2687,18 +2713,31 @@ static const ProtobufCFieldDescriptor weft__committed__field_descriptors[5] =
     0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stage",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Committed, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__committed__field_indices_by_name[] = {
   0,   /* field[0] = kind */
   2,   /* field[2] = output_bytes */
   3,   /* field[3] = output_crc */
   4,   /* field[4] = output_records */
+  5,   /* field[5] = stage */
   1,   /* field[1] = tasks */
 };
 static const ProtobufCIntRange weft__committed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__committed__descriptor =
 {
@@ -2708,7 +2747,7 @@ const ProtobufCMessageDescriptor weft__committed__descriptor =
   "Weft__Committed",
   "weft",
   sizeof(Weft__Committed),
-  5,
+  6,
   weft__committed__field_descriptors,
   weft__committed__field_indices_by_name,
   1,  weft__committed__number_ranges,

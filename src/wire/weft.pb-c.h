@@ -426,10 +426,11 @@ struct  Weft__TaskRun
    */
   protobuf_c_boolean is_careful;
   Weft__Purpose purpose;
+  uint32_t stage;
 };
 #define WEFT__TASK_RUN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_run__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN, 0 }
 
 
 /*
@@ -499,10 +500,11 @@ struct  Weft__TaskEnd
    * everything of that input before it had been given to the job
    */
   uint64_t fed_end;
+  uint32_t stage;
 };
 #define WEFT__TASK_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_end__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0 }
 
 
 struct  Weft__Seal
@@ -533,10 +535,11 @@ struct  Weft__Committed
   uint32_t *output_crc;
   size_t n_output_records;
   uint64_t *output_records;
+  uint32_t stage;
 };
 #define WEFT__COMMITTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__committed__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0 }
 
 
 struct  Weft__Sealed

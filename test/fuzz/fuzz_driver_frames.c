@@ -64,7 +64,7 @@ static void take_end(struct model *model, const Weft__TaskEnd *end)
     const struct sched_event event = {
         .type = end->code ? EVENT_TASK_FAILED : EVENT_TASK_HELD,
         .worker = model->worker,
-        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot, 0},
+        .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot, end->stage},
         .code = (weft_err)end->code,
         .is_final = end->is_final,
     };
@@ -82,11 +82,12 @@ static void take_commit(struct model *model, const Weft__Committed *committed, b
 {
     const uint32_t stage = sched_stage(model->sched);
     for (size_t i = 0; i < committed->n_tasks && sched_stage(model->sched) == stage; i++) {
-        const struct sched_event event = {
-            .type = EVENT_TASK_COMMITTED,
-            .worker = model->worker,
-            .at = {.kind = (enum sched_kind)committed->kind, .task = committed->tasks[i]},
-            .is_durable = is_output};
+        const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
+                                          .worker = model->worker,
+                                          .at = {.kind = (enum sched_kind)committed->kind,
+                                                 .task = committed->tasks[i],
+                                                 .stage = stage},
+                                          .is_durable = is_output};
         if (is_output)
             ASSERT(committed->output_bytes[i] <= INT64_MAX && i < committed->n_output_crc &&
                    i < committed->n_output_records);

@@ -17,6 +17,9 @@ static void forget(struct worker *worker)
         free(worker->in.items[i].bytes);
     for (size_t i = 0; i < worker->out.count; i++)
         free(worker->out.items[i].bytes);
+    for (size_t i = 0; i < worker->past.count; i++)
+        free(worker->past.items[i].bytes);
+    VEC_FINI(&worker->past);
     VEC_FINI(&worker->in);
     VEC_FINI(&worker->out);
     message_free(worker->open);

@@ -108,6 +108,23 @@ static void hand_over(struct worker *worker, const struct parcel *parcel)
         message_free(message);
 }
 
+// What a worker has said of a stage that is over changes nothing, even of a task and an attempt whose like there is in
+// this stage.
+static void repeat_the_past(struct worker *worker)
+{
+    if (worker->past.count && sim_has_faults() && sim_chance(sim.options.stale_rate))
+        hand_over(worker, &worker->past.items[sim_below((uint32_t)worker->past.count)]);
+}
+
+static void keep_for_later(struct worker *worker, const struct parcel *parcel)
+{
+    Weft__TaskEnd *end = unpack(parcel, &weft__task_end__descriptor);
+    if (worker->stage == 0 && !end->code &&
+        !VEC_PUSH(&worker->past, worker_pack(parcel->type, &end->base)))
+        exit(2);
+    message_free(end);
+}
+
 void worker_deliver(struct worker *worker)
 {
     const struct parcel parcel = take_first(worker->out.items, &worker->out.count);
@@ -122,6 +139,10 @@ void worker_deliver(struct worker *worker)
                                                    &end->base))
             message_free(end);
     }
+    if (worker->is_alive && parcel.type == WEFT__FRAME_TYPE__FRAME_TASK_END)
+        keep_for_later(worker, &parcel);
+    if (worker->is_alive && worker->stage > 0)
+        repeat_the_past(worker);
     free(parcel.bytes);
 }
 
@@ -177,6 +198,7 @@ static void commit_piece(struct worker *worker, const Weft__TaskRun *run)
     uint32_t task = run->task, crc = crc32c(0, text, PIECE_BYTES);
     uint64_t bytes = PIECE_BYTES, records = 1;
     Weft__Committed committed = WEFT__COMMITTED__INIT;
+    committed.stage = run->stage;
     committed.kind = run->kind;
     committed.n_tasks = 1;
     committed.tasks = &task;
@@ -217,6 +239,7 @@ static void seal(struct worker *worker, uint32_t index)
     if (worker->sealed & slot->held)
         sim_wrong("a map task is sealed twice");
     worker->sealed |= slot->held;
+    committed.stage = worker->stage;
     committed.kind = WEFT__TASK_KIND__TASK_MAP;
     committed.tasks = tasks;
     committed.n_tasks = list_tasks(slot->held, tasks);
@@ -321,6 +344,7 @@ static void end_attempt(struct worker *worker, uint32_t slot, const Weft__TaskRu
                    : run->kind == WEFT__TASK_KIND__TASK_REDUCE ? "reduces"
                                                                : "samples";
     counter.value = 1;
+    end.stage = run->stage;
     end.kind = run->kind;
     end.task = run->task;
     end.attempt = run->attempt;
@@ -484,6 +508,7 @@ void worker_fill_attempt(const struct worker *worker, uint32_t slot, struct agen
     if (!run)
         return;
     const bool is_bad = meets_bad_record(run);
+    at->stage = run->stage;
     at->kind = run->kind;
     at->task = run->task;
     at->attempt = run->attempt;

@@ -32,6 +32,7 @@ struct worker {
     Weft__StageOpen *open;
     struct slot slots[SLOTS_MAX];
     VEC(struct parcel) in, out;
+    VEC(struct parcel) past;  // ends of attempts that it has told of in stages before this one
     uint32_t checkpoint_count;
 };
 

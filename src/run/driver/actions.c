@@ -170,8 +170,6 @@ void coordinator_step(struct coordinator *coordinator, const struct sched_event 
     do {
         coordinator->is_stepping = true;
         coordinator->has_deferred = false;
-        if (now.type != EVENT_TASK_RESTORED)  // what a worker says is about the stage it is in
-            now.at.stage = sched_stage(coordinator->sched);
         sched_step(coordinator->sched, &now, coordinator->actions);
         carry_out_all(coordinator);
         while (coordinator->actions->has_more && !coordinator->has_deferred) {

@@ -18,6 +18,7 @@ void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_a
 {
     const struct slot_page *page = &agent->process.page->slots[slot];
     *at = (struct agent_attempt){
+        .stage = atomic_load(&page->stage),
         .kind = atomic_load(&page->kind),
         .task = atomic_load(&page->task),
         .attempt = atomic_load(&page->attempt),

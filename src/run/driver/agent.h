@@ -16,7 +16,7 @@
 
 // An attempt that a slot is in, as its page shows it.
 struct agent_attempt {
-    uint32_t kind, task, attempt, slot;
+    uint32_t stage, kind, task, attempt, slot;
     uint32_t input;    // the record it is at,
     uint64_t offset;   // in that input
     uint64_t fed_end;  // all before it has been given to the job

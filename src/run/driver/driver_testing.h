@@ -59,6 +59,7 @@ static void log_line(const char *format, ...)
 static void begin_in_page(struct fake *fake, const Weft__TaskRun *run, int crash_signal)
 {
     struct slot_page *slot = &fake->page->slots[run->slot];
+    slot->stage = run->stage;
     slot->kind = (uint32_t)run->kind;
     slot->task = run->task;
     slot->attempt = run->attempt;
@@ -77,6 +78,7 @@ static void end_task(struct fake *fake, const Weft__TaskRun *run, uint32_t attem
     Weft__TaskEnd end = WEFT__TASK_END__INIT;
     counter.name = run->kind == WEFT__TASK_KIND__TASK_MAP ? "maps" : "others";
     counter.value = 1;
+    end.stage = run->stage;
     end.kind = run->kind;
     end.task = run->task;
     end.attempt = attempt;
@@ -165,6 +167,7 @@ static void write_piece(struct fake *fake, const Weft__TaskRun *run)
             _exit(9);
         close(fd);
     }
+    committed.stage = run->stage;
     committed.kind = run->kind;
     committed.n_tasks = committed.n_output_bytes = 1;
     committed.n_output_crc = committed.n_output_records = 1;
@@ -197,6 +200,7 @@ static void seal(struct fake *fake, uint32_t slot)
 {
     Weft__Committed committed = WEFT__COMMITTED__INIT;
     Weft__Sealed sealed = WEFT__SEALED__INIT;
+    committed.stage = fake->open->stage;
     committed.kind = WEFT__TASK_KIND__TASK_MAP;
     committed.n_tasks = fake->held_count[slot];
     committed.tasks = fake->held[slot];

@@ -52,23 +52,28 @@ static void give_up_worker(struct coordinator *coordinator, const char *what)
     agent_kill(&coordinator->agent);
 }
 
-static struct sched_attempt attempt_of(const struct coordinator *coordinator,
-                                       const struct agent_attempt *at)
+static struct sched_attempt attempt_of(const struct agent_attempt *at)
 {
-    return (struct sched_attempt){(enum sched_kind)at->kind, at->task, at->attempt, at->slot,
-                                  sched_stage(coordinator->sched)};
+    return (struct sched_attempt){.kind = (enum sched_kind)at->kind,
+                                  .task = at->task,
+                                  .attempt = at->attempt,
+                                  .slot = at->slot,
+                                  .stage = at->stage};
 }
 
-static bool is_task(const struct coordinator *coordinator, uint32_t kind, uint32_t task)
+// Whether the attempt is one of the stage at work: what a page says of itself is unproven.
+static bool is_task(const struct coordinator *coordinator, const struct agent_attempt *at)
 {
-    const struct run_stage *stage = &coordinator->plan->stages[sched_stage(coordinator->sched)];
-    return kind < SCHED_KIND_COUNT && task < run_stage_task_count(stage, (enum sched_kind)kind);
+    const uint32_t stage = sched_stage(coordinator->sched);
+    return at->stage == stage && at->kind < SCHED_KIND_COUNT &&
+           at->task <
+               run_stage_task_count(&coordinator->plan->stages[stage], (enum sched_kind)at->kind);
 }
 
 // Where an attempt was that read an input.
 static void note_harm(struct coordinator *coordinator, const struct agent_attempt *at)
 {
-    if (sched_stage(coordinator->sched) == 0 && at->kind != SCHED_REDUCE)
+    if (at->stage == 0 && at->kind != SCHED_REDUCE)
         probe_note_harm(&coordinator->probe, (enum sched_kind)at->kind, at->task,
                         (struct place){at->input, at->offset}, at->fed_end);
 }
@@ -114,7 +119,7 @@ static void tell_retry(struct coordinator *coordinator, uint32_t stage,
 static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEnd *end,
                              struct sched_event *event)
 {
-    const uint32_t stage = sched_stage(coordinator->sched);
+    const uint32_t stage = end->stage;
     const uint32_t before =
         sched_charges(coordinator->sched, stage, event->at.kind, event->at.task);
     event->type = EVENT_TASK_FAILED;
@@ -139,14 +144,19 @@ static bool take_task_end(struct coordinator *coordinator, Weft__TaskEnd *end)
         .at = {.kind = (enum sched_kind)end->kind,
                .task = end->task,
                .attempt = end->attempt,
-               .slot = end->slot},
+               .slot = end->slot,
+               .stage = end->stage},
     };
     if (end->code != WEFT_OK) {
         take_failed_task(coordinator, end, &event);
         return false;
     }
-    const struct run_stage *stage = &coordinator->plan->stages[sched_stage(coordinator->sched)];
-    const size_t number = stage->first_task[event.at.kind] + event.at.task;
+    if (end->stage != sched_stage(coordinator->sched)) {  // what it counted is counted already
+        coordinator_step(coordinator, &event);
+        return false;
+    }
+    const size_t number =
+        run_plan_number(coordinator->plan, end->stage, event.at.kind, event.at.task);
     const bool is_current = coordinator->tally.tasks[number].attempt == end->attempt;
     weft_err code = tally_hold(&coordinator->tally, number, end);
     if (code == WEFT_OK && is_current && event.at.kind == SCHED_MAP && end->n_bad)
@@ -189,7 +199,7 @@ static void take_committed_task(struct coordinator *coordinator, uint32_t stage,
     const bool is_output = is_output_kind(&coordinator->plan->stages[stage], kind);
     const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
                                       .worker = coordinator->worker,
-                                      .at = {.kind = kind, .task = task},
+                                      .at = {.kind = kind, .task = task, .stage = stage},
                                       .is_durable = is_output};
     const bool was_durable = sched_is_durable(coordinator->sched, stage, kind, task);
     coordinator_step(coordinator, &event);
@@ -213,10 +223,8 @@ static void take_committed_task(struct coordinator *coordinator, uint32_t stage,
 
 static void take_committed(struct coordinator *coordinator, const Weft__Committed *committed)
 {
-    const uint32_t stage = sched_stage(coordinator->sched);
-    // Behind the last task of a stage nothing can be meant that was checked before it.
-    for (size_t i = 0; i < committed->n_tasks && sched_stage(coordinator->sched) == stage; i++)
-        take_committed_task(coordinator, stage, committed, i);
+    for (size_t i = 0; i < committed->n_tasks; i++)
+        take_committed_task(coordinator, committed->stage, committed, i);
 }
 
 static void take_sealed(struct coordinator *coordinator, const Weft__Sealed *sealed)
@@ -255,9 +263,8 @@ static void take_worker_failed(struct coordinator *coordinator, const Weft__Work
     coordinator_step(coordinator, &event);
 }
 
-static struct answer_rules rules_of(const struct coordinator *coordinator)
+static struct answer_rules rules_of(const struct coordinator *coordinator, uint32_t number)
 {
-    const uint32_t number = sched_stage(coordinator->sched);
     const struct run_stage *stage = &coordinator->plan->stages[number];
     return (struct answer_rules){
         .stage = number,
@@ -274,7 +281,9 @@ static struct answer_rules rules_of(const struct coordinator *coordinator)
 static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
 {
     struct coordinator *coordinator = owner;
-    const struct answer_rules rules = rules_of(coordinator);
+    const uint32_t at_work = sched_stage(coordinator->sched);
+    const uint32_t stage = answer_stage(type, message, at_work);
+    const struct answer_rules rules = rules_of(coordinator, stage < at_work ? stage : at_work);
     bool is_kept = false;
     if (answer_check(type, &rules, message) != WEFT_OK)
         give_up_worker(coordinator, err_text());
@@ -302,12 +311,11 @@ static void take_bye(void *owner)
 static void take_late(void *owner, const struct agent_attempt *late, bool is_record)
 {
     struct coordinator *coordinator = owner;
-    if (coordinator->is_over || !is_task(coordinator, late->kind, late->task))
+    if (coordinator->is_over || !is_task(coordinator, late))
         return;
     const uint32_t stage = sched_stage(coordinator->sched);
-    const struct sched_event event = {.type = EVENT_TASK_TIMED_OUT,
-                                      .worker = coordinator->worker,
-                                      .at = attempt_of(coordinator, late)};
+    const struct sched_event event = {
+        .type = EVENT_TASK_TIMED_OUT, .worker = coordinator->worker, .at = attempt_of(late)};
     const uint32_t before = sched_charges(coordinator->sched, stage, event.at.kind, event.at.task);
     blame_explain_timeout(&coordinator->blame, stage, late, is_record);
     note_harm(coordinator, late);
@@ -326,10 +334,10 @@ static uint32_t find_inside(struct coordinator *coordinator, const struct agent_
     *crash_slot = SCHED_NO_SLOT;
     for (uint32_t i = 0; i < loss->inside_count; i++) {
         const struct agent_attempt *at = &loss->inside[i];
-        if (!is_task(coordinator, at->kind, at->task))
+        if (!is_task(coordinator, at))
             continue;
         seen[count] = at;
-        coordinator->inside[count++] = attempt_of(coordinator, at);
+        coordinator->inside[count++] = attempt_of(at);
         if (at->crash_signal != 0)
             *crash_slot = at->slot;
     }

@@ -192,6 +192,7 @@ weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
         copies[i].end = pieces[i].end;
         run.pieces[run.n_pieces++] = &copies[i];
     }
+    run.stage = action->stage;
     run.kind = (Weft__TaskKind)action->at.kind;
     run.task = action->at.task;
     run.attempt = action->at.attempt;

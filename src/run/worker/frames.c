@@ -210,6 +210,8 @@ static weft_err check_task(const struct told *told, const Weft__TaskRun *run)
     if ((uint32_t)run->kind >= SCHED_KIND_COUNT ||
         (uint32_t)run->purpose > WEFT__PURPOSE__PURPOSE_LOOK)
         return frames_refuse("a task of kind %d for purpose %d", (int)run->kind, (int)run->purpose);
+    if (run->stage != stage->number)
+        return frames_refuse("a task of stage %u in stage %u", run->stage, stage->number);
     if (run->task >= stage->task_counts[run->kind])
         return frames_refuse("%s task %u of %u", kind_names[run->kind], run->task,
                              stage->task_counts[run->kind]);

@@ -165,8 +165,8 @@ static weft_err tell_run(struct talk *talk)
 static weft_err tell_task(struct talk *talk, Weft__TaskKind kind, uint32_t task, uint32_t slot)
 {
     const bool reads = kind != WEFT__TASK_KIND__TASK_REDUCE && talk->open.stage == 0;
-    talk->run.kind = kind;
-    talk->run.task = task;
+    talk->run.stage = talk->open.stage;
+    talk->run.kind = kind, talk->run.task = task;
     talk->run.slot = slot;
     talk->run.n_pieces = reads;
     talk->run.n_skips = reads ? 2 : 0;
@@ -357,6 +357,8 @@ static void tasks_of_a_later_stage_need_the_one_before(void **state)
     talk->plan.stage = 2;
     assert_taken(tell_plan(talk));
     assert_refused(tell_task(talk, MAP, 0, 0), "without the stage before");
+    talk->run.stage = 1;
+    assert_refused(tell_run(talk), "a task of stage 1 in stage 2");
 }
 
 // ---- values of JOB_START

@@ -49,6 +49,7 @@ void bench_wait_idle(struct bench *bench)
 
 static void page_begin(struct slot_page *page, const Weft__TaskRun *run)
 {
+    page->stage = run->stage;
     page->kind = (uint32_t)run->kind;
     page->task = run->task;
     page->attempt = run->attempt;
@@ -200,6 +201,7 @@ static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct
 {
     struct slot *slot = bench->slot;
     Weft__TaskEnd end = WEFT__TASK_END__INIT;
+    end.stage = run->stage;
     end.kind = run->kind;
     end.task = run->task;
     end.attempt = run->attempt;
@@ -316,6 +318,7 @@ static void seal(struct bench *bench)
         return;
     }
     Weft__Committed committed = WEFT__COMMITTED__INIT;
+    committed.stage = slot->stage->number;
     committed.kind = WEFT__TASK_KIND__TASK_MAP;
     committed.n_tasks = bench->held.count;
     committed.tasks = bench->held.items;

@@ -51,6 +51,7 @@ void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t 
                            uint64_t bytes, uint32_t crc, uint64_t records)
 {
     Weft__Committed committed = WEFT__COMMITTED__INIT;
+    committed.stage = worker->stage->number;
     committed.kind = kind;
     committed.n_tasks = committed.n_output_bytes = 1;
     committed.n_output_crc = committed.n_output_records = 1;
