@@ -42,10 +42,10 @@ static int backwards(weft_bytes a, weft_bytes b)
     return -bytes_compare(a, b);
 }
 
-// What is emitted: pair `number` of a slot.
+// The pairs that a job emits: pair `number` of a slot.
 struct mixture {
     uint32_t distinct;  // keys
-    size_t key_tail;    // bytes behind the 8 that tell keys apart
+    size_t key_tail;    // bytes after the 8 that make keys different
     size_t value_size;  // 0: the integer 1
     uint32_t rounds;    // of every slot
 };
@@ -169,7 +169,7 @@ static struct buf run(const weft_job *job, const struct mixture *mixture)
     return output;
 }
 
-// Lines, and the sum of what stands behind their first TAB.
+// Lines, and the sum of the numbers after their first TAB.
 static void check_run(const weft_job *job, const struct mixture *mixture, uint64_t lines_expected,
                       uint64_t sum_expected)
 {

@@ -138,7 +138,7 @@ void weft_emit_double(weft_task *task, weft_bytes key, double value)
 
 // ---- many keys at once
 
-// Folds all but the last `keep` keys; they are prefetched meanwhile and folded next time.
+// Folds all but the last `keep` keys, which are prefetched now and folded the next time.
 static void fold_batch(struct slot *slot, uint64_t *keys, int64_t *values, size_t *count,
                        size_t keep)
 {

@@ -1,6 +1,6 @@
 // How a worker divides its memory. One slot's share of B bytes:
 //
-//   B/16  read buffer (64 KiB .. 128 KiB: what is copied there stays in the second-level cache)
+//   B/16  read buffer (64 KiB .. 128 KiB: the copied text stays in the second-level cache)
 //   B/16  output text (128 KiB .. 16 MiB), and B/32 for what waits in the sink
 //   B/8   sorting one stretch of a range, or blocks of runs that are merged
 //   B/5   short table; the wide and long ones a quarter of that each. While one grows, old and new are

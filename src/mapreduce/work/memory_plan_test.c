@@ -32,7 +32,7 @@ static void check_small_things(const struct memory_plan *plan, uint32_t slots)
     assert_true(plan->runs_per_merge >= 2);
     assert_true(plan->read_bytes >= 64 << 10);
     assert_true(plan->block_bytes >= 4 << 10 && plan->block_bytes <= plan->area_bytes / 4);
-    // Whoever sorts needs some entries; whoever reduces has what all slots hold of a range.
+    // A sorting slot needs some entries; a reducing one has the entries of all slots for a range.
     assert_true(plan->area_bytes >= 64 * sizeof(struct entry) * slots);
 }
 
@@ -67,7 +67,7 @@ static void a_budget_is_refused_when_a_slot_would_get_too_little(void **state)
     assert_false(memory_plan_make(&plan, 0, 1, 1));
     for (uint64_t bytes = MIB; bytes < 64 * MIB; bytes += MIB / 3) {
         for (uint32_t slots = 2; slots <= 64; slots++) {
-            // What is enough for some slots is enough for fewer.
+            // Memory that is enough for some slots is enough for fewer.
             if (memory_plan_make(&plan, bytes, slots, 64))
                 assert_true(memory_plan_make(&plan, bytes, slots - 1, 64));
         }

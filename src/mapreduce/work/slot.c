@@ -1,4 +1,4 @@
-// A slot: taking and giving back what it reuses, beginning stages and attempts.
+// A slot: taking and giving back the memory it reuses, beginning stages and attempts.
 
 #include "mapreduce/work/slot.h"
 
@@ -136,7 +136,8 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
                             .queue_limit_ = may_queue ? FOLD_QUEUE : 0};
 }
 
-// Who has taken most of it: the job's own code, or decoders, whose windows are as large as a file wants them.
+// Names the part that has taken most: the job's own code, or decoders, whose windows a file may
+// make large.
 static weft_err blame_memory(const struct slot *slot, uint64_t resident)
 {
     const struct stage *stage = slot->stage;
@@ -185,7 +186,7 @@ static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), cons
         return;
     if (!err_text()[0])
         err_set(code, "the job's %s of a task failed", name);
-    // What is not there, or not allowed, will not be the next time either.
+    // A file that is missing or not allowed will be so the next time, too.
     const bool is_final = code == WEFT_NOT_FOUND || code == WEFT_PERMISSION_DENIED ||
                           code == WEFT_INVALID_ARGUMENT || code == WEFT_UNIMPLEMENTED;
     slot_fail(slot, code, is_final);

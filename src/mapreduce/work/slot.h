@@ -13,8 +13,8 @@
 #include "mapreduce/work/stage.h"
 #include "sys/time/clock.h"
 
-// Behind its capacity a read buffer has room for the offset in a page at which it begins (map.c) and
-// for the vector loads behind its end.
+// After its capacity a read buffer has room for the offset in a page at which it begins (map.c) and
+// for the vector loads after its end.
 enum { SLOT_PAGE = 4096, SLOT_READ_SLACK = SLOT_PAGE + 64 };
 
 // A stretch of an input.
@@ -28,8 +28,8 @@ enum slot_mode {
     SLOT_COLLECT,  // emitted pairs go to the collector
     SLOT_COMBINE,  // emitted pairs go where the combiner's caller says
     SLOT_OUTPUT,   // emitted pairs are output
-    SLOT_PROBE,    // emitted pairs are dropped: somebody wants to know whether the records do harm
-    SLOT_LOOK,     // the job is not called: somebody wants to see the record
+    SLOT_PROBE,    // emitted pairs are dropped: shows whether the records do harm
+    SLOT_LOOK,     // the job is not called: only the record is wanted
 };
 
 struct counter {
@@ -67,7 +67,7 @@ struct slot {
     size_t piece_count;
     const struct place *skips;  // records to leave out, ascending; borrowed
     size_t skip_count;
-    bool is_careful;  // a record that fails is left out, and with it what it emitted
+    bool is_careful;  // a record that fails is left out, and with it the pairs it emitted
     bool is_drafting;
     struct buf draft;            // what the record at hand has emitted
     VEC(struct bad_record) bad;  // records that were left out; of a look: the one
@@ -87,7 +87,7 @@ struct slot {
     uint64_t input_offset;
     uint64_t piece_base;    // where the first record of the piece begins
     uint64_t record_index;  // records of the piece before this one
-    uint64_t record_base;   // records of the input before the piece, once somebody asked
+    uint64_t record_base;   // records of the input before the piece, once the job asked
     bool has_record_base;
     struct header header;                   // of the input at hand
     uint64_t fields_of;                     // whose values are in the room: a record's number,
@@ -96,14 +96,14 @@ struct slot {
     VEC(struct buf) full_rooms;             // of the same record: bytes in use do not move
     const char *mapped_begin, *mapped_end;  // mapped input that emitted keys may point into
 
-    // what it reuses
+    // reused from task to task
     uint64_t *queue_keys;  // of the public inline emit
     int64_t *queue_values;
     uint64_t *word_keys;  // of weft_emit_words: all values one
     size_t word_count;
     uint32_t flush_count;                   // every eighth flush is timed,
     uint64_t combine_ns;                    // and counted eightfold here
-    const char *padded_begin, *padded_end;  // text with WORDS_PAD readable bytes behind it
+    const char *padded_begin, *padded_end;  // text with WORDS_PAD readable bytes after it
     struct collector collector;
     struct area area;
     struct text text;
@@ -113,7 +113,7 @@ struct slot {
     struct buf sample;   // {u32 size, bytes} of each sampled key
     uint32_t piece;      // of the output, while reducing
     bool has_appended;   // part of it went to the sink already
-    bool has_sink_room;  // what is being filled is not the text but room of the sink
+    bool has_sink_room;  // room of the sink is being filled, not the text
     void *user_state;
     bool is_set_up;
     uint64_t memory_watched_ns;
@@ -139,7 +139,7 @@ static inline void slot_add_phase(struct slot *slot, enum phase phase, uint64_t 
     atomic_store_explicit(total, before + elapsed_ns, memory_order_relaxed);
 }
 
-// Changes what the slot's time is counted as; returns what it was.
+// Changes the phase that the slot's time is counted for; returns the phase before.
 static inline enum phase slot_enter(struct slot *slot, enum phase phase)
 {
     const uint64_t now = clock_now_ns();
@@ -175,12 +175,12 @@ MUST_CHECK weft_err slot_begin_stage(struct slot *slot, struct stage *stage);
 // Begins an attempt; the ones below run it and return how it ended, with the sentence set.
 void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task);
 
-// Gets the job's code ready for this slot, before its first attempt, and lets go of it behind the last.
+// Gets the job's code ready for this slot before its first attempt, and closes it after the last.
 MUST_CHECK weft_err slot_call_open(struct slot *slot);
 void slot_call_close(struct slot *slot);
 
-// Calls the code's, or the job's own, begin and end of an attempt; a failure is the attempt's. Behind one that has
-// failed its code is told that it is cancelled.
+// Calls the code's, or the job's own, begin and end of an attempt; a failure is the attempt's.
+// After an attempt that has failed, its code is notified that it is cancelled.
 void slot_call_begin(struct slot *slot);
 void slot_call_end(struct slot *slot);
 

@@ -1,4 +1,4 @@
-// Tests of the port to user code, as a slot calls it: whole attempts, by whoever runs the job.
+// Tests of the port to user code, as a slot calls it: whole attempts, with any kind of code.
 
 #include <setjmp.h>
 #include <stdarg.h>

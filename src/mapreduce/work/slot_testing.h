@@ -169,7 +169,7 @@ static inline void rig_reduce_all(struct rig *rig)
         rig_expect(rig_reduce_range(rig, range % rig->stage.slot_count, range));
 }
 
-// What the sink has written, with a zero behind it; the caller frees it.
+// The text that the sink has written, with a zero after it; the caller frees it.
 static inline char *rig_output(struct rig *rig, size_t *size)
 {
     struct file_stat stat;

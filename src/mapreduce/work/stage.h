@@ -23,7 +23,7 @@ struct input {
     uint64_t inode;               // which file it was when the job began; 0: not to be checked
     int64_t mtime_ns;             // likewise
     struct mem_map map;           // data NULL: read with pread
-    _Atomic int codec;            // 0: nobody has looked yet; else its kind + 1
+    _Atomic int codec;            // 0: no slot has looked yet; else its kind + 1
     bool is_indexed;              // compressed, but can be read from anywhere
     struct codec_index *index;    // under the stage's inputs_lock; NULL: not opened yet
     struct stretches *stretches;  // likewise
@@ -64,7 +64,7 @@ struct memory_plan {
 struct stage {
     uint32_t number;
     weft_job job;             // as configured
-    const struct code *code;  // who runs it; NULL: its own functions, in this process
+    const struct code *code;  // the code that runs it; NULL: its own functions, in this process
     const weft_args *args;
     enum fold_op op;          // FOLD_NONE: pairs are sorted, not folded
     weft_reduce_fn *combine;  // also when the job left it out and its reducer may combine

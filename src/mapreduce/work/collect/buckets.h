@@ -10,7 +10,7 @@
 
 enum { BUCKET_AHEAD = 8 };  // two cache lines
 
-// A chunk holds chunk_entries of struct entry or struct wide_entry behind its header.
+// A chunk holds chunk_entries of struct entry or struct wide_entry after its header.
 struct chunk {
     struct chunk *next;
     uint64_t unused;  // keeps the entries aligned to 16

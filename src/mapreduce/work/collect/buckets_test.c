@@ -1,4 +1,4 @@
-// Tests of buckets: what is added to a range comes out of it in order, whatever the size of a chunk.
+// Tests of buckets: entries added to a range come out of it in order, whatever the size of a chunk.
 
 #include "mapreduce/work/collect/buckets.h"
 

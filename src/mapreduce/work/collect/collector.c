@@ -61,7 +61,7 @@ void collector_fini(struct collector *collector, struct slot *slot)
 
 void collector_reset(struct collector *collector, struct slot *slot)
 {
-    // Sealing may have merged what was kept with what was not.
+    // Sealing may have merged kept runs with others.
     ASSERT(!collector->is_sealed || !collector->durable.kept_count);
     short_table_clear(&collector->shorts);
     wide_table_clear(&collector->wides);
@@ -238,7 +238,7 @@ static weft_err judge_tables(struct slot *slot)
     return WEFT_OK;
 }
 
-// Empties full tables. They may grow no more: what they hold goes to the buckets.
+// Empties full tables, which may not grow: their entries move to the buckets.
 static weft_err empty_tables(struct slot *slot)
 {
     struct collector *c = &slot->collector;

@@ -16,24 +16,24 @@
 struct run_index;
 struct slot;
 
-enum { WIDE_QUEUE = 64 };  // wide keys are folded so many at a time, prefetched meanwhile
+enum { WIDE_QUEUE = 64 };  // wide keys are folded in groups of this size, after a prefetch
 
 struct wide_pending {
     uint64_t high, low;
     int64_t value;
 };
 
-// What of a collector outlives its worker, or came from one that is gone.
+// The part of a collector that outlives its worker, or came from a worker that has ended.
 struct durable {
-    const char *directory;  // where the file of runs is; NULL: runs are nobody else's
+    const char *directory;  // where the file of runs is; NULL: no other process reads the runs
     weft_bytes identity;
-    size_t adopted_count;  // the first so many runs were adopted
-    size_t kept_count;     // the first so many runs are adopted, or covered by the last checkpoint
-    uint64_t kept_bytes;   // of the file, up to the end of its last index
-    bool has_mixed;        // as the collector's at the last checkpoint
-    VEC(uint32_t) tasks;   // that the last checkpoint covers
+    size_t adopted_count;     // this many runs at the front were adopted
+    size_t kept_count;        // this many runs at the front are adopted or in the last checkpoint
+    uint64_t kept_bytes;      // of the file, up to the end of its last index
+    bool has_mixed;           // as the collector's at the last checkpoint
+    VEC(uint32_t) tasks;      // that the last checkpoint covers
     VEC(struct run) retired;  // merged into others, but an index that counts may still name them
-    size_t retired_before;    // the first so many were when the last index was written
+    size_t retired_before;    // this many were retired when the last index was written
     VEC(struct run_index *) adopted;
 };
 
@@ -46,11 +46,11 @@ struct collector {
     struct wide_pending wide_queue[WIDE_QUEUE];
     uint32_t wide_queued;
     bool is_direct;     // tables are bypassed: keys hardly repeat
-    bool is_settled;    // they do repeat, as another look has told: tables are not judged again
+    bool is_settled;    // another look has shown that they repeat: tables are not judged again
     size_t look_above;  // bytes in pages at which there is another look; 0: not chosen yet
-    bool has_mixed;     // holds values that are no integers: folding arrays is not enough
+    bool has_mixed;     // holds other values than integers: folding arrays is not enough
     bool is_sealed;
-    bool is_draining;        // tables are being emptied: no room can be made meanwhile
+    bool is_draining;        // tables are being emptied: no room can be made until the end
     uint64_t fold_count;     // keys given to the tables since they were last empty
     uint64_t distinct_seen;  // and how many were different
     size_t combine_above;    // bytes in pages at which the job's combiner is tried
@@ -103,20 +103,22 @@ struct checkpoint {
     uint64_t bytes;    // written by this checkpoint
 };
 
-// Writes all that the slot holds and an index of all its runs. `tasks` are those that ended well in this
-// slot since the last checkpoint, or the beginning; with it they and all before them are durable: the
-// files survive kill -9, and a power cut if must_sync. Between two attempts, before it is sealed.
-// A failure is the worker's: what the slot holds is undefined then, the last checkpoint is not touched.
+// Writes all pairs that the slot holds, and an index of all its runs. `tasks` are those that ended
+// well in this slot since the last checkpoint, or since the beginning. Afterwards they and all
+// earlier ones are durable: the files survive kill -9, and a power cut if must_sync. Called between
+// two attempts, before the collector is sealed. A failure ends the worker: the pairs in the slot
+// are undefined then, but the last checkpoint is not touched.
 MUST_CHECK weft_err collector_checkpoint(struct slot *slot, const uint32_t *tasks,
                                          size_t task_count, bool must_sync,
                                          struct checkpoint *checkpoint);
 
-// Makes loaded runs part of what the slot has collected, as if it had run their tasks. Takes ownership
-// of the index, also on failure. INVALID_ARGUMENT: its ranges are not the stage's. Before the first task;
-// nobody else may run or have run tasks that it covers.
+// Makes loaded runs part of the slot's collection, as if it had run their tasks. Takes ownership of
+// the index, also on failure. INVALID_ARGUMENT: its ranges are not the stage's. Called before the
+// first task; no other slot may run or have run tasks that the index covers.
 MUST_CHECK weft_err collector_adopt_take(struct slot *slot, struct run_index *index);
 
-// Short keys and their numbers (NULL: ones), each `stride` words behind the one before, to the buckets.
+// Adds short keys and their numbers (NULL: ones) to the buckets; each `stride` words after the
+// last.
 MUST_CHECK weft_err collector_put_shorts(struct slot *slot, const uint64_t *keys,
                                          const int64_t *values, size_t count, size_t stride);
 
@@ -134,14 +136,14 @@ struct spilling {
 MUST_CHECK weft_err collector_write_stream(struct slot *slot, struct spilling *spilling,
                                            struct pair_stream *stream);
 
-// (collector_merge.c) Makes one run of several when there are too many to be read at once; the first
-// so many are left alone.
+// (collector_merge.c) Makes one run of several when there are too many to be read at once; the
+// first `first` runs stay as they are.
 MUST_CHECK weft_err collector_merge_runs(struct slot *slot, size_t first);
 
 // (collector_checkpoint.c) The file for runs, made when it is first needed.
 MUST_CHECK weft_err collector_open_spill(struct slot *slot);
 
-// (collector_checkpoint.c) Drops runs that are not kept, and what was kept when all goes.
+// (collector_checkpoint.c) The first drops runs that are not kept, the second drops all of them.
 void collector_drop_runs(struct collector *collector);
 void collector_fini_durable(struct collector *collector);
 
@@ -151,7 +153,7 @@ struct record *collector_new_record(struct pages *pages, const struct pair *pair
 // What the pages may take: the slot's share, less the tables' while those are in use.
 void collector_limit_pages(struct collector *collector, const struct slot *slot);
 
-// (collector_combine.c) Runs the job's combiner over what is in memory, when that may pay.
+// (collector_combine.c) Runs the job's combiner over the pairs in memory, when that may pay.
 MUST_CHECK weft_err collector_combine(struct slot *slot);
 
 // (collector_spill.c) At the end of an attempt: of keys that seemed to be distinct and have become many, some

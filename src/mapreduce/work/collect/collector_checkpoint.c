@@ -3,11 +3,11 @@
 //   runs   adopted | kept by the last checkpoint | since then
 //                  ^ adopted_count               ^ kept_count
 //
-// An index names all of the slot's own runs, so it replaces the one before it. Between checkpoints only
-// runs since the last one are merged, and a failure drops just these. A checkpoint may merge all of its
-// own: the space of runs that an index names is given back one checkpoint later, when whoever keeps
-// track of indexes has long heard of the one that does not. Should it not have, the blocks are found
-// to be missing and the tasks are done again: late, not wrong.
+// An index names all of the slot's own runs, so it replaces the one before it. Between checkpoints
+// only runs since the last one are merged, and a failure drops just these. A checkpoint may merge
+// all of its own runs. The space of runs that the former index names is given back one checkpoint
+// later: by then the driver has long received the index that replaces it. If it has not, a
+// reader finds that blocks are missing and the tasks are done again: late, not wrong.
 //
 // Adopted runs are read where they are; the file they are in has its own index.
 
@@ -89,7 +89,7 @@ void collector_drop_runs(struct collector *collector)
     collector->runs.count = durable->kept_count;
     collector->has_mixed = durable->has_mixed;
     if (collector->spill.fd >= 0 && collector->spill.has_name)
-        collector->spill.size = durable->kept_bytes;  // what is behind is written over
+        collector->spill.size = durable->kept_bytes;  // later bytes are written over
     else if (collector->spill.fd >= 0)
         spill_close(&collector->spill);
 }

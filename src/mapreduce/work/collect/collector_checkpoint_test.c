@@ -37,7 +37,7 @@ struct trial {
     uint32_t task_count, range_count, slot_count;
     size_t pairs_max;  // of a task
     bool is_tight;     // memory for little: most goes through runs
-    bool is_mixed;     // some values of every other task are no integers
+    bool is_mixed;     // some values of every other task are not integers
 };
 
 // Key and value from few letters, keys of all sizes that take different ways.
@@ -282,7 +282,8 @@ static void many_checkpoints_leave_few_runs(void **state)
         // Two of each of the levels 0, 1, 2, ... are left: 3 to the power of 5 is more than there are.
         assert_true(c->runs.count <= 2 * 5);
         assert_true(c->durable.retired.count <= 3 * 5);
-        // The checkpoint before it still holds: whoever has not heard of this one loses one task.
+        // The checkpoint before it is still valid: a reader that has not received this one loses
+        // one task.
         if (task) {
             struct run_index *index;
             rig_expect(run_index_open(&index, before.path, before.offset, identity, true));

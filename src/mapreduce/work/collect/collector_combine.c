@@ -1,21 +1,22 @@
 // The job's combiner over what a slot holds in memory, for pairs that no table can fold.
 //
-// All pairs are sorted range by range and the combiner's results written to fresh pages; then the old
-// ones are given back. That takes room for both, so it is tried early, and again only once what is
-// held has grown several times: the cost per pair stays the same however many there are. A combiner
-// that makes nothing smaller is not tried again before the pairs are spilled, and one whose results do
-// not fit the slot's share beside the pairs has been tried for nothing: the pairs stay as they are.
+// All pairs are sorted range by range and the combiner's results are written to fresh pages; then
+// the old pages are given back. That takes room for both. So it is tried early, and again only
+// after the pairs have grown several times: the cost per pair stays the same however many there
+// are. A combiner that makes nothing smaller is not tried again before the pairs are spilled. If
+// the results do not fit in the slot's share beside the pairs, the attempt is dropped and the pairs
+// stay as they are.
 
 #include "mapreduce/work/slot.h"
 #include "mapreduce/work/sort/gather.h"
 
-enum { TRY_AGAIN_AT = 4 };  // times of what was left
+enum { TRY_AGAIN_AT = 4 };  // times the size that was left after the last time
 
 struct fresh {
     struct pages pages;
     struct buckets buckets;
     uint32_t range;
-    bool is_full;  // memory was refused
+    bool is_full;  // out of memory
 };
 
 static weft_err put_fresh(void *owner, const struct pair *pair)

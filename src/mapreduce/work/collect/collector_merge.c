@@ -1,8 +1,8 @@
 // Too many runs: neighbours of one level become one run of the next.
 //
-// Who reduces reads every run at once, a block of each, so their number is bounded by memory. Merging
-// always neighbours of one level writes every pair once per level, and keeps the runs in the order they
-// were spilled in, which is part of the order of pairs.
+// A reducing slot reads every run at once, a block of each, so memory bounds their number. Only
+// neighbours of one level are merged: every pair is written once per level, and the runs keep the
+// order in which they were spilled, which is part of the order of pairs.
 
 #include "mapreduce/work/slot.h"
 #include "mapreduce/work/sort/merge.h"

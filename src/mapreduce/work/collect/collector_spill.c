@@ -9,7 +9,7 @@ enum {
     // When keys that seemed to be distinct are looked at again: late enough that a million of them would
     // have come several times, early enough that a gigabyte of the same is not collected for nothing.
     LOOK_BYTES = 32 << 20,
-    LOOK_BYTES_MAX = 128 << 20,  // tables of what is more than this miss the cache at every key
+    LOOK_BYTES_MAX = 128 << 20,  // tables of more bytes miss the cache at every key
     LOOK_ENTRIES = 1 << 18,      // at most, of one range
 };
 
@@ -369,7 +369,7 @@ static weft_err squeeze_shorts(struct slot *slot)
     weft_err code = put_shorts(slot, entries, count);
     if (!code)
         code = put_shorts(slot, c->shorts.aside.items, c->shorts.aside.count);
-    c->shorts.aside.count = 0;  // else emptying what is left of the tables would add them again
+    c->shorts.aside.count = 0;  // else emptying the rest of the tables would add them again
     c->is_draining = false;
     c->pages.bytes_max = limit;
     if (bytes % c->pages.page_bytes == 0)

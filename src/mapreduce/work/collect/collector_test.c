@@ -1,5 +1,5 @@
-// Tests of the collector: what is emitted comes out folded, whatever way it takes through tables, buckets
-// and runs, in any budget that is enough; and it gives its memory back.
+// Tests of the collector: emitted pairs come out folded, whichever way they take through tables,
+// buckets and runs, with any budget that is enough; and it gives its memory back.
 
 #include "mapreduce/work/slot_testing.h"
 
@@ -208,7 +208,7 @@ static void a_reset_collector_is_as_new(void **state)
 
 // ---- in little memory
 
-// Small pairs until something is spilled; what they took is free for a large one.
+// Small pairs until something is spilled; afterwards their memory is free for a large one.
 static void a_large_pair_fits_where_small_ones_were_spilled(void **state)
 {
     (void)state;

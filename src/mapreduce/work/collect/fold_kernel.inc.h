@@ -6,7 +6,8 @@
 
 static void put_aside(struct short_table *table, uint64_t key, int64_t value)
 {
-    // Without memory for it the sum could not be told; the process cannot go on honestly.
+    // Without memory for it the sum would be lost, and the job's result wrong: the process ends
+    // here.
     ASSERT(VEC_PUSH(&table->aside, ((struct fold_aside){key, value})));
 }
 

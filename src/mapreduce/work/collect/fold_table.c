@@ -111,7 +111,7 @@ bool short_table_grow(struct short_table *table, struct pages *pages, size_t byt
     return true;
 }
 
-// A bucket takes 64 bytes for at most 4 entries of 16: what is written never passes what is read.
+// A bucket takes 64 bytes for at most 4 entries of 16: writing never gets ahead of reading.
 struct fold_aside *short_table_squeeze(struct short_table *table, struct pages *pages,
                                        size_t *count, size_t *memory_bytes)
 {

@@ -22,7 +22,7 @@ enum {
     FOLD_BATCH = 1024,  // keys folded at a time
     FOLD_AHEAD = 112,   // how far ahead a probe prefetches; those keys wait for the next batch
     FOLD_QUEUE = FOLD_BATCH + FOLD_AHEAD,
-    FOLD_SLACK = 64,  // room behind a queue for whole vectors
+    FOLD_SLACK = 64,  // room after a queue for whole vectors
 };
 
 struct short_bucket {
@@ -87,7 +87,7 @@ static inline bool fold_number(enum fold_op op, int64_t *total, int64_t value)
     }
 }
 
-// From here on sums may leave 64 bits; nobody counts ones long enough to get from here to there.
+// From here on sums may leave 64 bits. A sum of ones cannot get from here to that limit.
 #define FOLD_SAFE_SUM (UINT64_C(1) << 62)
 
 #define FOLD_MULTIPLIER UINT64_C(0x9e3779b97f4a7c15)
@@ -121,8 +121,9 @@ void short_table_fold(struct short_table *table, const uint64_t *keys, const int
 bool short_table_grow(struct short_table *table, struct pages *pages, size_t bytes_max,
                       uint64_t room_for);
 
-// Moves all keys and values to the front of the table's memory, in table order, and gives the
-// pages behind them to `pages`. The table is over: the caller gives *memory to pages too when it is done.
+// Moves all keys and values to the front of the table's memory, in table order, and gives the pages
+// after them to `pages`. This ends the table: the caller gives *memory to pages, too, when it is
+// done.
 struct fold_aside *short_table_squeeze(struct short_table *table, struct pages *pages,
                                        size_t *count, size_t *memory_bytes);
 void short_table_free(struct short_table *table, struct mem_budget *budget);

@@ -14,7 +14,7 @@
 
 enum { BATCHES = 60, KEYS_MAX = 4000, TABLE_BYTES_MAX = 64 << 20 };
 
-// ---- the oracle: a list of keys and what they fold to, sums in 128 bits
+// ---- the oracle: a list of keys and the value of each after folding, sums in 128 bits
 
 struct total {
     uint64_t high, low;

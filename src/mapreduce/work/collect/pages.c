@@ -46,7 +46,7 @@ void *pages_alloc(struct pages *pages, size_t size)
         return memory;
     }
     if (size > pages->page_bytes / 4)
-        return take_page(pages, size);  // a page of its own; the current one goes on
+        return take_page(pages, size);  // a page of its own; the current one stays in use
     char *memory = take_page(pages, pages->page_bytes);
     if (!memory)
         return NULL;

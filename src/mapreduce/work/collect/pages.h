@@ -18,7 +18,7 @@ struct pages {
     size_t bytes_max;   // the slot's share; pages_alloc fails beyond it
     size_t bytes_used;  // in pages taken
     VEC(struct page) taken, spare;
-    char *at, *end;  // what is left of the current page
+    char *at, *end;  // the free rest of the current page
 };
 
 void pages_init(struct pages *pages, struct mem_budget *budget, size_t page_bytes,

@@ -1,4 +1,4 @@
-// Tests of pages: aligned memory nobody else has, never beyond share and budget, all given back.
+// Tests of pages: aligned memory with one owner, never beyond share and budget, all given back.
 
 #include "mapreduce/work/collect/pages.h"
 
@@ -99,7 +99,7 @@ static void the_budget_is_never_passed(void **state)
     fini();
 }
 
-// What was touched once is not taken from the kernel again.
+// A page that was touched once is reused, not taken from the kernel again.
 static void pages_are_kept_and_used_again_after_a_reset(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// What is inside a record, for the job that asks: fields of a csv row, columns by name, values of a JSON
-// object, the record's number.
+// The parts of a record, for a job that asks: fields of a csv row, columns by name, values of a
+// JSON object, the record's number.
 
 #include "base/number.h"
 #include "mapreduce/task.h"
@@ -53,7 +53,7 @@ static weft_err find_row(const struct record_format *format, weft_bytes text, bo
     return code;
 }
 
-// The first row of an input, read for a slot that is somewhere behind it.
+// Reads the first row of an input, for a slot that is at a later place in it.
 static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row)
 {
     const struct record_format *format = &slot->stage->format;
@@ -111,8 +111,9 @@ size_t weft_csv_column(weft_task *task, const char *name)
 
 // ---- room for what has to be unquoted or unescaped
 
-// What was made of a record stays until map returns, whatever else is asked of it. Elsewhere values come one
-// after the other inside one call, and stay until the next one is looked into.
+// Answers about a record stay valid until map returns, whatever else the job asks about it. In
+// other calls values come one after the other; an answer stays valid until the job asks about the
+// next one.
 static void forget_others(struct slot *slot, weft_bytes text)
 {
     const bool is_mapping = !slot->is_reducing && slot->mode != SLOT_COMBINE;

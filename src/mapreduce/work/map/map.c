@@ -89,8 +89,8 @@ static uint64_t count_records(const struct stage *stage, weft_bytes block)
     return words_count_lines(block.data, block.size) + is_open;
 }
 
-// Gives a block of whole records to the job, `known` of them if somebody has counted; `bytes` of the input
-// are done with it.
+// Gives a block of whole records to the job, `known` of them if they were counted before. It covers
+// `bytes` of the input.
 static void feed_block(struct slot *slot, weft_bytes block, uint64_t offset, uint64_t bytes,
                        uint64_t known)
 {
@@ -224,8 +224,8 @@ weft_err map_grow_buffer(struct slot *slot, const char *name, uint64_t base, siz
     return WEFT_OK;
 }
 
-// How much to read behind what the buffer holds: not far beyond the piece, and to the end of a page, so
-// that the next read begins with one.
+// How much to read after the bytes in the buffer: not far beyond the piece, and to the end of a
+// page, so that the next read begins with one.
 static size_t read_size(const struct reading *r)
 {
     const uint64_t from = r->base + r->filled;
@@ -259,7 +259,7 @@ static weft_err fill(struct reading *r)
     return code;
 }
 
-// Drops bytes from the buffer's front; what is left moves there.
+// Drops bytes from the buffer's front; the rest moves there.
 static void drop(struct reading *r, size_t size)
 {
     const char *left = buffered(r) + size;
@@ -269,7 +269,7 @@ static void drop(struct reading *r, size_t size)
     memmove(buffered(r), left, r->filled);
 }
 
-// Inside quotes or not is known from all that lies before.
+// All text before a place decides whether it is inside quotes.
 static weft_err look_before(struct reading *r, struct record_counts *before)
 {
     const weft_err code = stretches_count(r->slot, r->slot->input_index, r->base, before);
@@ -314,7 +314,7 @@ static weft_err skip_begun_record(struct reading *r)
     return code;
 }
 
-// The first row of a file with a header names its columns, and a mark of byte order is no data.
+// The first row of a file with a header names its columns, and a byte order mark is not data.
 static weft_bytes take_head(struct reading *r, weft_bytes block)
 {
     const struct record_format *format = &r->slot->stage->format;

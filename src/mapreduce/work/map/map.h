@@ -1,5 +1,5 @@
-// What the files of map share: map.c reads inputs, map_kept.c the pairs of the stage before, fields.c
-// what is inside a record. Thread: the slot's.
+// Shared by the files of map: map.c reads inputs, map_kept.c the pairs of the stage before,
+// fields.c the parts of a record. Thread: the slot's.
 #ifndef MAPREDUCE_WORK_MAP_MAP_H
 #define MAPREDUCE_WORK_MAP_MAP_H
 
@@ -9,7 +9,7 @@
 void map_note_position(struct slot *slot, uint64_t offset);
 void map_note_progress(struct slot *slot, uint64_t records, uint64_t bytes);
 
-// Doubles the read buffer, which holds `filled` bytes from `base` on of what is called `name`.
+// Doubles the read buffer. It holds `filled` bytes of the input `name`, from offset `base` on.
 MUST_CHECK weft_err map_grow_buffer(struct slot *slot, const char *name, uint64_t base,
                                     size_t filled);
 
@@ -27,7 +27,8 @@ static inline bool map_chooses(const struct slot *slot)
 uint64_t map_feed_chosen(struct slot *slot, weft_bytes block, uint64_t offset);
 void map_feed_chosen_empty(struct slot *slot, weft_bytes nothing);
 
-// Where a record that was found at `at` or behind it begins: with what frames it, but behind empty lines.
+// Returns where a record that was found at or after `at` begins: with its framing, but after empty
+// lines.
 static inline const char *map_record_begin(const struct record_format *format, const char *at,
                                            weft_bytes record)
 {

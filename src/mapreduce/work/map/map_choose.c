@@ -137,7 +137,7 @@ static void give_record(struct slot *slot, weft_bytes record)
 // Jobs that take blocks get the stretches between the records that are left out.
 struct walk {
     struct slot *slot;
-    weft_bytes block;  // what is left of it
+    weft_bytes block;  // the rest of it
     const char *begin, *stretch;
     uint64_t offset;  // of the begin
     uint64_t held;    // records in the stretch: their numbers are not passed before it is given

@@ -1,4 +1,4 @@
-// Map behind the first stage: the records are the pairs that the stage before has kept.
+// Map after the first stage: the records are the pairs that the stage before has kept.
 
 #include "mapreduce/work/map/map.h"
 

@@ -1,5 +1,5 @@
-// Tests of reading lines: pieces cut anywhere give every line once and whole, read and mapped alike, with
-// its offset; and files that become shorter meanwhile.
+// Tests of reading lines: pieces cut anywhere give every line once and whole, read and mapped
+// alike, with its offset; and files that become shorter while they are read.
 
 #include "mapreduce/work/slot_testing.h"
 
@@ -59,7 +59,7 @@ static int by_offset(const void *left, const void *right)
     return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-// What was seen is exactly the lines of the text, whatever order the pieces were read in.
+// The job has seen exactly the lines of the text, whatever order the pieces were read in.
 // A line is given without its end; a block's lines are cut by the test, which leaves a '\\r' to them.
 static void check_seen(weft_bytes text)
 {

@@ -42,7 +42,7 @@ static enum codec_kind sniff(const struct source *source, const void *data, size
     return kind == CODEC_FOREIGN && !record_is_text(&source->stage->format) ? CODEC_NONE : kind;
 }
 
-// A piece of a file nobody has looked at yet begins inside it: that is a sample.
+// A piece that begins inside a file that no slot has looked at yet: that is a sample.
 static weft_err look_at_front(struct source *source)
 {
     char front[CODEC_SNIFF_BYTES];

@@ -1,8 +1,8 @@
 // A source: the plain bytes of one input from some offset on, whatever the input is compressed with.
 //
-// What an input is compressed with is told by the driver for those it cuts into pieces; of the others
-// it is seen when their first bytes are read. Thread: a source belongs to one slot; what is known of an
-// input is shared (input_* below).
+// The driver gives the compression of inputs that it cuts into pieces; for the others a slot finds
+// it when it reads their first bytes. Thread: a source belongs to one slot; facts about an input
+// are shared (input_* below).
 #ifndef MAPREDUCE_WORK_MAP_SOURCE_H
 #define MAPREDUCE_WORK_MAP_SOURCE_H
 
@@ -15,7 +15,7 @@ struct source {
     struct input *input;
     int fd;
     struct codec_reader *codec;  // NULL: plain
-    uint64_t at;                 // plain offset of what is read next
+    uint64_t at;                 // plain offset of the next read
     uint64_t size;               // of the plain data; SOURCE_SIZE_UNKNOWN until it has ended
 };
 

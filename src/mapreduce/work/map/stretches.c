@@ -38,7 +38,7 @@ static struct stretches *stretches_of(const struct stage *stage, struct input *i
     return stretches;
 }
 
-// A mark of byte order is no data, and a line of nothing else is empty.
+// A byte order mark is not data, and a line that has only a mark is empty.
 static weft_bytes without_mark(const struct stage *stage, weft_bytes text, bool is_front)
 {
     const enum record_kind kind = stage->format.kind;
@@ -100,7 +100,7 @@ static weft_err finish_stretch(const struct stage *stage, uint32_t input_index,
     return code;
 }
 
-// Takes every stretch before `count` that nobody has; then waits for those that others have taken.
+// Takes every stretch before `count` that no slot has taken; then waits for those of other slots.
 static weft_err finish_before(const struct stage *stage, uint32_t input_index,
                               struct stretches *stretches, size_t count)
 {

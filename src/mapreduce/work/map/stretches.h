@@ -1,9 +1,9 @@
 // Stretches: what lies before a place in an input, for those who must know it: whether a piece of csv
 // begins inside quotes, and the number of a record.
 //
-// An input is counted in stretches of a megabyte, each once, by whichever slot needs it first; what a
-// place needs is the sum of those before it. So cutting an input costs one more look at its bytes, shared
-// by all slots, and only when somebody asks. Thread: any slot.
+// An input is counted in stretches of a megabyte, each once, by the slot that needs it first; the
+// count at a place is the sum of the stretches before it. So cutting an input costs one more look
+// at its bytes, shared by all slots, and only if a job asks. Thread: any slot.
 #ifndef MAPREDUCE_WORK_MAP_STRETCHES_H
 #define MAPREDUCE_WORK_MAP_STRETCHES_H
 
@@ -11,7 +11,7 @@
 
 struct slot;
 
-// Counts what is in the input before `end`, header and all.
+// Counts the records of the input before `end`, with its header.
 MUST_CHECK weft_err stretches_count(struct slot *slot, uint32_t input_index, uint64_t end,
                                     struct record_counts *counts);
 void stretches_free(struct stretches *stretches);  // NULL is fine

@@ -2,7 +2,7 @@
 //
 // A word is a maximal run of bytes that are not ASCII white space (space and 9..13). Two products:
 // 8-byte keys of the short words straight into a folding queue (words_scan_keys), and positions for
-// anybody (behind the public weft_words). Each has a kernel per instruction set.
+// any caller (the public weft_words). Each has a kernel per instruction set.
 #ifndef MAPREDUCE_WORK_MAP_WORDS_H
 #define MAPREDUCE_WORK_MAP_WORDS_H
 
@@ -11,7 +11,7 @@
 enum {
     WORDS_BLOCK = 64,          // bytes per step
     WORDS_PER_BLOCK_MAX = 32,  // "a b c ...": every second byte
-    WORDS_PAD = 64,            // readable bytes behind a scanned text
+    WORDS_PAD = 64,            // readable bytes after a scanned text
 };
 
 // A scan over one text; the caller empties keys and longs between calls.
@@ -33,7 +33,7 @@ static inline bool words_is_blank(char byte)
 }
 
 // Scans until the text ends (false) or keys or longs are nearly full (true). keys has room for
-// WORDS_PER_BLOCK_MAX more behind its capacity.
+// WORDS_PER_BLOCK_MAX more after its capacity.
 bool words_scan_keys(struct words_scan *scan);
 
 // How many line ends a text holds.

@@ -39,7 +39,7 @@ static inline void store_keys(uint64_t *keys, int group, __m512i starts, __m512i
     _mm512_storeu_si512(keys + 8 * group, _mm512_maskz_permutex2var_epi8(inside, last, from, here));
 }
 
-// Moves the words that are no 8-byte keys to the longs; the last keys take their places, since the
+// Moves the words that are not 8-byte keys to the longs; the last keys take their places, since the
 // order of keys does not matter. Returns how many keys are left.
 static size_t take_out_longs(struct words_scan *scan, uint64_t slow, __m512i starts, __m512i sizes,
                              uint64_t *keys, size_t count)
@@ -58,7 +58,7 @@ static size_t take_out_longs(struct words_scan *scan, uint64_t slow, __m512i sta
 }
 
 // The words that end in one block: where they begin (counted from 64 bytes before it), their sizes,
-// and which of them are no 8-byte keys.
+// and which of them are not 8-byte keys.
 struct block_words {
     __m512i starts, sizes;
     uint64_t slow;
@@ -76,8 +76,8 @@ static void end_giant(struct words_scan *scan, uint64_t *ends, uint64_t *bad)
     *ends &= *ends - 1;
 }
 
-// Finds the words of a block from the bitmap of its blanks; `nul_ends` are ends behind a NUL, which no
-// zero-padded key can hold. Keeps track of the word that stays open.
+// Finds the words of a block from the bitmap of its blanks. `nul_ends` are ends after a NUL, which
+// cannot be part of a zero-padded key. Keeps track of the word that stays open.
 static inline struct block_words find_words(struct words_scan *scan, uint64_t blanks,
                                             uint64_t nul_ends)
 {
@@ -90,7 +90,7 @@ static inline struct block_words find_words(struct words_scan *scan, uint64_t bl
         end_giant(scan, &ends, &bad);
     } else if (scan->has_open) {
         open_position = (uint8_t)(64 - (scan->at - scan->open_at));
-        starts |= 1;  // bit 0 is free: the byte before it is no blank
+        starts |= 1;  // bit 0 is free: the byte before it is not a blank
     }
     struct block_words words = {.count = (size_t)__builtin_popcountll(ends)};
     words.starts =

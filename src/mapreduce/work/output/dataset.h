@@ -44,7 +44,7 @@ MUST_CHECK weft_err dataset_append(struct dataset *dataset, uint32_t range, weft
 void dataset_finish(struct dataset *dataset, uint32_t range);
 void dataset_discard(struct dataset *dataset, uint32_t range);
 
-// Reads up to size bytes of a segment from `at`; *got tells how many.
+// Reads up to size bytes of a segment from `at`; *got is how many it read.
 MUST_CHECK weft_err dataset_read(const struct dataset *dataset, uint32_t range, uint64_t at,
                                  void *data, size_t size, size_t *got);
 

@@ -1,5 +1,5 @@
-// Held text, in blocks: a long one fills block after block, and a block that is no longer needed waits in a
-// list for the next text. What is short has memory of its own size.
+// Held text, in blocks: a long text fills block after block, and a block that is no longer needed
+// waits in a list for the next text. A short text has memory of its own size.
 
 #include "mapreduce/work/output/held.h"
 
@@ -27,7 +27,7 @@ void held_store_init(struct held_store *store, const char *tmp, size_t bytes_max
     mutex_init(&store->mutex);
 }
 
-// Under the lock, or when nobody else is left.
+// Called under the lock, or when no other thread is left.
 static void free_unused(struct held_store *store, size_t bytes_wanted)
 {
     while (store->unused && store->bytes > bytes_wanted) {
@@ -121,7 +121,7 @@ static weft_err spool(struct held_store *store, struct held_chunk *chunk, weft_b
     return err_wrap(err, "output that waits");
 }
 
-// Fills what is left of the last chunk, and cuts that off the text.
+// Fills the rest of the last chunk, and cuts that off the text.
 static void fill_last(struct held *held, weft_bytes *text)
 {
     if (held->chunks.count == 0 || text->size == 0)

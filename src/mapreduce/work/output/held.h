@@ -1,7 +1,7 @@
 // Held text: output that waits until its place is known, in memory up to a limit, then in a nameless file.
 //
-// Memory of what was long is used again for what comes next: the system hands out a page that nobody has
-// touched for more than it costs to fill it. Thread: a store, any; a held text, one at a time.
+// The blocks of a long text are used again for the next one: to get an untouched page from the
+// system costs more than to fill it. Thread: a store, any; a held text, one at a time.
 #ifndef MAPREDUCE_WORK_OUTPUT_HELD_H
 #define MAPREDUCE_WORK_OUTPUT_HELD_H
 
@@ -44,15 +44,15 @@ void held_store_fini(struct held_store *store);  // all texts were dropped befor
 // Whether so much more stays in memory.
 bool held_has_room(struct held_store *store, size_t size);
 
-// Copies text behind what is held. A full disk is RESOURCE_EXHAUSTED; what was held before stays.
+// Copies text after the held one. A full disk is RESOURCE_EXHAUSTED; the text held before stays.
 MUST_CHECK weft_err held_add(struct held_store *store, struct held *held, weft_bytes text);
 
-// Room behind what is held, at least *size bytes, which is set to how much there is, to be filled without
-// being copied; NULL: there is no memory for it. Then tells how much of it was filled.
+// Gives room after the held text, to be filled without a copy: at least *size bytes, which is set
+// to the actual size; NULL: out of memory. held_fill then adds the bytes that were filled.
 char *held_room(struct held_store *store, struct held *held, size_t *size);
 void held_fill(struct held *held, size_t size);
 
-// Writes all of it to *offset of a file, which is moved behind it, and drops it, also on failure.
+// Writes all of it at *offset of a file, moves *offset after it, and drops it, also on failure.
 MUST_CHECK weft_err held_write(struct held_store *store, struct held *held, int fd,
                                const char *path, uint64_t *offset);
 

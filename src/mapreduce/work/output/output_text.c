@@ -1,8 +1,8 @@
 // Text on its way out: pairs as lines, or as records for the next stage, a piece at a time.
 //
-// A piece that outgrows the slot's share is handed on in parts. Memory for it is taken once and reused.
-// Compressed output is cut into frames of so many bytes of a piece, so that the same text gives the same
-// bytes however much memory there is.
+// A piece that outgrows the slot's share is handed on in parts. Memory for it is taken once and
+// reused. Compressed output is cut into frames of a fixed number of bytes of a piece, so that the
+// same text gives the same bytes however much memory there is.
 
 #include "base/number.h"
 #include "mapreduce/task.h"
@@ -32,7 +32,7 @@ static weft_err pack(struct slot *slot, size_t size)
     return code;
 }
 
-// Hands on what there is, or the whole frames in it; false: the attempt has failed.
+// Hands on the text so far, or the whole frames in it; false: the attempt has failed.
 static bool hand_on_part(struct slot *slot)
 {
     const struct stage *stage = slot->stage;
@@ -279,7 +279,7 @@ weft_err text_submit(struct slot *slot)
     weft_err code = WEFT_OK;
     if (is_compressed(stage)) {
         code = pack(slot, text.size);
-        // A file without a frame is no compressed file: the first piece of a part makes it one.
+        // A file without a frame is not a compressed file: the first piece of a part writes one.
         if (!code && text.size == 0 && !slot->has_appended &&
             sink_is_first(stage->sink, slot->piece))
             code = codec_compress(stage->compress, (weft_bytes){"", 0}, &slot->packed);

@@ -4,9 +4,10 @@
 //                              ^ next_piece         ready:  and its text is held
 //                                next_offset        placed: and so are all before it: it has an offset
 //
-// sink_submit makes its piece known, holds the text unless the piece is the next one, then walks the
-// chain under the lock and writes what it placed, one stretch of pieces, without it. So a piece is
-// written by exactly one slot, and two slots may write neighbouring stretches of a file side by side.
+// sink_submit makes its piece known, and holds the text unless the piece is the next one. Then it
+// walks the chain under the lock, and without the lock writes the stretch of pieces that it has
+// placed. So a piece is written by exactly one slot, and two slots may write neighbouring stretches
+// of a file side by side.
 
 #include "mapreduce/work/output/sink.h"
 
@@ -21,9 +22,9 @@
 #include "sys/thread/thread.h"
 
 enum {
-    // Pieces that one submit writes at most. A slot that wrote all that others have left would fall
-    // behind with its own piece, for which the others' next ones wait, and so on: one slot would
-    // compute, the other one write. More than one, so that what was left gets less.
+    // Pieces that one submit writes at most. A slot that wrote all pieces left by others would be
+    // late with its own piece, for which their next pieces wait, and so on: one slot would compute,
+    // the other one write. More than one, so that the number of waiting pieces shrinks.
     PIECES_PER_SUBMIT = 3,
 };
 
@@ -31,7 +32,7 @@ enum {
 struct draft {
     struct held held;
     uint64_t size;
-    uint64_t early;  // the first so many bytes are in their place already, and not held
+    uint64_t early;  // this many bytes at the front are in place already, and not held
     uint32_t crc;
 };
 
@@ -39,7 +40,7 @@ struct piece {
     uint32_t part, crc;
     bool is_known, is_ready, is_adopted;  // under the lock
     uint64_t size, records, offset;
-    struct draft draft;  // what was appended; touched only by the slot whose piece it is
+    struct draft draft;  // the appended text; touched only by the slot whose piece it is
     struct draft text;   // of a ready piece; touched only by the slot that placed it
 };
 
@@ -213,8 +214,8 @@ bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size)
     return has_place || held_has_room(&sink->held, size);
 }
 
-// What comes first goes to its place at once, while it is in the cache, behind what was held when other
-// pieces came before. An attempt that fails has written what the next one writes again.
+// The front of a piece is written at once, while it is in the cache, after the text that was held
+// while other pieces came before it. If an attempt fails, the next one writes the same bytes again.
 static weft_err write_early(struct sink *sink, uint32_t index, weft_bytes text, uint64_t offset)
 {
     struct draft *draft = &sink->pieces[index].draft;
@@ -277,7 +278,7 @@ void sink_discard(struct sink *sink, uint32_t piece)
     drop_draft(sink, &sink->pieces[piece].draft);
 }
 
-// ---- Writing what is placed -----------------------------------------------------------------------
+// ---- Writing the placed pieces -------------------------------------------------------------------
 
 // The held text of a piece, then `tail`, to its place.
 static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece *piece,
@@ -310,8 +311,8 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
         if (sink->written)
             sink->written(sink->owner, i, piece->size, piece->crc, piece->records);
     }
-    // A lost worker or a failed attempt may have left more than is the output now. Of a nameless file nobody
-    // reads that, and /dev/null cannot be cut.
+    // A lost worker or a failed attempt may have left a longer file than the output is now. No
+    // process reads that part of a nameless file, and /dev/null cannot be cut.
     if (!stretch->is_end || !(sink->is_resumed || stretch->has_remains))
         return WEFT_OK;
     const weft_err err = file_truncate(fd, path, stretch->part_bytes);
@@ -378,7 +379,7 @@ struct taking {
     bool is_next;  // all before it are placed: it can be written without being held
 };
 
-// Makes the piece known. Adopted pieces are walked over here, as nobody submits them.
+// Makes the piece known. Adopted pieces are placed here, as no slot submits them.
 static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size, uint32_t crc,
                                 uint64_t records)
 {
@@ -416,9 +417,9 @@ static void forget_piece(struct sink *sink, struct piece *piece)
     mutex_unlock(&sink->mutex);
 }
 
-// Makes a piece ready, and writes some of those that are; all of them when no other submit will come
-// for the part. A piece that need not be held has its text here only: it is made ready and placed
-// under one lock, so that nobody else writes it without.
+// Makes a piece ready, and writes some of the ready ones; all of them when no other submit will
+// come for the part. A piece that need not be held has its text here only: it is made ready and
+// placed under one lock, so that no other slot writes it without the text.
 static weft_err write_some(struct sink *sink, uint32_t own, weft_bytes text)
 {
     struct piece *piece = &sink->pieces[own];

@@ -25,7 +25,7 @@ enum { PIECES_MAX = 400 };
 static char directory[] = "/tmp/weft-sink-test-XXXXXX";
 static char output_path[128];
 
-// Pieces of random text, and what the sink told about each.
+// Pieces of random text, and the sink's answer for each.
 struct scene {
     uint32_t count;
     weft_bytes texts[PIECES_MAX];
@@ -99,7 +99,7 @@ static weft_err hand_over(struct sink *sink, struct scene *scene, uint32_t piece
     return sink_submit(sink, piece, text, piece * 3);
 }
 
-// The file must be texts [begin, end) one behind the other, after `skipped` zero bytes.
+// The file must be texts [begin, end) one after the other, after `skipped` zero bytes.
 static void check_file(const char *path, const struct scene *scene, uint32_t begin, uint32_t end,
                        size_t skipped)
 {
@@ -346,7 +346,7 @@ static void adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut(void **sta
     struct sink *first = sink_new(&options);
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(sink_submit(first, i, scene.texts[i], i * 3), WEFT_OK);
-    sink_free(first);  // lost; more lies in the file than it told
+    sink_free(first);  // lost; the file has more than it reported
     FILE *file = fopen(output_path, "ab");
     for (int i = 0; i < 2000000; i++)
         fputc('?', file);
@@ -354,7 +354,7 @@ static void adopted_pieces_are_kept_and_rubbish_behind_the_end_is_cut(void **sta
 
     options.is_resumed = true;
     struct sink *second = sink_new(&options);
-    for (uint32_t i = 0; i < 3; i++)  // of piece 3 nobody heard
+    for (uint32_t i = 0; i < 3; i++)  // piece 3 was not reported
         sink_adopt(second, i, scene.texts[i].size, scene.written_crc[i]);
     scene.written_times[3] = 0;
     const uint32_t order[] = {7, 4, 3, 5, 6};

@@ -82,7 +82,7 @@ static void end_group(weft_values *values)
 
 weft_err groups_run(struct slot *slot, struct pair_stream *stream, weft_reduce_fn *function)
 {
-    // A combiner's groups are single keys: what it emits must have the key that it got.
+    // A combiner's groups are single keys: the pairs it emits must have the key that it got.
     weft_values values = {
         .slot = slot,
         .stream = stream,
@@ -123,7 +123,7 @@ static double number_as_double(const struct pair *pair)
     return value;
 }
 
-// A partial sum or mean met by somebody who is not its reducer: rounded.
+// A partial sum or mean that reaches another reducer than its own is rounded.
 static double partial_as_double(const struct pair *pair)
 {
     struct exact_sum sum;

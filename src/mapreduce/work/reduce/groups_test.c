@@ -1,5 +1,5 @@
-// Tests of groups: one call per key whatever the reducer does with its values, and what it can ask of a
-// value.
+// Tests of groups: one call per key whatever the reducer does with its values, and the questions
+// that it can ask about a value.
 
 #include "mapreduce/work/slot_testing.h"
 

@@ -1,6 +1,6 @@
 // Reduce: one range of keys from all slots, grouped and given to the job.
 //
-// What is in memory is gathered and sorted; what was spilled is merged with it. Jobs that fold
+// Pairs in memory are gathered and sorted; spilled ones are merged with them. Jobs that fold
 // integers, and the one that only sorts, are walked without a call per pair.
 
 #include "base/number.h"
@@ -130,7 +130,7 @@ static weft_err reduce_sorted(struct slot *slot, const struct sorted *sorted, bo
     return stream ? groups_run(slot, stream, stage->job.reduce) : WEFT_RESOURCE_EXHAUSTED;
 }
 
-// ---- merging with what was spilled
+// ---- merging with spilled pairs
 
 // A slot's runs oldest first, then what all slots hold in memory, which is newer than any run.
 static weft_err open_merge(struct slot *slot, uint32_t range, const struct sorted *sorted,

@@ -1,8 +1,8 @@
-// The ready-made reducers. Each gives the same bytes whatever was combined before: integers are added up
-// in 128 bits and doubles exactly, so that a partial result never rounds or overflows; least, largest,
-// distinct and top are by a total order; the first of a part stands for the part, since parts are told
-// apart by their tasks. weft_collect needs all values, weft_count their number: called to combine, they
-// hand the values on.
+// The ready-made reducers. Each gives the same bytes whatever was combined before: integers are
+// added up in 128 bits and doubles exactly, so that a partial result never rounds or overflows;
+// least, largest, distinct and top are by a total order; the first of a part stands for the part,
+// since parts differ by their tasks. weft_collect needs all values, weft_count their number: called
+// to combine, they hand the values on.
 
 #include "base/exact_sum.h"
 #include "base/number.h"
@@ -76,7 +76,7 @@ static void total_begin_reals(struct total *total)
     total->has_reals = true;
 }
 
-// A partial sum, behind its count when it is one of a mean; false when it is damaged.
+// Adds a partial sum, which follows its count if it is one of a mean; false when it is damaged.
 static bool total_add_partial(struct total *total, const struct pair *pair)
 {
     uint64_t count = 1;
@@ -144,7 +144,7 @@ static int64_t bits_of(double value)
 
 static void emit_integers(weft_task *task, weft_bytes key, __int128 sum)
 {
-    // A part of a sum may be too large though the whole is not: it goes on in pieces.
+    // A part of a sum may be too large though the whole is not: it is emitted in pieces.
     while (task_is_combining(task) && (sum > INT64_MAX || sum < INT64_MIN)) {
         const int64_t piece = sum > 0 ? INT64_MAX : INT64_MIN;
         task_emit_pair(task, key, VALUE_INT, piece, weft_none());
@@ -331,7 +331,7 @@ static bool emit_joined(weft_task *task, weft_bytes key, const struct value_bag 
     return is_complete;
 }
 
-// Combining, what is kept goes on value by value, to be kept or dropped again beside others.
+// When it combines, it emits the kept values one by one: the next call compares them with others.
 static void reduce_bag(weft_task *task, weft_bytes key, weft_values *values, uint32_t top_k)
 {
     struct value_bag bag;

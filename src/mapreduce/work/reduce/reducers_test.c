@@ -1,4 +1,4 @@
-// Tests of the ready-made reducers, without an engine: what they ask of it is played here. The module is
+// Tests of the ready-made reducers, without an engine: its answers are played here. The module is
 // included, so that its calls go to the players and not to the engine in the library.
 
 #define values_next played_values_next
@@ -17,7 +17,7 @@
 
 enum { PAIRS_MAX = 4096, POOL_BYTES = 1 << 20 };
 
-// The only task: what it was given, what it emitted.
+// The only task: its values, and the pairs it emitted.
 static struct {
     struct pair pairs[PAIRS_MAX];
     size_t count, next;
@@ -120,7 +120,7 @@ static void reduce(weft_reduce_fn *reducer, bool is_combining)
     reducer(NULL, weft_text("key"), NULL);
 }
 
-// What is printed of the only pair that was emitted.
+// The printed form of the only pair that was emitted.
 static const char *answer(void)
 {
     static char text[4096];
@@ -140,7 +140,7 @@ static const char *reduced(weft_reduce_fn *reducer)
     return answer();
 }
 
-// Feeds what was emitted back in as values.
+// Feeds the emitted pairs back in as values.
 static void feed_back(void)
 {
     memcpy(play.pairs, play.emitted, sizeof *play.pairs * play.emitted_count);
@@ -354,7 +354,7 @@ static void identity_hands_on_every_pair(void **unused)
     assert_int_equal(play.emitted[0].type, VALUE_NONE);
     assert_int_equal(play.emitted[1].number, 4);
     assert_true(bytes_equal(play.emitted[2].bytes, weft_text("t")));
-    // Behind weft_sum as a combiner it shows the rounded sum.
+    // After weft_sum as a combiner it shows the rounded sum.
     play_begin();
     play_add(pair_of_double(0.25));
     reduce(weft_sum, true);

@@ -19,7 +19,7 @@ static weft_bytes key_of(const struct kept *kept)
     return (weft_bytes){kept->record + 8, size};
 }
 
-// What is no number comes before all: the last stage is to see and refuse it.
+// Values that are not numbers come before all: the last stage is to see and refuse them.
 static int larger_first(const void *left, const void *right)
 {
     const struct kept *a = left, *b = right;

@@ -1,6 +1,6 @@
-// A bag of values that keeps the different ones or the largest. Values are gathered, and whenever there
-// are twice as many as were kept the last time, they are sorted and cut: log n comparisons per value,
-// no pointer per value, and memory for twice what is kept.
+// A bag of values that keeps the different ones or the largest. Values are gathered, and whenever
+// there are twice as many as were kept the last time, they are sorted and cut: log n comparisons
+// per value, no pointer per value, and memory for twice the kept values.
 
 #include "mapreduce/work/reduce/value_bag.h"
 

@@ -19,7 +19,7 @@ bool values_next(weft_values *values, struct pair *pair);
 void task_emit_pair(weft_task *task, weft_bytes key, enum value_type type, int64_t number,
                     weft_bytes bytes);
 
-// Whether the reducer is called to combine: what it emits will be reduced (or combined) again.
+// Whether the reducer is called to combine: the pairs it emits will be reduced (or combined) again.
 bool task_is_combining(const weft_task *task);
 
 // The job's top_k.

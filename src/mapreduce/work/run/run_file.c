@@ -5,7 +5,7 @@
 //   segment      block | block | ...                               no block crosses ranges
 //
 //   block    0  u32  magic "WRB1"
-//            4  u32  CRC-32C of all that follows in the block
+//            4  u32  CRC-32C of the rest of the block
 //            8  u64  where the block stands in the file: a block read from the wrong place is refused
 //           16  u64  bytes of pairs
 //           24  u32  number of pairs
@@ -33,7 +33,7 @@
 enum {
     BLOCK_MAGIC = 0x31425257,  // "WRB1"
     HEADER_BYTES = 32,
-    CHECKED_FROM = 8,  // the checksum covers the header behind itself, and the pairs
+    CHECKED_FROM = 8,  // the checksum covers the header after itself, and the pairs
     BLOCK_BYTES_MIN = 256,
     BLOCK_BYTES_MAX = 1 << 30,
     BYTES_PER_MB = 1000000,
@@ -340,7 +340,7 @@ static weft_err damaged(const struct run_reader *reader, uint64_t offset, const 
                    has_name ? "" : ", or give --tmp another directory and run again");
 }
 
-// Reads exactly that much: what was written and is no longer there was lost.
+// Reads exactly that many bytes: if the file has fewer than were written, they were lost.
 static weft_err read_exactly(const struct run_reader *reader, void *data, size_t size,
                              uint64_t offset)
 {
@@ -383,7 +383,7 @@ static weft_err fit_buffer(struct run_reader *reader, size_t payload_bytes)
     return WEFT_OK;
 }
 
-// Reads and checks the pairs of the block at reader->offset, and the header behind it.
+// Reads and checks the pairs of the block at reader->offset, and the header after it.
 static weft_err load_block(struct run_reader *reader, const struct block_header *header)
 {
     const size_t size = (size_t)header->payload_bytes;
@@ -410,7 +410,7 @@ static weft_err load_block(struct run_reader *reader, const struct block_header 
     return WEFT_OK;
 }
 
-// Goes on to the next block; *has_block = false at the end of the range.
+// Continues with the next block; *has_block = false at the end of the range.
 static weft_err next_block(struct run_reader *reader, bool *has_block)
 {
     *has_block = reader->offset < reader->end;

@@ -1,11 +1,12 @@
-// Runs: what does not fit in memory, sorted, on disk. A spill file belongs to one slot and holds its
-// runs one behind the other. It has no name, so nothing is left behind however the process ends; unless
-// just that is wanted: then it has one, and indexes among the runs (run_index.h).
+// Runs: sorted pairs on disk, which do not fit in memory. A spill file belongs to one slot and
+// holds its runs one after the other. It has no name, so that no file is left however the process
+// ends. If runs are to outlive the process, the file has a name, and indexes among the runs
+// (run_index.h).
 //
 // A run is a sequence of segments, one per range of keys, each a sequence of blocks. Every block is
-// checksummed; a flipped bit or a cut file is DATA_LOSS with file, offset and what was expected.
-// The layout is drawn in run_file.c. Thread: a writer belongs to one slot; several readers may read one
-// spill file at once (pread).
+// checksummed; a flipped bit or a cut file is DATA_LOSS with file, offset and the expected value.
+// The layout is drawn in run_file.c. Thread: a writer belongs to one slot; several readers may read
+// one spill file at once (pread).
 #ifndef MAPREDUCE_WORK_RUN_RUN_FILE_H
 #define MAPREDUCE_WORK_RUN_RUN_FILE_H
 
@@ -57,11 +58,11 @@ MUST_CHECK weft_err run_writer_begin_range(struct run_writer *writer, uint32_t r
 // 4 GiB - 1. A full disk is RESOURCE_EXHAUSTED with the directory.
 MUST_CHECK weft_err run_writer_add(struct run_writer *writer, const struct pair *pair);
 
-// Writes what is left and describes the run, which the caller frees with run_fini. Frees the writer,
+// Writes the rest and describes the run, which the caller frees with run_fini. Frees the writer,
 // also on failure.
 MUST_CHECK weft_err run_writer_finish(struct run_writer *writer, struct run *run);
 
-// Frees the writer; what it wrote is overwritten by the next run. NULL is fine.
+// Frees the writer; the next run overwrites its bytes. NULL is fine.
 void run_writer_cancel(struct run_writer *writer);
 void run_fini(struct run *run);
 

@@ -1,4 +1,4 @@
-// Tests of runs: what was written comes back, and what was damaged is never believed.
+// Tests of runs: written pairs come back, and damaged ones are never believed.
 
 #include "mapreduce/work/run/run_file.h"
 
@@ -34,7 +34,7 @@ static weft_err write_run(struct spill *spill, const struct random_pairs *pairs,
     return err;
 }
 
-// Reads a range to its end or first failure; *count tells how many pairs were as expected, and any
+// Reads a range to its end or first failure; *count is how many pairs were as expected, and any
 // other pair fails the test.
 static weft_err read_range(const struct run *run, uint32_t range, const struct pair *expected,
                            size_t *count)
@@ -331,7 +331,7 @@ static void a_block_in_the_wrong_place_is_refused(void **state)
     (void)state;
     struct damage damage;
     damage_init(&damage, 30);
-    // The whole segment again, right behind itself: every block is sound, none is where it says.
+    // The whole segment again, right after itself: every block is sound, none is where it says.
     char *bytes = malloc(damage.run.size);
     assert_int_equal(pread(damage.spill.fd, bytes, damage.run.size, 0), (ssize_t)damage.run.size);
     assert_int_equal(pwrite(damage.spill.fd, bytes, damage.run.size, (off_t)damage.run.size),

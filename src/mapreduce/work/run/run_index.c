@@ -3,7 +3,7 @@
 //   file     run | run | index | run | index | ...       an index names runs before it, not all of them
 //
 //   index    0  u32  magic "WRX1"
-//            4  u32  CRC-32C of all that follows
+//            4  u32  CRC-32C of the rest
 //            8  u64  where the index stands in the file
 //           16  u64  bytes of the index, all in all
 //           24  u32  format version, 1
@@ -114,8 +114,8 @@ weft_err run_index_write(struct spill *spill, const struct run_index *index, wef
 
 // ---- Loading ------------------------------------------------------------------------------------
 
-// What is left of the index. The checksum was right, so that nothing is wrong with it but by the hand of
-// somebody who can make checksums: it is still not believed.
+// The rest of the index. Its checksum was right, so only a program that writes checksums can have
+// made it wrong: it is still not believed.
 struct cursor {
     const char *at, *end;
     bool is_wrong;
@@ -207,8 +207,9 @@ static weft_err check_identity(const struct cursor *cursor, size_t size, weft_by
                          "%s holds the map output of another job or of other inputs", path);
 }
 
-// Reads what stands behind the header. Every task and every range of a run takes a byte at least, so that
-// nothing is asked of memory that the index has not paid for; an index without runs may have any number of ranges.
+// Reads the part after the header. Every task and every range of a run takes a byte at least, so
+// that memory is asked for only in proportion to the bytes of the index; an index without runs may
+// have any number of ranges.
 static weft_err take_index(struct cursor *cursor, struct run_index *index, weft_bytes identity,
                            uint64_t offset)
 {

@@ -1,6 +1,6 @@
-// Runs that outlive their worker: an index in the file behind them says what they hold, so that another
-// process can take them over. One index covers all that a slot has collected so far: whoever has the
-// last one needs no other.
+// Runs that outlive their worker: an index in the file after them describes them, so that another
+// process can take them over. One index covers everything that a slot has collected so far: a
+// process that has the last one needs no other.
 //
 // A process adopts nothing unproven: the index has a checksum, a version and the identity of its job; what
 // does not fit is refused with a sentence, and the tasks it covers are simply done again.

@@ -1,4 +1,4 @@
-// Tests of indexes of runs: another process finds what was written, and believes nothing that was not.
+// Tests of indexes of runs: another process finds the written runs, and believes nothing else.
 
 #include "mapreduce/work/run/run_index.h"
 
@@ -269,7 +269,8 @@ static void a_flipped_bit_is_found_in_the_index_and_in_the_blocks_if_asked(void 
     free(bytes);
 }
 
-// Whoever can make checksums may write anything: it is refused, or it is a run somewhere in the file.
+// A program that writes checksums may write anything: it is refused, or it is a run somewhere in
+// the file.
 static void nonsense_under_a_right_checksum_does_no_harm(void **state)
 {
     (void)state;

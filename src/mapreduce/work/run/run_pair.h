@@ -2,7 +2,7 @@
 // in run_file.c; this is its inner loop, once per spilled pair each way, and therefore inline.
 //
 // The decoder is given bytes whose checksum was right, and still believes none of them: whatever they
-// say, it reads only the block and the slack behind it. Thread: one each.
+// say, it reads only the block and the slack after it. Thread: one each.
 #ifndef MAPREDUCE_WORK_RUN_RUN_PAIR_H
 #define MAPREDUCE_WORK_RUN_RUN_PAIR_H
 
@@ -17,7 +17,7 @@ enum {
     PAIR_HEAD_END = 32,   // heads are below
     PAIR_SHORT_MAX = 255,
     PAIR_OVERHEAD_MAX = 1 + 8 + 5 + 10,  // head, sizes of the key, task, number or size
-    PAIR_SLACK = 64,                     // bytes behind a block and a key that may be touched
+    PAIR_SLACK = 64,                     // bytes after a block and a key that may be touched
 };
 
 static inline bool pair_has_bytes(enum value_type type)
@@ -59,7 +59,7 @@ static inline void pair_copy(char *to, const char *from, size_t size)
     }
 }
 
-// The first 8 bytes of a key, zero padded, touching nothing behind it.
+// The first 8 bytes of a key, zero padded, touching nothing after it.
 static inline uint64_t pair_load_word(weft_bytes key)
 {
     if (key.size >= 8)
@@ -140,7 +140,7 @@ static inline size_t pair_encoder_count_shared(const struct pair_encoder *encode
     return i < size ? i : size;
 }
 
-// All that stands before the key.
+// Writes everything before the key.
 static inline char *pair_encode_head(char *at, const struct pair *pair, size_t shared, size_t rest,
                                      uint32_t task_before)
 {
@@ -186,7 +186,7 @@ static inline bool pair_encoder_add(struct pair_encoder *encoder, const struct p
     const size_t rest = key.size - shared;
     char *at = pair_encode_head(encoder->at, pair, shared, rest, encoder->task);
     if (rest <= 8) {
-        // One word holds it, whatever lies behind: no branch to guess by the size.
+        // One word holds it, whatever follows: no branch to guess by the size.
         const uint64_t tail = key.size < 8
                                   ? word >> 8 * shared
                                   : pair_load64(key.data + key.size - 8) >> ((64 - 8 * rest) & 63);
@@ -209,7 +209,7 @@ static inline bool pair_encoder_add(struct pair_encoder *encoder, const struct p
 // ---- Taking pairs out of a block ----------------------------------------------------------------
 
 struct pair_decoder {
-    const char *at, *end;  // what is left of the block
+    const char *at, *end;  // the rest of the block
     weft_bytes key;        // the key before: in the block where it shared nothing, else in `buffer`
     uint64_t prefix;       // of that key; kept here, as reading it back would stall on the stores
     char *buffer;
@@ -219,7 +219,7 @@ struct pair_decoder {
     bool is_out_of_memory;
 };
 
-// Starts with a block, which has PAIR_SLACK readable bytes behind its end.
+// Starts with a block, which has PAIR_SLACK readable bytes after its end.
 static inline void pair_decoder_begin(struct pair_decoder *decoder, const char *block, size_t size)
 {
     decoder->at = block;
@@ -270,7 +270,7 @@ static inline bool pair_decoder_own_key(struct pair_decoder *decoder, size_t sha
     return true;
 }
 
-// The key of `rest` new bytes at `at` behind `shared` old ones.
+// Decodes the key: `rest` new bytes at `at` after `shared` old ones.
 static inline bool pair_decode_key(struct pair_decoder *decoder, const char *at, size_t shared,
                                    size_t rest)
 {
@@ -325,7 +325,7 @@ static inline bool pair_decode_value(struct pair_decoder *decoder, const char *a
     return at <= decoder->end;
 }
 
-// The next pair; false when the bytes are none, or memory was refused (is_out_of_memory).
+// The next pair; false when the bytes are not a pair, or when out of memory (is_out_of_memory).
 static inline bool pair_decoder_next(struct pair_decoder *decoder, struct pair *pair)
 {
     // Up to 14 bytes are looked at before the first check: they lie in the block or its slack.

@@ -139,8 +139,8 @@ static weft_err fold_entries(const struct fold_walk *walk, const struct sorted *
     return WEFT_OK;
 }
 
-// The first entry at or behind `at` that comes after the wide key. Equal keys: an entry with the same
-// key (a record from a table) is told by *is_equal.
+// The first entry at or after `at` that comes after the wide key. *is_equal: there is an entry with
+// the same key (a record from a table).
 static size_t skip_below(const struct sorted *sorted, size_t at, struct wide_entry wide,
                          bool *is_equal)
 {

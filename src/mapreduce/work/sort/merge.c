@@ -5,7 +5,7 @@
 //             |                     it works for any k, the tree is then a little crooked
 //            [1]
 //           /   \.
-//        [2]     [3]                node = {prefix, stream}: who loses is mostly told by the
+//        [2]     [3]                node = {prefix, stream}: the loser mostly follows from the
 //        / \     / \.               prefix alone, without touching the pair
 //      s0   s1 s2   s3
 //
@@ -107,7 +107,7 @@ weft_err merge_add_run(struct merge *merge, const struct run *run, uint32_t rang
 
 // ---- The tree -----------------------------------------------------------------------------------
 
-// The order of keys whose prefixes are equal. In the order of the bytes they differ only behind the
+// The order of keys whose prefixes are equal. In the order of the bytes they differ only after the
 // prefix: a key that ends within it is the beginning of the other, so the sizes decide.
 static int order_tied_keys(const struct key_order *order, weft_bytes a, weft_bytes b)
 {
@@ -143,7 +143,8 @@ static inline weft_err advance(struct merge *merge, uint32_t stream, struct node
     return err;
 }
 
-// Plays from a leaf to the top; losers stay behind. Without a tie there is no branch to guess.
+// Plays from a leaf to the top; losers stay at their nodes. Without a tie there is no branch to
+// guess.
 static inline void replay(struct merge *merge, struct node player)
 {
     struct node *nodes = merge->nodes;

@@ -28,7 +28,7 @@ static weft_err array_next(struct pair_stream *stream, struct pair *pair, bool *
     struct array_stream *array = (struct array_stream *)stream;
     free(array->key);
     array->key = NULL;
-    assert_false(array->has_ended);  // nobody asks a stream again that has said no
+    assert_false(array->has_ended);  // a stream that has ended is not asked again
     *has_pair = array->at < array->end;
     array->has_ended = !*has_pair;
     if (!*has_pair)

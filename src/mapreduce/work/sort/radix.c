@@ -118,7 +118,7 @@ static void sort_by_prefix(struct entry *from, struct entry *other, size_t count
 
 // ---- ties
 
-// What is left of a key behind its first `depth` bytes. A VALUE entry has nothing left: it only ties
+// The part of a key after its first `depth` bytes. A VALUE entry has no such part: it only ties
 // with others when depth is at least 8, and its prefix may be another's for the moment.
 static weft_bytes key_from(struct entry entry, size_t depth)
 {
@@ -145,7 +145,7 @@ struct tie {
     uint64_t prefix;  // the real one of all of them
 };
 
-// "ab" and "ab" with NULs behind it tie by zero padding: then the shorter is first.
+// "ab" and "ab" with NULs after it tie by zero padding: then the shorter is first.
 static int full_order(const struct tie *tie, struct entry a, struct entry b)
 {
     int by_key;

@@ -1,8 +1,9 @@
 // Sorting entries: most significant byte first, by counting, stable; whole keys only where prefixes tie.
 //
-// One pass finds the highest byte in which the prefixes differ, so common beginnings cost nothing. Small
-// groups are finished by insertion. Entries whose prefixes tie are told apart by the next 8 bytes of
-// their keys, and so on ("https://www." does not hurt), and pairs of equal keys by their map task.
+// One pass finds the highest byte in which the prefixes differ, so common beginnings cost nothing.
+// Small groups are finished by insertion. Entries whose prefixes tie are ordered by the next 8
+// bytes of their keys, and so on ("https://www." does not hurt), and pairs of equal keys by their
+// map task.
 #ifndef MAPREDUCE_WORK_SORT_RADIX_H
 #define MAPREDUCE_WORK_SORT_RADIX_H
 

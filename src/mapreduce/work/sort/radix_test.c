@@ -106,7 +106,7 @@ static void check_sorted(size_t count)
     assert_int_equal(sum_before, sum_after);
 }
 
-// The same with everything told apart: only entries of one kind.
+// The same with all entries different: only entries of one kind.
 static void check_sorted_exactly(size_t count)
 {
     check_sorted(count);
@@ -331,7 +331,7 @@ static void long_equal_keys_need_no_deep_stack(void **state)
     struct thread thread;
     assert_int_equal(thread_start(&thread, sort_known, &count, 2 << 20), WEFT_OK);
     thread_join(&thread);
-    check_sorted_exactly(count);  // sorting what is sorted changes nothing
+    check_sorted_exactly(count);  // sorting sorted entries changes nothing
     forget(count);
 }
 
@@ -353,7 +353,7 @@ static int run_all(void)
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-// Once as on a machine without vectors, once with what there is.
+// Once as on a machine without vectors, once with the vector unit of this machine.
 int main(void)
 {
     int status = 1;

@@ -1,6 +1,6 @@
 // Random pairs for the tests of sorting, spilling and merging: all types, keys that share much, hold
 // zeros, are empty or larger than a block. Every key and value is an allocation of exactly its size, so
-// that AddressSanitizer sees whoever reads a byte too many.
+// that AddressSanitizer reports code that reads a byte too many.
 #ifndef MAPREDUCE_WORK_SORT_RANDOM_PAIRS_H
 #define MAPREDUCE_WORK_SORT_RANDOM_PAIRS_H
 

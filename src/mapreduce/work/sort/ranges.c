@@ -1,7 +1,7 @@
 // Ranges of keys: choosing the cuts, and finding a key's range by its prefix.
 //
-// A table over the top 16 bits of the prefix says between which cuts to look; what is left is a short
-// binary search. Only a key whose prefix equals a cut's is compared byte by byte.
+// A table over the top 16 bits of the prefix says between which cuts to look; a short binary search
+// does the rest. Only a key whose prefix equals a cut's is compared byte by byte.
 
 #include "mapreduce/work/sort/ranges.h"
 

@@ -20,7 +20,7 @@ struct ranges {
     uint16_t *first_cut;     // by the top 16 bits of a prefix: the first cut that may be above it
 };
 
-// Builds the ranges from the sample (any order, copied). False when memory is refused.
+// Builds the ranges from the sample (any order, copied). False when out of memory.
 bool ranges_init(struct ranges *ranges, uint32_t range_count, uint32_t part_count,
                  const struct key_order *order,
                  uint32_t (*partition)(weft_bytes key, uint32_t part_count),
@@ -30,8 +30,8 @@ void ranges_fini(struct ranges *ranges);
 // The range of any key; UINT32_MAX: the job's partition function gave a part that is not there.
 uint32_t ranges_find(const struct ranges *ranges, uint64_t prefix, weft_bytes key);
 
-// The same where no partition or compare function of the job's has a say, told by the prefix alone as
-// nearly always it can be. *is_tied: it cannot, as the prefix is that of a cut.
+// The same where the job has no partition or compare function: nearly always the prefix alone gives
+// the range. *is_tied: it does not, as the prefix is that of a cut.
 static inline uint32_t ranges_find_prefix(const struct ranges *ranges, uint64_t prefix,
                                           bool *is_tied)
 {

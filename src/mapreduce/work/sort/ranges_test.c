@@ -22,7 +22,7 @@ static int by_order(const void *left, const void *right)
                           key_order_prefix(current_order, *b), *b);
 }
 
-// The sample's quantiles are the cuts; a key lies behind as many of them as are not above it.
+// The sample's quantiles are the cuts; a key lies after all of them that are not above it.
 static uint32_t linear_find(uint32_t range_count, size_t sample_count, weft_bytes key)
 {
     uint32_t range = 0;

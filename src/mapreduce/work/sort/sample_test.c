@@ -1,4 +1,5 @@
-// Tests of the sample: the same keys for the same input, an even choice of them, and only what is needed.
+// Tests of the sample: the same keys for the same input, an even choice of them, and only as many as
+// are needed.
 
 #include "mapreduce/work/slot_testing.h"
 
