@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -15,7 +16,7 @@
 #include "sys/file/own.h"
 #include "sys/process/signals.h"
 
-enum { SIGNALS_MAX = 5 };
+enum { SIGNALS_MAX = 5, PORT_TEXT_BYTES = 16 };
 
 struct broker {
     const struct broker_options *options;
@@ -185,20 +186,25 @@ static weft_err start(struct broker *broker)
     return host_server_new(&broker->server, broker->loop, &options);
 }
 
+static size_t format_port(const struct broker *broker, char text[PORT_TEXT_BYTES])
+{
+    return (size_t)snprintf(text, PORT_TEXT_BYTES, "%u\n", broker->listener.port);
+}
+
 // In one step: who waits for the file reads all of it.
 static weft_err write_port_file(const struct broker *broker)
 {
     const char *path = broker->options->port_file;
     if (!path)
         return WEFT_OK;
-    char text[16];
+    char text[PORT_TEXT_BYTES];
     struct buf unfinished = {0};
     int fd;
-    const int size = snprintf(text, sizeof text, "%u\n", broker->listener.port);
+    const size_t size = format_port(broker, text);
     buf_format(&unfinished, "%s.unfinished", path);
     weft_err err = file_create(buf_text(&unfinished), &fd);
     if (!err) {
-        err = file_write(fd, buf_text(&unfinished), text, (size_t)size);
+        err = file_write(fd, buf_text(&unfinished), text, size);
         file_close(fd);
     }
     if (!err)
@@ -207,9 +213,27 @@ static weft_err write_port_file(const struct broker *broker)
     return err_wrap(err, "--port-file");
 }
 
+// Another host may have written its own since, and is found by it.
+static bool is_port_file_ours(const struct broker *broker)
+{
+    char ours[PORT_TEXT_BYTES], found[PORT_TEXT_BYTES];
+    const char *path = broker->options->port_file;
+    const size_t size = format_port(broker, ours);
+    size_t got = 0;
+    int fd = -1;
+    weft_err err = file_open(path, &fd);
+    if (!err)
+        err = file_read_at(fd, path, found, sizeof found, 0, &got);
+    file_close(fd);
+    if (err)
+        err_clear();
+    return !err && got == size && memcmp(found, ours, size) == 0;
+}
+
 static void stop(struct broker *broker)
 {
-    if (broker->options->port_file && broker->server && file_remove(broker->options->port_file))
+    if (broker->options->port_file && broker->server && is_port_file_ours(broker) &&
+        file_remove(broker->options->port_file))
         err_clear();
     host_server_free(broker->server);
     loop_free(broker->loop);

@@ -34,6 +34,15 @@ stop -TERM
 check "a signal ends it well" is $code 0
 check "what is lost is said" grep -q '3 elements in 1 queue are gone; --journal DIR' a.err
 check_not "the port file is gone" test -e a.port
+host a --listen localhost:0
+first=$pid before=$port
+"$WEFT" host --port-file a.port --listen localhost:0 >a.out 2>a.err &
+pid=$!
+until [ "$(cat a.port)" != "$before" ]; do sleep 0.02; done
+kill "$first" && wait "$first"
+check "a host that ends leaves the port file of another one" test -e a.port
+stop
+check_not "which removes it" test -e a.port
 fails_with "nobody there: exit 3, and what to do" 3 "try: weft host" \
     weft queue size --at "localhost:$port" --wait 200ms jobs
 
