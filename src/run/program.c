@@ -156,7 +156,7 @@ static weft_err check_known(const weft_job *job)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "call weft_start first in main(): a worker is this program started again");
     for (const weft_job *const *known = known_jobs; *known; known++)
-        if (job->name && strcmp((*known)->name, job->name) == 0)
+        if (job->name && (*known)->name && strcmp((*known)->name, job->name) == 0)
             return WEFT_OK;
     return err_set(WEFT_NOT_FOUND,
                    "the job %s is not among those given to weft_start: a worker could not find it",

@@ -76,7 +76,7 @@ static _Noreturn void refuse_driver(struct worker *worker, weft_err code)
 static const weft_job *find_job(const weft_job *const *jobs, const char *name)
 {
     for (; *jobs; jobs++)
-        if (strcmp((*jobs)->name, name) == 0)
+        if ((*jobs)->name && strcmp((*jobs)->name, name) == 0)
             return *jobs;
     err_set(WEFT_NOT_FOUND, "this program has no job '%s'; weft_start must list it", name);
     return NULL;
