@@ -120,13 +120,7 @@ static void close_all(struct host_server *server)
 // written, and what the kernel holds of it may be something else. Who opens the journal anew finds out.
 static void give_up(struct host_server *server)
 {
-    char failure[ERR_TEXT_BYTES_MAX];
-    snprintf(failure, sizeof failure, "%s", err_text());
-    const weft_err code =
-        err_set(WEFT_UNKNOWN,
-                "the journal can no longer be written: %s\n  everything acknowledged is in it; "
-                "try: see that the disk works, then start this again with the same journal",
-                failure);
+    const weft_err code = host_server_describe_broken(server->stuck_code);
     server->is_broken = true;
     snprintf(server->broken_text, sizeof server->broken_text, "%s", err_text());
     close_all(server);
@@ -270,8 +264,10 @@ static void tick(void *owner)
     if (!server->is_journal_stuck)  // else nobody can come back
         end_lost_sessions(server, now_ms);
     go_on_with_held(server, now_ms);
-    if (++server->ticks % TICKS_PER_SECOND == 0)
+    if (++server->ticks % TICKS_PER_SECOND == 0) {
         drop_idlers(server, now_ms);
+        server->is_journal_check_due = true;
+    }
     if (server->awaited.count)
         forget_late_ones(server, now_ms);
 }

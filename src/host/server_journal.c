@@ -18,6 +18,20 @@ weft_err host_server_refuse_broken(const struct host_server *server)
     return err_set(WEFT_UNAVAILABLE, "%s", server->broken_text);
 }
 
+weft_err host_server_describe_broken(weft_err code)
+{
+    const bool is_gone = code == WEFT_DATA_LOSS;
+    const char *advice =
+        is_gone ? "a host that is started again knows only the files that it finds; "
+                  "try: put them back, if they were moved"
+                : "everything acknowledged is in it; try: see that the disk works, then start this "
+                  "again with the same journal";
+    struct err_kept kept;
+    err_keep(&kept);
+    return err_set(is_gone ? WEFT_DATA_LOSS : WEFT_UNKNOWN,
+                   "the journal can no longer be written: %s\n  %s", kept.text, advice);
+}
+
 // He may try again, and says meanwhile for what he waits.
 weft_err host_server_refuse_stuck(const struct host_server *server)
 {
@@ -27,8 +41,9 @@ weft_err host_server_refuse_stuck(const struct host_server *server)
         server->stuck_text);
 }
 
-static void say_stuck(struct host_server *server)
+static void say_stuck(struct host_server *server, weft_err code)
 {
+    server->stuck_code = code;
     snprintf(server->stuck_text, sizeof server->stuck_text, "%s", err_text());
     if (!server->is_journal_stuck && !journal_has_failed(server->journal))
         host_server_say(server,
@@ -44,7 +59,7 @@ weft_err host_server_log(void *owner, uint32_t type, weft_bytes payload)
     server->is_journal_dirty = true;
     const weft_err err = journal_append(server->journal, type, payload);
     if (err)
-        say_stuck(server);
+        say_stuck(server, err);
     return err;
 }
 
@@ -185,12 +200,15 @@ bool host_server_commit(struct host_server *server)
     if (!server->journal)
         return true;
     weft_err err = host_write_calls(server->host);
-    if (!err && !server->is_journal_dirty)
+    const bool is_due = server->is_journal_check_due;
+    server->is_journal_check_due = false;
+    if (!err && !server->is_journal_dirty && !is_due)
         return true;
     if (!err)
-        err = journal_sync(server->journal);
+        err = server->is_journal_dirty ? journal_sync(server->journal)
+                                       : journal_check_name(server->journal);
     if (err) {
-        say_stuck(server);
+        say_stuck(server, err);
         return false;
     }
     if (server->is_journal_stuck) {
@@ -213,7 +231,13 @@ void host_server_close_journal(struct host_server *server)
     stop_rewrite(server);
     if (host_write_calls(server->host))
         err_clear();  // said already
-    const bool is_said = journal_has_failed(server->journal);
+    bool is_said = journal_has_failed(server->journal);
+    const weft_err gone = is_said ? WEFT_OK : journal_check_name(server->journal);
+    if (gone && server->options.broken) {
+        host_server_describe_broken(gone);
+        server->options.broken(server->options.owner, gone);
+        is_said = true;
+    }
     if (journal_close(server->journal)) {
         if (!is_said)
             host_server_say(server, "the end of the journal could not be written: %s", err_text());

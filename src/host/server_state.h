@@ -25,6 +25,8 @@ struct host_server {
     struct journal *journal;  // NULL: none
     uint64_t journal_base;    // its size after the last rewrite
     bool is_journal_dirty, is_journal_stuck;
+    bool is_journal_check_due;  // of its name, though nothing is written
+    weft_err stuck_code;
     char stuck_text[ERR_TEXT_BYTES_MAX];  // why it is stuck
     bool is_broken;                       // the journal has failed for good
     char broken_text[ERR_TEXT_BYTES_MAX];
@@ -109,6 +111,9 @@ weft_err host_server_refuse_stuck(const struct host_server *server);
 
 // Whoever calls a host whose journal has failed for good.
 weft_err host_server_refuse_broken(const struct host_server *server);
+
+// The sentence for the owner of a host whose journal has failed for good, made of the journal's own.
+weft_err host_server_describe_broken(weft_err code);
 
 // ---- server.c --------------------------------------------------------------------------------------
 

@@ -335,12 +335,23 @@ static void write_ahead(struct journal *journal)
         spares_make(&journal->spares, journal->tail.number + 1);
 }
 
+weft_err journal_check_name(struct journal *journal)
+{
+    weft_err err = check_failed(journal);
+    if (err)
+        return err;
+    err = tail_check_name(&journal->tail);
+    return err ? journal_fail(journal, err) : WEFT_OK;
+}
+
 weft_err journal_sync(struct journal *journal)
 {
     weft_err err = journal_flush(journal);
     if (err)
         return err;
     err = tail_sync(&journal->tail);
+    if (!err)
+        err = tail_check_name(&journal->tail);
     if (!err && journal->has_new_name && !journal->is_rewriting)
         err = file_sync_directory(journal->directory);
     if (err)

@@ -105,8 +105,12 @@ bool journal_has_failed(const struct journal *journal);  // for good
 // Hands what waits to the kernel: it survives kill -9.
 MUST_CHECK weft_err journal_flush(struct journal *journal);
 
-// Flushes and waits for the disk: it survives a power cut.
+// Flushes and waits for the disk: it survives a power cut. Checks its name, too.
 MUST_CHECK weft_err journal_sync(struct journal *journal);
+
+// Whether the segment that is written still has its name. DATA_LOSS, for good: it was removed, moved or
+// replaced, and a process that opens the journal anew does not find the records.
+MUST_CHECK weft_err journal_check_name(struct journal *journal);
 
 // Bytes of records and headers in all segments and waiting, whatever the files are: above some size its owner rewrites it.
 uint64_t journal_size(const struct journal *journal);

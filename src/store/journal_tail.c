@@ -112,3 +112,15 @@ weft_err tail_sync(struct tail *tail)
 {
     return tail->way == TAIL_DIRECT ? WEFT_OK : file_sync(tail->fd, tail->path);
 }
+
+weft_err tail_check_name(const struct tail *tail)
+{
+    struct file_stat named, open;
+    weft_err err = file_stat(tail->path, &named);
+    if (!err)
+        err = file_stat_fd(tail->fd, tail->path, &open);
+    if (err || (named.kind != FILE_MISSING && named.inode == open.inode))
+        return err;
+    return err_set(WEFT_DATA_LOSS, "%s was %s while it was in use", tail->path,
+                   named.kind == FILE_MISSING ? "removed or moved" : "replaced by another file");
+}

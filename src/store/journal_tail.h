@@ -33,4 +33,7 @@ MUST_CHECK weft_err tail_write(struct tail *tail, struct buf *waiting);
 // Waits until all that was written is on the disk.
 MUST_CHECK weft_err tail_sync(struct tail *tail);
 
+// Whether the file still has its name: without it no other process finds the records. DATA_LOSS.
+MUST_CHECK weft_err tail_check_name(const struct tail *tail);
+
 #endif

@@ -343,12 +343,34 @@ static void a_segment_that_is_cut_or_swapped_before_others_is_data_loss(void **s
     buf_fini(&third);
 }
 
+static void a_journal_that_is_removed_or_replaced_is_noticed_by_the_next_sync(void **state)
+{
+    (void)state;
+    for (int is_replaced = 0; is_replaced < 2; is_replaced++) {
+        struct journal *journal = open_with(NULL, "");
+        append(journal, 1, "a");
+        expect(journal_sync(journal));
+        expect(journal_check_name(journal));
+        expect(file_remove_tree(directory));
+        if (is_replaced)
+            store("journal-000001", "another", 7);
+        append(journal, 1, "b");
+        assert_int_equal(journal_sync(journal), WEFT_DATA_LOSS);
+        assert_non_null(strstr(err_text(), is_replaced ? "replaced" : "removed or moved"));
+        assert_true(journal_has_failed(journal));
+        assert_int_equal(journal_check_name(journal), WEFT_DATA_LOSS);
+        assert_int_equal(journal_close(journal), WEFT_DATA_LOSS);
+        expect(file_remove_tree(directory));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(what_was_appended_is_replayed_and_continued),
         BOTH(what_was_flushed_survives_a_kill_and_what_waits_does_not),
         TEST(a_reader_needs_no_lock_and_changes_nothing),
+        BOTH(a_journal_that_is_removed_or_replaced_is_noticed_by_the_next_sync),
         BOTH(a_second_opener_is_told_who_has_it),
         BOTH(another_kind_is_refused),
         BOTH(a_failure_of_the_visitor_ends_the_replay),

@@ -55,6 +55,32 @@ else
     check "it says why" grep -q 'journal can no longer be written: cannot write .*own.w-0' own.err
 fi
 
+# --- a journal that is taken away ---------------------------------------------------------------------------
+
+gone='journal can no longer be written: .*gone/journal-000001 was removed or moved while it was in use'
+host gone
+weft queue push q first second
+rm -r gone
+fails_with "nothing is acknowledged into a journal that was removed" 3 "" weft queue push q third --wait 1s
+wait $pid
+check "which ends the host, by a failure" is $? 1
+check "it says why" grep -q "$gone" gone.err
+port=
+host gone
+mv gone moved
+wait $pid
+check "so it does when nobody calls" is $? 1
+check "and is said" grep -q "$gone" gone.err
+mv moved gone
+port=
+host gone
+rm -r gone
+kill $pid
+wait $pid
+check "or at the latest when it ends" is $? 1
+check "and is said then" grep -q "$gone" gone.err
+port=
+
 # --- a full disk -------------------------------------------------------------------------------------------
 
 mkdir small
