@@ -44,6 +44,12 @@ fails_with "a file that shrinks while it is read" 1 'shrinking.*(shrank|shorter|
     weft run -n 1 ./shrink -s 100000 shrinking -o counts
 check "there is no output of a half-read file" [ ! -e counts ]
 
+# The mapper of the first file writes into the second, which stays as long.
+echo first >one && echo second >two && touch -d '1 hour ago' one two
+fails_with "a file that is overwritten in place" 1 'two was changed while it was read, at 20' \
+    weft run -n 1 --lines-per-task 1 --shell --map 'cat; echo SECOND >two' one two -o counts
+check "there is no output of both" [ ! -e counts ]
+
 # The mapper of the first file puts another one in the place of the second, which is as long.
 echo first >one && echo second >two && echo other. >new && touch -d '1 hour ago' one two
 fails_with "a file that is replaced before it is read" 1 'two was replaced by another file' \

@@ -174,12 +174,7 @@ static weft_err map_mapped(struct slot *slot, const struct input *input, const s
         }
     }
     slot->mapped_begin = slot->mapped_end = NULL;
-    if (mem_map_is_cut(&input->map))
-        return err_set(WEFT_DATA_LOSS,
-                       "%s became shorter while it was read"
-                       "\n  try: run it again when nothing writes to the file",
-                       input->name);
-    return WEFT_OK;
+    return source_check_mapped(input);
 }
 
 // ---- read inputs
@@ -414,6 +409,8 @@ static weft_err map_read(struct slot *slot, const struct piece *piece)
         code = read_records(&r);
     if (!code && source_is_at_end(&r.source) && r.source.at == 0)
         feed_empty(slot);
+    if (!code)
+        code = source_check(&r.source);
     source_close(&r.source);
     atomic_store_explicit(&slot->decoder_bytes, 0, memory_order_relaxed);
     return code;

@@ -4,6 +4,7 @@
 
 #include "store/codec/codec.h"
 #include "sys/file/file.h"
+#include "sys/time/calendar.h"
 
 static weft_err open_index(const struct stage *stage, struct input *input, int fd,
                            uint64_t file_size)
@@ -54,19 +55,53 @@ static weft_err look_at_front(struct source *source)
     return code;
 }
 
+// A file that has grown was appended to, and is read up to the size it had. One that was written to in place is
+// partly another file, and it is unknown which part was read before. An index describes the whole file.
+static weft_err check_unwritten(const struct input *input, const struct file_stat *status)
+{
+    const bool has_grown = !input->is_indexed && status->size > input->size;
+    if (status->mtime_ns == input->mtime_ns || has_grown)
+        return WEFT_OK;
+    char time[CALENDAR_TEXT_BYTES];
+    calendar_write(status->mtime_ns / 1000000000, time);
+    return err_set(WEFT_DATA_LOSS,
+                   "%s was changed while it was read, at %s"
+                   "\n  try: run it again when nothing writes to the file",
+                   input->name, time);
+}
+
 // Each task opens the file by its name, and another one may have taken it. The number alone does not say so: some file
-// systems give a file a new one. An old file that was only appended to is read up to the size it had.
-static weft_err check_same_file(const struct source *source)
+// systems give a file a new one.
+weft_err source_check(const struct source *source)
 {
     const struct input *input = source->input;
     struct file_stat status;
     const weft_err code = input->inode ? file_stat_fd(source->fd, input->name, &status) : WEFT_OK;
-    if (code || !input->inode || status.inode == input->inode || status.mtime_ns == input->mtime_ns)
+    if (code || !input->inode)
         return code;
+    if (status.inode == input->inode)
+        return check_unwritten(input, &status);
+    if (status.mtime_ns == input->mtime_ns)
+        return WEFT_OK;
     return err_set(WEFT_DATA_LOSS,
                    "%s was replaced by another file while it was read"
                    "\n  try: run it again when nothing replaces the file",
                    input->name);
+}
+
+weft_err source_check_mapped(const struct input *input)
+{
+    struct file_stat status;
+    if (mem_map_is_cut(&input->map))
+        return err_set(WEFT_DATA_LOSS,
+                       "%s became shorter while it was read"
+                       "\n  try: run it again when nothing writes to the file",
+                       input->name);
+    const weft_err code = input->inode ? file_stat(input->path, &status) : WEFT_OK;
+    if (code || !input->inode)
+        return code;
+    // Whatever has its name now: the mapping is of the file that was there.
+    return status.inode == input->inode ? check_unwritten(input, &status) : WEFT_OK;
 }
 
 weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,
@@ -77,7 +112,7 @@ weft_err source_open(struct source *source, const struct stage *stage, uint32_t 
         (struct source){.stage = stage, .input = input, .fd = -1, .at = from, .size = input->size};
     weft_err code = file_open(input->path, &source->fd);
     if (!code)
-        code = check_same_file(source);
+        code = source_check(source);
     if (!code && !input_is_codec_known(input) && from > 0)
         code = look_at_front(source);
     if (!code && input_codec_kind(input) != CODEC_NONE)

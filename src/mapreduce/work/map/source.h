@@ -28,6 +28,12 @@ void source_close(struct source *source);
 // DATA_LOSS.
 MUST_CHECK weft_err source_read(struct source *source, void *data, size_t size, size_t *got);
 
+// Whether the bytes so far are of the file that the job began with. DATA_LOSS: another file has its name, or the file
+// was written to and has not grown. source_open checks it, too; this call is for the end of a piece.
+MUST_CHECK weft_err source_check(const struct source *source);
+MUST_CHECK weft_err
+source_check_mapped(const struct input *input);  // the same of one that is mapped
+
 static inline bool source_is_at_end(const struct source *source)
 {
     return source->at == source->size;

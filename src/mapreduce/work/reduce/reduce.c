@@ -4,6 +4,7 @@
 // integers, and the one that only sorts, are walked without a call per pair.
 
 #include "base/number.h"
+#include "mapreduce/work/map/source.h"
 #include "mapreduce/work/slot.h"
 #include "mapreduce/work/sort/merge.h"
 
@@ -241,13 +242,11 @@ static bool holds_only_integers(const struct stage *stage)
 // Keys may point into mapped input until they are written.
 static weft_err check_mapped_inputs(const struct stage *stage)
 {
-    for (uint32_t i = 0; i < stage->input_count; i++)
-        if (mem_map_is_cut(&stage->inputs[i].map))
-            return err_set(WEFT_DATA_LOSS,
-                           "%s became shorter while it was read"
-                           "\n  try: run it again when nothing writes to the file",
-                           stage->inputs[i].name);
-    return WEFT_OK;
+    weft_err code = WEFT_OK;
+    for (uint32_t i = 0; i < stage->input_count && !code; i++)
+        if (stage->inputs[i].map.data)
+            code = source_check_mapped(&stage->inputs[i]);
+    return code;
 }
 
 static weft_err reduce_range(struct slot *slot, uint32_t range)
