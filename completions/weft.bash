@@ -209,7 +209,7 @@ _weft_host() {
 _weft_verb_options() {
     echo "--at --token-file --wait --help"
     case "$1 $2" in
-    "queue push") echo "--null --key --key-lines --capacity --deliveries" ;;
+    "queue push") echo "--null --key --key-lines --capacity --deliveries --timeout" ;;
     "queue take") echo "--count --all --until-empty --null --timeout --parallel --stdin --results --backoff --deliveries --item-timeout --quiet" ;;
     "queue retry") echo "--count" ;;
     "queue peek") echo "--count --null --json" ;;

@@ -153,6 +153,7 @@ complete -c weft -n "$queue; and __fish_seen_subcommand_from push take peek" -s 
 complete -c weft -n "$queue; and __fish_seen_subcommand_from push" -l key -x -d 'Of the item: counts once'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from push" -l key-lines -d 'Each item is its own key'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from push" -l capacity -x -d 'Of a new queue'
+complete -c weft -n "$queue; and __fish_seen_subcommand_from push" -l timeout -x -d 'How long to wait for room'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from push take" -l deliveries -x -d 'So often an item is tried'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take peek retry" -s n -l count -x -d 'How many'
 complete -c weft -n "$queue; and __fish_seen_subcommand_from take" -l all -d 'Until it is closed'

@@ -19,6 +19,7 @@ enum {
     OPTION_KEY_LINES,
     OPTION_CAPACITY,
     OPTION_DELIVERIES,
+    OPTION_TIMEOUT,
 };
 
 static const struct args_option push_options[] = {
@@ -30,6 +31,8 @@ static const struct args_option push_options[] = {
      "create a queue of at most N items; push waits while it is full"},
     {OPTION_DELIVERIES, 0, "deliveries", "N",
      "create a queue that hands an item out at most N times, then moves it to PATH.dead"},
+    {OPTION_TIMEOUT, 0, "timeout", "TIME",
+     "how long to wait for room in a full queue, 0: not at all; exit 6"},
     TOOL_OPTIONS,
 };
 
@@ -53,9 +56,11 @@ void help_format_queue_push(struct buf *buf)
         "Options:\n");
     args_format_help(buf, push_options, NULL);
     buf_append_text(
-        buf, "\n"
-             "Exit: 0 done, 1 the queue is closed, 2 wrong usage or other limits than the queue\n"
-             "has, 3 the host is out of reach, 5 refused (token).\n");
+        buf,
+        "\n"
+        "Exit: 0 done, 1 the queue is closed, 2 wrong usage or other limits than the queue\n"
+        "has, 3 the host is out of reach, 5 refused (token), 6 no room came in time: the items\n"
+        "that are in the queue by then stay there.\n");
 }
 
 struct pusher {
@@ -65,6 +70,7 @@ struct pusher {
     bool keys_lines;
     char separator;
     uint64_t capacity, deliveries;
+    uint32_t timeout_ms;  // 0: none
 
     struct peer_call calls[CALLS_MAX];
     size_t sizes[CALLS_MAX], bytes;  // of each, and of those in flight
@@ -87,6 +93,10 @@ static weft_err take_option(void *owner, int id, const char *text)
         return WEFT_OK;
     case OPTION_CAPACITY:
         return tool_read_count("--capacity", text, INT64_MAX, &pusher->capacity);
+    case OPTION_TIMEOUT:
+        pusher->timeout_ms = 1;
+        return strcmp(text, "0") == 0 ? WEFT_OK
+                                      : tool_read_time("--timeout", text, &pusher->timeout_ms);
     default:
         return tool_read_count("--deliveries", text, UINT32_MAX, &pusher->deliveries);
     }
@@ -94,11 +104,22 @@ static weft_err take_option(void *owner, int id, const char *text)
 
 // ---- Calls in flight ----------------------------------------------------------------------------
 
+// The items of a batch go in one after the other, and the answer does not say how far it came.
+static weft_err refuse_late(const struct pusher *pusher)
+{
+    const bool has_many = pusher->words.words.count != 2 && !pusher->keys_lines;
+    return err_set(WEFT_DEADLINE_EXCEEDED, "%s: no room came in time%s", pusher->queue.path,
+                   has_many ? "; some of the items may be in it"
+                              "\n  try: --key-lines, so that the same items can be pushed again"
+                            : "");
+}
+
 static weft_err finish_oldest(struct pusher *pusher)
 {
     const size_t i = pusher->finished++ % CALLS_MAX;
     pusher->bytes -= pusher->sizes[i];
-    return remote_finish(&pusher->queue, &pusher->calls[i], 0);
+    const weft_err err = remote_finish(&pusher->queue, &pusher->calls[i], pusher->timeout_ms);
+    return err == WEFT_DEADLINE_EXCEEDED ? refuse_late(pusher) : err;
 }
 
 static bool is_too_much(const struct pusher *pusher, size_t size)

@@ -55,6 +55,12 @@ until_state small '"pushers_waiting":1'
 check_not "a push into a full queue waits" test -e small.end
 check "until there is room" is "$(weft queue take -n 10 small | xargs)" "$(seq 10 | xargs)"
 wait $!
+check "a push with --timeout into a queue with room" weft queue push --capacity 1 --timeout 0 tight a
+fails_with "one into a full queue ends with it" 6 "tight: no room came in time" weft queue push --timeout 200ms tight b
+fails_with "0: at once" 6 "tight: no room came in time" weft queue push --timeout 0 tight b
+check "and pushes nothing" is "$(weft queue take --until-empty tight)" a
+fails_with "items of standard input" 6 "some of the items may be in it" weft queue push --timeout 200ms tight < <(seq 3)
+check "those for which there was room are in" is "$(weft queue take --until-empty tight)" 1
 fails_with "another capacity is refused" 2 "'small' has a limit of 3 items, and was asked for with a limit of 4 items" weft queue push --capacity 4 small x
 says "and says what to do" "try: the limits that the queue has, or none"
 fails_with "as is one that was not said, where another limit was" 2 "'small' has a limit of 3 items, and was asked for with no limit of items" \
