@@ -65,6 +65,7 @@ static void tell_failure(struct item_worker *worker, bool is_buried, uint32_t de
     struct item_work *work = worker->work;
     const uint32_t delivery = worker->name.delivery;
     uint32_t max = limit_of_deliveries(work);
+    const bool has_run = max == 0 || delivery <= max;  // else the reason has the numbers
     struct buf text = {0};
     if (work->options->is_quiet && !is_buried)
         return;
@@ -72,8 +73,10 @@ static void tell_failure(struct item_worker *worker, bool is_buried, uint32_t de
         max = delivery;  // the queue got its limit after we came
     buf_format(&text, "weft: %s: ", work->queue->path);
     append_item(&text, worker->item);
-    buf_format(&text, ": %s; delivery %u", worker->reason, delivery);
-    if (max)
+    buf_format(&text, ": %s", worker->reason);
+    if (has_run)
+        buf_format(&text, "; delivery %u", delivery);
+    if (has_run && max)
         buf_format(&text, " of %u", max);
     if (is_buried)
         buf_format(&text, ", now in %s.dead\n", work->queue->path);
@@ -215,7 +218,10 @@ static weft_err work_on_item(struct item_worker *worker)
     atomic_fetch_add(&work->held_count, 1);
     worker->has_run = false;
     if (max && worker->name.delivery > max)
-        snprintf(worker->reason, sizeof worker->reason, "those who had it were lost");
+        snprintf(worker->reason, sizeof worker->reason,
+                 "not run: delivered %u time%s before, and %u %s allowed",
+                 worker->name.delivery - 1, worker->name.delivery == 2 ? "" : "s", max,
+                 max == 1 ? "is" : "are");
     else
         err = item_command_run(worker, &is_done);
     // What was killed because all ends is given back by the goodbye.

@@ -105,6 +105,12 @@ check "it is worked on again, as new, though the queue is closed" \
     weft queue take flaky --deliveries 1 -- sh -c '[ "$WEFT_DELIVERY" = 1 ] && [ {} = 2 ]'
 check "and is gone" is "$(weft queue size flaky)/$(weft queue size flaky.dead)" 0/0
 fails_with "only dead letters can be tried again" 2 'holds no dead letters' weft queue retry flaky
+weft queue push again x && weft queue close again
+"$WEFT" queue take again -- sh -c 'touch begun; sleep 1234' 2>/dev/null &
+until [ -e begun ]; do sleep 0.02; done
+{ kill -9 $! && wait $!; } 2>/dev/null
+fails_with "an item that has had its deliveries is not run" 1 "'x': not run: delivered 1 time before, and 1 is allowed, now in again.dead" \
+    weft queue take again --deliveries 1 -- true
 weft queue push --deliveries 2 limited a && weft queue close limited
 try weft queue take limited --backoff 50ms -- false
 check "the queue's own limit makes exit 1, too" is $code 1
