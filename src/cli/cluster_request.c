@@ -129,6 +129,14 @@ static weft_err read_words(struct cluster_request *request, const struct args_op
     }
 }
 
+// "worker=2", which is hardly the name of a program.
+static bool is_role(const char *word)
+{
+    const char *number = strchr(word, '=');
+    return number && number > word && number[1] && !strchr(word, '/') &&
+           number[1 + strspn(number + 1, "0123456789")] == 0;
+}
+
 static weft_err read_cluster(struct cluster_request *request, const char *verb)
 {
     const bool has_roles = request->spec.roles.count > 0;
@@ -145,6 +153,9 @@ static weft_err read_cluster(struct cluster_request *request, const char *verb)
                        "no program is named\n"
                        "  try: weft cluster %s --role worker=2 PROGRAM [ARGUMENT...]",
                        verb);
+    if (is_role(request->options.arguments[0]))
+        return err_set(WEFT_INVALID_ARGUMENT, "%s is not a program\n  try: --role %s",
+                       request->options.arguments[0], request->options.arguments[0]);
     return request->path ? cluster_spec_load(&request->spec, request->path)
                          : cluster_spec_check(&request->spec);
 }

@@ -133,6 +133,10 @@ static int run(const struct request *request)
     if (request->is_agreed)
         return cli_fail(err_set(WEFT_INVALID_ARGUMENT, "--yes is only for --repair"),
                         request->broker.json);
+    if (request->broker.port_file && !*request->broker.port_file)
+        return cli_fail(
+            err_set(WEFT_INVALID_ARGUMENT, "--port-file: the name of the file is empty"),
+            request->broker.json);
     const weft_err err = broker_run(&request->broker);
     return err ? cli_fail(err, request->broker.json) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "code/native/compile.h"
 #include "jobs/builtin.h"
 #include "run/options.h"
@@ -77,6 +78,34 @@ static weft_err compile_with_json(const char *source, char **program)
     return err;
 }
 
+// What runs a script of that name; NULL: it is none, or we do not know.
+static const char *interpreter_of(const char *name)
+{
+    static const char *const known[][2] = {
+        {".py", "python3"}, {".sh", "sh"}, {".pl", "perl"}, {".rb", "ruby"}, {".awk", "awk -f"}};
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (strcmp(dot, known[i][0]) == 0)
+            return known[i][1];
+    return NULL;
+}
+
+// A script is not a job, whatever its permissions; it may be a command of one.
+static weft_err refuse_script(const char *name)
+{
+    struct buf command = {0}, word = {0};
+    buf_format(&command, "%s %s", interpreter_of(name), name);
+    text_append_shell_word(&word, buf_text(&command));
+    const weft_err err =
+        err_set(WEFT_INVALID_ARGUMENT,
+                "%s is not a job\n"
+                "  try: weft run --map %s INPUT..., for a script that reads lines and prints them",
+                name, buf_text(&word));
+    buf_fini(&word);
+    buf_fini(&command);
+    return err;
+}
+
 // Executes the program; returns only on failure.
 static weft_err run_program(const struct run_options *options)
 {
@@ -96,6 +125,8 @@ static weft_err run_program(const struct run_options *options)
                       options->job_word);
     if (!err)
         err = compile_check_program(program, options->job_word);
+    if (err == WEFT_INVALID_ARGUMENT && interpreter_of(options->job_word))
+        err = refuse_script(options->job_word);
     while (options->program_words[count])
         count++;
     char **arguments = err ? NULL : calloc(count + 2, sizeof *arguments);

@@ -23,7 +23,7 @@ struct broker {
     struct net_address address;
     struct net_listener listener;
     struct secret token;
-    bool has_made_token;
+    bool has_made_token, has_port_file;
     struct loop *loop;
     struct host_server *server;
     weft_err failed;  // what ended it; the sentence is kept beside it
@@ -192,7 +192,7 @@ static size_t format_port(const struct broker *broker, char text[PORT_TEXT_BYTES
 }
 
 // In one step: who waits for the file reads all of it.
-static weft_err write_port_file(const struct broker *broker)
+static weft_err write_port_file(struct broker *broker)
 {
     const char *path = broker->options->port_file;
     if (!path)
@@ -209,6 +209,14 @@ static weft_err write_port_file(const struct broker *broker)
     }
     if (!err)
         err = file_rename(buf_text(&unfinished), path);
+    broker->has_port_file = !err;
+    if (err) {
+        struct err_kept kept;
+        err_keep(&kept);
+        if (file_remove(buf_text(&unfinished)))
+            err_clear();
+        err_put_back(&kept);  // the sentence that counts is the first
+    }
     buf_fini(&unfinished);
     return err_wrap(err, "--port-file");
 }
@@ -232,7 +240,7 @@ static bool is_port_file_ours(const struct broker *broker)
 
 static void stop(struct broker *broker)
 {
-    if (broker->options->port_file && broker->server && is_port_file_ours(broker) &&
+    if (broker->has_port_file && is_port_file_ours(broker) &&
         file_remove(broker->options->port_file))
         err_clear();
     host_server_free(broker->server);

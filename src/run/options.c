@@ -101,11 +101,19 @@ static weft_err note_option(struct parse *parse, const struct args_item *item)
     return err;
 }
 
+// The words of Hadoop Streaming and of mrjob.
+static const struct args_hint command_hints[] = {
+    {0, "mapper", "--map CMD; weft streaming takes the words of Hadoop"},
+    {0, "combiner", "--combine CMD"},
+    {0, "reducer", "--reduce CMD"},
+    {0, NULL, NULL},
+};
+
 // From here on the job's letters win, and what it does not have is answered as its users need it.
 static void know_letters(struct args_reader *reader, const weft_job *job)
 {
     reader->job_letters = job ? job->options : NULL;
-    reader->hints = job ? builtin_hints(job) : NULL;
+    reader->hints = job ? builtin_hints(job) : command_hints;
 }
 
 // JOB was named. A job we know tells its letters; a program gets all that follows as it is.

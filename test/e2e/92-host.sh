@@ -43,6 +43,9 @@ kill "$first" && wait "$first"
 check "a host that ends leaves the port file of another one" test -e a.port
 stop
 check_not "which removes it" test -e a.port
+mkdir taken.port
+fails_with "a port file that cannot be written" 2 "taken.port" weft host --listen localhost:0 --port-file taken.port
+check_not "leaves nothing behind" test -e taken.port.unfinished
 fails_with "nobody there: exit 3, and what to do" 3 "try: weft host" \
     weft queue size --at "localhost:$port" --wait 200ms jobs
 

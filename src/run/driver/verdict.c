@@ -66,7 +66,8 @@ static void describe_found(const struct coordinator *coordinator, const struct b
                coordinator->plan->inputs.items[bad->place.input].name, bad->place.offset);
     const size_t shown = bad->text_size < SHOWN_BYTES ? bad->text_size : SHOWN_BYTES;
     text_append_escaped(why, (weft_bytes){bad->text, shown});
-    buf_format(why, "%s\" (%" PRIu64 " bytes)", shown < bad->size ? "..." : "", bad->size);
+    buf_format(why, "%s\" (%" PRIu64 " byte%s)", shown < bad->size ? "..." : "", bad->size,
+               bad->size == 1 ? "" : "s");
     append_indented(why, how);
     if (coordinator->plan->options->skip_bad.is_set)
         buf_format(why, "\n  it is one more than --skip-bad allows");
