@@ -2,6 +2,12 @@
 # A missing one stops here; `make` installs them first (tools/packages.sh).
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+# Its archive has another name than its shared library; the file that says so is not everywhere.
+pkg_check_modules(UV_STATIC QUIET libuv-static>=1.44)
+set(WEFT_UV_PRIVATE libuv)
+if(UV_STATIC_FOUND)
+  set(WEFT_UV_PRIVATE libuv-static)
+endif()
 pkg_check_modules(OPENSSL REQUIRED openssl>=3.0) # only its headers: loaded when TLS is needed
 pkg_check_modules(PROTOBUF_C REQUIRED IMPORTED_TARGET libprotobuf-c>=1.3)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.13)

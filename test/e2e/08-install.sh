@@ -36,6 +36,16 @@ else
     gives "weft run builds a job with the installed library" expected \
         there/bin/weft run -q wordcount.c 06-poem.txt
 fi
+if is_sanitized || ! pkg-config --exists libuv-static; then
+    skip "a program without shared libraries" "needs libuv-static, and no sanitizer"
+else
+    link_it() {
+        # shellcheck disable=SC1091,SC2046
+        (. ./exports && cc -O1 -static -o alone wordcount.c $(pkg-config --static --cflags --libs weft) 2>link.err)
+    }
+    check "a program without shared libraries is linked" link_it
+    gives "and runs" expected ./alone -q 06-poem.txt
+fi
 check "the manual is there" test -s there/share/man/man1/weft-run.1
 check "the completion of zsh is where zsh looks" test -s there/share/zsh/site-functions/_weft
 
@@ -49,4 +59,9 @@ check_not "the program needs no path of its own" grep -q rpath known/lib/pkgconf
 DESTDIR=$PWD/package check "it is installed for a package" install_to /usr/local
 check "which has its own way of telling the loader" test ! -s calls
 check "the paths are those of the package" grep -qx 'prefix=/usr/local' package/usr/local/lib/pkgconfig/weft.pc
+if [ "$build" -ef "$root/build" ]; then
+    make -s -C "$root" uninstall DESTDIR="$PWD/package" >removed
+    check "make uninstall leaves no file and no directory of ours" is \
+        "$(find package -type f -o -name 'weft*' | wc -l)" 0
+fi
 finish
