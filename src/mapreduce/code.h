@@ -1,21 +1,23 @@
-// code: the port to user code. Who runs a job's functions, and what the engine and a run must know of that.
+// code: the port to user code. It says what runs a job's functions, and what the engine and a run
+// must know about that.
 //
-// The functions of a native job are in this program, and the engine calls them without asking anybody. Those of
-// a job of commands are other programs: a task starts them, gets its records to them and its pairs from them.
-// What differs is here, so that nobody else asks which job it is. One const instance each; code/codes.c lists
-// them all.
+// The functions of a native job are in this program, and the engine calls them directly. Those of a
+// job of commands are other programs: a task starts them, writes its records to them and reads its
+// pairs from them. The differences are here, so that no other module asks which kind of job it is.
+// One const instance each; code/codes.c lists them all.
 //
 // The life of a job's code in a worker, by thread:
 //
-//   control    start once, before there are slots                                 ... stop once, behind them
+//   control    start once, before there are slots                            ... stop once, after them
 //   slot         open                                                   ... close
 //   slot           begin, batches, end                                             of each attempt
 //   slot           begin, batches, cancel                                          of one that failed
 //
-// Batches are whole records, by the job's own map_block or map; keys with their values by its reduce. They are
-// members of the job, not of the port: the engine calls them directly, at most once per batch where it is not
-// one of ours that wants every record. A batch is valid until the call returns; how it was cut is told by
-// task_record_format, where it lies by weft_input_offset, the task by task_describe (mapreduce/task.h).
+// Batches are whole records, by the job's own map_block or map; keys with their values by its
+// reduce. They are members of the job, not of the port: the engine calls them directly, at most
+// once per batch unless the function is one of ours that wants every record. A batch is valid until
+// the call returns. task_record_format gives how it was cut, weft_input_offset where it lies,
+// task_describe the task (mapreduce/task.h).
 #ifndef MAPREDUCE_CODE_H
 #define MAPREDUCE_CODE_H
 
@@ -28,14 +30,14 @@ enum { CODE_TITLE_BYTES = 48 };  // with its zero
 enum code_word {
     CODE_WORD_TEXT,     // itself
     CODE_WORD_PROGRAM,  // the words of a command line: the program and the files that they name
-    CODE_WORD_FOLDER,   // all that is in a directory, whose own name is another one every time
+    CODE_WORD_FOLDER,   // all files in a directory, whose own name changes every time
 };
 
 // Members that are NULL or false are as native jobs want it.
 struct code {
     const char *name;
 
-    // ---- what it is like
+    // ---- properties
     // Functions run in other processes: when one fails, the record we are at says nothing.
     bool is_outside;
     // A task starts a process, a sample too: few and large ones are better.
@@ -46,7 +48,7 @@ struct code {
     const char *frames_refusal;
 
     // ---- whose job it is
-    const weft_job *job;  // its only one; NULL: all that no other code claims
+    const weft_job *job;  // its only one; NULL: all jobs that no other code claims
     // Options of `weft run` that mean its job, NULL-terminated, without dashes.
     const char *const *claims;
     // The letter by which its job knows an option of `weft run`; 0: it does not.

@@ -1,4 +1,4 @@
-// The page a worker shares with its driver: where each slot is right now, and what it has done so far.
+// The page a worker shares with its driver: where each slot is right now, and its progress so far.
 //
 // Slots write it with relaxed stores, the driver reads it for the progress line, for task timeouts, and
 // after a crash, to charge it to the attempt that was at it. Nothing here decides anything about

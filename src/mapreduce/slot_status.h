@@ -1,5 +1,6 @@
-// What the attempt in a slot says of itself, in the page that the worker shares with its driver: only the last
-// words count, so that an attempt may say as much as it likes and nobody has to listen.
+// The status text of the attempt in a slot, in the page that the worker shares with its driver.
+// Only the last text counts, so that an attempt may write as many as it likes and the driver need
+// not read them all.
 //
 // A writer, any number of readers, in different processes; a reader that meets a writer at work sees
 // nothing new and comes again.
@@ -15,7 +16,7 @@ enum { STATUS_BYTES_MAX = 120 };  // longer ones are cut
 
 struct slot_status {
     _Atomic uint32_t serial;      // odd while it is written; 0: nothing was said
-    _Atomic uint32_t kind, task;  // who says it (TaskKind)
+    _Atomic uint32_t kind, task;  // of the attempt (TaskKind)
     _Atomic uint64_t words[STATUS_BYTES_MAX / 8];
 };
 

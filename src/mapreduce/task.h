@@ -1,4 +1,4 @@
-// What those who run other people's code (src/lang) may know of a task beyond what weft.h tells everybody.
+// What code that runs other people's programs (src/code) may know about a task beyond weft.h.
 #ifndef MAPREDUCE_TASK_H
 #define MAPREDUCE_TASK_H
 
@@ -9,7 +9,7 @@ struct task_facts {
     uint32_t task_count;     // of its kind in the stage
     uint32_t map_count;      // map tasks of the stage
     bool is_sample;          // only keys are wanted, and few of them
-    bool is_probe;           // somebody looks for a bad record: nothing it says is news
+    bool is_probe;           // the driver looks for a bad record: its messages are known already
     bool is_reducing;
     bool is_map_only;  // the stage has no reduce: what map emits is the output
     // The first piece of input of a map task.
@@ -17,20 +17,21 @@ struct task_facts {
     const char *input_name, *input_path;
     uint64_t begin, end;
     uint64_t input_size;   // of the whole input
-    uint32_t piece_count;  // of a map task: as many inputs, or pieces of them, one behind the other
+    uint32_t piece_count;  // of a map task: as many inputs, or pieces of them, one after the other
 };
 
-// Room in the output of the task, at least *size bytes, for text that need not be copied there; *size is set
-// to how much there is. NULL: write it with weft_write. What is then added is the front of that room: whole
-// or broken lines, `line_count` line ends among them.
+// Room in the output of the task, at least *size bytes, for text that need not be copied there;
+// *size is set to the actual size. NULL: write it with weft_write. The bytes that are then added
+// are the front of that room: whole or broken lines, `line_count` line ends among them.
 char *task_output_room(weft_task *task, size_t *size);
 void task_output_add(weft_task *task, weft_bytes text, uint64_t line_count);
 
-// Tells how much memory processes outside take for the task: it counts like the job's own. False: the
-// attempt has failed because of it.
+// Reports how much memory processes outside take for the task: it counts like the job's own. False:
+// the attempt has failed because of it.
 bool task_watch_outside(weft_task *task, uint64_t bytes);
 
-// Says how the attempt is getting on; the last words are shown to the user. A sample's are nobody's news.
+// Sets the status of the attempt; the last text is shown to the user. A sample's status is not
+// shown.
 void task_tell_status(weft_task *task, weft_bytes text);
 
 // Whether the bytes are a file's own, mapped for as long as the stage lasts.

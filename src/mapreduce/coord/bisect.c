@@ -1,7 +1,7 @@
 // Bisecting: an interval that gets smaller.
 #include "mapreduce/coord/bisect.h"
 
-// Halving, or what comes behind it.
+// Halves, or takes the step after the last half.
 static void go_on(struct bisect *bisect)
 {
     const uint64_t left = bisect->end - bisect->begin;

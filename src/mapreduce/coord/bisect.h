@@ -1,10 +1,10 @@
-// Bisecting: finding the one record that makes a task fail, by trying parts of its input. Pure: says what to
-// try next and is told how it went.
+// Bisecting: finding the one record that makes a task fail, by trying parts of its input. Pure:
+// returns the part to try next and is given the result.
 //
-// The input of the task is a line of bytes 0..size; a try is a stretch of it, and means the records that
-// begin in that stretch. Whoever knows better where the harm is gives a guess, which is tried first. It
-// takes one try without any record, log2(size) tries, and one more to confirm: a record that does harm only together with others, or
-// only now and then, is not blamed.
+// The input of the task is a line of bytes 0..size; a try is a stretch of it, and means the records
+// that begin in that stretch. A caller that has a better idea of the place gives a guess, which is
+// tried first. It takes one try without any record, log2(size) tries, and one more to confirm: a
+// record that does harm only together with others, or only now and then, is not blamed.
 #ifndef MAPREDUCE_COORD_BISECT_H
 #define MAPREDUCE_COORD_BISECT_H
 
@@ -16,7 +16,7 @@
 enum bisect_state {
     BISECT_NOTHING,     // no record at all is tried: a script may not even start
     BISECT_GUESSING,    // the guess is tried
-    BISECT_HALVING,     // the first half of what is left is tried
+    BISECT_HALVING,     // the first half of the rest is tried
     BISECT_CONFIRMING,  // one byte is left; the record that begins there is tried alone
     BISECT_FOUND,       // it is the record that begins at `begin`
     BISECT_NOT_ONE,     // no single record does it

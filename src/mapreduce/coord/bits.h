@@ -17,7 +17,7 @@ struct bits {
     uint32_t word_count;
 };
 
-// None is in. False when memory is refused; bits_fini is right either way.
+// None is in. False when out of memory; bits_fini is right either way.
 MUST_CHECK bool bits_init(struct bits *bits, uint32_t count);
 void bits_fini(struct bits *bits);
 

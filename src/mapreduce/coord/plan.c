@@ -189,7 +189,7 @@ uint32_t plan_part_of_task(const struct plan *plan, uint32_t task)
 {
     if (plan->total_bytes == 0)
         return 0;
-    // At most 2^49 x 2^12. Empty inputs at the end begin behind the last byte.
+    // At most 2^49 x 2^12. Empty inputs at the end begin after the last byte.
     const uint64_t part = plan->first_bytes[task] * plan->part_count / plan->total_bytes;
     return (uint32_t)clamp(part, 0, plan->part_count - 1);
 }

@@ -9,8 +9,8 @@
 #include "base/err.h"
 
 enum {
-    // A split is 1/256 of the input, but not so small that starting a task shows, nor so large that a
-    // failed one hurts; the sizes are multiples of what is read at once.
+    // A split is 1/256 of the input, but not so small that starting a task shows, nor so large that
+    // a failed one hurts; the sizes are multiples of one read.
     PLAN_SPLIT_BYTES_MIN = 1 << 20,
     PLAN_SPLIT_BYTES_MAX = 64 << 20,
     PLAN_SPLIT_BYTES_UNIT = 64 << 10,
@@ -56,7 +56,7 @@ struct plan_options {
     uint32_t samples_max;  // 0: PLAN_SAMPLES_MAX
     bool is_dear;          // starting a task means starting a process: fewer and larger ones
     bool has_dear_pieces;  // and so does every input file
-    bool has_cuts;         // somebody looked into the inputs: they are cut there and nowhere else
+    bool has_cuts;         // inputs are cut at these places only, as found by a look into them
 };
 
 struct plan {
@@ -65,7 +65,7 @@ struct plan {
     struct plan_piece *pieces;  // in input order
     size_t piece_count;
     size_t *first_pieces;   // map task t has pieces first_pieces[t] up to first_pieces[t + 1]
-    uint64_t *first_bytes;  // where map task t begins in all inputs one behind the other
+    uint64_t *first_bytes;  // where map task t begins in all inputs one after the other
     struct plan_piece
         samples[PLAN_SAMPLES_MAX];  // of sample task i; may begin in the middle of a line
 };

@@ -7,8 +7,9 @@
 // task of its own, a file that cannot be split is one task; tasks are then ordered by falling size, equal
 // ones as they were.
 //
-// Hadoop gives a line that begins exactly at a cut to the task before it, Weft to the one behind it: the
-// pieces here begin and end a byte later, so that both mean the same lines. Pure; thread: any, one owner.
+// Hadoop gives a line that begins exactly at a cut to the task before it, Weft to the one after it.
+// The pieces here begin and end a byte later, so that both mean the same lines. Pure; thread: any,
+// one owner.
 #ifndef MAPREDUCE_COORD_PLAN_HADOOP_H
 #define MAPREDUCE_COORD_PLAN_HADOOP_H
 
@@ -20,7 +21,7 @@ struct plan_hadoop_options {
     uint64_t split_min;    // 0: 1
     uint64_t block_bytes;  // 0: PLAN_HADOOP_BLOCK_BYTES
     uint32_t reducers;     // 0: none, every map task is a part
-    bool has_cuts;         // every N lines: inputs are cut there only, and an empty one is no task
+    bool has_cuts;         // every N lines: inputs are cut there only, and an empty one has no task
 };
 
 // Fills the plan; plan_fini as ever. There are no samples, as a partitioner makes the parts. Each task has

@@ -1,4 +1,4 @@
-// Tests of the plan: what is read by whom, and that nothing is read twice or forgotten.
+// Tests of the plan: which task reads which bytes, and that none are read twice or forgotten.
 #include "mapreduce/coord/plan.h"
 
 #include <setjmp.h>

@@ -1,14 +1,15 @@
-// The decisions of a job. Every event first changes what is known (the take_* functions), then `act` looks
-// at the whole job from the top and puts out what can be done now: the job in one screen.
+// The decisions of a job. Every event first changes the state (the take_* functions). Then `act`
+// looks at the whole job from the top and puts out the actions that are possible now: the job in
+// one screen.
 //
 // Why it always ends: an attempt that ends badly charges its task, and charges are bounded. A lost
 // worker charges one attempt for certain, or is counted as unexplained; that count starts anew only
 // when a task comes further than ever before, which each task does at most twice. Suspects run
 // alone, so the next loss is explained. A charge that is taken back was a suspicion, whose loss was
-// counted as unexplained. A stuck task waits for the driver, which always answers; an excuse starts its
-// charges anew, and the driver gives only so many: each leaves out a record, and it has a limit for
-// those. Checkpoints only take tasks from held to committed. An attempt that fails blamelessly follows
-// from a loss, and reads what was made again since.
+// counted as unexplained. A stuck task waits for the driver, which always answers. An excuse starts
+// its charges anew, and the number of excuses is bounded: each leaves out a record, and the driver
+// has a limit for those. Checkpoints only take tasks from held to committed. An attempt that fails
+// blamelessly follows from a loss, and the next one reads data that was made again since.
 #include "mapreduce/coord/sched.h"
 
 #include "mapreduce/coord/sched_state.h"
@@ -69,7 +70,7 @@ void sched_more(struct sched *sched, struct sched_actions *out)
     sched->out = NULL;
 }
 
-// Does all that can be done now; passes on to the next stage at the end of one.
+// Puts out all actions that are possible now; passes on to the next stage at the end of one.
 static void act(struct sched *sched)
 {
     if (sched->is_over)
@@ -88,7 +89,7 @@ static void act(struct sched *sched)
     }
 }
 
-// Does all that can be done now in a stage, from its top; true when it is complete.
+// Puts out all actions that are possible now in a stage, from its top; true when it is complete.
 static bool stage_go_on(struct sched *sched, struct stage *stage)
 {
     const struct task_set *maps = &stage->sets[SCHED_MAP];
@@ -248,7 +249,8 @@ static void plan_at(struct sched *sched, struct worker *worker)
     sched_put(sched, ACTION_STAGE_PLAN)->worker = worker->number;
 }
 
-// The one that opened the stage first is told at once: a stage without tasks has to be planned, too.
+// The worker that opened the stage first gets the plan at once: a stage without tasks needs one,
+// too.
 static void plan_where_opened(struct sched *sched, const struct stage *stage)
 {
     struct worker *worker = find_worker(sched, stage->opened_by);
@@ -320,7 +322,7 @@ static void run_suspect(struct sched *sched, enum sched_kind kind)
     }
 }
 
-// Fills the queues: all first places before any second one. The last tasks are not queued behind
+// Fills the queues: all first places before any second one. The last tasks are not queued after
 // others, where they could wait long while another slot has nothing to do.
 static void assign(struct sched *sched, enum sched_kind kind)
 {
@@ -343,9 +345,9 @@ static void assign(struct sched *sched, enum sched_kind kind)
     }
 }
 
-// Seals slots that hold something: those of the stage when no map task is left to run, and those of a
-// stage that their worker has to leave. One at a checkpoint has to wait for its end: only then is it
-// known what is left to seal.
+// Seals slots that hold something: those of the stage when no map task is left to run, and those of
+// a stage that their worker has to leave. A slot at a checkpoint has to wait for its end: only then
+// is it known which tasks are left to seal.
 static void seal(struct sched *sched, const struct bits *slots)
 {
     uint32_t id;
@@ -395,8 +397,9 @@ static void take_restored(struct sched *sched, const struct sched_attempt *at)
     sched_move(sched, set, at->task, SCHED_COMMITTED);
 }
 
-// The answer to TASK_STUCK; tasks are stuck in stage 0 only. Its output may be complete meanwhile, by what
-// others read before a worker was lost: then nobody needs the task, and it cannot end the job.
+// The answer to TASK_STUCK; tasks are stuck in stage 0 only. The output of the stage may be
+// complete by now, from reduce tasks that read the pairs of this task before a worker was lost:
+// then the task is not needed, and it cannot end the job.
 static void take_verdict(struct sched *sched, const struct sched_event *event)
 {
     const struct sched_attempt *at = &event->at;

@@ -1,4 +1,4 @@
-// The scheduler of a job: a pure function from what happened to what is to be done.
+// The scheduler of a job: a pure function from events to actions.
 //
 //   START -> START_WORKER -> READY -> for each stage:
 //       STAGE_OPEN -> sample tasks -> STAGE_PLAN -> map tasks -> SEAL of each slot -> reduce tasks
@@ -12,14 +12,14 @@
 // There may be several workers. Each takes tasks as its slots get free; what one has made is there for
 // the reduce tasks of all, and is lost with it unless it is durable.
 //
-// A task is pending, running (in a slot, or queued behind the attempt that is), held (it ended well,
-// but what it made still shares the fate of its slot or worker) or committed. Held map tasks are
-// committed by the seal of their slot; held reduce tasks, and the map tasks of a stage without
-// reduce, when their text is written. Sample tasks are committed as they end: the driver has the keys.
+// A task is pending, running (in a slot, or queued after the attempt that is), held (it ended well,
+// but its result is still lost with its slot or worker) or committed. Held map tasks are committed
+// by the seal of their slot; held reduce tasks, and the map tasks of a stage without reduce, when
+// their text is written. Sample tasks are committed as they end: the driver has the keys.
 //
 // Three things make a commit of a map task outlive its worker, or a task wait for the driver:
-//   restored    before START the driver names the tasks whose output an earlier run left behind
-//   checkpoint  a slot makes what it holds safe while the stage goes on; the driver says when
+//   restored    before START the driver names the tasks whose output an earlier run has left
+//   checkpoint  a slot saves its pairs while the stage continues; the driver says when
 //   stuck       a task that keeps failing is looked into by the driver before it ends the job
 #ifndef MAPREDUCE_COORD_SCHED_H
 #define MAPREDUCE_COORD_SCHED_H
@@ -36,7 +36,7 @@ enum {
     SCHED_WORKERS_MAX = 1 << 14,
     SCHED_QUEUE_MAX = 2,  // per slot: one runs, one waits, so that no slot waits for the driver
     SCHED_LOSSES_MAX =
-        3,  // losses nobody can be blamed for, without progress in between, per worker
+        3,  // losses without a known cause and without progress in between, per worker
     SCHED_ATTEMPTS_DEFAULT = 4,
 
     SCHED_ACTIONS_MAX = 1024,  // that come out at once; more follow when they are asked for
@@ -89,9 +89,9 @@ enum sched_event_type {
     EVENT_TASK_HELD,       // worker, at: the attempt ended well
     EVENT_TASK_FAILED,     // worker, at, code, is_final: the attempt ended badly
     EVENT_TASK_COMMITTED,  // worker, at.stage, .kind, .task, is_durable; may come before TASK_HELD
-    EVENT_SEALED,          // worker, at.slot: after the TASK_COMMITTED of all that the slot held
+    EVENT_SEALED,          // worker, at.slot: after the TASK_COMMITTED of all tasks the slot held
     EVENT_TASK_TIMED_OUT,  // worker, at: has been running longer than --task-timeout allows
-    EVENT_WORKER_FAILED,   // worker, code: it says itself that it cannot go on (disk full, ...)
+    EVENT_WORKER_FAILED,   // worker, code: it reports that it cannot continue (disk full, ...)
     EVENT_WORKER_LOST,     // worker, inside, inside_count, crash_slot, code: its process is gone
     EVENT_CANCEL,          // code: Ctrl-C, --timeout
 
@@ -101,7 +101,7 @@ enum sched_event_type {
     EVENT_TASK_CONDEMNED,  // at.kind, at.task, code: it ends the job
     EVENT_CHECKPOINT,      // what the slots hold is worth being made safe
 
-    EVENT_CHECKPOINTED,  // worker, at.slot: after the durable TASK_COMMITTED of what is safe now
+    EVENT_CHECKPOINTED,  // worker, at.slot: after the durable TASK_COMMITTED of each saved task
 };
 
 // Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave, a
@@ -115,7 +115,7 @@ struct sched_event {
     struct sched_attempt at;
     weft_err code;
     bool is_final;      // TASK_FAILED: trying again cannot help
-    bool is_blameless;  // TASK_FAILED: what it reads was lost with another worker
+    bool is_blameless;  // TASK_FAILED: its input was lost with another worker
     bool is_durable;    // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
 
     // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot
@@ -153,53 +153,56 @@ struct sched_actions {
 
 struct sched;
 
-// NULL with a sentence when the plan is beyond the limits above or memory is refused.
+// NULL with a sentence when the plan is beyond the limits above or when out of memory.
 struct sched *sched_new(const struct sched_plan *plan);
 void sched_free(struct sched *sched);
 
-// Takes in one event and replaces what is in `out` by the actions that follow from it. Nothing comes
-// out after JOB_DONE or JOB_FAILED. What an event costs does not depend on how many tasks, workers or
-// slots there are; a lost worker costs what it had, and a stage that is begun or gone back to O(workers).
+// Takes in one event and replaces the content of `out` by the actions that follow from it. No
+// action comes after JOB_DONE or JOB_FAILED. The cost of an event does not depend on the number of
+// tasks, workers or slots, with two exceptions: a lost worker costs as much as it had, and
+// beginning a stage, or going back to one, costs O(workers).
 //
 // The rules, beyond the way of a stage drawn above:
 // - The lowest pending task goes first. Slots get their first task before any gets a second, and a
-//   second only while there are at least as many pending tasks as slots: the last ones go to whoever
-//   is free; of several workers to those whose slot has the lowest number. Slots are sealed when no map
-//   task is pending or running, and again if a seal loses some. A stage is opened at one worker when
-//   it begins, and at each other one before its first task there; the same for its plan.
-// - A failed attempt is charged to its task, unless all output of its stage is committed; max_attempts
-//   charges end the job with the last code. A map
-//   attempt that fails in a stage with reduce takes all that its slot holds with it: back to pending,
-//   uncharged.
-// - A lost worker takes with it all that runs or is held there and all its commits that are not
-//   durable; the job goes on at the first stage that is not complete then. Sample tasks stay committed.
-//   The attempt in the crashed slot is charged. If no slot is known and several attempts were inside,
-//   each becomes a suspect: charged (but never its last charge), and run with nothing beside it in its
-//   worker next time; one worker is kept free for suspects as long as there are any. Success takes that
-//   charge back.
-// - Attempts at other workers go on when the job goes back to an earlier stage. A worker gets tasks of
-//   that stage only when it has ended what it has to do in the later one, and sealed what it holds.
-// - Two workers may make the same output when the text of an attempt that failed is written after all. The
-//   first commit counts. So every attempt that makes output says TASK_COMMITTED, also where its
-//   worker has it already: the one that counted may be lost since.
+//   second only while there are at least as many pending tasks as slots: the last ones go to a slot
+//   that is free; of several workers to those whose slot has the lowest number. Slots are sealed
+//   when no map task is pending or running, and again if a seal loses some. A stage is opened at
+//   one worker when it begins, and at each other one before its first task there; the same for its
+//   plan.
+// - A failed attempt is charged to its task, unless all output of its stage is committed;
+//   max_attempts charges end the job with the last code. A map attempt that fails in a stage with
+//   reduce takes all tasks that its slot holds with it: back to pending, uncharged.
+// - A lost worker takes with it all tasks that run or are held there and its commits that are not
+//   durable; the job continues at the first stage that is not complete then. Sample tasks stay
+//   committed. The attempt in the crashed slot is charged. If no slot is known and several attempts
+//   were inside, each becomes a suspect: charged (but never its last charge), and run with nothing
+//   beside it in its worker next time; one worker is kept free for suspects as long as there are
+//   any. Success takes that charge back.
+// - Attempts at other workers continue when the job goes back to an earlier stage. A worker gets
+//   tasks of that stage only when it has ended its attempts of the later one, and sealed its slots.
+// - Two workers may make the same output when the text of an attempt that failed is written after
+//   all. The first commit counts. So every attempt that makes output says TASK_COMMITTED, also
+//   where its worker has it already: the one that counted may be lost since.
 // - A worker that fails is set aside: killed and not started again. The last one ends the job.
-// - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck: it
-//   is not run, nothing that needs it begins (no plan, no seal, no next stage), all else goes on. It
-//   stays stuck when a worker is lost. A final failure ends the job all the same. Its text may turn out
-//   to be written by an attempt that ended badly: then it is committed, and an answer is ignored, as
-//   for every task that is not stuck. Who excuses a task bounds how often.
-// - A stage whose output tasks are all committed for good is not worked on again, nor are those before
-//   it. If they all were restored, the worker is started and the last stage opened (not planned, nor
-//   sampled), and the job is done.
+// - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck:
+//   it is not run, nothing that needs it begins (no plan, no seal, no next stage), all else
+//   continues. It stays stuck when a worker is lost. A final failure ends the job all the same. Its
+//   text may turn out to be written by an attempt that ended badly: then it is committed, and an
+//   answer is ignored, as for every task that is not stuck. The driver bounds how often it excuses
+//   a task.
+// - A stage whose output tasks are all committed for good is not worked on again, nor are those
+//   before it. If they all were restored, the worker is started and the last stage opened (not
+//   planned, nor sampled), and the job is done.
 // - A checkpoint asks every slot that holds map tasks for a reduce, and is neither sealing nor at a
-//   checkpoint. Of those tasks only the ones that the worker names are committed: no failed attempt,
-//   lost seal or lost worker takes them away, and the slot must neither seal nor drop them again.
-//   The others are held as before. Neither a seal of that slot nor a reduce task begins before
-//   CHECKPOINTED; attempts do. The worker of a STAGE_PLAN is told by the driver about the durable map
-//   tasks (sched_is_durable); if all are, it gets nothing to map or seal, only reduce tasks.
+//   checkpoint. Of those tasks only the ones that the worker names are committed: no failed
+//   attempt, lost seal or lost worker takes them away, and the slot must neither seal nor drop them
+//   again. The others are held as before. Neither a seal of that slot nor a reduce task begins
+//   before CHECKPOINTED; attempts do. The driver gives the worker of a STAGE_PLAN the list of
+//   durable map tasks (sched_is_durable); if all are, it gets nothing to map or seal, only reduce
+//   tasks.
 // - A timed out attempt is charged DEADLINE_EXCEEDED and its worker killed: threads cannot be.
-// - SCHED_LOSSES_MAX losses per worker that could not be charged to one attempt, and in between no task
-//   that came further than ever before, end the job with UNAVAILABLE.
+// - SCHED_LOSSES_MAX losses per worker that could not be charged to one attempt, and in between no
+//   task that came further than ever before, end the job with UNAVAILABLE.
 void sched_step(struct sched *sched, const struct sched_event *event, struct sched_actions *out);
 
 // The actions that did not fit, after has_more.

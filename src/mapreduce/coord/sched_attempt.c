@@ -19,7 +19,7 @@ struct queued *sched_find_queued(struct sched *sched, const struct worker *worke
 }
 
 // Takes an ended attempt out of its queue. True when its task still waits for it; a task that was
-// committed meanwhile does not.
+// committed in the meantime does not.
 static bool end_attempt(struct sched *sched, struct worker *worker, const struct sched_attempt *at,
                         bool *is_charged)
 {
@@ -43,8 +43,8 @@ static bool end_attempt(struct sched *sched, struct worker *worker, const struct
     return task->state == SCHED_RUNNING && task->attempt == at->attempt;
 }
 
-// The task waits for the driver. It is no suspect any more: its last charge was certain, and the others
-// need not run alone for its sake.
+// The task waits for the driver. It is not a suspect any more: its last charge was certain, and the
+// others need not run alone for its sake.
 static void get_stuck(struct sched *sched, const struct sched_attempt *at, weft_err code)
 {
     struct task_set *set = set_of(sched, at);
@@ -64,7 +64,7 @@ void sched_charge(struct sched *sched, const struct sched_attempt *at, weft_err 
 {
     struct task *task = &set_of(sched, at)->tasks[at->task];
     if (stage_has_output(&sched->stages[at->stage]))
-        return;  // nobody needs it any more
+        return;  // it is not needed any more
     if (++task->charges < sched->max_attempts)
         return;
     if (sched->asks_before_failing && at->stage == 0 && at->kind != SCHED_REDUCE)
@@ -72,12 +72,13 @@ void sched_charge(struct sched *sched, const struct sched_attempt *at, weft_err 
     sched_end_failed(sched, code, at);
 }
 
-// Others may run beside an attempt of a task that is no suspect any more.
+// Others may run beside an attempt of a task that is not a suspect any more.
 static void admit_company(struct sched *sched, struct worker *worker,
                           const struct sched_attempt *at)
 {
     for (uint32_t i = 0; i < worker->slot_count; i++) {
-        struct queued *first = slot_of(sched, worker, i)->queue;  // who runs alone is the first
+        struct queued *first =
+            slot_of(sched, worker, i)->queue;  // a task that runs alone is the first
         if (first->is_alone && first->at.stage == at->stage && first->at.kind == at->kind &&
             first->at.task == at->task) {
             first->is_alone = worker->is_occupied = false;
@@ -86,7 +87,7 @@ static void admit_company(struct sched *sched, struct worker *worker,
     }
 }
 
-// A task came to a better state: it is no suspect any more, and there may be progress.
+// A task came to a better state: it is not a suspect any more, and there may be progress.
 static void advance(struct sched *sched, struct worker *worker, const struct sched_attempt *at,
                     enum sched_state state)
 {
@@ -173,7 +174,7 @@ void sched_take_committed(struct sched *sched, struct worker *worker,
     advance(sched, worker, at, SCHED_COMMITTED);
     if (!event->is_durable)
         sched_keep(sched, set, at->task, worker);
-    // The job had gone back, and what it went back for is not needed any more.
+    // The job had gone back to make lost data again, which is not needed any more.
     if (at->stage > sched->stage_index && stage_has_output(stage))
         sched_enter_stage(sched, sched_first_stage(sched));
 }

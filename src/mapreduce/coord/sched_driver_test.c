@@ -254,7 +254,7 @@ static void a_job_that_is_restored_as_a_whole_opens_its_output_and_is_done(void 
     plan_stages((struct sched_stage[]){{1, 1, 1}, {1, 1, 1}}, 2);
     restored(1, SCHED_REDUCE, 0);
     assert_string_equal(start(), "worker1");
-    assert_string_equal(lost("", SCHED_NO_SLOT), "worker2");  // nobody has opened it yet
+    assert_string_equal(lost("", SCHED_NO_SLOT), "worker2");  // no worker has opened it yet
     assert_string_equal(ready(1), "open1 done");
 }
 

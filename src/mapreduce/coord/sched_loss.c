@@ -20,7 +20,7 @@ static void suspect(struct sched *sched, const struct sched_attempt *at)
     }
 }
 
-// Charges the loss to the attempt that crashed, or to the only one there was; else to no one for
+// Charges the loss to the attempt that crashed, or to the only one there was; else to none for
 // certain. An attempt whose task is done for good may be the guilty one, but is not run again.
 static void blame(struct sched *sched, const struct worker *worker, const struct sched_event *event)
 {
@@ -74,7 +74,8 @@ static void forget_opened(struct sched *sched, uint32_t number)
 
 void sched_take_lost(struct sched *sched, struct worker *worker, const struct sched_event *event)
 {
-    const bool is_by_us = worker->state == WORKER_DYING;  // who timed out is charged already
+    const bool is_by_us =
+        worker->state == WORKER_DYING;  // the attempt that timed out is charged already
     if (worker->state == WORKER_READY) {
         sched->ready_count--;
         sched->slot_count -= worker->slot_count;

@@ -136,7 +136,7 @@ void sched_file_worker(struct sched *sched, struct worker *worker)
 
 // ---- Lists: what shares the fate of a slot or a worker ----------------------------------------
 
-// An owner is the id of a slot, or behind these the place of a worker.
+// An owner is the id of a slot, or, after all slots, the place of a worker.
 static uint32_t slot_total(const struct sched *sched)
 {
     return sched->worker_max * sched->slots_max;

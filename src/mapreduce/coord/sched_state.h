@@ -1,12 +1,13 @@
-// What the scheduler knows of a job: its stages, its workers, what is queued and held where.
+// The scheduler's state of a job: its stages, its workers, and which tasks are queued and held
+// where.
 //
-// Private to the sched*.c files: sched.c tells the story of a job and hands out, sched_attempt.c takes in
-// how attempts and seals end, sched_loss.c what a lost worker takes with it, sched_state.c makes the
-// state, keeps it consistent and answers questions.
+// Private to the sched*.c files: sched.c has the course of a job and hands out tasks,
+// sched_attempt.c takes in how attempts and seals end, sched_loss.c what a lost worker takes with
+// it, sched_state.c makes the state, keeps it consistent and answers questions.
 //
-// A worker has a place, from 0, and each of its lives a number that no other has: what comes from an
-// earlier life is told by it. A slot's id is slot * worker_max + place, so that the lowest free ids are
-// those of different workers. A task's id counts through all sets of the job.
+// A worker has a place, from 0, and each of its lives a number that no other has, by which events
+// of an earlier life are recognized. A slot's id is slot * worker_max + place, so that the lowest
+// free ids are those of different workers. A task's id counts through all sets of the job.
 #ifndef MAPREDUCE_COORD_SCHED_STATE_H
 #define MAPREDUCE_COORD_SCHED_STATE_H
 
@@ -18,7 +19,7 @@ enum worker_state {
     WORKER_NONE,      // none has been started, or the last one is lost
     WORKER_STARTING,  // no READY yet
     WORKER_READY,
-    WORKER_DYING,  // killed by us; it may still report what it had done, but gets nothing to do
+    WORKER_DYING,  // killed by us; it may still report finished tasks, but gets nothing to do
 };
 
 struct queued {
@@ -38,18 +39,18 @@ struct worker {
     uint32_t number;  // of this life, or the last one; 0: never started
     enum worker_state state;
     bool is_set_aside;  // not started again
-    bool is_changing;   // it has still to end what it does in another stage than the one at work
+    bool is_changing;   // it still has attempts of another stage than the current one to end
     bool is_quarantined, is_occupied;  // kept free for suspects; has one that runs alone
     uint32_t slot_count;
     uint32_t busy_count;                                         // attempts in its queues
     uint32_t holding_count, sealing_count, checkpointing_count;  // slots
-    uint32_t opened, planned;  // the stage it was told last, plus 1; 0: none
+    uint32_t opened, planned;  // the last stage it was sent, plus 1; 0: none
     uint32_t kept;  // the first of the tasks that are lost with it, and are in no slot any more
 };
 
 struct stage {
     struct task_set sets[SCHED_KIND_COUNT];
-    uint32_t opened_by;  // the number of the first living worker that was told; 0: none
+    uint32_t opened_by;  // the number of the first living worker that was sent it; 0: none
     bool was_opened;
 };
 
@@ -69,7 +70,7 @@ struct sched {
     uint32_t quarantine;  // the place that is kept free for suspects, or SCHED_NO_PLACE
 
     struct bits free_workers;  // ready and in no change: the stage can be opened there
-    struct bits free_slots[SCHED_QUEUE_MAX];  // with so many attempts in their queue
+    struct bits free_slots[SCHED_QUEUE_MAX];  // [n]: with n attempts in their queue
     struct bits holding_slots;  // hold map tasks, and are neither sealing nor at a checkpoint
     struct bits leaving_slots;  // the same, but of a stage that their worker has to leave
 
@@ -84,8 +85,8 @@ struct sched {
 
 // ---- sched_state.c ----------------------------------------------------------------------------
 
-// Puts a slot, or all of a worker, where its state belongs: among the free, the holding, or nowhere. To be
-// called after every change of what it depends on.
+// Puts a slot, or all of a worker, where its state belongs: among the free, the holding, or
+// nowhere. To be called after every change of a field that this depends on.
 void sched_file_slot(struct sched *sched, uint32_t slot_id);
 void sched_file_worker(struct sched *sched, struct worker *worker);
 
@@ -99,15 +100,16 @@ void sched_keep(struct sched *sched, struct task_set *set, uint32_t task, struct
 // The place of the worker that has what the task made; SCHED_NO_PLACE when it is in no list.
 uint32_t sched_place_of_task(const struct sched *sched, const struct task *task);
 
-// Sends back to pending all that is in the list.
+// Sends all tasks in the list back to pending.
 void sched_drop_list(struct sched *sched, const uint32_t *list);
 
-// Goes to a stage, forward or back. Workers that are still at work for another one get nothing to do
-// until they have ended that and sealed what they hold; going forward drops it, for nobody needs it.
+// Goes to a stage, forward or back. Workers that are still at work for another one get nothing to
+// do until they have ended that and sealed their slots; going forward drops their tasks, which are
+// not needed any more.
 void sched_enter_stage(struct sched *sched, uint32_t stage);
 
-// The stage at which to go on: the one after the last that is complete, or the last one when that is
-// complete itself.
+// The stage at which to continue: the one after the last that is complete, or the last one when
+// that is complete itself.
 uint32_t sched_first_stage(const struct sched *sched);
 
 // A worker that is changing may have come to the end of what kept it.
@@ -120,7 +122,7 @@ void sched_start_worker(struct sched *sched, struct worker *worker);
 void sched_kill_worker(struct sched *sched, struct worker *worker);
 void sched_end_done(struct sched *sched);
 
-// `at` names the task by its stage, kind and number; NULL: it is no task's fault.
+// `at` names the task by its stage, kind and number; NULL: no task is at fault.
 void sched_end_failed(struct sched *sched, weft_err code, const struct sched_attempt *at);
 
 // ---- sched_attempt.c: all for an event of a living worker --------------------------------------

@@ -1,7 +1,7 @@
-// Tests of several workers: who gets what, and what is lost with one of them.
+// Tests of several workers: which one gets a task, and what is lost with one of them.
 #include "mapreduce/coord/sched_testing.h"
 
-// Two workers, numbers 1 and 2, of so many slots each; the second is ready first.
+// Two workers, numbers 1 and 2, with slot_count slots each; the second is ready first.
 static const char *job_of_two(const struct sched_stage *stages, uint32_t stage_count,
                               uint32_t slot_count)
 {
@@ -120,7 +120,7 @@ static void a_suspect_runs_alone_in_its_worker_while_another_goes_on(void **unus
     const struct sched_stage stage = {1, 8, 1};
     job_of_two(&stage, 1, 2);
     from(2, held, "s0.1@0");  // m0 m2 m4 at worker 1, m1 m3 at worker 2
-    // Worker 2 is kept free for the suspects 0 and 2, and has to end what it runs before.
+    // Worker 2 is kept free for the suspects 0 and 2, and has to end its running attempts before.
     assert_string_equal(lost_with(1, "m0.1@0 m2.1@1"), "worker3");
     assert_string_equal(from(2, held, "m1.1@0"), "");
     assert_string_equal(from(2, held, "m3.1@1"), "m0.2@0#2");

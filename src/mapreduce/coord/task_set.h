@@ -29,7 +29,7 @@ struct task_set {
     struct bits pending, pending_suspects;  // every pending task is in one of them
 };
 
-// All tasks pending. False when memory is refused; the set can be given to task_set_fini either way.
+// All tasks pending. False when out of memory; the set can be given to task_set_fini either way.
 MUST_CHECK bool task_set_init(struct task_set *set, struct task *all, uint32_t first,
                               uint32_t count);
 void task_set_fini(struct task_set *set);

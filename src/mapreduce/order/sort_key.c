@@ -1,5 +1,5 @@
-// Sort keys that sort by memcmp. The key of a line is the keys of its fields one behind the other, each made
-// so that it ends by itself, and then the line as the last resort:
+// Sort keys that sort by memcmp. The key of a line is the keys of its fields one after the other,
+// each made so that it ends by itself, and then the line as the last resort:
 //
 //   text       its bytes, 00 as 00 FF; then 00 00
 //   value      a number, month or version: sort_value.c
@@ -53,7 +53,7 @@ static const char *advance(const char *at, const char *end, size_t count)
     return count < (size_t)(end - at) ? at + count : end;
 }
 
-// A field begins behind a separator; without one, with the blanks in front of it.
+// A field begins after a separator; without one, with the blanks before it.
 static const char *field_start(const struct sort_order *order, const struct sort_key *key,
                                const char *at, const char *end)
 {
@@ -190,7 +190,7 @@ weft_bytes sort_order_decode(const struct sort_order *order, weft_bytes key, siz
     line.size -= 2;  // the end, FF FF
     for (size_t i = 0; i < line.size; i++)
         to[i] = (char)~line.data[i];
-    // NUL is rare, and only behind it is there a mark to drop.
+    // NUL is rare, and only after it is there a mark to drop.
     const char *from = memchr(to, 0, line.size), *const end = to + line.size;
     to = from ? room->data + (from - room->data) : to + line.size;
     while (from && from < end) {

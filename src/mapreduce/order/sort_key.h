@@ -40,7 +40,8 @@ struct sort_order {
     bool is_unique, is_stable;
 };
 
-// Reads -k, -t, -u, -s and the letters that say how to compare; INVALID_ARGUMENT with what is wrong and what is possible.
+// Reads -k, -t, -u, -s and the letters that say how to compare. INVALID_ARGUMENT: its message has
+// the wrong text and the possible ones.
 MUST_CHECK weft_err sort_order_init(struct sort_order *order, const weft_args *args);
 void sort_order_fini(struct sort_order *order);
 

@@ -200,7 +200,7 @@ static void random_order(struct sort_order *order)
     }
     for (const char *letter = "bfnrus"; *letter; letter++)
         if (next_random() % 5 == 0)
-            options[count++] = letter;  // the letters behind it are its value, which nobody reads
+            options[count++] = letter;  // the letters after it are its value, which is not read
     if (next_random() % 2)
         options[count++] = "t,";
     options[count] = NULL;

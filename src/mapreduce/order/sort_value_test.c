@@ -1,5 +1,6 @@
-// Tests of numbers, months and versions as bytes: lists in ascending order, as GNU sort 9.1 has them. What is on
-// one line of a list is equal. test/oracle/gnu_cases.py compares with GNU sort itself.
+// Tests of numbers, months and versions as bytes: lists in ascending order, as GNU sort 9.1 has
+// them. Values on one line of a list are equal. test/oracle/gnu_cases.py compares with GNU sort
+// itself.
 
 #include "mapreduce/order/sort_value.h"
 
