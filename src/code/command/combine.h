@@ -1,5 +1,5 @@
-// Combining by a command: the pairs of a map task are collected, sorted by key, and the command run over
-// their lines. What it prints takes their place.
+// Combining by a command: the pairs of a map task are collected, sorted by key, and the command run
+// over their lines. The lines it prints take their place.
 //
 // At most 16 MiB are collected at a time, so that a task of any size needs no more memory than that: a
 // combiner is run as often as is good. Thread: one owner.

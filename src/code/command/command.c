@@ -156,8 +156,8 @@ static bool is_end(char byte, char end)
     return byte == '\n' || byte == '\r' || byte == 0 || byte == end;
 }
 
-// A kept command would take a record that is the marker for the end of its task, and the records behind it for
-// another's. Many read \r as an end, too.
+// A kept command would read a record that equals the marker as the end of its task, and the records
+// after it as another task's. Many commands read \r as an end, too.
 static weft_err refuse_marker(const struct command_runner *runner, weft_bytes block)
 {
     const char *at = block.data, *const end = block.data + block.size;

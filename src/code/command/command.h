@@ -29,7 +29,7 @@ enum {
     COMMAND_REDUCE = 'r',    // "": pairs are passed on; "aggregate"; without it: map-only
     COMMAND_SHELL = 'S',     // flag: by sh -c, else split into words as a shell would, no shell
     COMMAND_KEEP = 'K',      // flag: one mapper for all tasks of a slot
-    COMMAND_PER_FILE = 'F',  // flag: a mapper for each file, whose environment tells which
+    COMMAND_PER_FILE = 'F',  // flag: a mapper for each file, whose environment names it
     COMMAND_KEY_FIELDS = 'k',  // how many fields of a map line are the key; default 1
     COMMAND_SEPARATOR = 's',   // between them, up to 15 bytes; default TAB
     COMMAND_PARTITION = 'p',  // "hash" (as Hadoop), "fields:-k1,2", "fields:" (hash of a Java text)
@@ -40,15 +40,15 @@ enum {
     // Mostly for `weft streaming`:
     COMMAND_REDUCE_SEPARATOR = 'i',  // of key and value for combiner and reducer; default as 's'
     COMMAND_FIELD_SEPARATOR = 't',   // of fields in a key for 'o' and 'p'; default as 's'
-    COMMAND_INPUT = 'I',             // "offset": TAB and the record behind its offset;
+    COMMAND_INPUT = 'I',             // "offset": TAB and the record after its offset;
                                      // "pairs": a record without a TAB gets one; default: as it is
-    COMMAND_ANY_EXIT = 'x',          // flag: an exit code other than 0 is no failure
+    COMMAND_ANY_EXIT = 'x',          // flag: an exit code other than 0 is not a failure
     // Flag: as Hadoop Streaming does it, to the byte.
     // - words end at quotes, empty quotes are none; a program is looked for in 'd' first
     // - lines end with CR, too, also those that commands print
     // - output lines are split into key and value (of a map-only job by 'k' and 's', of a reducer and a
-    //   combiner by 'n' and 'R') and joined by 'O': a line without a separator gets one behind
-    // - a reducer runs even if its part is empty, but what it prints then is dropped
+    //   combiner by 'n' and 'R') and joined by 'O': a line without a separator gets one at its end
+    // - a reducer runs even if its part is empty, but its output is dropped then
     // - mapreduce_map_input_file is file:/PATH
     COMMAND_HADOOP = 'H',
     COMMAND_REDUCE_KEY_FIELDS = 'n',     // default 1

@@ -195,7 +195,7 @@ static void each_input_file_is_known_to_its_mapper(void **state)
     write_file("a", "1\n");
     write_file("b", "2\n");
     expect_output(OPTIONS("-m", "sed \"s|^|${map_input_file##*/} |\"", "-S", "-F"), "a 1\nb 2\n");
-    // One process for both is told of neither.
+    // One process for both files gets the name of neither.
     expect_output(OPTIONS("-m", "echo \"<$map_input_file>\"; cat", "-S"), "<>\n1\n2\n");
     expect_output(OPTIONS("-m", "echo $mapreduce_task_ismap $COLOR", "-S", "-e", "COLOR=red"),
                   "true red\n");

@@ -44,8 +44,8 @@ struct command_config {
     VEC(const char *) variables;  // NULL-terminated, the last given first
 };
 
-// INVALID_ARGUMENT with what is wrong and what is possible. command_config_fini in every case. The args
-// must outlive it.
+// INVALID_ARGUMENT: its message has the wrong option and the possible ones. command_config_fini in
+// every case. The args must outlive it.
 MUST_CHECK weft_err command_config_init(struct command_config *config, const weft_args *args);
 void command_config_fini(struct command_config *config);
 

@@ -23,7 +23,7 @@ struct command_separator {
 // One or more bytes; \t, \0, \n and \\ have the same meaning as in C. False for anything else.
 bool command_separator_init(struct command_separator *separator, const char *text);
 
-// Splits a line behind its first `fields` fields. A line with fewer is all key and has no value
+// Splits a line after its first `fields` fields. A line with fewer is all key and has no value
 // (weft_none). To Hadoop it is an empty one, and the reducer sees a separator at the end of the line.
 void command_split_line(const struct command_separator *separator, uint32_t fields, weft_bytes line,
                         weft_bytes *key, weft_bytes *value);
@@ -37,8 +37,9 @@ struct command_keys {
     struct sort_order fields;  // of COMMAND_BY_FIELDS: which ones
 };
 
-// `order` and `partition` as command.h describes them; NULL: bytes, and ranges of keys. `separator` is
-// between the fields of a key. INVALID_ARGUMENT with what is possible; command_keys_fini in every case.
+// `order` and `partition` as command.h describes them; NULL: bytes, and ranges of keys. `separator`
+// is between the fields of a key. INVALID_ARGUMENT: its message lists the possible ones.
+// command_keys_fini in every case.
 MUST_CHECK weft_err command_keys_init(struct command_keys *keys, const char *order,
                                       const char *partition,
                                       const struct command_separator *separator);

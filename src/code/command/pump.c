@@ -288,8 +288,8 @@ weft_err command_pump_mark(struct command_pump *pump, bool *is_kept)
 
 // ---- The end ------------------------------------------------------------------------------------------------
 
-// Whatever is in the pipes of a command that has ended. What others still write there is nobody's, and
-// must not keep us: a pipe holds less than is read here.
+// Reads the rest in the pipes of a command that has ended. Other processes may still write there,
+// and must not keep us: a pipe holds less than is read here.
 static weft_err drain_rest(struct command_pump *pump)
 {
     weft_err code = WEFT_OK;

@@ -231,7 +231,7 @@ static void a_command_that_cannot_be_kept_is_told(void **state)
     expect_output("only\n");
 }
 
-// A marker that the command made of a record, and one with more behind it.
+// A marker that the command made of a record, and one with more text after it.
 static void a_marker_that_was_not_asked_for_is_an_error(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// What a slot has for running commands: the processes of the attempt at hand, what goes in and out of them,
-// and the failure to be told at its end. Thread: the slot's own.
+// The part of a slot that runs commands: the processes of the current attempt, their input and
+// output, and the failure to be reported at its end. Thread: the slot's own.
 #ifndef CODE_COMMAND_RUNNER_H
 #define CODE_COMMAND_RUNNER_H
 

@@ -1,5 +1,5 @@
-// Lines of a command's standard error, told apart and passed on. A command that floods it costs the search
-// for line ends and little more.
+// Lines of a command's standard error, sorted by their kind and passed on. A command that floods it
+// costs the search for line ends and little more.
 
 #include "code/command/stderr.h"
 

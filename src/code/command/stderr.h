@@ -1,12 +1,12 @@
 // What a command says on its standard error: counters and status for us, everything else for people.
 //
 //   reporter:counter:GROUP,NAME,N   adds N to the counter "GROUP.NAME"
-//   reporter:status:TEXT            told
+//   reporter:status:TEXT            shown as the status
 //   any other line                  passed on, however much there is; its end is remembered for the
 //                                   sentence of a failure
 //
-// A command that fails within a second is quoted by that sentence, and need not be heard twice: what it said
-// is passed on when it has lived longer, has said much, or ended well.
+// The message about a failure quotes a command that fails within a second, so its text is not shown
+// twice: it is passed on when the command has lived longer, has written much, or ended well.
 // Thread: one owner.
 #ifndef CODE_COMMAND_STDERR_H
 #define CODE_COMMAND_STDERR_H

@@ -1,4 +1,4 @@
-// Tests of telling apart what a command says on its standard error.
+// Tests of recognizing the kinds of lines on a command's standard error.
 
 #include "code/command/stderr.h"
 

@@ -1,5 +1,5 @@
-// Splitting a command line. One walk over its bytes, which knows which of them are quoted; splitting and
-// looking for shell syntax are what is done with it.
+// Splitting a command line. One walk over its bytes knows which of them are quoted; splitting and
+// the search for shell syntax both use it.
 
 #include "code/command/words.h"
 

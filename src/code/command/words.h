@@ -1,5 +1,6 @@
-// A command line as words, split as a POSIX shell splits, but with nothing expanded: what is between quotes
-// stays together, a backslash takes the next byte as it is. Thread: any, one owner per struct.
+// A command line as words, split as a POSIX shell splits, but with nothing expanded: text between
+// quotes stays together, a backslash takes the next byte as it is. Thread: any, one owner per
+// struct.
 #ifndef CODE_COMMAND_WORDS_H
 #define CODE_COMMAND_WORDS_H
 
@@ -16,7 +17,7 @@ struct command_words {
 MUST_CHECK weft_err command_words_init(struct command_words *words, const char *line);
 
 // The same as Hadoop Streaming splits: only blanks separate, a quote begins or ends a word wherever it is,
-// empty quotes are no word, a backslash is a byte like any other, nothing is for a shell.
+// empty quotes are not a word, a backslash is a byte like any other, nothing is for a shell.
 MUST_CHECK weft_err command_words_init_hadoop(struct command_words *words, const char *line);
 
 void command_words_fini(struct command_words *words);

@@ -253,7 +253,7 @@ static weft_err find_cache(struct compile *compile)
 
 // ---- Looking up --------------------------------------------------------------------------------------------
 
-// Whether a flag does not change what is linked, and names no file that the preprocessor does not
+// Whether a flag does not change the linked files, and names no file that the preprocessor does not
 // read.
 static bool is_harmless(const char *flag)
 {
@@ -329,8 +329,9 @@ static bool has_asm_word(weft_bytes line)
     return false;
 }
 
-// Whether preprocessed text has asm that is not of a header of the system: lines `# 12 "file" 1 3` say where the
-// ones behind them are from, 3 that it is such a header. Definitions (-dD) of macros are looked at, too.
+// Whether preprocessed text has asm that is not of a header of the system: lines `# 12 "file" 1 3`
+// say where the ones after them are from, 3 that it is such a header. Definitions (-dD) of macros
+// are looked at, too.
 static bool has_own_asm(weft_bytes text)
 {
     bool is_system = false;

@@ -1,7 +1,7 @@
 // compile: a C or C++ source file becomes a program, built with the system's compiler and kept.
 //
 // The cache is ${XDG_CACHE_HOME:-~/.cache}/weft/jobs. A program is found again by its ingredients:
-// the preprocessed source, and so all that it includes, the compiler, its flags and libweft. If
+// the preprocessed source, and so all its included files, the compiler, its flags and libweft. If
 // there are others (libraries among the flags, LIBRARY_PATH) it is built again. $CC names the
 // compiler (default cc), $CFLAGS adds to -O2; for .cpp, .cc, .cxx, .c++ and .C these are $CXX (c++)
 // and $CXXFLAGS. Thread: any.

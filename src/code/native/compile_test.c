@@ -1,5 +1,5 @@
-// Tests of code/native/compile with a compiler that is a shell script: it notes that it was called and makes
-// a program of what it was given. The real compiler builds jobs in test/e2e/50-c-job.sh.
+// Tests of code/native/compile with a compiler that is a shell script: it notes that it was called
+// and makes a program of its input. The real compiler builds jobs in test/e2e/50-c-job.sh.
 
 #include "code/native/compile.h"
 
