@@ -1,9 +1,9 @@
 // index: for every word the files it is in. A word occurs in a file again and again, so each slot remembers the
 // most recent words and does not emit them again.
 //
-// That is right though attempts fail and what they emitted is forgotten: a word is left out only where
-// it was seen before, in the same file at a smaller offset. Its first place in the file is never left
-// out, whichever attempt at that place counts in the end.
+// That is right though attempts fail and their pairs are forgotten: a word is left out only where
+// it was seen before, in the same file at a smaller offset. Its first place in the file is never
+// left out, whichever attempt at that place counts in the end.
 
 #include "jobs/builtin.h"
 #include "jobs/lines.h"
@@ -26,7 +26,7 @@ struct seen {
 
 struct index {
     uint32_t block;        // counts calls from 1
-    uint32_t first_block;  // since then the blocks were of one file, each behind the one before
+    uint32_t first_block;  // since then the blocks were of one file, each after the one before
     uint32_t file;
     uint64_t offset;
     struct seen seen[1 << SEEN_BITS];

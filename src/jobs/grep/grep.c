@@ -1,10 +1,10 @@
 // grep: the lines that match a pattern, in input order, as LC_ALL=C grep -ahE prints them.
 //
-// Lines go straight to the output. What is said of a whole file is reduced by the number of the file, so
-// that files come out in input order, and one without a match still has its count:
+// Lines go straight to the output. Facts about a whole file are reduced by the number of the file,
+// so that files come out in input order, and one without a match still has its count:
 //
 //   -c -l -L    number of the file (and its name) -> how many lines
-//   -m          number of the file -> the lines; of those that come first so many are printed
+//   -m          number of the file -> the lines; the first N of them are printed
 //   -q          nothing is printed: a counter says whether a line was there
 
 #include "jobs/builtin.h"

@@ -18,8 +18,9 @@ bool backref_is_cheap(const struct syntax *syntax);
 MUST_CHECK weft_err backref_new(struct backref **backref, weft_bytes text, enum syntax_flags flags);
 void backref_free(struct backref *backref);
 
-// The leftmost, longest match in the line from *start on, which may be empty; sets *start and *end. A line is asked
-// from 0 on, then from places that grow: what lies ahead is remembered. *has_failed is set when memory was refused.
+// The leftmost, longest match in the line from *start on, which may be empty; sets *start and *end.
+// A caller asks about a line from 0 on, then from places that grow: later matches are remembered.
+// *has_failed is set when out of memory.
 bool backref_match(struct backref *backref, weft_bytes line, size_t *start, size_t *end,
                    bool *has_failed);
 

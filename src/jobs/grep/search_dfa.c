@@ -5,7 +5,7 @@
 //
 //   table[256 * state + byte] = 256 * next state; 0: not made yet, 256: matched
 //
-// Bytes that no set tells apart get their transitions together.
+// Bytes that are in the same sets get their transitions together.
 
 #include "jobs/grep/search_dfa.h"
 

@@ -3,7 +3,7 @@
 //   literals say it all     a search at the speed of memory finds the lines
 //   literals are required   the same search finds candidates, the automaton looks at their lines
 //   otherwise               the automaton reads the block
-//   back-references         the automaton lets any text stand for them, glibc looks at what is left
+//   back-references         the automaton lets any text stand for them, glibc looks at those lines
 
 #include "jobs/grep/search_pattern.h"
 

@@ -15,7 +15,7 @@ struct pattern_options {
 struct pattern;
 
 // Compiles a pattern as `LC_ALL=C grep -E` (or -F) takes it: one per line of the text, any may match.
-// INVALID_ARGUMENT with what is wrong. *pattern is NULL on failure.
+// INVALID_ARGUMENT: its message has the error. *pattern is NULL on failure.
 MUST_CHECK weft_err pattern_new(struct pattern **pattern, const char *text,
                                 struct pattern_options options);
 void pattern_free(struct pattern *pattern);

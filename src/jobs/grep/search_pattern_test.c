@@ -1,5 +1,5 @@
-// Tests of patterns: what is written down here was taken from GNU grep 3.8 in the C locale; random patterns
-// are compared with glibc's matcher, which shares nothing with ours.
+// Tests of patterns: the expected results here were taken from GNU grep 3.8 in the C locale; random
+// patterns are compared with glibc's matcher, which shares nothing with ours.
 
 #include "jobs/grep/search_pattern.h"
 
@@ -188,7 +188,7 @@ static void what_is_no_pattern_is_refused(void **unused)
     }
 }
 
-// glibc copies what is repeated: it is not asked about patterns that would take it minutes.
+// glibc copies repeated parts: the test does not give it patterns that would take it minutes.
 static void repetitions_of_repetitions_do_not_take_for_ever(void **unused)
 {
     (void)unused;
@@ -325,7 +325,7 @@ static void random_patterns_match_as_glibc_does(void **unused)
 
 // ---- Literals ---------------------------------------------------------------------------------------
 
-// The literals of a pattern with a bar behind each, and "!" when they are all it takes.
+// The literals of a pattern with a bar after each, and "!" when they are all it takes.
 static const char *literals_of(const char *text)
 {
     static char shown[256];
@@ -358,7 +358,7 @@ static void several_patterns_with_back_references_come_in_the_order_of_the_line(
     pattern_free(pattern);
 }
 
-// This took minutes: the pattern that is not there was looked for behind each match of the other.
+// This took minutes: the pattern without a match was searched again after each match of the other.
 static void a_rare_pattern_beside_a_frequent_one_does_not_take_for_ever(void **unused)
 {
     (void)unused;

@@ -54,7 +54,7 @@ static bool build_loop(struct program *program, uint32_t child)
     return true;
 }
 
-// The child min times; then a loop, or up to max times with a fork to behind each of them.
+// The child min times; then a loop, or up to max times, each with a fork that skips it.
 static bool build_repeat(struct program *program, const struct node *node)
 {
     for (int i = 0; i < node->min; i++)

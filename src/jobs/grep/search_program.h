@@ -1,5 +1,5 @@
-// A pattern as a program: instructions for an imaginary machine that is in many places at once. The automaton
-// runs it; nobody else does. Thread: a program may be read by any number at once.
+// A pattern as a program: instructions for an imaginary machine that is in many places at once.
+// Only the automaton runs it. Thread: a program may be read by any number at once.
 #ifndef JOBS_GREP_SEARCH_PROGRAM_H
 #define JOBS_GREP_SEARCH_PROGRAM_H
 

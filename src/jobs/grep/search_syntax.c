@@ -1,6 +1,7 @@
-// Parsing extended regular expressions. What is no error to `grep -E` is none here: an operator without
-// anything to repeat repeats the empty text, a brace that begins no interval and a closing parenthesis
-// without its other half stand for themselves. What glibc's own parser refuses was refused before.
+// Parsing extended regular expressions. Text that `grep -E` accepts is accepted here: an operator
+// without anything to repeat repeats the empty text, a brace that begins no interval and a closing
+// parenthesis without its other half stand for themselves. Patterns that glibc's own parser refuses
+// were refused before.
 
 #include "jobs/grep/search_syntax.h"
 

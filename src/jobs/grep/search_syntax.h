@@ -12,7 +12,7 @@ enum { SYNTAX_DEPTH_MAX = 200, SYNTAX_UNLIMITED = UINT16_MAX };
 enum syntax_flags {
     SYNTAX_FIXED = 1,       // the lines are literals
     SYNTAX_FOLDS_CASE = 2,  // ASCII letters match in both cases
-    // An operator that has nothing to repeat (at the start, behind an anchor) is dropped, not applied
+    // An operator with nothing to repeat (at the start, after an anchor) is dropped, not applied
     // to the empty text: so grep finds lines by the one rule and, with -o, matches by the other.
     SYNTAX_DROPS_REPEATS = 4,
     SYNTAX_WHOLE_WORD = 8,   // between bytes that are not of a word
@@ -67,7 +67,7 @@ struct node {
     uint32_t child, sibling;
     uint32_t set;             // NODE_SET
     uint16_t min, max;        // NODE_REPEAT; max SYNTAX_UNLIMITED: no end
-    uint8_t merged;           // NODE_REPEAT: so many + and {m,} behind it changed nothing
+    uint8_t merged;           // NODE_REPEAT: this many + and {m,} after it changed nothing
     enum assert_kind assert;  // NODE_ASSERT
 };
 
