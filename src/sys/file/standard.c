@@ -17,12 +17,19 @@
 
 enum { TRY_AGAIN_MS = 10 };  // whether a FIFO has a reader by now
 
+// A descriptor of the user has survived an exec. One that this process opened has the flag to be closed by the next.
+static bool is_our_own(int fd)
+{
+    const int flags = fcntl(fd, F_GETFD);
+    return fd > STDERR_FILENO && flags >= 0 && flags & FD_CLOEXEC;
+}
+
 weft_err standard_look(int fd, enum standard_kind *kind)
 {
     struct stat status;
     *kind = STANDARD_CLOSED;
     const int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || is_our_own(fd))
         return WEFT_OK;
     if (fstat(fd, &status) != 0)
         return err_errno("cannot look at descriptor %d", fd);

@@ -7,7 +7,7 @@
 #include "sys/file/wait_limit.h"
 
 enum standard_kind {
-    STANDARD_CLOSED,  // not there, or not for writing
+    STANDARD_CLOSED,  // not there, not for writing, or not given to us: close-on-exec, above 2
     STANDARD_NULL,    // /dev/null
     STANDARD_STREAM,  // a pipe, a terminal, a file: written in order, where its position stands
 };

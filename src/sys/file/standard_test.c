@@ -34,6 +34,10 @@ static void every_kind_is_known(void **state)
     const int null = open("/dev/null", O_WRONLY), full = open("/dev/full", O_WRONLY);
     assert_int_equal(kind_of(9999), STANDARD_CLOSED);
     assert_int_equal(kind_of(reading), STANDARD_CLOSED);
+    const int own =
+        fcntl(ends[1], F_DUPFD_CLOEXEC, 3);  // a user who names its number means another
+    assert_int_equal(kind_of(own), STANDARD_CLOSED);
+    close(own);
     assert_int_equal(kind_of(file), STANDARD_STREAM);
     assert_int_equal(kind_of(appending), STANDARD_STREAM);
     assert_int_equal(kind_of(ends[1]), STANDARD_STREAM);
