@@ -1,7 +1,8 @@
 // Numbers, months and versions as bytes.
 //
-//   number    81 + n, n digits before the point, the digits after it, 00; outer zeros
-//             are dropped; n from 126 on is FF and 8 bytes. Zero is 80. Negative: all bits inverted
+//   number    81 + n, n digits before the point, the digits after it, 00; leading and trailing
+//             zeros are dropped; n from 126 on is FF and 8 bytes. Zero is 80. Negative: all bits
+//             inverted
 //   general   0 no number, 1 not-a-number: its bits, 2 a number: its sign, exponent and mantissa
 //   human     80 + its unit, then the number
 //   month     0 none, 1 to 12
