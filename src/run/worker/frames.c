@@ -1,4 +1,4 @@
-// The order of frames: what has been told, and what may follow it.
+// The order of frames: which ones have come, and which may follow.
 
 #include "run/worker/frames.h"
 
@@ -57,7 +57,7 @@ static weft_err check_idle(const struct told *told, const char *what)
     return WEFT_OK;
 }
 
-// Behind a stage only the next one: it reads what that one kept, task by task.
+// After a stage only the next one may come: it reads the pairs that this one kept, task by task.
 static weft_err check_next_stage(const struct told *told, const Weft__StageOpen *open)
 {
     const struct told_stage *before = &told->stage;

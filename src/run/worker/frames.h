@@ -1,9 +1,11 @@
-// frames: what a driver may tell a worker, and when. The one entrance for values that come from outside.
+// frames: the orders that a driver may send a worker, and when. The one entrance for values from
+// outside.
 //
-// A frame is read, its message unpacked, every number in it compared with what was told before, and only
-// then is it an order that the worker carries out: behind here nobody asks again. A frame that breaks the
-// rules is refused with a sentence that says which rule; nothing has been done of it, and the connection is
-// not to be read any further. What the slots have answered is told by the frames_* calls at the end.
+// A frame is read, its message unpacked, and every number in it compared with earlier frames. Only
+// then is it an order that the worker carries out: later code does not check again. A frame that
+// breaks the rules is refused with a sentence that says which rule. No part of it is carried out,
+// and the connection is not to be read any further. The frames_* calls at the end record the
+// answers of the slots.
 //
 // Pure: no files, no threads, no user code. Thread: one at a time, by the caller's lock.
 #ifndef RUN_WORKER_FRAMES_H
@@ -14,12 +16,12 @@
 #include "wire/messages.h"
 
 enum {
-    // Of one slot, told and not answered: two tasks, a checkpoint, a seal.
+    // Orders for one slot that it has not answered: two tasks, a checkpoint, a seal.
     FRAMES_WAITING_MAX = SCHED_QUEUE_MAX + 2,
 };
 
-// A checked frame. The message belongs to whoever took the order, but for JOB_START's, on which later checks
-// rely: that one stays where it is for as long as the `told`.
+// A checked frame. The message belongs to the caller that took the order, except that of JOB_START,
+// on which later checks rely: it lives as long as the state below.
 struct order {
     Weft__FrameType type;
     union {
@@ -48,10 +50,10 @@ struct told_stage {
     bool is_open, is_planned;
     bool has_source;   // the pairs of the stage before are there
     bool is_probe;     // it is there to look at records, not for their output
-    bool is_map_only;  // as told
+    bool is_map_only;  // as the driver said
     bool is_kept;      // the pairs are for the next stage
     bool keeps_runs;   // checkpoints can be made
-    bool is_reducing;  // a reduce task was told
+    bool is_reducing;  // a reduce task was ordered
     uint32_t number, piece_count;
     uint32_t task_counts[SCHED_KIND_COUNT];
 };

@@ -1,4 +1,4 @@
-// What the values of a message may be, whatever was told before it.
+// The values that a message may have, whatever came before it.
 
 #include "run/worker/frames.h"
 
@@ -183,7 +183,8 @@ static weft_err check_piece(const struct told *told, const Weft__TaskRun *run, s
     if (piece->input >= told->start->n_inputs)
         return frames_refuse("a piece of input %u of %zu", piece->input, told->start->n_inputs);
     const Weft__Input *input = told->start->inputs[piece->input];
-    // Who looks for a record counts plain bytes, and what a compressed file holds is not known.
+    // A search for a record counts plain bytes, and the plain size of a compressed file is not
+    // known.
     const bool is_open = run->purpose != WEFT__PURPOSE__PURPOSE_RUN && !input->is_indexed;
     if (piece->begin > piece->end || (piece->end > input->size && !is_open))
         return frames_refuse("bytes %llu to %llu of input %u, which has %llu",

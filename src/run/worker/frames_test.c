@@ -1,4 +1,4 @@
-// Tests of what a driver may tell a worker: every rule is broken once, from a state where all else is right.
+// Tests of the orders a driver may send: every rule is broken once, where all else is right.
 #include "run/worker/frames.h"
 
 #include <setjmp.h>
@@ -114,7 +114,7 @@ static int end(void **state)
     return 0;
 }
 
-// Over the wire and back: what is checked is what was unpacked.
+// Over the wire and back: the unpacked message is checked.
 static weft_err tell(struct talk *talk, Weft__FrameType type, const void *message)
 {
     struct buf packed = {0};
@@ -559,7 +559,7 @@ static void seals_and_checkpoints_of_wrong_slots_are_refused(void **state)
     assert_refused(tell_checkpoint(talk, 1), "without a place");
 }
 
-// ---- what is no message
+// ---- bytes that are not a message
 
 static void what_cannot_be_read_is_refused(void **state)
 {

@@ -142,7 +142,7 @@ static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
     slot->is_watched = run->purpose != WEFT__PURPOSE__PURPOSE_RUN;
     slot->skips = skips;
     slot->skip_count = run->n_skips;
-    // Of records in a block only a wrong checksum can be told from outside.
+    // In a block, only a record with a wrong checksum can be found without the job's help.
     const bool is_told = slot->stage->job.map || slot->stage->format.kind == RECORD_TFRECORD;
     slot->is_careful = run->is_careful && is_told && !slot->stage->source;
     slot->attempt = run->attempt;
@@ -150,7 +150,7 @@ static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
     return slot->is_reducing ? reduce_run(slot, run->task) : map_run(slot, pieces, run->n_pieces);
 }
 
-// ---- telling the driver
+// ---- reports to the driver
 
 // {u32 size, bytes}... as repeated fields that point into the buffer.
 static size_t list_sample(const struct buf *keys, ProtobufCBinaryData *fields)
@@ -249,7 +249,7 @@ static void submit_output(struct bench *bench, const Weft__TaskRun *run)
 // A failure in map says at which record it happened, unless its sentence names the file already.
 static void add_place(struct slot *slot)
 {
-    // Whoever works behind our back, and tells at the end, is not at the record that was read last.
+    // Code that runs outside, or reports at the end, is not at the record that was read last.
     if (!slot->input_name || slot->stage->code->is_outside || slot->stage->job.end ||
         strstr(slot->error, slot->input_name))
         return;

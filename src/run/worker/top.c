@@ -1,6 +1,6 @@
-// --top N: one more stage that sorts what was counted, largest first, ties by key, and keeps N.
+// --top N: one more stage that sorts the counted keys, largest first, ties by key, and keeps N.
 //
-// The sort key is the count turned around (so that larger ones come first as bytes) and the key behind it.
+// The sort key is the inverted count (so that larger ones come first as bytes) and then the key.
 
 #include "run/worker/worker_state.h"
 
@@ -38,7 +38,7 @@ static void reduce_first(weft_task *task, weft_bytes by_count, weft_values *valu
     int64_t number;
     if (slot->records_out >= slot->stage->top || !weft_next(values, &count))
         return;
-    // It came as text from the stage before; forms that tell numbers from texts are to see a number.
+    // It came as text from the stage before; an output form with numbers is to get a number.
     if (slot->stage->text_form != OUTPUT_TEXT && number_read_int(count, &number))
         weft_emit_int(task, key, number);
     else

@@ -25,7 +25,7 @@ enum {
 
 static _Noreturn void leave(void)
 {
-    _exit(1);  // the driver is gone: nobody is left to tell
+    _exit(1);  // the driver has ended: no process is left to report to
 }
 
 void worker_send(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message)
@@ -62,8 +62,9 @@ void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t 
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
 }
 
-// Nothing that comes behind a broken rule can be relied on. The driver is told why, and then this process is
-// gone: that ends the connection, and what slots are at is done again elsewhere or not at all.
+// After a broken rule no later frame can be relied on. The worker reports the reason to the driver
+// and ends: that closes the connection, and the tasks of its slots are done again elsewhere or not
+// at all.
 static _Noreturn void refuse_driver(struct worker *worker, weft_err code)
 {
     worker_send_failed(worker, code);
@@ -262,7 +263,8 @@ static void map_inputs(struct worker *worker, const struct stage *stage)
         struct input *input = &worker->inputs[i];
         if (input->size < MAP_INPUT_ABOVE || is_in_memory(input))
             continue;
-        // What cannot be mapped, or has become shorter, is read: that tells what is wrong with it.
+        // An input that cannot be mapped, or has become shorter, is read: the read returns the
+        // error.
         if (mem_map_open(&input->map, input->path) != WEFT_OK)
             continue;
         if (input->map.size < input->size ||
@@ -477,8 +479,9 @@ static weft_err carry_out(struct worker *worker, struct order *order)
     return code;
 }
 
-// What a slot did before it sent a frame happened before what the driver answers to it. That order goes
-// through another process; the lock says it to the language and its checkers, and guards what was told.
+// What a slot did before it sent a frame happened before the driver's answer to it. That order goes
+// through another process; the lock makes it visible to the language and its checkers, and guards
+// the state of the frames.
 static struct order take_order(struct worker *worker, const struct frame *frame)
 {
     struct order order;
@@ -490,8 +493,8 @@ static struct order take_order(struct worker *worker, const struct frame *frame)
     return order;
 }
 
-// A job that could not begin, or a stage that could not be opened, has been told: whatever the driver sent
-// before it heard of it is passed over until it ends the worker.
+// The driver has been notified of a job that could not begin, or a stage that could not be opened:
+// frames that it sent before that are passed over until it ends the worker.
 static void take_frame(struct worker *worker, const struct frame *frame)
 {
     if (worker->has_failed)
@@ -511,8 +514,9 @@ static _Noreturn void end_well(struct worker *worker)
     if (worker->stage && worker->stage->sink && (finished = sink_finish(worker->stage->sink)))
         worker_send_failed(worker, finished);
     if (worker->code && worker->code->stop)
-        worker->code->stop();  // and what it has started, before anybody believes us gone
-    fflush(NULL);              // what user code printed; _exit would drop it
+        worker->code
+            ->stop();  // and the processes it has started, before the driver takes us for ended
+    fflush(NULL);      // what user code printed; _exit would drop it
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
     _exit(0);  // the kernel takes memory back faster than we could give it
 }

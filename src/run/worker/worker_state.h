@@ -2,7 +2,7 @@
 //   worker.c   the control thread: orders to commands, stages
 //   frames*.c  what the driver may say, and when: frames to orders
 //   slot.c     the slot threads: commands to attempts, attempts to frames
-//   top.c      the job behind --top
+//   top.c      the job of --top
 #ifndef RUN_WORKER_WORKER_STATE_H
 #define RUN_WORKER_WORKER_STATE_H
 
@@ -50,7 +50,7 @@ struct worker {
     int fd;
     struct mutex send_lock;  // for the connection and for `told`
     struct told told;
-    bool has_failed;  // the job cannot go on here, and the driver was told so
+    bool has_failed;  // the job cannot continue here, and the driver was notified
     struct worker_page *page;
     const weft_job *const *jobs;  // of the program,
     size_t job_size;              // each of its size
@@ -74,7 +74,7 @@ struct worker {
 void worker_send(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message);
 void worker_send_failed(struct worker *worker, weft_err code);
 
-// Tells the driver that an output piece (or kept range) is where it belongs.
+// Reports to the driver that an output piece (or kept range) is where it belongs.
 void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t task,
                            uint64_t bytes, uint32_t crc, uint64_t records);
 

@@ -161,7 +161,8 @@ static void worker_refuses_what_is_no_frame(void **state)
     assert_refused(&fixture, "not a frame");
 }
 
-// A job that this program does not have is no broken rule: the driver hears of it and ends the worker.
+// A job that this program does not have breaks no rule: the driver gets a report and ends the
+// worker.
 static void frames_behind_a_failure_are_passed_over(void **state)
 {
     struct fixture fixture;
