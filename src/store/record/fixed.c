@@ -6,7 +6,7 @@ weft_err fixed_cut(uint32_t fixed_bytes, struct cut *cut)
 {
     const size_t size = cut->text.size - cut->text.size % fixed_bytes;
     const size_t count =
-        (cut->limit - 1) / fixed_bytes;  // so many begin before the limit, and one more
+        (cut->limit - 1) / fixed_bytes;  // this many begin before the limit, and one more
     const bool is_limited = size / fixed_bytes > count;
     const size_t whole = is_limited ? (count + 1) * fixed_bytes : size;
     cut_here(cut, whole, whole >= cut->limit || (cut->is_end && whole == cut->text.size));

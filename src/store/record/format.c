@@ -47,7 +47,8 @@ static const char *take_byte(const char *text, unsigned char *byte)
     return text + 4;
 }
 
-// If the text begins with "name=": the byte behind it. Returns what follows that, NULL when it is not so.
+// If the text begins with "name=": sets the byte after it and returns the text that follows; else
+// NULL.
 static const char *take_setting(const char *text, const char *name, unsigned char *byte)
 {
     const size_t size = strlen(name);

@@ -14,8 +14,8 @@ struct cut {
     bool is_last;
 };
 
-// The place from which on a record end is the last one of the piece: the next record would begin at the
-// limit or behind it. The end of the text when that comes before.
+// The place from which on a record end is the last one of the piece: the next record would begin at
+// the limit or after it. The end of the text when that comes before.
 static inline size_t cut_turn(const struct cut *cut)
 {
     return cut->limit - 1 < cut->text.size ? cut->limit - 1 : cut->text.size;

@@ -1,5 +1,5 @@
-// JSON: the value at a path, found by passing over what stands before it. What is passed over is looked at
-// only as far as it takes to find its end.
+// JSON: the value at a path, found by passing over the values before it. These are looked at only
+// as far as it takes to find their ends.
 
 #include "store/record/json_scan.h"
 #include "store/record/record.h"
@@ -42,7 +42,7 @@ static inline bool take_string(struct json *json, weft_bytes *raw, bool *has_esc
     return true;
 }
 
-// Passes over an object or array. Of each bracket that is open a bit tells its kind.
+// Passes over an object or array. Each open bracket has a bit for its kind.
 static bool skip_nested(struct json *json)
 {
     const unsigned base = json->depth;
@@ -170,7 +170,7 @@ static bool is_same(weft_bytes raw, bool has_escapes, weft_bytes name, struct bu
     return raw.size == name.size && memcmp(raw.data, name.data, name.size) == 0;
 }
 
-// Behind a value inside brackets: a comma, or the closing one. RECORD_JSON_OBJECT stands for "go on".
+// After a value inside brackets: a comma, or the closing one. RECORD_JSON_OBJECT means "continue".
 static inline enum record_json go_on(struct json *json, char closing)
 {
     skip_blanks(json);

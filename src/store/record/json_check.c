@@ -98,7 +98,7 @@ static bool check_open(struct check *check, bool is_object)
     return true;
 }
 
-// Behind a value: closing brackets, up to the comma before the next value (and its name) or the end.
+// After a value: closing brackets, up to the comma before the next value (and its name) or the end.
 static bool check_close(struct check *check)
 {
     while (check->depth) {

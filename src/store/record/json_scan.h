@@ -11,8 +11,8 @@
 
 enum { JSON_DEPTH_MAX = 256 };
 
-// JSON_RUN(NAME, IS_STOP, STOPS) defines NAME(at, end): the first byte at or behind `at` that is a stop,
-// or end. IS_STOP is told the byte c; STOPS sixteen of them, x, and sets bytes to 0xff.
+// JSON_RUN(NAME, IS_STOP, STOPS) defines NAME(at, end): the first byte at or after `at` that is a
+// stop, or end. IS_STOP tests the byte c; STOPS tests sixteen of them, x, and sets bytes to 0xff.
 #if defined(__SSE2__)
 #define JSON_RUN_OF_16(STOPS)                                                                      \
     for (; end - at >= 16; at += 16) {                                                             \

@@ -142,7 +142,7 @@ static void assert_missing(weft_bytes text, const char *path, const char *step)
     buf_fini(&room);
 }
 
-// A value and all that is inside.
+// A value and all values inside it.
 static void assert_values(weft_bytes text, const char *path, json_t *expected)
 {
     const char *const dot = *path ? "." : "";

@@ -72,7 +72,7 @@ static void a_carriage_return_belongs_to_the_end_only_before_a_line_feed(void **
     assert_bytes_equal(record, weft_text("a\r"));
 }
 
-// Behind the limit the last end is looked for, before it any.
+// After the limit the last end is searched for, before it any.
 static void bytes_once_looked_at_are_not_looked_at_again(void **state)
 {
     (void)state;
@@ -99,7 +99,7 @@ static void bytes_once_looked_at_are_not_looked_at_again(void **state)
     }
 }
 
-// Who reads need not read on to know that.
+// A reader need not read on to know that.
 static void a_piece_that_ends_with_a_record_has_no_more(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Records: how a file is cut into them, where a cut may be made, and what is inside.
+// Records: how a file is cut into them, where a cut may be made, and the parts of a record.
 //
 //   lines      end with a delimiter ('\n'; any byte with --delimiter, NUL with -0), which is not part of
 //              the record; with '\n' a '\r' before it is not either. A last one without an end counts
@@ -6,10 +6,10 @@
 //   files      a whole file
 //   csv        RFC 4180: a line break inside quotes is not the end of a row; a row's raw bytes without
 //              its end, LF or CR LF; empty lines are left out. With a header the first row of each file
-//              names the columns and is no record
+//              names the columns and is not a record
 //   jsonl      lines; empty ones are left out
 //   tfrecord   {u64 length, u32 masked crc32c of it, bytes, u32 masked crc32c of them}, both checked
-//   fixed:N    N bytes each; what is left at the end of a file is DATA_LOSS
+//   fixed:N    N bytes each; a shorter rest at the end of a file is DATA_LOSS
 //
 // All functions are pure: they look at bytes and know no files. Work per byte is bounded.
 #ifndef STORE_RECORD_RECORD_H
@@ -40,7 +40,7 @@ struct record_format {
 };
 
 // "lines", "lines:delimiter=;", "csv", "csv:header", "csv:header,separator=;", "fixed:16"...
-// INVALID_ARGUMENT lists what is possible. Delimiter and separator can be written \t, \0, \x1f.
+// INVALID_ARGUMENT lists the possible ones. Delimiter and separator can be written \t, \0, \x1f.
 MUST_CHECK weft_err record_format_parse(const char *text, struct record_format *format);
 
 // Whether a piece may begin anywhere (else a file is one piece: files, tfrecord).
@@ -62,38 +62,39 @@ struct record_scan {
 };
 
 // `text` begins where a record does. *whole is set to how many bytes at its front are whole records
-// that begin before `limit` (counted from text; SIZE_MAX: no limit), 0: more has to be read. `is_end`:
-// nothing follows the text, so what is left unfinished is a record, or DATA_LOSS where it cannot be one
-// (an open quote, a cut tfrecord). Whole records before what is wrong are given first: a
-// failure is always about the record at the text's begin. *is_last: no record behind *whole begins
-// before `limit`, or nothing is left; empty lines there are whole and last, too, but no records.
+// that begin before `limit` (counted from text; SIZE_MAX: no limit), 0: more has to be read.
+// `is_end`: nothing follows the text, so that an unfinished rest is a record, or DATA_LOSS where it
+// cannot be one (an open quote, a cut tfrecord). Whole records before a wrong one are given first:
+// a failure is always about the record at the text's begin. *is_last: no record after *whole begins
+// before `limit`, or nothing is left; empty lines there are whole and last, too, but not records.
 MUST_CHECK weft_err record_find_whole(const struct record_format *format, struct record_scan *scan,
                                       weft_bytes text, size_t limit, bool is_end, size_t *whole,
                                       bool *is_last);
 
-// Splittable formats only. Where reading must begin to find the first record of a piece that begins at
-// `begin` (> 0): behind the first record end at or after it (lines: begin - 1, csv likewise, with
-// is_quoted told by whoever counted the quotes before), or right there (fixed: the next multiple).
+// Splittable formats only. Where reading must begin to find the first record of a piece that begins
+// at `begin` (> 0): after the first record end at or after it (lines: begin - 1; csv likewise,
+// where the caller has counted the quotes before it and gives is_quoted), or right there (fixed:
+// the next multiple).
 uint64_t record_search_from(const struct record_format *format, uint64_t begin);
 
-// Finds that end: *start is the offset in text behind it, SIZE_MAX when it is not in there; then the
+// Finds that end: *start is the offset in text after it, SIZE_MAX when it is not in there; then the
 // next text is searched with the same scan. For fixed: 0.
 void record_find_start(const struct record_format *format, struct record_scan *scan,
                        weft_bytes text, size_t *start);
 
 // Takes the next record off a block of whole ones; false when the block is empty or *code is set (a
-// wrong checksum: *record is that record then, and *block goes on behind it).
+// wrong checksum: *record is that record then, and *block begins after it).
 bool record_next(const struct record_format *format, weft_bytes *block, weft_bytes *record,
                  weft_err *code);
 
 // How many records a block of whole ones holds.
 uint64_t record_count(const struct record_format *format, weft_bytes block);
 
-// What a stretch of csv holds, whatever came before it: quotes, and ends of lines that are not empty behind
-// an even and an odd number of them. Joining stretches tells of any place how many rows end before it
-// and whether it is inside quotes. For lines and jsonl quotes are not looked at: all is in ends[0].
-// All zero is a stretch of no bytes; record_counts_begin() is what stands before a file, so that a line
-// there can be known to be empty.
+// The counts of a stretch of csv, whatever came before it: quotes, and ends of lines that are not
+// empty after an even and an odd number of quotes. Joined stretches give for any place how many
+// rows end before it and whether it is inside quotes. For lines and jsonl quotes are not looked at:
+// all is in ends[0]. All zero is a stretch of no bytes; record_counts_begin() stands for the begin
+// of a file, so that a line there can be known to be empty.
 struct record_counts {
     uint64_t quotes, ends[2];
     unsigned char first[2], last[2];  // bytes, by which lines at a seam are known to be empty
@@ -130,14 +131,14 @@ enum record_json {
 // string is unescaped (appended to `room` when it has escapes), anything else as it is written. When
 // object.size bytes are reserved before the first of them, the values of different paths fit and the room
 // does not move.
-// Looks only as far as it must: of members with the same name the first is taken, what stands behind
+// Looks only as far as it must: of members with the same name the first is taken, later text
 // is not checked. Nesting deeper than 256 is RECORD_JSON_BROKEN. \udc80..\udcff alone give the bytes that
 // record_write wrote so.
 enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes *value,
                                  struct buf *room);
 
-// Checks one whole JSON text, strictly (RFC 8259, UTF-8, nesting of at most 256); returns the offset of
-// what is wrong, SIZE_MAX: nothing.
+// Checks one whole JSON text, strictly (RFC 8259, UTF-8, nesting of at most 256); returns the
+// offset of the first error, SIZE_MAX: none.
 size_t record_json_check(weft_bytes text);
 
 // ---- writing

@@ -54,7 +54,7 @@ struct testing_records {
     size_t count;
 };
 
-// A file being read, and how: so many bytes more at a time.
+// A file being read, and how: a fixed number of bytes more at a time.
 struct testing_file {
     const struct record_format *format;
     weft_bytes text;
@@ -174,7 +174,7 @@ static inline void assert_cuts_do_not_matter(const struct record_format *format,
     }
 }
 
-// Counting up to a record tells its number.
+// Counting up to a record gives its number.
 static inline void assert_counts_tell_numbers(const struct record_format *format, weft_bytes text,
                                               const struct testing_records *expected)
 {

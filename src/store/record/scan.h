@@ -1,6 +1,6 @@
-// Scans: what the formats ask of many bytes at once, in one version per instruction set. Inside quotes
-// means behind an odd number of them; 64 bytes make a bitmap of quotes, and the sum of bits before each
-// bit (modulo 2) tells for all 64 at once which of them are inside.
+// Scans: searches of the formats over many bytes at once, in one version per instruction set.
+// Inside quotes means after an odd number of them; 64 bytes make a bitmap of quotes, and the sum of
+// bits before each bit (modulo 2) gives for all 64 at once which of them are inside.
 #ifndef STORE_RECORD_SCAN_H
 #define STORE_RECORD_SCAN_H
 
@@ -11,16 +11,17 @@ enum { SCAN_BLOCK = 64 };
 struct scan_kernels {
     uint64_t (*count_byte)(weft_bytes text, unsigned char byte);
 
-    // The offset of the first line feed outside quotes, SIZE_MAX when there is none. *is_quoted is told
-    // for the text's begin, and when nothing is found set for its end.
+    // The offset of the first line feed outside quotes, SIZE_MAX when there is none. The caller
+    // sets *is_quoted for the text's begin; when nothing is found, it is set for the text's end.
     size_t (*find_end)(weft_bytes text, bool *is_quoted);
 
-    // The offset of the last one, SIZE_MAX when there is none; is_quoted is told for the text's end.
+    // The offset of the last one, SIZE_MAX when there is none; the caller gives is_quoted for the
+    // end of the text.
     size_t (*find_last_end)(weft_bytes text, bool is_quoted);
 
-    // Counts quotes, and the ends of lines that are not empty. is_begin: the text begins where a line
-    // does, otherwise what is there is taken for the rest of one that is not empty. Without
-    // has_quotes all line feeds are outside.
+    // Counts quotes, and the ends of lines that are not empty. is_begin: the text begins where a
+    // line does, otherwise it begins with the rest of a line that is not empty. Without has_quotes
+    // all line feeds are outside.
     struct record_counts (*count_ends)(weft_bytes text, bool has_quotes, bool is_begin);
 
     // Splits a row as record_split_csv does; SIZE_MAX when a quote is elsewhere than around a field, so

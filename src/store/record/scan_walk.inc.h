@@ -3,7 +3,7 @@
 //   block_match(block, byte)                                      a bit per byte that equals
 //   SCAN_KERNELS                                                  the table's name
 
-// The block at `at`, whole or what is left of the text; *valid has a bit for each byte of it.
+// The block at `at`, whole or the rest of the text; *valid has a bit for each byte of it.
 static inline struct block block_at(weft_bytes text, size_t at, uint64_t *valid)
 {
     const size_t left = text.size - at;
@@ -33,8 +33,9 @@ static uint64_t count_byte(weft_bytes text, unsigned char byte)
     return count;
 }
 
-// Which of the block's bytes are inside, its quotes being `quotes`; *inside has all bits or none, as it
-// is before the block, and afterwards as it is behind it. Most blocks of most files have no quotes.
+// Which of the block's bytes are inside, its quotes being `quotes`; *inside has all bits or none,
+// as it is before the block, and afterwards as it is after it. Most blocks of most files have no
+// quotes.
 static inline uint64_t inside_of(uint64_t quotes, uint64_t *inside)
 {
     const uint64_t before = *inside;
@@ -61,7 +62,7 @@ static size_t find_end(weft_bytes text, bool *is_quoted)
 
 static size_t find_last_end(weft_bytes text, bool is_quoted)
 {
-    uint64_t inside = is_quoted ? UINT64_MAX : 0;  // behind the block
+    uint64_t inside = is_quoted ? UINT64_MAX : 0;  // after the block
     for (size_t end = text.size; end;) {
         const size_t begin = end < SCAN_BLOCK ? 0 : end - SCAN_BLOCK;
         uint64_t valid;
@@ -77,7 +78,7 @@ static size_t find_last_end(weft_bytes text, bool is_quoted)
     return SIZE_MAX;
 }
 
-// A line is empty when its line feed stands behind another, or behind a carriage return that does.
+// A line is empty when its line feed follows another one, or a carriage return that does.
 static struct record_counts count_ends(weft_bytes text, bool has_quotes, bool is_begin)
 {
     struct record_counts counts = {0};

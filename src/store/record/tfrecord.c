@@ -1,13 +1,13 @@
 // TFRecord: {u64 length, u32 masked crc32c of it, bytes, u32 masked crc32c of them}, little endian.
 //
-// A wrong length cannot be passed over, since nothing else tells where the next record begins: its
+// A wrong length cannot be passed over, since nothing else gives the begin of the next record: its
 // checksum is looked at before it is used. Wrong bytes can.
 
 #include "store/record/formats.h"
 
 #include "base/crc32c.h"
 
-// Behind a length that is wrong no other record can be found: nothing can be skipped.
+// After a length that is wrong no other record can be found: nothing can be skipped.
 #define ADVICE "\n  try: fetch or write the file again; --format says what its records are"
 
 enum { LENGTH_BYTES = 8, SUM_BYTES = 4, FRAME_BYTES = LENGTH_BYTES + 2 * SUM_BYTES };
@@ -34,7 +34,8 @@ static void store(char *to, uint64_t number, int bytes)
         to[i] = (char)(number >> (8 * i));
 }
 
-// The format masks checksums, so that one computed over data that holds checksums is no special case.
+// The format masks checksums, so that a checksum over data that holds checksums is not a special
+// case.
 static uint32_t masked_sum(const char *data, size_t size)
 {
     const uint32_t crc = crc32c(0, data, size);
@@ -73,7 +74,7 @@ weft_err tfrecord_cut(struct cut *cut)
     }
     const bool is_all = at >= cut->limit || (cut->is_end && at == cut->text.size);
     cut_here(cut, at, is_all);
-    // What is wrong behind whole records is told when it is at the begin.
+    // An error after whole records is reported once it is at the begin.
     if (at == 0 && !code && cut->is_end)
         return err_set(
             WEFT_DATA_LOSS,

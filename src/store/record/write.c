@@ -91,7 +91,7 @@ static char *put_field(char *to, weft_bytes field)
     return needs_quotes(field) ? put_quoted(to, field) : put(to, field);
 }
 
-// A row of one empty field would be an empty line, which is no row.
+// A row of one empty field would be an empty line, which is not a row.
 static char *put_csv(const struct record_pair *pair, char *to)
 {
     if (!pair->has_value && pair->key.size == 0)

@@ -1,4 +1,4 @@
-// Tests of writing: what is written is read back the same, by our readers and by jansson.
+// Tests of writing: written records are read back the same, by our readers and by jansson.
 
 #include "store/record/record_testing.h"
 
@@ -76,7 +76,7 @@ static void assert_jsonl(weft_bytes text, const struct record_pair *pair)
     assert_int_equal(kind, pair->has_value ? RECORD_JSON_STRING : RECORD_JSON_MISSING);
     if (pair->has_value)
         assert_bytes_equal(value, pair->value);
-    // jansson reads what is UTF-8.
+    // jansson reads only UTF-8.
     json_t *object = json_loadb(text.data, text.size, JSON_ALLOW_NUL, NULL);
     assert_true(object || memmem(text.data, text.size, "\\udc", 4));
     if (object) {
