@@ -1,4 +1,4 @@
-// Tests of several workers: which one gets a task, and what is lost with one of them.
+// Tests of several workers: which one gets a task, and which tasks are lost with one of them.
 #include "mapreduce/coord/sched_testing.h"
 
 // Two workers, numbers 1 and 2, with slot_count slots each; the second is ready first.
