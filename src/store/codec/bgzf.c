@@ -29,7 +29,7 @@ struct block {
 struct bgzf {
     z_stream stream;
     unsigned char plain[PLAIN_BYTES_MAX];  // of a block that did not fit the caller's room
-    size_t begin, end;                     // what of it is still to be handed out
+    size_t begin, end;                     // the part that is still to be handed out
 };
 
 // What the extra field says; false when this is not the beginning of a block.
@@ -186,7 +186,7 @@ weft_err codec_bgzf_decode(struct codec_reader *reader, struct codec_room *room)
         return err;
     const size_t size = codec_load32(in->data + in->begin + block.size - 4);
     if (size && size <= reader->skip) {
-        // Nobody wants any of it: its size is enough.
+        // The caller wants no byte of it: its size is enough.
         reader->skip -= size;
         reader->plain += size;
     } else if (size <= room->size) {

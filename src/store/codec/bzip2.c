@@ -1,4 +1,4 @@
-// bzip2: streams one behind the other, as parallel compressors write them. A checksum for each block.
+// bzip2: streams one after the other, as parallel compressors write them. Blocks have checksums.
 
 #include <bzlib.h>
 

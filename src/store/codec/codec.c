@@ -30,7 +30,8 @@ enum codec_kind codec_sniff(const void *data, size_t size)
     return CODEC_NONE;
 }
 
-// Whether it is the beginning of such a file, too short for sniff: with what is missing it would be sure.
+// Whether it is the beginning of such a file, too short for sniff: the missing bytes could make it
+// one.
 static bool is_beginning(const struct codec_format *format, const char *data, size_t size)
 {
     char whole[CODEC_SNIFF_BYTES];
@@ -148,8 +149,8 @@ void codec_reader_free(struct codec_reader *reader)
     free(reader);
 }
 
-// Lets the decoder go on. *has_moved: it took or gave something; without that, and with all of the file
-// read, this is the end.
+// Lets the decoder continue. *has_moved: it took or gave something; without that, and with all of
+// the file read, this is the end.
 static weft_err decode(struct codec_reader *reader, struct codec_room *room, bool *has_moved)
 {
     struct codec_source *in = &reader->in;

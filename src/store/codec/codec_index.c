@@ -38,7 +38,7 @@ weft_err codec_index_open(int fd, const char *name, uint64_t file_size, enum cod
     struct codec_index *made = calloc(1, sizeof *made);
     weft_err err = made ? format->build_index(fd, name, file_size, made, &is_index)
                         : err_no_memory("for an index of %s", name);
-    // Of a file that is said to hold nothing nobody would read anything, and so find out that it does.
+    // A file that claims to be empty would not be read, so that a wrong claim would not be found.
     if (err || !is_index || codec_index_size(made) == 0) {
         codec_index_free(made);
         return err;

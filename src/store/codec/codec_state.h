@@ -15,17 +15,17 @@ enum {
     CODEC_LIBRARY_BYTES = 1 << 30,    // the most that a library with 32-bit sizes is handed at once
 };
 
-// The compressed file. data[begin, end) is read and not yet taken; the file goes on at `next`.
+// The compressed file. data[begin, end) is read and not yet taken; the file continues at `next`.
 struct codec_source {
     int fd;
     char *name;
-    uint64_t file_size;  // what lies behind it is not looked at
+    uint64_t file_size;  // later bytes are not looked at
     uint64_t next;
     unsigned char *data;  // CODEC_STRETCH_BYTES
     size_t begin, end;
 };
 
-// Room for plain bytes; whoever fills some of it moves it on.
+// Room for plain bytes; the code that fills some of it moves it on.
 struct codec_room {
     unsigned char *data;
     size_t size;
@@ -46,8 +46,9 @@ struct codec_reader {
     void *state;  // the decoder's
 };
 
-// A way of reading. `decode` takes what it can from reader->in and fills what it can of the room, at
-// least one of them unless the file is at its end; it keeps is_inside. An empty room is no failure.
+// A way of reading. `decode` takes bytes from reader->in and fills the room, as far as it can, at
+// least one of them unless the file is at its end; it keeps is_inside. An empty room is not a
+// failure.
 struct codec_way {
     MUST_CHECK weft_err (*open)(struct codec_reader *reader);
     void (*close)(struct codec_reader *reader);  // also after an open that failed
@@ -104,10 +105,10 @@ struct codec_index {
     VEC(struct codec_point) points;  // the first is 0, 0; the last is the end
 };
 
-// A frame begins there, or nothing any more (`is_end`). False when memory is refused.
+// A frame begins there, or nothing any more (`is_end`). False when out of memory.
 bool codec_index_add(struct codec_index *index, struct codec_point point, bool is_end);
 
-// The number of the last point that is not behind that plain offset.
+// The number of the last point that is not after that plain offset.
 size_t codec_index_find(const struct codec_index *index, uint64_t plain);
 
 // bgzf.c: the blocks of bgzip, for gzip.c.

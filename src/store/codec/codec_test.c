@@ -43,7 +43,7 @@ static void assert_fails(enum codec_kind kind, weft_bytes packed, weft_err code,
     buf_fini(&plain);
 }
 
-// ---- Telling, naming
+// ---- Recognizing, naming
 
 static void a_format_is_told_by_its_first_bytes(void **state)
 {
@@ -388,7 +388,7 @@ static void assert_refused_by_name(const char *name, const char *data, size_t si
     assert_int_equal(unlink(name), 0);
 }
 
-// Too short to be told by its first bytes.
+// Too short to be recognized by its first bytes.
 static void a_file_cut_to_its_first_bytes_is_told_by_its_name(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
-// What is known by its first bytes, or by its name and that it is no text, and not read: it is refused by name,
-// with the command that unpacks it. Taken for text it would be counted as words that nobody has written.
+// Files that we do not read, known by their first bytes, or by their name if they are not text.
+// They are refused by name, with the command that unpacks them. Read as text they would be counted
+// as words, wrongly.
 
 #include "base/text.h"
 #include "store/codec/codec_state.h"
@@ -28,7 +29,7 @@ static const struct foreign known[] = {
 
 static const struct foreign lzma = {NULL, 0, "compressed by lzma", "xz -dc"};
 
-// Formats without a sign of their own: the name says it, and that the beginning is no text.
+// Formats without a sign of their own: known by the name, if the beginning is not text.
 static const struct {
     const char *suffix;
     struct foreign is;

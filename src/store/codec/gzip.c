@@ -1,5 +1,5 @@
-// gzip by zlib: members one behind the other, each with its own checksum; zero bytes behind a member are
-// the padding of a tape or a disk block. zlib writes straight into the caller's memory.
+// gzip by zlib: members one after the other, each with its own checksum; zero bytes after a member
+// are the padding of a tape or a disk block. zlib writes straight into the caller's memory.
 
 #include <zlib.h>
 

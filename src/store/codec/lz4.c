@@ -1,4 +1,4 @@
-// lz4: frames one behind the other, skippable ones among them. The legacy format (of old kernels and
+// lz4: frames one after the other, skippable ones among them. The legacy format (of old kernels and
 // `lz4 -l`) has neither checksums nor a recognizable end, and is refused by name.
 
 #include <lz4frame.h>

@@ -1,5 +1,6 @@
-// xz by liblzma: streams one behind the other, with zero bytes between them perhaps, four at a time. A checksum for each block,
-// and an index at the end of each stream, which the library compares with what it has read.
+// xz by liblzma: streams one after the other, with zero bytes between them perhaps, four at a time.
+// A checksum for each block, and an index at the end of each stream, which the library compares
+// with the blocks that it has read.
 
 #include <lzma.h>
 
@@ -19,7 +20,7 @@ static bool xz_sniff(const unsigned char *data, size_t size)
 
 struct xz {
     lzma_stream stream;
-    unsigned padding;  // how many zero bytes stand behind the last stream, of four
+    unsigned padding;  // how many zero bytes follow the last stream, of four
 };
 
 static weft_err xz_open(struct codec_reader *reader)

@@ -1,5 +1,5 @@
-// zstd: frames one behind the other, skippable ones among them. The library keeps the window of a frame
-// in memory, so its size is limited: a file must not decide how much we take.
+// zstd: frames one after the other, skippable ones among them. The library keeps the window of a
+// frame in memory, so its size is limited: a file must not decide how much we take.
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -13,7 +13,7 @@ enum {
 
 static bool zstd_sniff(const unsigned char *data, size_t size)
 {
-    // pzstd puts a skippable frame of 4 bytes first, and lz4 has the same ones: what follows tells.
+    // pzstd puts a skippable frame of 4 bytes first, and lz4 has these, too: the next bytes decide.
     size_t at = 0;
     bool is_skippable = false;
     while (at + 4 <= size &&

@@ -55,7 +55,7 @@ static weft_err find_table(int fd, const char *name, uint64_t file_size, struct 
     return err;
 }
 
-// Adds up the frames. *fits: each takes some room, and together they take what is before the table.
+// Adds up the frames. *fits: each takes some room, and together they fill the file up to the table.
 static weft_err read_entries(int fd, const char *name, const struct table *table,
                              struct codec_index *index, bool *fits)
 {
