@@ -43,8 +43,9 @@ struct slot_page {
         counted_offset;         // of the record's block: from here on it is not in bytes_in yet
     _Atomic uint64_t fed_end;   // everything before it has been given to the job
     _Atomic uint64_t begun_ns;  // CLOCK_MONOTONIC when the attempt began
-    _Atomic uint64_t bytes_in, records_in;  // running totals, failed attempts included
-    _Atomic uint64_t spill_bytes, spill_runs;
+    _Atomic uint64_t bytes_in, records_in;     // running totals, failed attempts included
+    _Atomic uint64_t spill_bytes, spill_runs;  // pairs that did not fit in memory
+    _Atomic uint64_t saved_bytes;              // pairs of checkpoints
     _Atomic uint64_t phase_ns[PHASE_COUNT];
     struct slot_status status;  // what the attempt says of itself
 };

@@ -56,6 +56,7 @@ static void add_page(const struct agent *agent, struct agent_figures *figures)
         figures->records_in += load(&slot->records_in);
         figures->spill_bytes += load(&slot->spill_bytes);
         figures->spill_runs += load(&slot->spill_runs);
+        figures->saved_bytes += load(&slot->saved_bytes);
         for (int phase = 0; phase < PHASE_COUNT; phase++)
             figures->phase_ns[phase] += load(&slot->phase_ns[phase]);
     }

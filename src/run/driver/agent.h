@@ -39,7 +39,7 @@ struct agent_loss {
 struct agent_figures {
     uint64_t bytes_in, records_in;
     uint64_t bytes_begun;  // read of the blocks that maps are at, and not in bytes_in yet
-    uint64_t spill_bytes, spill_runs;
+    uint64_t spill_bytes, spill_runs, saved_bytes;
     uint64_t phase_ns[PHASE_COUNT];
     uint64_t memory_used, memory_peak;
     bool has_switched_to_sort;

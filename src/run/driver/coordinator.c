@@ -221,6 +221,7 @@ static void add_figures(const struct coordinator *coordinator, struct summary *s
     summary->has_switched_to_sort = figures.has_switched_to_sort;
     summary->spill_bytes = figures.spill_bytes;
     summary->spill_runs = figures.spill_runs;
+    summary->saved_bytes = figures.saved_bytes;
     memcpy(summary->phase_ns, figures.phase_ns, sizeof summary->phase_ns);
 }
 

@@ -55,12 +55,17 @@ static void append_spill(struct buf *buf, const struct summary *summary)
 {
     buf_append_text(buf, "  spill  ");
     if (summary->spill_bytes == 0) {
-        buf_append_text(buf, "none\n");
-        return;
+        buf_append_text(buf, "none");
+    } else {
+        text_append_bytes(buf, summary->spill_bytes);
+        buf_append_text(buf, " in ");
+        append_plural(buf, summary->spill_runs, "run");
     }
-    text_append_bytes(buf, summary->spill_bytes);
-    buf_append_text(buf, " in ");
-    append_plural(buf, summary->spill_runs, "run");
+    if (summary->saved_bytes) {
+        buf_append_text(buf, "; saved ");
+        text_append_bytes(buf, summary->saved_bytes);
+        buf_append_text(buf, " of map output, in case the run is killed");
+    }
     buf_append_text(buf, "\n");
 }
 
@@ -190,6 +195,7 @@ static void append_json_totals(struct buf *buf, const struct summary *summary)
     json_append_uint(buf, "megabytes_per_second", speed_of(summary));
     json_append_uint(buf, "spill_bytes", summary->spill_bytes);
     json_append_uint(buf, "spill_runs", summary->spill_runs);
+    json_append_uint(buf, "saved_bytes", summary->saved_bytes);
     json_append_uint(buf, "slots", summary->slots);
     json_append_uint(buf, "memory_limit_bytes", summary->memory_limit);
     json_append_uint(buf, "memory_peak_bytes", summary->memory_peak);

@@ -27,6 +27,7 @@ struct summary {
     uint32_t slots;
     uint64_t memory_limit, memory_peak;
     uint64_t spill_bytes, spill_runs;
+    uint64_t saved_bytes;                           // map output in checkpoints
     uint32_t stage_count, map_count, reduce_count;  // tasks of all stages
     bool is_already_done;                           // by an earlier run: nothing was done
     bool has_checkpoints;            // map output was made safe on disk: no lack of memory

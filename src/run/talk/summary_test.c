@@ -57,6 +57,7 @@ static void details_counters_and_hints_follow(void **state)
     summary.output = "counts/";
     summary.spill_bytes = 2500000000;
     summary.spill_runs = 14;
+    summary.saved_bytes = 25200;
     summary.retry_count = 1;
     summary.worker_lost_count = 1;
     summary.has_switched_to_sort = true;
@@ -67,7 +68,7 @@ static void details_counters_and_hints_follow(void **state)
         "\033[1mwordcount\033[0m done in 0.643 s, 1,670 MB/s\n"
         "  in     10,000,000 records, 1.07 GB of 22 files\n"
         "  out    400,000 records, 5.20 MB in counts/\n"
-        "  spill  2.50 GB in 14 runs\n"
+        "  spill  2.50 GB in 14 runs; saved 25.2 kB of map output, in case the run is killed\n"
         "  time   read 10% map 50% combine 30% sort 5% spill 0% merge 2% reduce 1% write 2% "
         "idle 0%\n"
         "  memory 123 MB at most, of 1 GiB\n"
@@ -146,7 +147,7 @@ static void the_object_has_the_documented_fields(void **state)
         "\"error\":null,\"output\":null,\"output_cut\":false,\"input_count\":22,"
         "\"records_in\":10000000,\"bytes_in\":1073741824,\"records_out\":400000,"
         "\"bytes_out\":5200000,\"seconds\":0.643,\"megabytes_per_second\":1670,\"spill_bytes\":0,"
-        "\"spill_runs\":0,\"slots\":2,\"memory_limit_bytes\":1073741824,"
+        "\"spill_runs\":0,\"saved_bytes\":0,\"slots\":2,\"memory_limit_bytes\":1073741824,"
         "\"memory_peak_bytes\":123456789,\"stage_count\":1,\"map_tasks\":64,\"reduce_tasks\":1,"
         "\"retries\":0,\"workers_lost\":0,\"resumed_tasks\":0,"
         "\"already_done\":false,\"bad_records\":0,\"unsplit_inputs\":0,"

@@ -31,6 +31,7 @@ struct durable {
     size_t kept_count;        // this many runs at the front are adopted or in the last checkpoint
     uint64_t kept_bytes;      // of the file, up to the end of its last index
     bool has_mixed;           // as the collector's at the last checkpoint
+    bool is_saving;           // runs count as saved, not as spilled
     VEC(uint32_t) tasks;      // that the last checkpoint covers
     VEC(struct run) retired;  // merged into others, but an index that counts may still name them
     size_t retired_before;    // this many were retired when the last index was written
@@ -142,6 +143,9 @@ MUST_CHECK weft_err collector_merge_runs(struct slot *slot, size_t first);
 
 // (collector_checkpoint.c) The file for runs, made when it is first needed.
 MUST_CHECK weft_err collector_open_spill(struct slot *slot);
+
+// (collector_spill.c) Adds to the figures of the slot, as spilled or as saved by a checkpoint.
+void collector_count_written(struct slot *slot, uint64_t bytes, uint32_t runs);
 
 // (collector_checkpoint.c) The first drops runs that are not kept, the second drops all of them.
 void collector_drop_runs(struct collector *collector);

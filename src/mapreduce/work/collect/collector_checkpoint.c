@@ -170,12 +170,14 @@ weft_err collector_checkpoint(struct slot *slot, const uint32_t *tasks, size_t t
     ASSERT(durable->directory && !c->is_sealed && !c->wide_queued);
     const enum phase phase = slot->phase;
     weft_err err = collector_open_spill(slot);
+    durable->is_saving = true;
     if (!err)
         err = collector_drain_tables(slot);
     if (!err)
         err = collector_spill(slot);
     if (!err)
         err = collector_merge_runs(slot, durable->adopted_count);
+    durable->is_saving = false;
     if (!err)
         err = add_tasks(durable, tasks, task_count);
     slot_enter(slot, PHASE_SPILL);

@@ -146,6 +146,7 @@ static void what_a_checkpoint_covers_outlives_its_worker(void **state)
         for (uint32_t task = 0; task < 4; task++)
             run_task(&trial, &rig.slots[0], task);
         checkpoint(&rig, 0, (const uint32_t[]){0, 1, 2, 3}, 4, &made);
+        assert_true(rig.slots[0].page->saved_bytes > 0);
         snprintf(path, sizeof path, "%s", made.path);
         run_task(&trial, &rig.slots[0], 4);  // lost
         run_task(&trial, &rig.slots[1], 5);  // lost

@@ -73,7 +73,7 @@ static weft_err merge_neighbours(struct slot *slot, size_t first, size_t count, 
     if (code)
         return code;
     merged.level = level;
-    slot->page->spill_bytes += merged.size;
+    collector_count_written(slot, merged.size, 0);
     code = retire(c, first, count);
     memmove(runs + 1, runs + count, (c->runs.count - first - count) * sizeof *runs);
     *runs = merged;

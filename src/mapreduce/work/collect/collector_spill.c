@@ -248,6 +248,16 @@ static weft_err write_run(struct slot *slot, uint64_t pass, uint64_t stretch, st
     return code;
 }
 
+void collector_count_written(struct slot *slot, uint64_t bytes, uint32_t runs)
+{
+    if (slot->collector.durable.is_saving) {
+        slot->page->saved_bytes += bytes;
+    } else {
+        slot->page->spill_bytes += bytes;
+        slot->page->spill_runs += runs;
+    }
+}
+
 weft_err collector_spill(struct slot *slot)
 {
     struct collector *c = &slot->collector;
@@ -268,8 +278,7 @@ weft_err collector_spill(struct slot *slot)
         if (code)
             return code;
         c->runs.count++;
-        slot->page->spill_bytes += run->size;
-        slot->page->spill_runs++;
+        collector_count_written(slot, run->size, 1);
     }
     buckets_reset(&c->buckets);
     pages_reset(&c->pages);
@@ -389,11 +398,16 @@ weft_err collector_seal(struct slot *slot)
     short_table_free(&slot->collector.shorts, slot->stage->budget);
     wide_table_free(&slot->collector.wides, slot->stage->budget);
     long_table_free(&slot->collector.longs, slot->stage->budget);
+    // Pairs that only follow those of checkpoints would have fitted.
+    struct durable *durable = &slot->collector.durable;
+    durable->is_saving =
+        slot->collector.runs.count && slot->collector.runs.count == durable->kept_count;
     if (slot->collector.runs.count || must_be_merged(slot))
         code = collector_spill(slot);
     // Runs of earlier workers come on top of those that memory was planned for.
     if (!code && slot->collector.durable.adopted_count)
         code = collector_merge_runs(slot, 0);
+    durable->is_saving = false;
     slot->collector.is_sealed = code == WEFT_OK;
     return code;
 }
