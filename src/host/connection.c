@@ -185,14 +185,30 @@ struct hello_welcome host_connection_join(struct host_connection *connection,
     return welcome;
 }
 
+static weft_err check_room(struct host_connection *connection)
+{
+    struct host_server *server = connection->server;
+    if (server->connection_count <= server->connections_max)
+        return WEFT_OK;
+    struct err_kept kept;
+    err_set(WEFT_UNAVAILABLE,
+            "it has %u connections, as many as its limit of open files allows (ulimit -n)",
+            server->connections_max);
+    err_keep(&kept);
+    host_server_say_refused(server, connection->peer);
+    err_put_back(&kept);
+    return WEFT_UNAVAILABLE;
+}
+
 static void adopt(struct host_connection *connection)
 {
     struct host_server *server = connection->server;
     const struct hello *hello = &connection->hello->hello;
     struct session *session;
-    const weft_err err = server->is_journal_stuck
-                             ? host_server_refuse_stuck(server)
-                             : host_connection_find_session(server, hello, &session);
+    weft_err err = check_room(connection);
+    if (!err)
+        err = server->is_journal_stuck ? host_server_refuse_stuck(server)
+                                       : host_connection_find_session(server, hello, &session);
     if (err) {
         refuse(connection, err);
         return;

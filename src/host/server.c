@@ -239,7 +239,11 @@ static bool drop_oldest_stranger(struct host_server *server)
 
 bool host_server_admit(struct host_server *server)
 {
-    if (server->connection_count < server->connections_max &&
+    // A few more are heard, only to be refused with a sentence.
+    const uint32_t extra = server->connections_max / 8 < HOST_REFUSED_MAX
+                               ? server->connections_max / 8
+                               : HOST_REFUSED_MAX;
+    if (server->connection_count < server->connections_max + extra &&
         server->stranger_count < server->strangers_max)
         return true;
     return drop_oldest_stranger(server);

@@ -23,6 +23,7 @@ enum {
         64 << 20,                     // of answers that are kept for somebody; then his calls wait
     HOST_HELD_BYTES_MAX = 128 << 20,  // of calls that wait so; then he is dropped
     HOST_HELD_MS = 3000,              // or when none of them could be done for so long
+    HOST_REFUSED_MAX = 8,       // connections above the limit, which learn that there is no room
     HOST_STRANGERS_MAX = 1024,  // connections that have not proven themselves; then the oldest goes
 };
 

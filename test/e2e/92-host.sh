@@ -149,4 +149,22 @@ else
         sh -c '"$0" var add seen 1' "$WEFT"
     stop
 fi
+
+# As many clients as a host may have connections.
+rm -f a.port
+(ulimit -n 40 && exec "$WEFT" host --port-file a.port --listen localhost:0) >a.out 2>a.err &
+pid=$!
+until [ -s a.port ]; do sleep 0.02; done
+WEFT_AT=localhost:$(cat a.port)
+export WEFT_AT
+takers=()
+for i in $(seq 20); do
+    "$WEFT" queue take -q "q$i" 2>/dev/null &
+    takers+=($!)
+done
+while weft queue push --wait 1s x y 2>full.err; do sleep 0.1; done
+check "who finds no room at a host is told why" grep -q 'it has 20 connections, as many as its limit of open files allows' full.err
+kill "${takers[@]}" && wait "${takers[@]}"
+check "and gets in when others have left" weft queue push x y
+stop
 finish
