@@ -1,7 +1,7 @@
 // Putting in and taking out: the two lines of a queue.
 //
-// A call is first tried as it comes, on the stack; only one that must wait is copied into its line. An
-// attempt that is served to its end has been answered.
+// A call is first tried as it comes, on the stack; only one that must wait is copied into its line. A
+// waiter that is served to its end has been answered.
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,13 +29,13 @@ static void fail_closed(const struct queue *queue, struct session *session, uint
                  queue->resource.name.data);
 }
 
-static void fail_at_end(const struct queue *queue, const struct attempt *attempt)
+static void fail_at_end(const struct queue *queue, const struct waiter *waiter)
 {
-    session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_OUT_OF_RANGE,
+    session_fail(waiter->wait.session, waiter->wait.sequence, WEFT_OUT_OF_RANGE,
                  "queue '%.*s' is closed and has insufficient elements (requested %u, current size "
                  "%zu)",
                  name_size(queue), queue->resource.name.data,
-                 is_for_many(attempt->op) ? attempt->wanted : 1, queue->elements.count);
+                 is_for_many(waiter->op) ? waiter->wanted : 1, queue->elements.count);
 }
 
 // Nothing will ever be added, and nothing can come back.
@@ -62,89 +62,89 @@ static struct ops_queue_push read_push(weft_bytes payload, uint8_t flags)
     return push;
 }
 
-static void answer_ok(const struct attempt *attempt, uint8_t flags)
+static void answer_ok(const struct waiter *waiter, uint8_t flags)
 {
-    session_answer(attempt->wait.session, attempt->wait.sequence, flags, weft_none());
+    session_answer(waiter->wait.session, waiter->wait.sequence, flags, weft_none());
 }
 
-static bool fail_memory(const struct attempt *attempt)
+static bool fail_memory(const struct waiter *waiter)
 {
-    session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
+    session_fail(waiter->wait.session, waiter->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
                  "no memory for another element");
     return true;
 }
 
-static bool serve_push(struct queue *queue, struct attempt *attempt)
+static bool serve_push(struct queue *queue, struct waiter *waiter)
 {
-    const struct ops_queue_push push = read_push(attempt->payload, attempt->flags);
+    const struct ops_queue_push push = read_push(waiter->payload, waiter->flags);
     const weft_bytes key = push.key;
     bool is_tuple = push.is_tuple;
     const weft_bytes element = queue_types_unwrap(&queue->types, push.element, &is_tuple);
     if (key.size && seen_keys_have(&queue->keys, key)) {
-        answer_ok(attempt, ANSWER_FLAG_SEEN);
+        answer_ok(waiter, ANSWER_FLAG_SEEN);
         return true;
     }
     if (queue->is_closed) {
-        fail_closed(queue, attempt->wait.session, attempt->wait.sequence);
+        fail_closed(queue, waiter->wait.session, waiter->wait.sequence);
         return true;
     }
     if (!has_room(queue, element.size))
         return false;
     if (key.size && !seen_keys_add(&queue->keys, key, host_seed(queue->resource.host)))
-        return fail_memory(attempt);
+        return fail_memory(waiter);
     if (!elements_add(&queue->elements, element, is_tuple)) {
         if (key.size)
             seen_keys_forget_last(&queue->keys);
-        return fail_memory(attempt);
+        return fail_memory(waiter);
     }
     if (key.size)
         seen_keys_trim(&queue->keys);
-    answer_ok(attempt, 0);
+    answer_ok(waiter, 0);
     return true;
 }
 
-static bool serve_push_many(struct queue *queue, struct attempt *attempt)
+static bool serve_push_many(struct queue *queue, struct waiter *waiter)
 {
     if (queue->is_closed) {
-        fail_closed(queue, attempt->wait.session, attempt->wait.sequence);
+        fail_closed(queue, waiter->wait.session, waiter->wait.sequence);
         return true;
     }
-    while (attempt->left > 0) {
-        weft_bytes rest = attempt->payload;
+    while (waiter->left > 0) {
+        weft_bytes rest = waiter->payload;
         bool is_tuple;
         const weft_bytes entry = ops_queue_entry_next(&rest, &is_tuple);
         const weft_bytes element = queue_types_unwrap(&queue->types, entry, &is_tuple);
         if (!has_room(queue, element.size))
             return false;
         if (!elements_add(&queue->elements, element, is_tuple))
-            return fail_memory(attempt);
-        attempt->payload = rest;
-        attempt->left--;
+            return fail_memory(waiter);
+        waiter->payload = rest;
+        waiter->left--;
     }
-    answer_ok(attempt, 0);
+    answer_ok(waiter, 0);
     return true;
 }
 
-static bool serve_close(struct queue *queue, struct attempt *attempt)
+static bool serve_close(struct queue *queue, struct waiter *waiter)
 {
     if (queue->is_closed)
-        session_fail(attempt->wait.session, attempt->wait.sequence, WEFT_CANCELLED,
+        session_fail(waiter->wait.session, waiter->wait.sequence, WEFT_CANCELLED,
                      "queue '%.*s' is already closed", name_size(queue), queue->resource.name.data);
     else
-        answer_ok(attempt, 0);
+        answer_ok(waiter, 0);
     queue->is_closed = true;
     return true;
 }
 
-static bool serve_giver(struct queue *queue, struct attempt *attempt)
+static bool serve_giver(struct queue *queue, struct waiter *waiter)
 {
-    switch (attempt->op) {
+    switch (waiter->op) {
     case CALL_QUEUE_PUSH:
-        return serve_push(queue, attempt);
+        return serve_push(queue, waiter);
     case CALL_QUEUE_PUSH_MANY:
-        return serve_push_many(queue, attempt);
+        return serve_push_many(queue, waiter);
     default:
-        return serve_close(queue, attempt);
+        return serve_close(queue, waiter);
     }
 }
 
@@ -165,28 +165,28 @@ static bool may_go_ahead(const struct queue *queue, const struct element *elemen
     return !queue_is_plain(queue) && element->size <= CALL_AHEAD_BYTES_MAX;
 }
 
-static bool serve_pop(struct queue *queue, struct attempt *attempt)
+static bool serve_pop(struct queue *queue, struct waiter *waiter)
 {
     struct element *element = elements_take(&queue->elements);
     if (!element) {
         if (!is_at_end(queue))
             return false;
-        fail_at_end(queue, attempt);
+        fail_at_end(queue, waiter);
         return true;
     }
-    struct session *session = attempt->wait.session;
-    if (attempt->flags & CALL_FLAG_AHEAD && !may_go_ahead(queue, element)) {
+    struct session *session = waiter->wait.session;
+    if (waiter->flags & CALL_FLAG_AHEAD && !may_go_ahead(queue, element)) {
         elements_return(&queue->elements, element);
-        session_fail(session, attempt->wait.sequence, WEFT_CANCELLED, "not ahead of its time");
+        session_fail(session, waiter->wait.sequence, WEFT_CANCELLED, "not ahead of its time");
         return true;
     }
-    if (attempt->op == CALL_QUEUE_TAKE) {
-        if (queue_lease(queue, session, attempt->wait.sequence, attempt->lease_ms, element))
+    if (waiter->op == CALL_QUEUE_TAKE) {
+        if (queue_lease(queue, session, waiter->wait.sequence, waiter->lease_ms, element))
             return true;
         elements_return(&queue->elements, element);
         return false;
     }
-    char *to = session_begin_answer(session, attempt->wait.sequence,
+    char *to = session_begin_answer(session, waiter->wait.sequence,
                                     element->is_tuple ? ANSWER_FLAG_TUPLE : 0, element->size);
     if (to) {
         memcpy(to, element->bytes, element->size);
@@ -197,58 +197,58 @@ static bool serve_pop(struct queue *queue, struct attempt *attempt)
     return true;
 }
 
-static void put_back(struct queue *queue, struct attempt *attempt)
+static void put_back(struct queue *queue, struct waiter *waiter)
 {
-    for (size_t i = 0; i < attempt->gathered.count; i++)
-        elements_return(&queue->elements, attempt->gathered.items[i]);
-    VEC_FINI(&attempt->gathered);
-    attempt->gathered_bytes = 0;
+    for (size_t i = 0; i < waiter->gathered.count; i++)
+        elements_return(&queue->elements, waiter->gathered.items[i]);
+    VEC_FINI(&waiter->gathered);
+    waiter->gathered_bytes = 0;
 }
 
-void queue_gather(struct attempt *attempt, struct element *element)
+void queue_gather(struct waiter *waiter, struct element *element)
 {
-    attempt->gathered.items[attempt->gathered.count++] = element;
-    attempt->gathered_bytes += OPS_QUEUE_ENTRY_BYTES + element->size;
-    if (attempt->op == CALL_QUEUE_TAKE_MANY)
-        attempt->gathered_bytes += CALL_ITEM_BYTES;
+    waiter->gathered.items[waiter->gathered.count++] = element;
+    waiter->gathered_bytes += OPS_QUEUE_ENTRY_BYTES + element->size;
+    if (waiter->op == CALL_QUEUE_TAKE_MANY)
+        waiter->gathered_bytes += CALL_ITEM_BYTES;
 }
 
-static bool lease_gathered(struct queue *queue, const struct attempt *attempt,
+static bool lease_gathered(struct queue *queue, const struct waiter *waiter,
                            struct call_item **items)
 {
-    *items = calloc(attempt->gathered.count, sizeof **items);
-    if (*items && queue_lease_many(queue, attempt->wait.session, attempt->gathered.items,
-                                   attempt->gathered.count, *items))
+    *items = calloc(waiter->gathered.count, sizeof **items);
+    if (*items && queue_lease_many(queue, waiter->wait.session, waiter->gathered.items,
+                                   waiter->gathered.count, *items))
         return true;
     free(*items);
     *items = NULL;
     return false;
 }
 
-static void answer_gathered(struct queue *queue, struct attempt *attempt)
+static void answer_gathered(struct queue *queue, struct waiter *waiter)
 {
-    const size_t size = OPS_QUEUE_COUNT_BYTES + attempt->gathered_bytes;
-    struct session *session = attempt->wait.session;
+    const size_t size = OPS_QUEUE_COUNT_BYTES + waiter->gathered_bytes;
+    struct session *session = waiter->wait.session;
     struct call_item *items = NULL;
     char *to = NULL;
     if (size > CALL_BYTES_MAX)
-        session_fail(session, attempt->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
+        session_fail(session, waiter->wait.sequence, WEFT_RESOURCE_EXHAUSTED,
                      "%zu elements together have %zu bytes, an answer at most %u: ask for fewer",
-                     attempt->gathered.count, size, CALL_BYTES_MAX);
-    else if (attempt->op == CALL_QUEUE_TAKE_MANY && !lease_gathered(queue, attempt, &items))
-        fail_memory(attempt);
+                     waiter->gathered.count, size, CALL_BYTES_MAX);
+    else if (waiter->op == CALL_QUEUE_TAKE_MANY && !lease_gathered(queue, waiter, &items))
+        fail_memory(waiter);
     else
-        to = session_begin_answer(session, attempt->wait.sequence, 0, size);
+        to = session_begin_answer(session, waiter->wait.sequence, 0, size);
     if (!to) {
         if (!items)  // else they come back with the session, which is broken
-            put_back(queue, attempt);
+            put_back(queue, waiter);
         free(items);
         return;
     }
-    const uint32_t count = (uint32_t)attempt->gathered.count;
+    const uint32_t count = (uint32_t)waiter->gathered.count;
     to = ops_queue_count_put(to, count);
     for (uint32_t i = 0; i < count; i++) {
-        struct element *element = attempt->gathered.items[i];
+        struct element *element = waiter->gathered.items[i];
         if (items)
             to = ops_queue_item_put(to, &items[i]);
         to = ops_queue_entry_put(to, element_bytes(element), element->is_tuple);
@@ -256,75 +256,75 @@ static void answer_gathered(struct queue *queue, struct attempt *attempt)
             elements_drop(&queue->elements, element);
     }
     free(items);
-    VEC_FINI(&attempt->gathered);
+    VEC_FINI(&waiter->gathered);
 }
 
 // More than an answer may hold: it need not wait for the rest to be refused.
-static bool has_too_much(const struct attempt *attempt)
+static bool has_too_much(const struct waiter *waiter)
 {
-    return OPS_QUEUE_COUNT_BYTES + attempt->gathered_bytes > CALL_BYTES_MAX;
+    return OPS_QUEUE_COUNT_BYTES + waiter->gathered_bytes > CALL_BYTES_MAX;
 }
 
-static bool serve_pop_many(struct queue *queue, struct attempt *attempt)
+static bool serve_pop_many(struct queue *queue, struct waiter *waiter)
 {
-    while (attempt->gathered.count < attempt->wanted && !has_too_much(attempt) &&
-           VEC_NEXT(&attempt->gathered)) {
+    while (waiter->gathered.count < waiter->wanted && !has_too_much(waiter) &&
+           VEC_NEXT(&waiter->gathered)) {
         struct element *element = elements_take(&queue->elements);
         if (!element)
             break;
-        queue_gather(attempt, element);
+        queue_gather(waiter, element);
     }
     // Pushes that still wait behind the close bring nothing more.
     const bool will_do =
-        attempt->flags & CALL_FLAG_UP_TO && queue->is_closed && attempt->gathered.count > 0;
-    if (attempt->gathered.count == attempt->wanted || will_do || has_too_much(attempt)) {
-        answer_gathered(queue, attempt);
+        waiter->flags & CALL_FLAG_UP_TO && queue->is_closed && waiter->gathered.count > 0;
+    if (waiter->gathered.count == waiter->wanted || will_do || has_too_much(waiter)) {
+        answer_gathered(queue, waiter);
         return true;
     }
     if (!is_at_end(queue))
         return false;
-    put_back(queue, attempt);
-    fail_at_end(queue, attempt);
+    put_back(queue, waiter);
+    fail_at_end(queue, waiter);
     return true;
 }
 
-static bool serve_taker(struct queue *queue, struct attempt *attempt)
+static bool serve_taker(struct queue *queue, struct waiter *waiter)
 {
-    return is_for_many(attempt->op) ? serve_pop_many(queue, attempt) : serve_pop(queue, attempt);
+    return is_for_many(waiter->op) ? serve_pop_many(queue, waiter) : serve_pop(queue, waiter);
 }
 
 // ---- The lines ---------------------------------------------------------------------------------------------
 
-static void end_attempt(struct queue *queue, struct attempt *attempt)
+static void end_waiter(struct queue *queue, struct waiter *waiter)
 {
-    list_take_out(&attempt->in_line);
-    if (is_giver(attempt->op))
+    list_take_out(&waiter->in_line);
+    if (is_giver(waiter->op))
         queue->giver_count--;
     else
         queue->taker_count--;
-    session_drop_wait(&attempt->wait);
-    VEC_FINI(&attempt->gathered);
-    free(attempt);
+    session_drop_wait(&waiter->wait);
+    VEC_FINI(&waiter->gathered);
+    free(waiter);
 }
 
-static struct attempt *first_of(const struct link *line)
+static struct waiter *first_of(const struct link *line)
 {
-    return list_is_empty(line) ? NULL : LIST_ITEM(line->next, struct attempt, in_line);
+    return list_is_empty(line) ? NULL : LIST_ITEM(line->next, struct waiter, in_line);
 }
 
 // Serves the first of a line; true when there was any progress. What arrived by half counts as some:
 // room that a half-served giver used may be what a taker waits for.
 static bool move_line(struct queue *queue, const struct link *line,
-                      bool serve(struct queue *, struct attempt *))
+                      bool serve(struct queue *, struct waiter *))
 {
-    struct attempt *first = first_of(line);
+    struct waiter *first = first_of(line);
     if (!first)
         return false;
     const uint32_t left = first->left;
     const size_t gathered = first->gathered.count;
     if (!serve(queue, first))
         return first->left != left || first->gathered.count != gathered;
-    end_attempt(queue, first);
+    end_waiter(queue, first);
     return true;
 }
 
@@ -337,46 +337,46 @@ void queue_settle(struct queue *queue)
     }
 }
 
-struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
-                                  const struct call *call, weft_bytes payload)
+struct waiter *queue_add_waiter(struct queue *queue, struct session *session,
+                                const struct call *call, weft_bytes payload)
 {
-    struct attempt *attempt = calloc(1, sizeof *attempt + payload.size);
-    if (!attempt) {
+    struct waiter *waiter = calloc(1, sizeof *waiter + payload.size);
+    if (!waiter) {
         session_fail(session, call->sequence, WEFT_RESOURCE_EXHAUSTED,
                      "no memory for a call that waits");
         return NULL;
     }
-    if (!session_add_wait(session, &queue->resource, call->sequence, &attempt->wait)) {
-        free(attempt);
+    if (!session_add_wait(session, &queue->resource, call->sequence, &waiter->wait)) {
+        free(waiter);
         return NULL;
     }
-    attempt->op = call->op;
-    attempt->flags = call->flags;
+    waiter->op = call->op;
+    waiter->flags = call->flags;
     if (payload.size)
-        memcpy(attempt->memory, payload.data, payload.size);
-    attempt->payload = (weft_bytes){attempt->memory, payload.size};
+        memcpy(waiter->memory, payload.data, payload.size);
+    waiter->payload = (weft_bytes){waiter->memory, payload.size};
     const bool gives = is_giver(call->op);
-    list_append(gives ? &queue->givers : &queue->takers, &attempt->in_line);
+    list_append(gives ? &queue->givers : &queue->takers, &waiter->in_line);
     *(gives ? &queue->giver_count : &queue->taker_count) += 1;
-    return attempt;
+    return waiter;
 }
 
 // Tries at once when nobody is before it in its line, waits otherwise.
-static void try_or_wait(struct queue *queue, struct attempt *now, const struct call *call)
+static void try_or_wait(struct queue *queue, struct waiter *now, const struct call *call)
 {
     const bool gives = is_giver(call->op);
     const bool is_first = (gives ? queue->giver_count : queue->taker_count) == 0;
     const bool is_served = is_first && (gives ? serve_giver(queue, now) : serve_taker(queue, now));
-    struct attempt *attempt =
-        is_served ? NULL : queue_add_attempt(queue, now->wait.session, call, now->payload);
-    if (attempt) {
-        attempt->wanted = now->wanted;
-        attempt->lease_ms = now->lease_ms;
-        attempt->left = now->left;
-        attempt->gathered.items = now->gathered.items;
-        attempt->gathered.count = now->gathered.count;
-        attempt->gathered.capacity = now->gathered.capacity;
-        attempt->gathered_bytes = now->gathered_bytes;
+    struct waiter *waiter =
+        is_served ? NULL : queue_add_waiter(queue, now->wait.session, call, now->payload);
+    if (waiter) {
+        waiter->wanted = now->wanted;
+        waiter->lease_ms = now->lease_ms;
+        waiter->left = now->left;
+        waiter->gathered.items = now->gathered.items;
+        waiter->gathered.count = now->gathered.count;
+        waiter->gathered.capacity = now->gathered.capacity;
+        waiter->gathered_bytes = now->gathered_bytes;
     } else {
         put_back(queue, now);  // nothing, unless it may not wait; what it put in stays
     }
@@ -473,7 +473,7 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
 {
     if (push_at_once(queue, session, call))
         return;
-    struct attempt now = {
+    struct waiter now = {
         .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
         .op = call->op,
         .flags = call->flags,
@@ -504,7 +504,7 @@ void queue_push(struct queue *queue, struct session *session, const struct call 
 void queue_pop(struct queue *queue, struct session *session, const struct call *call)
 {
     bool is_whole = true;
-    struct attempt now = {
+    struct waiter now = {
         .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
         .op = call->op,
         .flags = call->flags,
@@ -543,7 +543,7 @@ void queue_pop(struct queue *queue, struct session *session, const struct call *
 
 void queue_close(struct queue *queue, struct session *session, const struct call *call)
 {
-    struct attempt now = {
+    struct waiter now = {
         .wait = {.session = session, .resource = &queue->resource, .sequence = call->sequence},
         .op = call->op,
         .flags = call->flags,
@@ -552,9 +552,9 @@ void queue_close(struct queue *queue, struct session *session, const struct call
         try_or_wait(queue, &now, call);
         return;
     }
-    for (struct attempt *first; (first = first_of(&queue->givers)) != NULL;) {
+    for (struct waiter *first; (first = first_of(&queue->givers)) != NULL;) {
         fail_closed(queue, first->wait.session, first->wait.sequence);
-        end_attempt(queue, first);
+        end_waiter(queue, first);
     }
     queue->is_closed = true;
     answer_ok(&now, 0);
@@ -563,11 +563,11 @@ void queue_close(struct queue *queue, struct session *session, const struct call
 
 void queue_cancel(struct wait *wait, weft_err code, const char *why)
 {
-    struct attempt *attempt = (struct attempt *)wait;
+    struct waiter *waiter = (struct waiter *)wait;
     struct queue *queue = (struct queue *)wait->resource;
     session_fail(wait->session, wait->sequence, code, "%s '%.*s' has ended: %s",
-                 words_of(attempt->op), name_size(queue), queue->resource.name.data, why);
-    put_back(queue, attempt);
-    end_attempt(queue, attempt);
+                 words_of(waiter->op), name_size(queue), queue->resource.name.data, why);
+    put_back(queue, waiter);
+    end_waiter(queue, waiter);
     queue_settle(queue);
 }

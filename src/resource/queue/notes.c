@@ -83,9 +83,9 @@ void queue_notes_visit(const struct queue *queue, queue_note_fn *visit, void *ow
         if (queue->leases.slots.items[i])
             visit_note(queue, queue->leases.slots.items[i]->element->id, visit, owner);
     for (const struct link *at = queue->takers.next; at != &queue->takers; at = at->next) {
-        const struct attempt *attempt = LIST_ITEM(at, struct attempt, in_line);
-        for (size_t i = 0; i < attempt->gathered.count; i++)
-            visit_note(queue, attempt->gathered.items[i]->id, visit, owner);
+        const struct waiter *waiter = LIST_ITEM(at, struct waiter, in_line);
+        for (size_t i = 0; i < waiter->gathered.count; i++)
+            visit_note(queue, waiter->gathered.items[i]->id, visit, owner);
     }
 }
 

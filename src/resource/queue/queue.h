@@ -26,15 +26,15 @@ struct queue {
     struct queue_types types;
     struct elements elements;
     struct leases leases;
-    struct link givers, takers;  // attempts that wait
+    struct link givers, takers;  // calls that wait
     uint32_t giver_count, taker_count;
     bool is_closed;
     struct seen_keys keys;     // of pushes
     struct queue_notes notes;  // of dead letters
 };
 
-// A call that waits.
-struct attempt {
+// A call that waits in one of the two lines.
+struct waiter {
     struct wait wait;  // first
     struct link in_line;
     uint8_t op, flags;
@@ -60,11 +60,11 @@ bool queue_is_plain(const struct queue *queue);  // nothing is handed out ahead 
 void queue_settle(struct queue *queue);
 
 // A call that waits in its line; NULL: it was answered with a failure.
-struct attempt *queue_add_attempt(struct queue *queue, struct session *session,
-                                  const struct call *call, weft_bytes payload);
+struct waiter *queue_add_waiter(struct queue *queue, struct session *session,
+                                const struct call *call, weft_bytes payload);
 
 // Adds to what a QUEUE_POP_MANY has gathered; room is there.
-void queue_gather(struct attempt *attempt, struct element *element);
+void queue_gather(struct waiter *waiter, struct element *element);
 
 // ---- taken.c ---------------------------------------------------------------------------------------------
 

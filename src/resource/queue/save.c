@@ -12,7 +12,7 @@ enum {
     PART_ELEMENTS,
     PART_KEYS,
     PART_LEASES,
-    PART_ATTEMPTS,
+    PART_WAITERS,
     PART_NOTES,  // without their origins, as earlier snapshots have them
     PART_NOTES_AND_ORIGINS
 };
@@ -116,21 +116,21 @@ static void save_notes(const struct queue *queue, struct part *part)
 
 static void save_line(const struct link *line, struct part *part)
 {
-    begin(part, PART_ATTEMPTS);
+    begin(part, PART_WAITERS);
     for (const struct link *at = line->next; at != line; at = at->next) {
-        const struct attempt *attempt = LIST_ITEM(at, struct attempt, in_line);
+        const struct waiter *waiter = LIST_ITEM(at, struct waiter, in_line);
         struct buf *out = &part->bytes;
-        pack_write_u32(out, attempt->wait.session->number);
-        pack_write_u64(out, attempt->wait.sequence);
-        pack_write_u8(out, attempt->op);
-        pack_write_u8(out, attempt->flags);
-        pack_write_u32(out, attempt->wanted);
-        pack_write_u32(out, attempt->lease_ms);
-        pack_write_u32(out, attempt->left);
-        pack_write_blob(out, attempt->payload);
-        pack_write_u32(out, (uint32_t)attempt->gathered.count);
-        for (size_t i = 0; i < attempt->gathered.count; i++)
-            write_element(out, attempt->gathered.items[i]);
+        pack_write_u32(out, waiter->wait.session->number);
+        pack_write_u64(out, waiter->wait.sequence);
+        pack_write_u8(out, waiter->op);
+        pack_write_u8(out, waiter->flags);
+        pack_write_u32(out, waiter->wanted);
+        pack_write_u32(out, waiter->lease_ms);
+        pack_write_u32(out, waiter->left);
+        pack_write_blob(out, waiter->payload);
+        pack_write_u32(out, (uint32_t)waiter->gathered.count);
+        for (size_t i = 0; i < waiter->gathered.count; i++)
+            write_element(out, waiter->gathered.items[i]);
         hand_on_if_large(part);
     }
     hand_on(part);
@@ -220,26 +220,25 @@ static weft_err load_lease(struct queue *queue, struct pack_reader *part)
     return WEFT_OK;
 }
 
-static weft_err load_gathered(struct queue *queue, struct pack_reader *part,
-                              struct attempt *attempt)
+static weft_err load_gathered(struct queue *queue, struct pack_reader *part, struct waiter *waiter)
 {
     weft_err err = WEFT_OK;
     uint32_t left = pack_read_u32(part);
-    if (left > 0 && left >= attempt->wanted)
+    if (left > 0 && left >= waiter->wanted)
         return refuse();
     for (; left > 0 && !err; left--) {
-        if (!VEC_NEXT(&attempt->gathered))
+        if (!VEC_NEXT(&waiter->gathered))
             return no_memory();
         struct element *element = NULL;
         err = load_element(queue, part, elements_restore_taken, &element);
         if (!err)
-            queue_gather(attempt, element);
+            queue_gather(waiter, element);
     }
     return err;
 }
 
 // What is read without a look later is looked at here.
-static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
+static bool is_waiter(const struct call *call, uint32_t wanted, uint32_t left)
 {
     struct ops_queue_push push;
     switch (call->op) {
@@ -256,7 +255,7 @@ static bool is_attempt(const struct call *call, uint32_t wanted, uint32_t left)
     }
 }
 
-static weft_err load_attempt(struct queue *queue, struct pack_reader *part)
+static weft_err load_waiter(struct queue *queue, struct pack_reader *part)
 {
     struct session *session = host_session_by_number(queue->resource.host, pack_read_u32(part));
     struct call call = {.sequence = pack_read_u64(part)};
@@ -265,15 +264,15 @@ static weft_err load_attempt(struct queue *queue, struct pack_reader *part)
     const uint32_t wanted = pack_read_u32(part), lease_ms = pack_read_u32(part);
     const uint32_t left = pack_read_u32(part);
     call.payload = pack_read_blob(part);
-    if (part->has_failed || !session || !is_attempt(&call, wanted, left))
+    if (part->has_failed || !session || !is_waiter(&call, wanted, left))
         return refuse();
-    struct attempt *attempt = queue_add_attempt(queue, session, &call, call.payload);
-    if (!attempt)
+    struct waiter *waiter = queue_add_waiter(queue, session, &call, call.payload);
+    if (!waiter)
         return no_memory();
-    attempt->wanted = wanted;
-    attempt->lease_ms = lease_ms;
-    attempt->left = left;
-    return load_gathered(queue, part, attempt);
+    waiter->wanted = wanted;
+    waiter->lease_ms = lease_ms;
+    waiter->left = left;
+    return load_gathered(queue, part, waiter);
 }
 
 static weft_err load_any_note(struct queue *queue, struct pack_reader *part, bool has_origin)
@@ -323,7 +322,7 @@ weft_err queue_load(struct resource *resource, struct pack_reader *part)
         [PART_ELEMENTS] = load_elements,
         [PART_KEYS] = load_key,
         [PART_LEASES] = load_lease,
-        [PART_ATTEMPTS] = load_attempt,
+        [PART_WAITERS] = load_waiter,
         [PART_NOTES] = load_note,
         [PART_NOTES_AND_ORIGINS] = load_note_and_origin,
     };

@@ -13,36 +13,36 @@ enum {
 
 // ---- the queue
 
-void bench_push(struct bench *bench, struct command command)
+void slot_thread_push(struct slot_thread *thread, struct command command)
 {
-    mutex_lock(&bench->lock);
-    ASSERT(bench->queue_count < WORKER_QUEUE_MAX);
-    bench->queue[(bench->queue_first + bench->queue_count++) % WORKER_QUEUE_MAX] = command;
-    condition_broadcast(&bench->changed);
-    mutex_unlock(&bench->lock);
+    mutex_lock(&thread->lock);
+    ASSERT(thread->queue_count < WORKER_QUEUE_MAX);
+    thread->queue[(thread->queue_first + thread->queue_count++) % WORKER_QUEUE_MAX] = command;
+    condition_broadcast(&thread->changed);
+    mutex_unlock(&thread->lock);
 }
 
-static struct command bench_take(struct bench *bench)
+static struct command slot_thread_take(struct slot_thread *thread)
 {
-    mutex_lock(&bench->lock);
-    bench->is_busy = false;
-    condition_broadcast(&bench->changed);
-    while (bench->queue_count == 0)
-        condition_wait(&bench->changed, &bench->lock);
-    const struct command command = bench->queue[bench->queue_first];
-    bench->queue_first = (bench->queue_first + 1) % WORKER_QUEUE_MAX;
-    bench->queue_count--;
-    bench->is_busy = true;
-    mutex_unlock(&bench->lock);
+    mutex_lock(&thread->lock);
+    thread->is_busy = false;
+    condition_broadcast(&thread->changed);
+    while (thread->queue_count == 0)
+        condition_wait(&thread->changed, &thread->lock);
+    const struct command command = thread->queue[thread->queue_first];
+    thread->queue_first = (thread->queue_first + 1) % WORKER_QUEUE_MAX;
+    thread->queue_count--;
+    thread->is_busy = true;
+    mutex_unlock(&thread->lock);
     return command;
 }
 
-void bench_wait_idle(struct bench *bench)
+void slot_thread_wait_idle(struct slot_thread *thread)
 {
-    mutex_lock(&bench->lock);
-    while (bench->queue_count || bench->is_busy)
-        condition_wait(&bench->changed, &bench->lock);
-    mutex_unlock(&bench->lock);
+    mutex_lock(&thread->lock);
+    while (thread->queue_count || thread->is_busy)
+        condition_wait(&thread->changed, &thread->lock);
+    mutex_unlock(&thread->lock);
 }
 
 // ---- attempts
@@ -63,39 +63,39 @@ static void page_end(struct slot_page *page)
 }
 
 // For the progress line and the summary; between two of these the peak is kept by the budget.
-static void note_state(struct bench *bench)
+static void note_state(struct slot_thread *thread)
 {
-    const struct worker *worker = bench->worker;
+    const struct worker *worker = thread->worker;
     struct worker_page *page = worker->page;
-    if (bench->slot->collector.is_direct)
+    if (thread->slot->collector.is_direct)
         atomic_store_explicit(&page->has_switched_to_sort, 1, memory_order_relaxed);
     atomic_store_explicit(&page->memory_used, worker->budget.used, memory_order_relaxed);
     atomic_store_explicit(&page->memory_peak, worker->budget.peak, memory_order_relaxed);
 }
 
-static const struct piece *copy_pieces(struct bench *bench, const Weft__TaskRun *run)
+static const struct piece *copy_pieces(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    if (run->n_pieces > bench->piece_capacity) {
-        free(bench->pieces);
-        bench->pieces = malloc(run->n_pieces * sizeof *bench->pieces);
-        bench->piece_capacity = bench->pieces ? run->n_pieces : 0;
+    if (run->n_pieces > thread->piece_capacity) {
+        free(thread->pieces);
+        thread->pieces = malloc(run->n_pieces * sizeof *thread->pieces);
+        thread->piece_capacity = thread->pieces ? run->n_pieces : 0;
     }
-    for (size_t i = 0; bench->pieces && i < run->n_pieces; i++)
-        bench->pieces[i] =
+    for (size_t i = 0; thread->pieces && i < run->n_pieces; i++)
+        thread->pieces[i] =
             (struct piece){run->pieces[i]->input, run->pieces[i]->begin, run->pieces[i]->end};
-    return bench->pieces;
+    return thread->pieces;
 }
 
-static const struct place *copy_skips(struct bench *bench, const Weft__TaskRun *run)
+static const struct place *copy_skips(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    if (run->n_skips > bench->skip_capacity) {
-        free(bench->skips);
-        bench->skips = malloc(run->n_skips * sizeof *bench->skips);
-        bench->skip_capacity = bench->skips ? run->n_skips : 0;
+    if (run->n_skips > thread->skip_capacity) {
+        free(thread->skips);
+        thread->skips = malloc(run->n_skips * sizeof *thread->skips);
+        thread->skip_capacity = thread->skips ? run->n_skips : 0;
     }
-    for (size_t i = 0; bench->skips && i < run->n_skips; i++)
-        bench->skips[i] = (struct place){run->skips[i]->input, run->skips[i]->offset};
-    return bench->skips;
+    for (size_t i = 0; thread->skips && i < run->n_skips; i++)
+        thread->skips[i] = (struct place){run->skips[i]->input, run->skips[i]->offset};
+    return thread->skips;
 }
 
 static weft_err set_up(struct slot *slot)
@@ -123,13 +123,13 @@ static enum slot_mode mode_of(const struct stage *stage, const Weft__TaskRun *ru
     return SLOT_COLLECT;
 }
 
-static weft_err run_attempt(struct bench *bench, const Weft__TaskRun *run)
+static weft_err run_attempt(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     slot_begin_attempt(slot, mode_of(slot->stage, run), run->task);
     slot_enter(slot, PHASE_MAP);
-    const struct piece *pieces = copy_pieces(bench, run);
-    const struct place *skips = copy_skips(bench, run);
+    const struct piece *pieces = copy_pieces(thread, run);
+    const struct place *skips = copy_skips(thread, run);
     weft_err code = set_up(slot);
     if (!code && ((run->n_pieces && !pieces) || (run->n_skips && !skips)))
         code = err_no_memory("for a task's pieces");
@@ -197,9 +197,9 @@ static void fill_place(const struct slot *slot, Weft__TaskEnd *end, Weft__Place 
     end->fed_end = slot->page->fed_end;
 }
 
-static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct buf *sample)
+static void send_end(struct slot_thread *thread, const Weft__TaskRun *run, const struct buf *sample)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     Weft__TaskEnd end = WEFT__TASK_END__INIT;
     end.stage = run->stage;
     end.kind = run->kind;
@@ -228,22 +228,22 @@ static void send_end(struct bench *bench, const Weft__TaskRun *run, const struct
         counters[i].value = slot->counters.items[i].value;
         pointers[i] = &counters[i];
     }
-    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_TASK_END, &end.base);
+    worker_send(thread->worker, WEFT__FRAME_TYPE__FRAME_TASK_END, &end.base);
     free(end.bad[end.n_bad]);
     free(end.bad);
 }
 
 // The output of a good attempt goes where it belongs after the driver heard of its end: the driver
 // counts an attempt before it counts what the attempt wrote.
-static void submit_output(struct bench *bench, const Weft__TaskRun *run)
+static void submit_output(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     const uint64_t bytes = slot->text.size, records = slot->records_out;
     const weft_err code = text_submit(slot);
     if (code)
-        worker_send_failed(bench->worker, code);
+        worker_send_failed(thread->worker, code);
     else if (!slot->stage->sink)
-        worker_send_committed(bench->worker, run->kind, run->task, bytes, 0, records);
+        worker_send_committed(thread->worker, run->kind, run->task, bytes, 0, records);
 }
 
 // A failure in map says at which record it happened, unless its sentence names the file already.
@@ -260,31 +260,31 @@ static void add_place(struct slot *slot)
 }
 
 // What the collector holds after the attempt: its task too, or none of those since it was last made safe.
-static void settle_held(struct bench *bench, const Weft__TaskRun *run)
+static void settle_held(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    struct slot *slot = bench->slot;
-    struct worker *worker = bench->worker;
+    struct slot *slot = thread->slot;
+    struct worker *worker = thread->worker;
     const bool collects = slot->mode == SLOT_COLLECT;
     const bool is_dropped = collects && slot->has_failed;
     if (is_dropped)
         collector_reset(&slot->collector, slot);
     else if (collects)
-        ASSERT(VEC_PUSH(&bench->held, run->task));
+        ASSERT(VEC_PUSH(&thread->held, run->task));
     mutex_lock(&worker->send_lock);
     frames_note_end(&worker->told, run->slot, run->kind, run->task, collects && !is_dropped);
     if (is_dropped)
-        frames_note_dropped(&worker->told, run->slot, bench->held.items, bench->held.count);
+        frames_note_dropped(&worker->told, run->slot, thread->held.items, thread->held.count);
     mutex_unlock(&worker->send_lock);
     if (is_dropped)
-        bench->held.count = 0;
+        thread->held.count = 0;
 }
 
-static void run_task(struct bench *bench, const Weft__TaskRun *run)
+static void run_task(struct slot_thread *thread, const Weft__TaskRun *run)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     struct buf sample = {0};
     page_begin(slot->page, run);
-    weft_err code = run_attempt(bench, run);
+    weft_err code = run_attempt(thread, run);
     if (!code && slot->mode == SLOT_SAMPLE) {
         code = sample_finish(slot, SAMPLE_KEYS_MAX, &sample);
         if (code)
@@ -294,71 +294,71 @@ static void run_task(struct bench *bench, const Weft__TaskRun *run)
     if (slot->has_failed && run->kind != WEFT__TASK_KIND__TASK_REDUCE)
         add_place(slot);
     const bool is_output = slot->mode == SLOT_OUTPUT;
-    settle_held(bench, run);
+    settle_held(thread, run);
     slot_enter(slot, PHASE_IDLE);
-    note_state(bench);
-    send_end(bench, run, &sample);
+    note_state(thread);
+    send_end(thread, run, &sample);
     if (is_output && !slot->has_failed)
-        submit_output(bench, run);
+        submit_output(thread, run);
     else if (is_output)
         text_discard(slot);
     slot_enter(slot, PHASE_IDLE);
     buf_fini(&sample);
 }
 
-static void seal(struct bench *bench)
+static void seal(struct slot_thread *thread)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     slot_enter(slot, PHASE_COMBINE);
     const weft_err code = collector_seal(slot);
     slot_enter(slot, PHASE_IDLE);
-    note_state(bench);
+    note_state(thread);
     if (code) {
-        worker_send_failed(bench->worker, code);
+        worker_send_failed(thread->worker, code);
         return;
     }
     Weft__Committed committed = WEFT__COMMITTED__INIT;
     committed.stage = slot->stage->number;
     committed.kind = WEFT__TASK_KIND__TASK_MAP;
-    committed.n_tasks = bench->held.count;
-    committed.tasks = bench->held.items;
-    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
-    bench->held.count = 0;
-    mutex_lock(&bench->worker->send_lock);
-    frames_note_sealed(&bench->worker->told, slot->index);
-    mutex_unlock(&bench->worker->send_lock);
+    committed.n_tasks = thread->held.count;
+    committed.tasks = thread->held.items;
+    worker_send(thread->worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
+    thread->held.count = 0;
+    mutex_lock(&thread->worker->send_lock);
+    frames_note_sealed(&thread->worker->told, slot->index);
+    mutex_unlock(&thread->worker->send_lock);
     Weft__Sealed sealed = WEFT__SEALED__INIT;
     sealed.slot = slot->index;
-    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
+    worker_send(thread->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
 }
 
-static void take_checkpoint(struct bench *bench)
+static void take_checkpoint(struct slot_thread *thread)
 {
-    struct slot *slot = bench->slot;
+    struct slot *slot = thread->slot;
     struct checkpoint checkpoint = {0};
     const uint64_t begun_ns = clock_now_ns();
     slot_enter(slot, PHASE_SPILL);
     const weft_err code =
-        collector_checkpoint(slot, bench->held.items, bench->held.count, false, &checkpoint);
+        collector_checkpoint(slot, thread->held.items, thread->held.count, false, &checkpoint);
     slot_enter(slot, PHASE_IDLE);
-    note_state(bench);
+    note_state(thread);
     if (code) {
-        worker_send_failed(bench->worker, code);
+        worker_send_failed(thread->worker, code);
         return;
     }
-    mutex_lock(&bench->worker->send_lock);
-    frames_note_checkpointed(&bench->worker->told, slot->index);
-    mutex_unlock(&bench->worker->send_lock);
+    mutex_lock(&thread->worker->send_lock);
+    frames_note_checkpointed(&thread->worker->told, slot->index);
+    mutex_unlock(&thread->worker->send_lock);
     Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
     done.slot = slot->index;
-    done.tasks = bench->held.items;
-    done.n_tasks = bench->held.count;
+    done.tasks = thread->held.items;
+    done.n_tasks = thread->held.count;
     done.path = checkpoint.path ? (char *)checkpoint.path : done.path;
     done.offset = checkpoint.offset;
     done.bytes = checkpoint.bytes;
     done.nanoseconds = clock_now_ns() - begun_ns;
-    worker_send(bench->worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
-    bench->held.count = 0;
+    worker_send(thread->worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
+    thread->held.count = 0;
 }
 
 static void tear_down(struct slot *slot)
@@ -371,25 +371,25 @@ static void tear_down(struct slot *slot)
     collector_fini(&slot->collector, slot);
 }
 
-void bench_run(void *argument)
+void slot_thread_run(void *argument)
 {
-    struct bench *bench = argument;
-    crash_watch_thread(&bench->slot->page->crash_signal);
+    struct slot_thread *thread = argument;
+    crash_watch_thread(&thread->slot->page->crash_signal);
     for (;;) {
-        const struct command command = bench_take(bench);
+        const struct command command = slot_thread_take(thread);
         switch (command.type) {
         case COMMAND_RUN:
-            run_task(bench, command.run);
+            run_task(thread, command.run);
             message_free(command.run);
             break;
         case COMMAND_SEAL:
-            seal(bench);
+            seal(thread);
             break;
         case COMMAND_CHECKPOINT:
-            take_checkpoint(bench);
+            take_checkpoint(thread);
             break;
         case COMMAND_TEAR_DOWN:
-            tear_down(bench->slot);
+            tear_down(thread->slot);
             break;
         case COMMAND_STOP:
             return;

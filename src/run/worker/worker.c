@@ -163,8 +163,8 @@ static weft_err start_job(struct worker *worker)
     if ((code = take_budget(worker)) || (code = take_inputs(worker)))
         return code;
     worker->slots = calloc(worker->slot_count, sizeof *worker->slots);
-    worker->benches = calloc(worker->slot_count, sizeof *worker->benches);
-    if (!worker->slots || !worker->benches)
+    worker->threads = calloc(worker->slot_count, sizeof *worker->threads);
+    if (!worker->slots || !worker->threads)
         return err_no_memory("for %u slots", worker->slot_count);
     return WEFT_OK;
 }
@@ -327,13 +327,13 @@ static void close_stage(struct stage *stage)
 static weft_err start_slots(struct worker *worker, struct stage *stage)
 {
     for (uint32_t i = 0; i < worker->slot_count; i++) {
-        struct bench *bench = &worker->benches[i];
-        *bench = (struct bench){.worker = worker, .slot = &worker->slots[i]};
-        mutex_init(&bench->lock);
-        condition_init(&bench->changed);
-        weft_err code = slot_init(bench->slot, stage, i, &worker->page->slots[i]);
+        struct slot_thread *thread = &worker->threads[i];
+        *thread = (struct slot_thread){.worker = worker, .slot = &worker->slots[i]};
+        mutex_init(&thread->lock);
+        condition_init(&thread->changed);
+        weft_err code = slot_init(thread->slot, stage, i, &worker->page->slots[i]);
         if (!code)
-            code = thread_start(&bench->thread, bench_run, bench, SLOT_STACK_BYTES);
+            code = thread_start(&thread->thread, slot_thread_run, thread, SLOT_STACK_BYTES);
         if (code)
             return code;
     }
@@ -343,9 +343,9 @@ static weft_err start_slots(struct worker *worker, struct stage *stage)
 static void wait_for_slots(struct worker *worker)
 {
     for (uint32_t i = 0; i < worker->slot_count; i++)
-        bench_push(&worker->benches[i], (struct command){.type = COMMAND_TEAR_DOWN});
+        slot_thread_push(&worker->threads[i], (struct command){.type = COMMAND_TEAR_DOWN});
     for (uint32_t i = 0; i < worker->slot_count; i++)
-        bench_wait_idle(&worker->benches[i]);
+        slot_thread_wait_idle(&worker->threads[i]);
 }
 
 static weft_err begin_stage(struct worker *worker, struct stage *stage, struct stage *before)
@@ -353,7 +353,7 @@ static weft_err begin_stage(struct worker *worker, struct stage *stage, struct s
     if (!before)
         return start_slots(worker, stage);
     for (uint32_t i = 0; i < worker->slot_count; i++)
-        worker->benches[i].held.count = 0;
+        worker->threads[i].held.count = 0;
     return WEFT_OK;
 }
 
@@ -466,13 +466,15 @@ static weft_err carry_out(struct worker *worker, struct order *order)
         code = plan_stage(worker, order->plan);
         break;
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
-        bench_push(&worker->benches[order->run->slot], (struct command){COMMAND_RUN, order->run});
+        slot_thread_push(&worker->threads[order->run->slot],
+                         (struct command){COMMAND_RUN, order->run});
         return WEFT_OK;
     case WEFT__FRAME_TYPE__FRAME_SEAL:
-        bench_push(&worker->benches[order->slot], (struct command){.type = COMMAND_SEAL});
+        slot_thread_push(&worker->threads[order->slot], (struct command){.type = COMMAND_SEAL});
         break;
     default:
-        bench_push(&worker->benches[order->slot], (struct command){.type = COMMAND_CHECKPOINT});
+        slot_thread_push(&worker->threads[order->slot],
+                         (struct command){.type = COMMAND_CHECKPOINT});
         break;
     }
     message_free(order->message);

@@ -30,7 +30,7 @@ struct command {
 };
 
 // A slot's thread and what waits for it. The lock guards the queue and is_busy.
-struct bench {
+struct slot_thread {
     struct worker *worker;
     struct slot *slot;
     struct thread thread;
@@ -61,7 +61,7 @@ struct worker {
     struct mem_budget budget;
     uint32_t slot_count;
     struct slot *slots;
-    struct bench *benches;
+    struct slot_thread *threads;
     struct input *inputs;
     struct mutex inputs_lock;
     char *runs_directory;  // of the first stage, for good; NULL: nowhere
@@ -79,9 +79,9 @@ void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t 
                            uint64_t bytes, uint32_t crc, uint64_t records);
 
 // ---- slot.c
-void bench_run(void *bench);  // the thread's body
-void bench_push(struct bench *bench, struct command command);
-void bench_wait_idle(struct bench *bench);
+void slot_thread_run(void *thread);  // the thread's body
+void slot_thread_push(struct slot_thread *thread, struct command command);
+void slot_thread_wait_idle(struct slot_thread *thread);
 
 // ---- top.c: the largest `count` of the pairs of the stage before
 extern const weft_job worker_top_job;
