@@ -27,7 +27,7 @@ else
         says "the message names the output" 'disk'
         fails_with "the disk of a directory of parts is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/parts/ --reducers 4
-        [ ! -e disk/.parts.weft-unfinished ] || says "what is done of it is kept, which is told" 'goes on'
+        [ ! -e disk/.parts.weft-unfinished ] || says "what is done of it is kept, which is told" 'the same command continues it'
         rm -rf disk/.parts.weft-unfinished
         fails_with "with --force it is full after $bytes bytes" 5 "$no_space" \
             nospace disk $bytes sort distinct -o disk/old --force
