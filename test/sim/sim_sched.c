@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sanitized.h"
 #include "seeds.h"
 
 enum {
-    SEEDS_DEFAULT = 10000,
+    SEEDS_DEFAULT = IS_SANITIZED ? 3000 : 10000,
     // 3 stages of 2 x 48 tasks, up to 8 steps each, a step in 20 of the right kind, each at one of 4 workers,
     // and all of it again for each of the 6 losses that poison can cause, and for each of 4 excuses.
     QUIET_STEPS_MAX = 3 * 2 * 48 * 8 * 20 * 4 * 6 * 5,

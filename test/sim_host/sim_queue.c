@@ -21,7 +21,7 @@
 #include "sys/env.h"
 
 enum {
-    SEEDS_DEFAULT = IS_SANITIZED ? 150 : 600,
+    SEEDS_DEFAULT = IS_SANITIZED ? 100 : 500,
     STEPS_MAX = 3000000,
     ELEMENTS_MAX = 200,
     CONSUMERS_MAX = 3,
