@@ -36,6 +36,18 @@ static void worker_lost_after_the_last_text_is_written_is_not_missed(void **unus
     assert_string_equal(lost("r1.1@1", SCHED_NO_SLOT), "done");
 }
 
+static void an_attempt_that_hangs_after_all_output_is_written_fails_no_job(void **unused)
+{
+    (void)unused;
+    job_of_stages(&(struct sched_stage){0, 2, 0}, 1, 1);
+    ready(2);
+    held("m1.1@1");
+    written(SCHED_MAP, 0);
+    written(SCHED_MAP, 1);
+    assert_string_equal(timed_out("m0.1@0"), "kill");
+    assert_string_equal(lost("m0.1@0", SCHED_NO_SLOT), "done");
+}
+
 static void worker_lost_in_a_later_stage_takes_the_job_back_to_the_first(void **unused)
 {
     (void)unused;
@@ -218,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lost_worker_takes_map_commits_but_not_written_output),
         cmocka_unit_test(worker_lost_after_the_last_text_is_written_is_not_missed),
+        cmocka_unit_test(an_attempt_that_hangs_after_all_output_is_written_fails_no_job),
         cmocka_unit_test(worker_lost_in_a_later_stage_takes_the_job_back_to_the_first),
         cmocka_unit_test(later_stage_goes_on_alone_when_what_it_reads_is_durable),
         cmocka_unit_test(what_a_lost_worker_still_says_is_ignored),
