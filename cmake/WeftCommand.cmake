@@ -20,6 +20,8 @@ if(EXISTS ${WEFT_MAIN})
   target_link_libraries(weft PRIVATE weft_cli)
   if(WEFT_LEAN)
     target_link_options(weft PRIVATE -static)
+  elseif(SKBUILD)
+    target_link_libraries(weft PRIVATE weft_archives)
   endif()
 endif()
 

@@ -24,16 +24,33 @@ add_library(weft_dependencies INTERFACE)
 target_compile_definitions(weft_dependencies INTERFACE
   OPENSSL_API_COMPAT=30000 OPENSSL_NO_DEPRECATED)
 target_include_directories(weft_dependencies SYSTEM INTERFACE ${XXHASH_INCLUDE_DIRS} ${OPENSSL_INCLUDE_DIRS})
-if(WEFT_LEAN)
+set(WEFT_ARCHIVES uv_a protobuf-c jansson z zstd lz4 lzma bz2)
+if(WEFT_LEAN OR SKBUILD)
   # In a static program the archives themselves are linked; pkg-config would name shared libraries.
-  foreach(name IN ITEMS uv_a ssl crypto protobuf-c jansson z zstd lz4 lzma bz2)
+  foreach(name IN ITEMS ssl crypto ${WEFT_ARCHIVES})
     find_library(WEFT_STATIC_${name} NAMES lib${name}.a REQUIRED)
+  endforeach()
+  target_compile_definitions(weft_dependencies INTERFACE WEFT_OPENSSL_LINKED)
+endif()
+if(WEFT_LEAN)
+  foreach(name IN ITEMS uv_a ssl crypto protobuf-c jansson z zstd lz4 lzma bz2)
     target_link_libraries(weft_dependencies INTERFACE ${WEFT_STATIC_${name}})
   endforeach()
   target_link_libraries(weft_dependencies INTERFACE pthread dl rt m)
-  target_compile_definitions(weft_dependencies INTERFACE WEFT_OPENSSL_LINKED)
 else()
-  target_link_libraries(weft_dependencies INTERFACE
+  add_library(weft_shared_dependencies INTERFACE)
+  target_link_libraries(weft_shared_dependencies INTERFACE
     PkgConfig::UV PkgConfig::PROTOBUF_C PkgConfig::JANSSON
     PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA ${WEFT_BZ2} dl m)
+  if(SKBUILD)
+    # In a wheel the command stands alone. The extension module cannot: most archives are not compiled for a shared
+    # object. OpenSSL's are, and both have it inside, hidden from the one that Python has.
+    target_link_libraries(weft_dependencies INTERFACE ${WEFT_STATIC_ssl} ${WEFT_STATIC_crypto} dl m)
+    add_library(weft_archives INTERFACE)
+    foreach(name IN LISTS WEFT_ARCHIVES)
+      target_link_libraries(weft_archives INTERFACE ${WEFT_STATIC_${name}})
+    endforeach()
+  else()
+    target_link_libraries(weft_dependencies INTERFACE weft_shared_dependencies)
+  endif()
 endif()
