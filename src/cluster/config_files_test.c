@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "sys/file/file.h"
-
-static char directory[] = "/tmp/weft-config-test-XXXXXX";
+#include "sys/file/folder_testing.h"
 
 static struct cluster_spec read_spec(const char *text)
 {
@@ -94,7 +93,7 @@ static weft_err count_name(void *owner, const char *name)
 static int count_files(void)
 {
     int count = 0;
-    assert_int_equal(file_list(directory, count_name, &count), WEFT_OK);
+    assert_int_equal(file_list(testing_folder, count_name, &count), WEFT_OK);
     return count;
 }
 
@@ -102,7 +101,7 @@ static weft_err write_files(bool force, enum config_change *first, enum config_c
 {
     struct cluster_spec spec = read_spec(small);
     struct config_files files = {0};
-    const struct config_options options = {.directory = directory, .force = force};
+    const struct config_options options = {.directory = testing_folder, .force = force};
     const weft_err err = config_files_write(&files, &spec, &options);
     if (!err) {
         *first = files.items.items[0].change;
@@ -116,9 +115,9 @@ static weft_err write_files(bool force, enum config_change *first, enum config_c
 static void a_file_that_holds_something_else_stops_all(void **state)
 {
     (void)state;
-    char path[sizeof directory + 32];
+    char path[sizeof testing_folder + 32];
     enum config_change first, second;
-    snprintf(path, sizeof path, "%s/config_w_1.sh", directory);
+    snprintf(path, sizeof path, "%s/config_w_1.sh", testing_folder);
     FILE *other = fopen(path, "w");
     assert_non_null(other);
     fputs("mine\n", other);
@@ -139,18 +138,6 @@ static void a_file_that_holds_something_else_stops_all(void **state)
     assert_int_equal(count_files(), 2);
 }
 
-static int make_test_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_test_directory(void **state)
-{
-    (void)state;
-    return file_remove_tree(directory) == WEFT_OK ? 0 : -1;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,5 +145,5 @@ int main(void)
         cmocka_unit_test(what_no_variable_can_hold_is_refused),
         cmocka_unit_test(a_file_that_holds_something_else_stops_all),
     };
-    return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+    return cmocka_run_group_tests(tests, testing_make_folder, testing_remove_folder);
 }

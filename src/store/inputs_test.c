@@ -14,25 +14,7 @@
 
 #include "base/buf.h"
 #include "sys/file/file.h"
-
-static char root[] = "/tmp/weft-inputs-test-XXXXXX";
-static int kept_stdin;
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/weft-inputs-test-XXXXXX");
-    kept_stdin = dup(STDIN_FILENO);
-    return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    dup2(kept_stdin, STDIN_FILENO);
-    close(kept_stdin);
-    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
-}
+#include "sys/file/folder_testing.h"
 
 static void put(const char *path, const char *text, size_t size)
 {
@@ -49,7 +31,7 @@ static void put_text(const char *path, const char *text)
 
 static weft_err expand(struct inputs *inputs, const char *const *words)
 {
-    struct inputs_request request = {.words = words, .tmp = root};
+    struct inputs_request request = {.words = words, .tmp = testing_folder};
     while (words[request.word_count])
         request.word_count++;
     return inputs_expand(inputs, &request);
@@ -179,7 +161,7 @@ static void mistakes_are_named(void **state)
     REFUSES(WEFT_NOT_FOUND, "cannot find the input f/x", "f/x");
     REFUSES(WEFT_NOT_FOUND, "no file matches none*", "none*");
     REFUSES(WEFT_INVALID_ARGUMENT, "empty", "");
-    assert_int_equal(inputs_expand(&inputs, &(struct inputs_request){.tmp = root}),
+    assert_int_equal(inputs_expand(&inputs, &(struct inputs_request){.tmp = testing_folder}),
                      WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "no input is given"));
     inputs_fini(&inputs);
@@ -191,7 +173,7 @@ static void a_file_that_is_also_the_output_is_refused(void **state)
     struct inputs inputs;
     const char *const words[] = {"out"};
     struct inputs_request request = {
-        .words = words, .word_count = 1, .tmp = root, .stdout_is_output = true};
+        .words = words, .word_count = 1, .tmp = testing_folder, .stdout_is_output = true};
     const int kept = dup(STDOUT_FILENO);
     put_text("out", "");
     fflush(stdout);
@@ -214,7 +196,7 @@ static void a_file_may_be_replaced_only_when_it_is_the_only_input(void **state)
     static const char *const words[] = {"./f", "g"}, *const own[] = {"f"};
     put_text("f", ""), put_text("g", "");
     struct inputs_request request = {
-        .words = words, .word_count = 2, .tmp = root, .own = own, .own_count = 1};
+        .words = words, .word_count = 2, .tmp = testing_folder, .own = own, .own_count = 1};
     assert_int_equal(inputs_expand(&inputs, &request), WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "./f is an input and also an output of this run"));
     inputs_fini(&inputs);
@@ -227,7 +209,7 @@ static void a_file_may_be_replaced_only_when_it_is_the_only_input(void **state)
 static weft_err expand_with_own(struct inputs *inputs, const char *word, const char *own)
 {
     const struct inputs_request request = {
-        .words = &word, .word_count = 1, .tmp = root, .own = &own, .own_count = 1};
+        .words = &word, .word_count = 1, .tmp = testing_folder, .own = &own, .own_count = 1};
     return inputs_expand(inputs, &request);
 }
 
@@ -276,7 +258,7 @@ static void what_the_run_writes_is_refused_by_name(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
         TEST(words_are_expanded_in_the_order_given),
         TEST(sizes_are_added_up),

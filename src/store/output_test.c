@@ -17,26 +17,7 @@
 #include "base/crc32c.h"
 #include "store/manifest.h"
 #include "sys/file/file.h"
-
-static char root[] = "/tmp/weft-output-test-XXXXXX";
-static int kept_stdout;
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/weft-output-test-XXXXXX");
-    fflush(stdout);
-    kept_stdout = dup(STDOUT_FILENO);
-    return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    dup2(kept_stdout, STDOUT_FILENO);
-    close(kept_stdout);
-    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
-}
+#include "sys/file/folder_testing.h"
 
 static void put(const char *path, const char *text)
 {
@@ -74,7 +55,7 @@ static struct output *open_output(const char *target, bool force)
     struct output *output;
     assert_int_equal(output_open(&output, &(struct output_options){.target = target,
                                                                    .force = force,
-                                                                   .tmp = root,
+                                                                   .tmp = testing_folder,
                                                                    .job_name = "job"}),
                      WEFT_OK);
     return output;
@@ -83,10 +64,10 @@ static struct output *open_output(const char *target, bool force)
 static void assert_refused(const char *target, bool force, weft_err code, const char *words)
 {
     struct output *output;
-    assert_int_equal(
-        output_open(&output,
-                    &(struct output_options){.target = target, .force = force, .tmp = root}),
-        code);
+    assert_int_equal(output_open(&output, &(struct output_options){.target = target,
+                                                                   .force = force,
+                                                                   .tmp = testing_folder}),
+                     code);
     assert_null(output);
     assert_non_null(strstr(err_text(), words));
 }
@@ -476,8 +457,8 @@ static void a_closed_standard_output_is_refused(void **state)
     (void)state;
     struct output *output;
     close(STDOUT_FILENO);
-    const weft_err err = output_open(&output, &(struct output_options){.tmp = root});
-    dup2(kept_stdout, STDOUT_FILENO);
+    const weft_err err = output_open(&output, &(struct output_options){.tmp = testing_folder});
+    dup2(testing_kept[STDOUT_FILENO], STDOUT_FILENO);
     assert_int_equal(err, WEFT_FAILED_PRECONDITION);
 }
 
@@ -524,7 +505,7 @@ static void a_replaced_output_keeps_its_permissions(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
         TEST(a_file_appears_when_it_is_complete),
         TEST(an_aborted_file_leaves_nothing),

@@ -1,6 +1,7 @@
 // Tests of sys/file against a real directory, real pipes and a real limit on the size of files.
 
 #include "sys/file/file.h"
+#include "sys/file/folder_testing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,14 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char directory[] = "/tmp/weft-file-test-XXXXXX";
-
 static const char *path_of(const char *name)
 {
     static char paths[4][256];
     static unsigned next;
     char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
+    snprintf(path, sizeof paths[0], "%s/%s", testing_folder, name);
     return path;
 }
 
@@ -85,7 +84,7 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
 
 static int count_entries(void)
 {
-    DIR *dir = opendir(directory);
+    DIR *dir = opendir(testing_folder);
     int count = 0;
     while (readdir(dir))
         count++;
@@ -98,7 +97,7 @@ static void a_nameless_file_leaves_no_name(void **state)
     (void)state;
     const int before = count_entries();
     int fd;
-    assert_int_equal(file_create_nameless(directory, &fd), WEFT_OK);
+    assert_int_equal(file_create_nameless(testing_folder, &fd), WEFT_OK);
     assert_int_equal(file_write_at(fd, "spill", "x", 1, 100), WEFT_OK);
     assert_int_equal(count_entries(), before);
     file_close(fd);
@@ -111,7 +110,7 @@ static void kinds_of_files_are_told_apart(void **state)
 {
     (void)state;
     struct file_stat status;
-    assert_int_equal(file_stat(directory, &status), WEFT_OK);
+    assert_int_equal(file_stat(testing_folder, &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_DIRECTORY);
     assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
     assert_int_equal(file_stat(path_of("fifo"), &status), WEFT_OK);
@@ -265,7 +264,7 @@ static void what_was_written_is_synced_where_that_is_possible(void **state)
     assert_int_equal(file_create(path_of("synced"), &fd), WEFT_OK);
     assert_int_equal(file_sync(fd, "synced"), WEFT_OK);
     file_close(fd);
-    assert_int_equal(file_sync_directory(directory), WEFT_OK);
+    assert_int_equal(file_sync_directory(testing_folder), WEFT_OK);
     assert_int_equal(file_sync_directory(path_of("none")), WEFT_NOT_FOUND);
     assert_int_not_equal(file_sync(-1, "a name"), WEFT_OK);
     assert_non_null(strstr(err_text(), "a name"));
@@ -355,18 +354,6 @@ static void memory_file_systems_are_known(void **state)
     assert_int_equal(file_is_in_memory(path_of("none"), &is_in_memory), WEFT_NOT_FOUND);
 }
 
-static int make_test_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_test_directory(void **state)
-{
-    (void)state;
-    return file_remove_tree(directory) == WEFT_OK ? 0 : -1;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,5 +374,5 @@ int main(void)
         cmocka_unit_test(names_are_listed_and_taken_away),
         cmocka_unit_test(memory_file_systems_are_known),
     };
-    return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
+    return cmocka_run_group_tests(tests, testing_make_folder, testing_remove_folder);
 }

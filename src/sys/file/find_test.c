@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-
-static char root[] = "/tmp/weft-find-test-XXXXXX";
+#include "sys/file/folder_testing.h"
 
 static void put(const char *path, const char *text)
 {
@@ -21,19 +20,6 @@ static void put(const char *path, const char *text)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-}
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/weft-find-test-XXXXXX");
-    return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
 }
 
 static weft_err note(void *owner, const struct found *found)
@@ -240,7 +226,7 @@ static void a_directory_is_asked_whether_it_holds_other_things(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
         TEST(files_come_in_the_byte_order_of_their_paths),
         TEST(hidden_ones_streams_and_loops_are_left_out_and_links_followed),

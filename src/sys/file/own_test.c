@@ -15,22 +15,9 @@
 #include <cmocka.h>
 
 #include "sys/file/file.h"
+#include "sys/file/folder_testing.h"
 
 enum { OTHER_USER = 65534 };
-
-static int enter(void **state)
-{
-    char *path = strdup("/tmp/weft-own-XXXXXX");
-    *state = path;
-    return !mkdtemp(path) || chdir(path) != 0;
-}
-
-static int leave(void **state)
-{
-    const int result = chdir("/") != 0 || file_remove_tree(*state) != WEFT_OK;
-    free(*state);
-    return result;
-}
 
 static unsigned mode_of(const char *path)
 {
@@ -165,14 +152,14 @@ static void what_belongs_to_another_user_is_refused(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(no_way_to_make_a_file_follows_a_link, enter, leave),
-        cmocka_unit_test_setup_teardown(what_is_no_file_is_refused, enter, leave),
-        cmocka_unit_test_setup_teardown(what_is_private_is_so_for_any_umask, enter, leave),
-        cmocka_unit_test_setup_teardown(a_directory_of_ours_is_closed_to_others_and_opened_again,
-                                        enter, leave),
-        cmocka_unit_test_setup_teardown(a_link_is_no_directory_of_ours, enter, leave),
-        cmocka_unit_test_setup_teardown(what_belongs_to_another_user_is_refused, enter, leave),
+        TEST(no_way_to_make_a_file_follows_a_link),
+        TEST(what_is_no_file_is_refused),
+        TEST(what_is_private_is_so_for_any_umask),
+        TEST(a_directory_of_ours_is_closed_to_others_and_opened_again),
+        TEST(a_link_is_no_directory_of_ours),
+        TEST(what_belongs_to_another_user_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

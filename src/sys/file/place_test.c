@@ -12,21 +12,7 @@
 #include <unistd.h>
 
 #include "sys/file/file.h"
-
-static char root[] = "/tmp/weft-place-test-XXXXXX";
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/weft-place-test-XXXXXX");
-    return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
-}
+#include "sys/file/folder_testing.h"
 
 static void put(const char *path, const char *text)
 {
@@ -168,7 +154,7 @@ static void a_move_over_replaces_a_whole_directory(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
         TEST(a_temporary_name_is_hidden_and_beside_the_target),
         TEST(looking_tells_what_is_there),

@@ -17,28 +17,11 @@
 #include <unistd.h>
 
 #include "sys/file/file.h"
+#include "sys/file/folder_testing.h"
 #include "sys/thread/bell.h"
 #include "sys/time/clock.h"
 
-static char root[] = "/tmp/weft-spool-test-XXXXXX";
-static const struct spool_limits limits = {.tmp = root};
-static int kept_stdin;
-
-static int enter(void **state)
-{
-    (void)state;
-    snprintf(root, sizeof root, "/tmp/weft-spool-test-XXXXXX");
-    kept_stdin = dup(STDIN_FILENO);
-    return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    dup2(kept_stdin, STDIN_FILENO);
-    close(kept_stdin);
-    return chdir("/") == 0 && file_remove_tree(root) == WEFT_OK ? 0 : -1;
-}
+static const struct spool_limits limits = {.tmp = testing_folder};
 
 static void put(const char *path, const char *text)
 {
@@ -157,7 +140,8 @@ static void a_deadline_ends_the_waiting(void **state)
 {
     (void)state;
     struct spool spool;
-    const struct spool_limits soon = {.tmp = root, .wait.deadline_ns = clock_now_ns() + 20000000};
+    const struct spool_limits soon = {.tmp = testing_folder,
+                                      .wait.deadline_ns = clock_now_ns() + 20000000};
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_int_equal(spool_open(&spool, "fifo", &soon), WEFT_DEADLINE_EXCEEDED);
     int ends[2];
@@ -175,7 +159,7 @@ static void a_bell_ends_the_waiting(void **state)
     struct bell bell;
     assert_int_equal(bell_init(&bell), WEFT_OK);
     bell_ring(&bell);
-    const struct spool_limits stopped = {.tmp = root, .wait.stop_fd = bell.fd};
+    const struct spool_limits stopped = {.tmp = testing_folder, .wait.stop_fd = bell.fd};
     assert_int_equal(mkfifo("fifo", 0600), 0);
     assert_int_equal(spool_open(&spool, "fifo", &stopped), WEFT_CANCELLED);
     // Also where there is always more to read.
@@ -222,7 +206,7 @@ static void copying_ends_when_nobody_reads_the_answer(void **state)
     assert_int_equal(pipe(answer), 0);
     make_stdin(ends[0]);  // its writer stays
     close(answer[0]);
-    const struct spool_limits watching = {.tmp = root, .answer_fd = answer[1]};
+    const struct spool_limits watching = {.tmp = testing_folder, .answer_fd = answer[1]};
     assert_int_equal(spool_open_stdin(&spool, &watching), WEFT_CANCELLED);
     close(answer[1]);
     close(ends[1]);
@@ -247,10 +231,10 @@ static weft_err copy_64_megabytes(uint64_t room_bytes_left)
     assert_int_equal(pipe(ends), 0);
     make_stdin(ends[0]);
     assert_int_equal(pthread_create(&writer, NULL, write_until_closed, &ends[1]), 0);
-    const struct spool_limits narrow = {.tmp = root, .room_bytes_left = room_bytes_left};
+    const struct spool_limits narrow = {.tmp = testing_folder, .room_bytes_left = room_bytes_left};
     const weft_err err = spool_open_stdin(&spool, &narrow);
     spool_close(&spool);
-    dup2(kept_stdin, STDIN_FILENO);
+    dup2(testing_kept[STDIN_FILENO], STDIN_FILENO);
     pthread_join(writer, NULL);
     return err;
 }
@@ -273,7 +257,7 @@ static void little_is_copied_however_little_room_there_is(void **state)
     assert_int_equal(write(ends[1], "from a pipe", 11), 11);
     close(ends[1]);
     make_stdin(ends[0]);
-    const struct spool_limits narrow = {.tmp = root, .room_bytes_left = UINT64_MAX};
+    const struct spool_limits narrow = {.tmp = testing_folder, .room_bytes_left = UINT64_MAX};
     assert_int_equal(spool_open_stdin(&spool, &narrow), WEFT_OK);
     assert_child_reads(&spool, "from a pipe");
     spool_close(&spool);
@@ -281,7 +265,7 @@ static void little_is_copied_however_little_room_there_is(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
         TEST(a_pipe_is_copied),
         TEST(a_redirected_file_is_used_as_it_is),
