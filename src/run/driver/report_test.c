@@ -9,23 +9,9 @@
 
 #include <cmocka.h>
 
-#include "sys/file/file.h"
+#include "run/talk/talk_testing.h"
 
-static int file;
 static weft_progress last;
-
-static int make_file(void **state)
-{
-    (void)state;
-    return file_create_nameless("/tmp", &file) == WEFT_OK ? 0 : -1;
-}
-
-static int close_file(void **state)
-{
-    (void)state;
-    close(file);
-    return 0;
-}
 
 static void take_progress(void *data, const weft_progress *progress)
 {
@@ -33,23 +19,11 @@ static void take_progress(void *data, const weft_progress *progress)
     last = *progress;
 }
 
-// What stands in the file; it starts again from here.
-static const char *shown(void)
-{
-    static char text[4096];
-    size_t got;
-    assert_int_equal(file_read_at(file, "f", text, sizeof text - 1, 0, &got), WEFT_OK);
-    text[got] = 0;
-    assert_int_equal(ftruncate(file, 0), 0);
-    lseek(file, 0, SEEK_SET);
-    return text;
-}
-
 static struct report start(bool is_silent)
 {
     struct report report;
     const struct run_options options = {.progress = take_progress, .verbose = true};
-    report_init(&report, &options, is_silent, file, 0);
+    report_init(&report, &options, is_silent, testing_file, 0);
     last = (weft_progress){0};
     return report;
 }
@@ -129,12 +103,12 @@ static void the_status_of_no_kind_of_task_is_ignored(void **state)
     struct status_words words = {.kind = SCHED_KIND_COUNT, .task = 3, .text = "nonsense"};
     report_status(&report, &words);
     report_show(&report, &three_kinds, 1);
-    assert_null(strstr(shown(), "nonsense"));
+    assert_null(strstr(printed(), "nonsense"));
     words.kind = SCHED_MAP;
     memcpy(words.text, "halfway", 8);
     report_status(&report, &words);
     report_show(&report, &three_kinds, UINT64_C(1) << 40);
-    assert_non_null(strstr(shown(), "map task 3: \"halfway\""));
+    assert_non_null(strstr(printed(), "map task 3: \"halfway\""));
     report_fini(&report);
 }
 
@@ -145,7 +119,7 @@ static void retries_are_counted_and_shown(void **state)
     const struct sched_attempt at = {.kind = SCHED_REDUCE, .task = 7};
     report_retry(&report, &at, 2, 4, "the moon is full");
     assert_int_equal(report.retry_count, 1);
-    assert_string_equal(shown(),
+    assert_string_equal(printed(),
                         "weft: reduce task 7 failed, attempt 2 of 4\n  the moon is full\n");
     report_fini(&report);
 }
@@ -157,14 +131,14 @@ static void a_silent_run_warns_of_nothing_and_shows_no_end(void **state)
     struct report report = start(true);
     report_warn(&report, "watch out");
     report_end(&report, &summary);
-    assert_string_equal(shown(), "");
+    assert_string_equal(printed(), "");
     report_fini(&report);
     report = start(false);
     report_warn(&report, "watch out");
-    assert_non_null(strstr(shown(), "watch out"));
+    assert_non_null(strstr(printed(), "watch out"));
     report_silence(&report);
     report_end(&report, &summary);
-    assert_string_equal(shown(), "");
+    assert_string_equal(printed(), "");
     report_fini(&report);
 }
 
@@ -178,5 +152,5 @@ int main(void)
         cmocka_unit_test(retries_are_counted_and_shown),
         cmocka_unit_test(a_silent_run_warns_of_nothing_and_shows_no_end),
     };
-    return cmocka_run_group_tests(tests, make_file, close_file);
+    return cmocka_run_group_tests(tests, testing_make_file, testing_close_file);
 }
