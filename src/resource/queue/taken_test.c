@@ -8,14 +8,37 @@ static void set_time(uint64_t now_ms)
     host_expire(testing.host);
 }
 
+static uint16_t open_for_one(struct testing_member **a)
+{
+    *a = testing_join("/work/0");
+    return open_queue(*a, "q", (struct queue_limits){0});
+}
+
+// Both have the same number for the queue.
+static uint16_t open_for_two(struct testing_member **a, struct testing_member **b,
+                             struct queue_limits limits)
+{
+    *a = testing_join("/work/0");
+    *b = testing_join("/work/1");
+    const uint16_t q = open_queue(*a, "q", limits);
+    assert_int_equal(open_queue(*b, "q", limits), q);
+    return q;
+}
+
+// An element "a" that this member has.
+static struct call_item push_and_take(struct testing_member *member, uint16_t queue)
+{
+    expect_ok(member, push(member, queue, "a"));
+    return take_now(member, queue, "a", 1);
+}
+
 // ---- Taking and ending ------------------------------------------------------------------------------------
 
 static void an_element_that_is_taken_is_out_until_it_is_done(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "ab"));
     const struct call_item first = take_now(a, q, "a", 1), second = take_now(b, q, "b", 1);
     assert_int_equal(first.id, 1);
@@ -33,9 +56,8 @@ static void an_element_that_is_taken_is_out_until_it_is_done(void **state)
 static void a_take_waits_its_turn_and_makes_room(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){.capacity = 1});
-    open_queue(b, "q", (struct queue_limits){.capacity = 1});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){.capacity = 1});
     const uint64_t first = take(a, q), second = take(b, q);
     expect_ok(a, push(a, q, "a"));
     expect_item(a, first, "a", 1);
@@ -51,9 +73,8 @@ static void a_take_waits_its_turn_and_makes_room(void **state)
 static void what_is_given_back_is_first_again(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "abc"));
     const struct call_item first = take_now(a, q, "a", 1), second = take_now(a, q, "b", 1);
     expect_ok(a, give_back(a, q, second, 0));
@@ -67,11 +88,9 @@ static void what_is_given_back_is_first_again(void **state)
 static void what_is_given_back_goes_to_who_waits(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    const struct call_item item = take_now(a, q, "a", 1);
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
+    const struct call_item item = push_and_take(a, q);
     const uint64_t waits = take(b, q);
     expect_ok(a, give_back(a, q, item, 0));
     expect_item(b, waits, "a", 2);
@@ -80,12 +99,10 @@ static void what_is_given_back_goes_to_who_waits(void **state)
 static void giving_back_with_a_delay_keeps_it_out_for_so_long(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     set_time(1000);
-    expect_ok(a, push(a, q, "a"));
-    const struct call_item item = take_now(a, q, "a", 1);
+    const struct call_item item = push_and_take(a, q);
     expect_ok(a, give_back(a, q, item, 16));
     expect_stale(a, done(a, q, item));
     const uint64_t waits = take(b, q);
@@ -102,9 +119,8 @@ static void giving_back_with_a_delay_keeps_it_out_for_so_long(void **state)
 static void a_lease_ends_by_the_clock(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     set_time(100);
     expect_ok(a, push_many(a, q, "abc"));
     const struct call_item late = expect_item(a, take_for(a, q, 30), "a", 1);
@@ -128,9 +144,8 @@ static void a_lease_ends_by_the_clock(void **state)
 static void leases_that_end_together_come_back_in_order(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "abcd"));
     expect_item(a, take_for(a, q, 20), "a", 1);
     expect_item(a, take_for(a, q, 10), "b", 1);
@@ -142,8 +157,8 @@ static void leases_that_end_together_come_back_in_order(void **state)
 static void a_lease_can_be_made_longer_and_shorter(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     expect_ok(a, push(a, q, "a"));
     const struct call_item item = expect_item(a, take_for(a, q, 10), "a", 1);
     set_time(9);
@@ -162,10 +177,9 @@ static void a_lease_can_be_made_longer_and_shorter(void **state)
 static void a_lease_that_has_ended_cannot_be_done(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    const struct call_item item = take_now(a, q, "a", 1);
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
+    const struct call_item item = push_and_take(a, q);
     expect_ok(a, give_back(a, q, item, 0));
     expect_stale(a, done(a, q, item));
     expect_stale(a, give_back(a, q, item, 0));
@@ -181,11 +195,9 @@ static void a_lease_that_has_ended_cannot_be_done(void **state)
 static void a_lease_of_another_session_cannot_be_done(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    const struct call_item item = take_now(a, q, "a", 1);
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
+    const struct call_item item = push_and_take(a, q);
     expect_stale(b, done(b, q, item));
     expect_stale(b, give_back(b, q, item, 5));
     expect_ok(a, done(a, q, item));
@@ -194,10 +206,9 @@ static void a_lease_of_another_session_cannot_be_done(void **state)
 static void items_that_never_were_are_stale(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    expect_ok(a, push(a, q, "a"));
-    const struct call_item item = take_now(a, q, "a", 1);
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
+    const struct call_item item = push_and_take(a, q);
     struct call_item wrong = item;
     wrong.slot = UINT32_MAX;
     expect_stale(a, done(a, q, wrong));
@@ -214,8 +225,8 @@ static void items_that_never_were_are_stale(void **state)
 static void an_item_of_another_queue_is_stale(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     const uint16_t r = open_queue(a, "r", (struct queue_limits){0});
     expect_ok(a, push(a, q, "a"));
     expect_ok(a, push(a, r, "a"));
@@ -234,10 +245,9 @@ static void an_item_of_another_queue_is_stale(void **state)
 static void an_element_that_had_its_deliveries_goes_to_the_dead_letters(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 2});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){.deliveries = 2});
     const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
-    open_queue(b, "q", (struct queue_limits){.deliveries = 2});
     const uint64_t waits = take(a, dead);
     expect_ok(a, push_many(a, q, "ab"));
     expect_ok(a, give_back(a, q, take_now(a, q, "a", 1), 0));
@@ -255,9 +265,8 @@ static void an_element_that_had_its_deliveries_goes_to_the_dead_letters(void **s
 static void the_clock_and_the_end_of_a_session_count_as_deliveries(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
-    open_queue(b, "q", (struct queue_limits){.deliveries = 1});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){.deliveries = 1});
     expect_ok(a, push_many(a, q, "abc"));
     expect_item(a, take_for(a, q, 10), "a", 1);
     take_now(b, q, "b", 1);
@@ -272,8 +281,8 @@ static void the_clock_and_the_end_of_a_session_count_as_deliveries(void **state)
 static void what_is_buried_goes_to_the_dead_letters_at_once(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     expect_ok(a, push_many(a, q, "ab"));
     expect_buried(a, bury(a, q, take_now(a, q, "a", 1)));
     const uint16_t dead = testing_open(a, CALL_KIND_QUEUE, "q.dead", weft_none());
@@ -301,9 +310,8 @@ static void what_cannot_be_buried_comes_back(void **state)
 static void dead_letters_are_in_the_order_in_which_the_elements_were(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){.deliveries = 1});
-    open_queue(b, "q", (struct queue_limits){.deliveries = 1});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){.deliveries = 1});
     expect_ok(a, push_many(a, q, "abc"));
     const struct call_item first = take_now(b, q, "a", 1);
     take_now(b, q, "b", 1);
@@ -318,9 +326,8 @@ static void dead_letters_are_in_the_order_in_which_the_elements_were(void **stat
 static void a_closed_queue_is_not_at_its_end_while_leases_are_out(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "ab"));
     const struct call_item one = take_now(a, q, "a", 1), two = take_now(a, q, "b", 1);
     expect_ok(a, close_queue(a, q));
@@ -341,8 +348,8 @@ static void a_closed_queue_is_not_at_its_end_while_leases_are_out(void **state)
 static void a_delayed_element_keeps_a_closed_queue_from_its_end(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     expect_ok(a, push(a, q, "a"));
     expect_ok(a, close_queue(a, q));
     expect_ok(a, give_back(a, q, take_now(a, q, "a", 1), 10));
@@ -356,8 +363,8 @@ static void a_delayed_element_keeps_a_closed_queue_from_its_end(void **state)
 static void burying_the_last_element_is_the_end_too(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     expect_ok(a, push(a, q, "a"));
     expect_ok(a, close_queue(a, q));
     const struct call_item item = take_now(a, q, "a", 1);
@@ -369,8 +376,8 @@ static void burying_the_last_element_is_the_end_too(void **state)
 static void up_to_does_not_wait_for_leases_when_it_has_something(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
+    struct testing_member *a;
+    const uint16_t q = open_for_one(&a);
     expect_ok(a, push_many(a, q, "ab"));
     take_now(a, q, "a", 1);
     expect_ok(a, close_queue(a, q));
@@ -382,9 +389,8 @@ static void up_to_does_not_wait_for_leases_when_it_has_something(void **state)
 static void leases_survive_a_restart_and_their_time_begins_anew(void **state)
 {
     (void)state;
-    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
-    const uint16_t q = open_queue(a, "q", (struct queue_limits){0});
-    open_queue(b, "q", (struct queue_limits){0});
+    struct testing_member *a, *b;
+    const uint16_t q = open_for_two(&a, &b, (struct queue_limits){0});
     expect_ok(a, push_many(a, q, "abc"));
     const struct call_item first = expect_item(a, take_for(a, q, 10), "a", 1);
     const struct call_item second = take_now(a, q, "b", 1);
