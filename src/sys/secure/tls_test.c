@@ -49,6 +49,13 @@ static void shake_hands(struct tls *client, struct tls *server, size_t piece)
     buf_fini(&plain);
 }
 
+static void end_pair(struct tls *client, struct tls *server, struct buf *plain)
+{
+    buf_fini(plain);
+    tls_free(client);
+    tls_free(server);
+}
+
 static void both_sides_with_the_token_talk(void **state)
 {
     (void)state;
@@ -128,9 +135,7 @@ static void another_token_is_told_to_both_sides(void **state)
     // It stays at that.
     assert_int_equal(tls_feed(server, (weft_bytes){"x", 1}, &plain), WEFT_UNAUTHENTICATED);
     assert_int_equal(tls_seal(client, (weft_bytes){"x", 1}), WEFT_UNAUTHENTICATED);
-    buf_fini(&plain);
-    tls_free(client);
-    tls_free(server);
+    end_pair(client, server, &plain);
 }
 
 static void garbage_is_data_loss_on_either_side(void **state)
@@ -164,9 +169,7 @@ static void a_changed_byte_is_data_loss(void **state)
     bytes[cipher.size - 9] ^= 4;
     assert_int_equal(tls_feed(server, (weft_bytes){bytes, cipher.size}, &plain), WEFT_DATA_LOSS);
     assert_int_equal(plain.size, 0);
-    buf_fini(&plain);
-    tls_free(client);
-    tls_free(server);
+    end_pair(client, server, &plain);
 }
 
 static void half_a_handshake_is_freed_without_a_trace(void **state)
@@ -336,9 +339,7 @@ static void a_recorded_handshake_opens_nothing(void **state)
     assert_false(tls_is_ready(again));
     assert_int_equal(plain.size, 0);
     buf_fini(&recorded);
-    buf_fini(&plain);
-    tls_free(client);
-    tls_free(server);
+    end_pair(client, server, &plain);
     tls_free(again);
 }
 
@@ -386,9 +387,7 @@ static void keys_are_changed_while_it_runs(void **state)
         }
     }
     assert_int_equal(total, 3 * ((1 << 20) + 1000));
-    buf_fini(&plain);
-    tls_free(client);
-    tls_free(server);
+    end_pair(client, server, &plain);
 }
 
 // What an idle connection keeps: measured, because an OpenSSL of another version may differ.
