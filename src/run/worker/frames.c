@@ -5,10 +5,9 @@
 #include <stdlib.h>
 
 #include "mapreduce/coord/plan.h"
+#include "mapreduce/coord/sched.h"
 
 enum { SAMPLE_KEYS_MAX = PLAN_SAMPLES_MAX * 256 };
-
-static const char *const kind_names[] = {"sample", "map", "reduce"};
 
 void told_init(struct told *told, int fd)
 {
@@ -149,8 +148,8 @@ static weft_err check_is_new(const struct told *told, const Weft__TaskRun *run)
         const struct told_slot *slot = &told->slots[i];
         for (uint32_t j = 0; j < slot->task_count; j++)
             if (slot->tasks[j].kind == run->kind && slot->tasks[j].task == run->task)
-                return frames_refuse("%s task %u, which slot %u is at", kind_names[run->kind],
-                                     run->task, i);
+                return frames_refuse("%s task %u, which slot %u is at",
+                                     sched_kind_name((enum sched_kind)run->kind), run->task, i);
     }
     if (run->kind == WEFT__TASK_KIND__TASK_MAP && is_held(told, run->task))
         return frames_refuse("map task %u, which is done", run->task);
@@ -194,7 +193,8 @@ static weft_err check_by_kind(const struct told *told, const Weft__TaskRun *run)
     if (run->kind == WEFT__TASK_KIND__TASK_MAP)
         return check_map(told, run);
     if (run->purpose != WEFT__PURPOSE__PURPOSE_RUN)
-        return frames_refuse("a look at records by a %s task", kind_names[run->kind]);
+        return frames_refuse("a look at records by a %s task",
+                             sched_kind_name((enum sched_kind)run->kind));
     if (run->kind == WEFT__TASK_KIND__TASK_REDUCE)
         return check_reduce(told);
     return told->stage.is_planned ? frames_refuse("a sample task after the plan of its stage")
@@ -213,8 +213,8 @@ static weft_err check_task(const struct told *told, const Weft__TaskRun *run)
     if (run->stage != stage->number)
         return frames_refuse("a task of stage %u in stage %u", run->stage, stage->number);
     if (run->task >= stage->task_counts[run->kind])
-        return frames_refuse("%s task %u of %u", kind_names[run->kind], run->task,
-                             stage->task_counts[run->kind]);
+        return frames_refuse("%s task %u of %u", sched_kind_name((enum sched_kind)run->kind),
+                             run->task, stage->task_counts[run->kind]);
     if (stage->number > 0 && !stage->has_source)
         return frames_refuse("a task of stage %u without the stage before", stage->number);
     if (told->slots[run->slot].task_count == SCHED_QUEUE_MAX)
