@@ -200,8 +200,3 @@ void process_kill(struct process *process)
 {
     (void)process;
 }
-
-void process_describe_exit(const struct process_exit *exit, char *text, size_t text_size)
-{
-    snprintf(text, text_size, "exited with code %d", exit->number);
-}

@@ -214,19 +214,6 @@ void process_wait(struct process *process, struct process_exit *exit)
     *process = (struct process){.pidfd = -1};
 }
 
-void process_describe_exit(const struct process_exit *exit, char *text, size_t text_size)
-{
-    if (!exit->is_known) {
-        snprintf(text, text_size, "ended, exit status unknown");
-    } else if (exit->was_signalled) {
-        char words[64];
-        signal_describe(exit->number, words, sizeof words);
-        snprintf(text, text_size, "killed by signal %d (%s)", exit->number, words);
-    } else {
-        snprintf(text, text_size, "exited with code %d", exit->number);
-    }
-}
-
 // Moves a descriptor out of 0..2, where the child's standard ones will be.
 static int move_above_standard(int fd)
 {
