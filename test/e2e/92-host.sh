@@ -87,7 +87,8 @@ seq 1000 | weft queue push jobs
 weft queue take -n 10 jobs >/dev/null
 weft var add hits 41 >/dev/null
 weft kv put conf rate 0.1
-(i=1001 && while weft queue push --wait 100ms jobs $i 2>/dev/null; do echo $i >acknowledged && i=$((i + 1)); done) &
+# A push that was under way when its host died waits a minute for it: it is ended here.
+(i=1001 && while timeout 2 "$WEFT" queue push --wait 100ms jobs $i 2>/dev/null; do echo $i >acknowledged && i=$((i + 1)); done) &
 pusher=$!
 until [ -s acknowledged ]; do sleep 0.02; done
 sleep 0.3
