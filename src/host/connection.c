@@ -1,60 +1,13 @@
-// One connection of a host: the hello, then calls in and answers out.
+// One connection of a host, from the moment the door has proven the other side: its session, calls in, answers out.
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "host/server_state.h"
-#include "sys/file/file.h"
-#include "sys/secure/tls.h"
 #include "wire/call.h"
 
 enum { ANSWERS_FRAME_BYTES = 1 << 20 };
 
 // ---- Coming and going -------------------------------------------------------------------------------------
-
-static void take_data(void *owner, weft_bytes bytes);
-static void take_end(void *owner, weft_err code);
-static void take_drained(void *owner);
-
-void host_connection_accept(void *owner, int fd)
-{
-    static const struct loop_stream_calls calls = {take_data, take_end, take_drained};
-    struct host_server *server = owner;
-    const bool is_admitted = host_server_admit(server);
-    struct host_connection *connection = is_admitted ? calloc(1, sizeof *connection) : NULL;
-    struct hello_server *hello = connection ? calloc(1, sizeof *hello) : NULL;
-    if (!hello) {
-        free(connection);
-        file_close(fd);
-        return;
-    }
-    connection->hello = hello;
-    const bool needs_tls = !net_is_local_stream(fd);
-    struct tls *tls = needs_tls ? tls_new(true, &server->token) : NULL;
-    uint8_t nonce[HELLO_NONCE_BYTES];
-    secret_random(nonce, sizeof nonce);
-    connection->server = server;
-    connection->pid = net_peer_pid(fd);
-    net_name_peer(fd, connection->peer, sizeof connection->peer);
-    connection->since_ms = host_server_now_ms(server);
-    connection->parser.payload_bytes_max = HELLO_FRAME_BYTES_MAX;
-    hello_server_init(hello, &server->token, nonce, server->options.member);
-    connection->stream = loop_stream_new(server->loop, fd, &calls, connection);
-    if (!connection->stream || (needs_tls && !tls)) {
-        if (connection->stream)
-            loop_stream_free(connection->stream);
-        tls_free(tls);
-        host_server_say_refused(server, connection->peer);  // as without OpenSSL
-        free(hello);
-        free(connection);
-        return;
-    }
-    if (tls)
-        loop_stream_secure(connection->stream, tls);
-    list_append(&server->connections, &connection->in_server);
-    server->connection_count++;
-    server->stranger_count++;
-}
 
 static void leave_session(struct host_connection *connection)
 {
@@ -69,23 +22,18 @@ static void leave_session(struct host_connection *connection)
 
 void host_connection_drop(struct host_connection *connection)
 {
-    const bool is_stranger = !connection->session;
     leave_session(connection);
-    if (!connection->stream) {
+    if (!connection->guest) {
         host_local_stir(connection);
         return;
     }
-    connection->server->connection_count--;
-    connection->server->stranger_count -= is_stranger;
-    loop_stream_free(connection->stream);
-    frame_parser_fini(&connection->parser);
+    guest_free(connection->guest);
     buf_fini(&connection->held);
     list_take_out(&connection->in_server);
-    free(connection->hello);
     free(connection);
 }
 
-// ---- The hello -----------------------------------------------------------------------------------------------
+// ---- The session ---------------------------------------------------------------------------------------------
 
 // The same member in an earlier life: it is known to be dead now.
 static weft_err end_earlier_lives(struct host_server *server, const struct hello *hello)
@@ -150,29 +98,15 @@ weft_err host_connection_find_session(struct host_server *server, const struct h
     return host_open_session(server->host, &name, session);
 }
 
-static void refuse(struct host_connection *connection, weft_err code)
-{
-    char sentence[ERR_TEXT_BYTES_MAX];
-    const char *member = connection->hello->hello.member;
-    snprintf(sentence, sizeof sentence, "%s", err_text());
-    if (code == WEFT_DATA_LOSS)
-        host_server_say(connection->server, "refused %s: %s", member[0] ? member : connection->peer,
-                        sentence);
-    if (hello_server_refuse(connection->hello, code, sentence, loop_stream_out(connection->stream)))
-        err_clear();
-    connection->is_closing = true;
-    loop_stream_flush(connection->stream);
-    err_clear();
-}
-
 struct hello_welcome host_connection_join(struct host_connection *connection,
-                                          struct session *session, const struct hello *hello)
+                                          struct session *session, const struct hello *hello,
+                                          pid_t pid)
 {
     struct host_server *server = connection->server;
     session_acknowledge(session, hello->answers_received);
     session_rewind(session);
     session->connection = connection;
-    session->peer_pid = connection->pid;
+    session->peer_pid = pid;
     connection->session = session;
     if (hello->member[0])
         host_server_met(server, hello->member);
@@ -185,60 +119,68 @@ struct hello_welcome host_connection_join(struct host_connection *connection,
     return welcome;
 }
 
-static weft_err check_room(struct host_connection *connection)
+// ---- At the door ---------------------------------------------------------------------------------------------
+
+static void refuse(struct host_server *server, struct guest *guest, const struct hello *hello,
+                   weft_err code)
 {
-    struct host_server *server = connection->server;
-    if (server->connection_count <= server->connections_max)
-        return WEFT_OK;
-    struct err_kept kept;
-    err_set(WEFT_UNAVAILABLE,
-            "it has %u connections, as many as its limit of open files allows (ulimit -n)",
-            server->connections_max);
-    err_keep(&kept);
-    host_server_say_refused(server, connection->peer);
-    err_put_back(&kept);
-    return WEFT_UNAVAILABLE;
+    if (code == WEFT_DATA_LOSS)
+        host_server_say(server, "refused %s: %s",
+                        hello->member[0] ? hello->member : guest_peer(guest), err_text());
+    door_refuse(guest, code);
 }
 
-static void adopt(struct host_connection *connection)
+static void take_frame(void *owner, const struct frame *frame);
+static void take_end(void *owner);
+static void take_drained(void *owner);
+
+static void adopt(struct host_server *server, struct guest *guest, const struct hello *hello,
+                  struct session *session)
 {
-    struct host_server *server = connection->server;
-    const struct hello *hello = &connection->hello->hello;
-    struct session *session;
-    weft_err err = check_room(connection);
-    if (!err)
-        err = server->is_journal_stuck ? host_server_refuse_stuck(server)
-                                       : host_connection_find_session(server, hello, &session);
-    if (err) {
-        refuse(connection, err);
+    static const struct guest_calls calls = {take_frame, take_end, take_drained};
+    struct host_connection *connection = calloc(1, sizeof *connection);
+    if (!connection) {
+        door_refuse(guest, err_no_memory("for a connection"));
         return;
     }
-    const struct hello_welcome welcome = host_connection_join(connection, session, hello);
-    server->stranger_count--;
-    connection->parser.payload_bytes_max = 0;
+    connection->server = server;
+    connection->guest = guest;
+    connection->stream = guest_stream(guest);
+    connection->since_ms = host_server_now_ms(server);
+    list_append(&server->connections, &connection->in_server);
+    const struct hello_welcome welcome =
+        host_connection_join(connection, session, hello, guest_pid(guest));
     // The welcome goes with what the journal says of the session: at the end of the turn.
-    if (hello_server_welcome(connection->hello, &welcome, loop_stream_out(connection->stream)))
-        err_clear();
-    free(connection->hello);
-    connection->hello = NULL;
+    door_welcome(guest, &welcome, &calls, connection);
     if (!session->in_stirred.next)
         list_append(host_stirred(server->host), &session->in_stirred);
 }
 
-static bool take_hello(struct host_connection *connection, const struct frame *frame)
+static void take_proven(void *owner, struct guest *guest, const struct hello *hello)
 {
-    const weft_err err =
-        hello_server_take(connection->hello, frame, loop_stream_out(connection->stream));
-    if (err) {
-        host_server_say_refused(connection->server, connection->peer);
-        connection->is_closing = true;
-    }
-    if (!err && connection->hello->state == HELLO_SERVER_PROVEN)
-        adopt(connection);
+    struct host_server *server = owner;
+    struct session *session;
+    host_set_time(server->host, host_server_now_ms(server));
+    const weft_err err = server->is_journal_stuck
+                             ? host_server_refuse_stuck(server)
+                             : host_connection_find_session(server, hello, &session);
+    if (err)
+        refuse(server, guest, hello, err);
     else
-        loop_stream_flush(connection->stream);
-    return !connection->is_closing;
+        adopt(server, guest, hello, session);
 }
+
+static void take_refused(void *owner, const char *peer)
+{
+    host_server_say_refused(owner, peer);
+}
+
+static uint64_t now_ms(void *owner)
+{
+    return host_server_now_ms(owner);
+}
+
+const struct door_calls host_door_calls = {take_proven, take_refused, now_ms};
 
 // ---- Calls -----------------------------------------------------------------------------------------------------
 
@@ -330,7 +272,7 @@ static weft_err take_calls(struct host_connection *connection, weft_bytes payloa
 static void say_refused(struct host_connection *connection)
 {
     const char *member = connection->session->member;
-    host_server_say_refused(connection->server, member[0] ? member : connection->peer);
+    host_server_say_refused(connection->server, member[0] ? member : guest_peer(connection->guest));
 }
 
 void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
@@ -349,11 +291,12 @@ void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
     host_connection_drop(connection);
 }
 
-static bool take_frame(struct host_connection *connection, const struct frame *frame)
+static void take_frame(void *owner, const struct frame *frame)
 {
-    if (!connection->session)
-        return take_hello(connection, frame);
+    struct host_connection *connection = owner;
+    struct host_server *server = connection->server;
     weft_err err = WEFT_OK;
+    host_set_time(server->host, host_server_now_ms(server));
     if (frame->type == WEFT__FRAME_TYPE__FRAME_CALLS)
         err = take_calls(connection, frame->payload);
     else
@@ -362,63 +305,14 @@ static bool take_frame(struct host_connection *connection, const struct frame *f
             "it sent something other than a call (a frame of type %d): another version, or not weft",
             (int)frame->type);
     if (!err)
-        return true;
+        return;
     say_refused(connection);
-    return false;
-}
-
-// Dropping is for the end: a connection may not go while its own bytes are being read.
-static bool take_all_frames(struct host_connection *connection)
-{
-    for (;;) {
-        struct frame frame = {0};
-        bool has_frame = false;
-        if (frame_parser_next(&connection->parser, &frame, &has_frame)) {
-            host_server_say_refused(connection->server, connection->peer);
-            return false;
-        }
-        if (!has_frame)
-            return true;
-        if (!take_frame(connection, &frame))
-            return false;
-    }
-}
-
-// Before the proof a client says one short thing at a time, and waits for the answer.
-static weft_err check_hello_size(const struct host_connection *connection, size_t more)
-{
-    const size_t held = connection->parser.pending.size - connection->parser.taken;
-    return !connection->session && held + more > FRAME_HEADER_BYTES + HELLO_FRAME_BYTES_MAX
-               ? err_set(WEFT_DATA_LOSS, "more than %d bytes before the proof",
-                         HELLO_FRAME_BYTES_MAX)
-               : WEFT_OK;
-}
-
-static void take_data(void *owner, weft_bytes bytes)
-{
-    struct host_connection *connection = owner;
-    if (connection->is_closing)
-        return;
-    host_set_time(connection->server->host, host_server_now_ms(connection->server));
-    weft_err err = check_hello_size(connection, bytes.size);
-    if (!err)
-        err = frame_parser_feed(&connection->parser, bytes.data, bytes.size);
-    if (err) {
-        host_server_say_refused(connection->server, connection->peer);
-        host_connection_drop(connection);
-        return;
-    }
-    if (!take_all_frames(connection) && !connection->is_closing)
-        host_connection_drop(connection);
-}
-
-static void take_end(void *owner, weft_err code)
-{
-    struct host_connection *connection = owner;
-    if (code && !connection->session)
-        host_server_say_refused(connection->server, connection->peer);
-    err_clear();
     host_connection_drop(connection);
+}
+
+static void take_end(void *owner)
+{
+    host_connection_drop(owner);
 }
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
@@ -444,7 +338,7 @@ static bool frame_answers(struct host_connection *connection)
 
 bool host_connection_push(struct host_connection *connection)
 {
-    if (!connection->stream) {
+    if (!connection->guest) {
         host_local_stir(connection);
         return true;
     }
@@ -453,7 +347,7 @@ bool host_connection_push(struct host_connection *connection)
 
 void host_connection_send(struct host_connection *connection)
 {
-    if (!connection->stream) {
+    if (!connection->guest) {
         host_local_stir(connection);
         return;
     }

@@ -47,7 +47,7 @@ static weft_err open_session(void *owner, const struct hello *hello, struct hell
     const weft_err err = server->is_broken ? host_server_refuse_broken(server)
                                            : host_connection_find_session(server, hello, &session);
     if (!err)
-        *welcome = host_connection_join(&local->connection, session, hello);
+        *welcome = host_connection_join(&local->connection, session, hello, 0);
     mutex_unlock(&server->lock);
     return err;
 }

@@ -9,24 +9,18 @@
 #include "base/vec.h"
 #include "host/server_state.h"
 #include "sys/thread/spin.h"
-#include "sys/time/clock.h"
 
 enum {
     TICK_MS = 100,
     TICKS_PER_SECOND = 10,
     SENTENCE_BYTES = 2048,
     REFUSALS_FIRST_MS = 10000,  // between two lines about refusals; doubled while they go on, up to
-    REFUSALS_MAX_MS = 64 * REFUSALS_FIRST_MS,
-    STANDSTILL_MS = 5 * TICK_MS
+    REFUSALS_MAX_MS = 64 * REFUSALS_FIRST_MS
 };
 
 uint64_t host_server_now_ms(struct host_server *server)
 {
-    const uint64_t clock_ms = clock_now_ns() / 1000000;
-    const uint64_t passed_ms = clock_ms - server->clock_ms;
-    server->clock_ms = clock_ms;
-    server->now_ms += passed_ms < STANDSTILL_MS ? passed_ms : STANDSTILL_MS;
-    return server->now_ms;
+    return lived_now_ms(&server->lived);
 }
 
 void host_server_say(struct host_server *server, const char *format, ...)
@@ -102,15 +96,18 @@ static void tell_all(struct host_server *server)
     tell_if_idle(server);
 }
 
-static void close_all(struct host_server *server)
+static void close_connections(struct host_server *server)
 {
     while (!list_is_empty(&server->connections))
         host_connection_drop(
             LIST_ITEM(server->connections.next, struct host_connection, in_server));
-    for (size_t i = 0; i < NET_LISTENERS_MAX; i++)
-        if (server->listeners[i])
-            loop_listener_free(server->listeners[i]);
-    memset(server->listeners, 0, sizeof server->listeners);
+}
+
+static void close_all(struct host_server *server)
+{
+    close_connections(server);
+    door_free(server->door);
+    server->door = NULL;
     if (server->tick)
         loop_timer_free(server->tick);
     server->tick = NULL;
@@ -133,17 +130,6 @@ static void give_up(struct host_server *server)
     err_clear();
 }
 
-// Who is connected would wait without a word, and does not know for what. He comes again and is told.
-static void close_while_stuck(struct host_server *server)
-{
-    for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
-        next = at->next;
-        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
-        if (connection->session)
-            host_connection_drop(connection);
-    }
-}
-
 static void end_turn(void *owner)
 {
     struct host_server *server = owner;
@@ -152,7 +138,8 @@ static void end_turn(void *owner)
     else if (!server->is_broken && journal_has_failed(server->journal))
         give_up(server);
     else if (!server->is_broken)
-        close_while_stuck(server);
+        close_connections(
+            server);  // they would wait and not know why; they come again and are told
     err_clear();
     mutex_unlock(&server->lock);
 }
@@ -197,20 +184,17 @@ static void end_lost_sessions(struct host_server *server, uint64_t now_ms)
     }
 }
 
-// Who neither proves himself nor takes what is his is dropped.
+// Who does not take what is his is dropped.
 static void drop_idlers(struct host_server *server, uint64_t now_ms)
 {
     for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
         next = at->next;
         struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
         const size_t unsent = loop_stream_unsent(connection->stream);
-        if (connection->session && (unsent == 0 || unsent != connection->unsent_before))
+        if (unsent == 0 || unsent != connection->unsent_before)
             connection->since_ms = now_ms;
         connection->unsent_before = unsent;
-        const uint64_t limit = connection->session      ? HOST_STALL_MS
-                               : connection->is_closing ? HOST_REFUSED_MS
-                                                        : HOST_HELLO_MS;
-        if (now_ms - connection->since_ms >= limit)
+        if (now_ms - connection->since_ms >= HOST_STALL_MS)
             host_connection_drop(connection);
     }
 }
@@ -221,32 +205,6 @@ static void go_on_with_held(struct host_server *server, uint64_t now_ms)
         next = at->next;
         host_connection_go_on(LIST_ITEM(at, struct host_connection, in_server), now_ms);
     }
-}
-
-static bool drop_oldest_stranger(struct host_server *server)
-{
-    for (struct link *at = server->connections.next; at != &server->connections; at = at->next) {
-        struct host_connection *connection = LIST_ITEM(at, struct host_connection, in_server);
-        if (connection->session)
-            continue;
-        err_set(WEFT_RESOURCE_EXHAUSTED, "%u connections at once", server->connection_count);
-        host_server_say_refused(server, connection->peer);
-        host_connection_drop(connection);
-        return true;
-    }
-    return false;
-}
-
-bool host_server_admit(struct host_server *server)
-{
-    // A few more are heard, only to be refused with a sentence.
-    const uint32_t extra = server->connections_max / 8 < HOST_REFUSED_MAX
-                               ? server->connections_max / 8
-                               : HOST_REFUSED_MAX;
-    if (server->connection_count < server->connections_max + extra &&
-        server->stranger_count < server->strangers_max)
-        return true;
-    return drop_oldest_stranger(server);
 }
 
 static void forget_late_ones(struct host_server *server, uint64_t now_ms)
@@ -270,6 +228,7 @@ static void tick(void *owner)
     go_on_with_held(server, now_ms);
     if (++server->ticks % TICKS_PER_SECOND == 0) {
         drop_idlers(server, now_ms);
+        door_tick(server->door);
         server->is_journal_check_due = true;
     }
     if (server->awaited.count)
@@ -399,13 +358,17 @@ void host_server_restart_clock(struct host_server *server)
 
 static weft_err start_listening(struct host_server *server)
 {
-    const struct net_listener *listener = server->options.listener;
-    for (size_t i = 0; i < listener->count; i++) {
-        server->listeners[i] =
-            loop_listener_new(server->loop, listener->fds[i], host_connection_accept, server);
-        if (!server->listeners[i])
-            return WEFT_RESOURCE_EXHAUSTED;
-    }
+    const struct door_options options = {
+        .loop = server->loop,
+        .listener = server->options.listener,
+        .token = &server->token,
+        .member = server->options.member,
+        .calls = &host_door_calls,
+        .owner = server,
+    };
+    server->door = door_new(&options);
+    if (!server->door)
+        return WEFT_RESOURCE_EXHAUSTED;
     server->tick = loop_timer_new(server->loop, TICK_MS, TICK_MS, tick, server);
     if (!server->tick)
         return WEFT_RESOURCE_EXHAUSTED;
@@ -433,14 +396,9 @@ weft_err host_server_new(struct host_server **made, struct loop *loop,
     server->options = *options;
     server->loop = loop;
     server->token = *options->token;
-    server->clock_ms = clock_now_ns() / 1000000;
-    server->now_ms = 1;
+    lived_start(&server->lived);
     list_init(&server->connections);
     mutex_init(&server->lock);
-    server->connections_max = net_connections_max();
-    server->strangers_max = server->connections_max / 2 < HOST_STRANGERS_MAX
-                                ? server->connections_max / 2
-                                : HOST_STRANGERS_MAX;
     set_defaults(&server->options);
     weft_err err = make_host(server);
     if (!err) {

@@ -14,8 +14,6 @@
 enum {
     HOST_SESSION_TTL_MS = 10000,      // a session lives so long without a connection
     HOST_EXPECT_MS = 60000,           // members who have not come by then are not waited for
-    HOST_HELLO_MS = 10000,            // who does not prove himself by then is dropped
-    HOST_REFUSED_MS = 1000,           // so long he may read why
     HOST_STALL_MS = 30000,            // who takes nothing for so long is dropped
     HOST_REWRITE_BYTES = 64 << 20,    // a journal is not rewritten below it
     HOST_UNSENT_BYTES_MAX = 4 << 20,  // who has so much to take is not read from
@@ -23,8 +21,6 @@ enum {
         64 << 20,                     // of answers that are kept for somebody; then his calls wait
     HOST_HELD_BYTES_MAX = 128 << 20,  // of calls that wait so; then he is dropped
     HOST_HELD_MS = 3000,              // or when none of them could be done for so long
-    HOST_REFUSED_MAX = 8,       // connections above the limit, which learn that there is no room
-    HOST_STRANGERS_MAX = 1024,  // connections that have not proven themselves; then the oldest goes
 };
 
 struct host_server;

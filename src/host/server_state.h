@@ -7,7 +7,8 @@
 #include "store/journal.h"
 #include "sys/process/process.h"
 #include "sys/thread/thread.h"
-#include "wire/hello.h"
+#include "transport/door.h"
+#include "transport/lived.h"
 
 // A member who may still come: one that has not been here yet, or was lost and may be started again.
 struct awaited {
@@ -33,13 +34,11 @@ struct host_server {
     struct process rewriter;            // writes a snapshot of it
     struct loop_watch *rewriter_watch;  // NULL: there is none
     uint64_t rewritten_bytes;           // the size that made it start
-    struct loop_listener *listeners[NET_LISTENERS_MAX];
+    struct door *door;
     struct loop_timer *tick;
-    struct link connections;                    // the oldest first
-    uint32_t connection_count, stranger_count;  // strangers have no session
-    uint32_t connections_max, strangers_max;
+    struct link connections;  // of guests that were welcomed
     VEC(struct awaited) awaited;
-    uint64_t clock_ms, now_ms;  // of the machine when it was last looked at; what counts
+    struct lived lived;
     uint64_t started_ms, ticks;
     uint64_t applied_before;    // by our own member, when host_server_waits_alone was last asked
     uint64_t refused_ms;        // when the last refusal was told of
@@ -48,26 +47,23 @@ struct host_server {
     bool is_leaving, has_told_idle;
 };
 
-// Somebody who has connected; a session once the hello is over.
+// A client that the door has let in, or the member in the same process.
 struct host_connection {
     struct host_server *server;
-    struct loop_stream *stream;  // NULL: none, it is a host_local's
-    struct hello_server *hello;  // NULL once it is over: a kilobyte that idle members need not cost
-    struct frame_parser parser;
+    struct guest *guest;         // NULL: none, it is a host_local's
+    struct loop_stream *stream;  // the guest's
     struct session *session;
     struct link in_server;
-    uint64_t since_ms;  // it connected; then: it last took something
+    uint64_t since_ms;  // it last took something
     size_t unsent_before;
     struct buf held;   // u64 answers received, blob calls: that wait for room for their answers
     uint64_t held_ms;  // since when none of them was done
-    pid_t pid;         // of a peer on this machine; 0: not known
-    char peer[64];     // where it came from
-    bool is_paused, is_closing;
+    bool is_paused;
 };
 
 // ---- connection.c ---------------------------------------------------------------------------------
 
-void host_connection_accept(void *owner, int fd);
+extern const struct door_calls host_door_calls;
 void host_connection_drop(struct host_connection *connection);
 
 // Does calls that were held, if there is room now; drops who does not make any. To be asked now and then.
@@ -84,9 +80,10 @@ MUST_CHECK weft_err host_connection_find_session(struct host_server *server,
                                                  const struct hello *hello,
                                                  struct session **session);
 
-// What it is welcomed with.
+// What it is welcomed with. `pid` is that of the client's process; 0: not known.
 struct hello_welcome host_connection_join(struct host_connection *connection,
-                                          struct session *session, const struct hello *hello);
+                                          struct session *session, const struct hello *hello,
+                                          pid_t pid);
 
 // ---- local.c ----------------------------------------------------------------------------------------
 
@@ -125,9 +122,6 @@ void host_server_say(struct host_server *server, const char *format, ...)
 
 // Somebody was refused, for this thread's reason; a flood of them is told of once in a while.
 void host_server_say_refused(struct host_server *server, const char *peer);
-
-// Makes room for one more connection: the oldest who has not proven himself goes. False: all have.
-MUST_CHECK bool host_server_admit(struct host_server *server);
 
 // The time of sessions that have no connection begins now.
 void host_server_restart_clock(struct host_server *server);

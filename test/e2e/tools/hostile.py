@@ -155,7 +155,7 @@ def strangers(target):
                 pass
         target.check_alive()
     grown = (target.memory() - before) * 1024
-    limit = 1024 * 8 * SLACK  # of HOST_STRANGERS_MAX strangers: 4 KiB each, and as much for the rest of a connection
+    limit = 1024 * 8 * SLACK  # of DOOR_STRANGERS_MAX strangers: 4 KiB each, and as much for the rest of a connection
     print(f"strangers: {grown:.0f} KiB, at most {limit}")
     assert grown < limit, "that is too much"
 
