@@ -5,6 +5,7 @@
 
 #include "cluster/peer_state.h"
 #include "sys/time/clock.h"
+#include "transport/greet.h"
 
 enum {
     CONNECT_MS = 3000,  // for one try,
@@ -34,48 +35,6 @@ void peer_disconnect(struct peer *peer)
 
 // ---- The hello --------------------------------------------------------------------------------------------
 
-static weft_err send_all(struct channel *channel, struct buf *out, uint64_t deadline_ns)
-{
-    size_t done = 0;
-    weft_err err = WEFT_OK;
-    while (done < out->size && !err) {
-        size_t sent = 0;
-        bool timed_out = false;
-        err = channel_send(channel, (weft_bytes){out->data + done, out->size - done}, &sent);
-        done += sent;
-        if (!err && done < out->size)
-            err = channel_wait(channel, true, -1, deadline_ns, &timed_out);
-        if (!err && timed_out)
-            err = err_set(WEFT_UNAVAILABLE, "it does not take our hello");
-    }
-    out->size = 0;
-    return err;
-}
-
-static weft_err receive_frame(struct channel *channel, struct frame_parser *parser,
-                              struct frame *frame, uint64_t deadline_ns)
-{
-    struct buf in = {0};
-    bool has_frame = false;
-    weft_err err = frame_parser_next(parser, frame, &has_frame);
-    while (!err && !has_frame) {
-        size_t received = 0;
-        bool timed_out = false;
-        in.size = 0;
-        err = channel_receive(channel, &in, &received);
-        if (!err && received == 0)
-            err = channel_wait(channel, false, -1, deadline_ns, &timed_out);
-        if (!err && timed_out)
-            err = err_set(WEFT_UNAVAILABLE, "it does not answer our hello");
-        if (!err && received)
-            err = frame_parser_feed(parser, in.data, in.size);
-        if (!err && received)
-            err = frame_parser_next(parser, frame, &has_frame);
-    }
-    buf_fini(&in);
-    return err;
-}
-
 static void fill_hello(const struct peer *peer, struct hello *hello)
 {
     *hello = (struct hello){
@@ -92,35 +51,6 @@ static void fill_hello(const struct peer *peer, struct hello *hello)
     secret_random(hello->nonce, sizeof hello->nonce);
     snprintf(hello->member, sizeof hello->member, "%s", peer->member);
     snprintf(hello->expected_host, sizeof hello->expected_host, "%s", peer->host);
-}
-
-// *is_proven: this is the word of a host that has the token. What went wrong on the way to it is not.
-static weft_err greet(const struct peer *peer, const struct hello *hello, struct channel *channel,
-                      struct frame_parser *parser, uint64_t deadline_ns,
-                      struct hello_welcome *welcome, bool *is_proven)
-{
-    struct hello_client client = {0};
-    struct buf out = {0};
-    bool is_done = false;
-    weft_err err = hello_client_start(&client, hello, &peer->token, &out);
-    if (!err)
-        err = send_all(channel, &out, deadline_ns);
-    while (!err && !is_done) {
-        struct frame frame = {0};
-        *is_proven = false;
-        err = receive_frame(channel, parser, &frame, deadline_ns);
-        if (err)
-            break;
-        err = hello_client_take(&client, &frame, &out, &is_done, welcome);
-        *is_proven = client.is_host_proven;
-        if (!err && out.size) {
-            *is_proven = false;
-            err = send_all(channel, &out, deadline_ns);
-        }
-    }
-    hello_client_fini(&client);
-    buf_fini(&out);
-    return err;
 }
 
 // What somebody without the token can make us fail with. It is a hint why the host is out of reach, and
@@ -145,7 +75,8 @@ static weft_err try_once(const struct peer *peer, const struct hello *hello, uin
     *has_hint = is_hint(err, false);
     if (err)
         return err;
-    err = greet(peer, hello, *channel, parser, now_ns + try_ms * ns_per_ms, welcome, &is_proven);
+    err = greet_host(*channel, hello, &peer->token, now_ns + try_ms * ns_per_ms, parser, welcome,
+                     &is_proven);
     *has_hint = is_hint(err, is_proven);
     if (!err)
         return WEFT_OK;
