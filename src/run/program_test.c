@@ -364,6 +364,7 @@ static void the_signals_of_the_program_are_left_alone(void **state)
 {
     (void)state;
     signal(SIGCHLD, SIG_IGN);  // children are not even to be waited for
+    signal(SIGINT, SIG_DFL);   // nohup and shells without job control have it ignored
     weft_run *run = submit(&counting, "output");
     assert_non_null(run);
     struct sigaction on_int, on_child;
