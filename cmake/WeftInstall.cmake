@@ -26,6 +26,10 @@ foreach(section IN ITEMS 1 3)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+# `man weft_take` shows the page that describes it.
+install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/tools/man_aliases\" \"${PROJECT_BINARY_DIR}/man3\"
+  COMMAND_ERROR_IS_FATAL ANY)")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man3/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
 
 install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.bash
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME weft OPTIONAL)

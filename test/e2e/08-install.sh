@@ -47,6 +47,14 @@ else
     gives "and runs" expected ./alone -q 06-poem.txt
 fi
 check "the manual is there" test -s there/share/man/man1/weft-run.1
+is_in_manual() { man -M "$PWD/there/share/man" 3 "$1" 2>&1 | grep -q "$2"; }
+if command -v man >/dev/null; then
+    check "man finds a function by its name" is_in_manual weft_take_now 'becomes a member of a cluster'
+    check "and a reducer" is_in_manual weft_distinct 'MapReduce jobs in C'
+else
+    check "the manual has a page for every function" test -s there/share/man/man3/weft_take_now.3
+    check "and for every reducer" test -s there/share/man/man3/weft_distinct.3
+fi
 check "the completion of zsh is where zsh looks" test -s there/share/zsh/site-functions/_weft
 
 KNOWN=$PWD/known/lib
