@@ -16,7 +16,8 @@ enum {
     GATHER_BYTES_MAX = 64 << 10,  // more than that does not wait for company
     GATHER_CALLS_MAX = 32,
     KEPT_FRONT_BYTES = 64 << 10,
-    TAKE_BACK_MS = 1000  // how long the answer to a cancelled call may take
+    TAKE_BACK_MIN_MS = 100,  // how long the answer to a cancelled call may take: as long as
+    TAKE_BACK_MAX_MS = 1000  // the call itself was given, within these bounds
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -476,15 +477,23 @@ static void withdraw(struct peer *peer, struct peer_call *call)
     flush_locked(peer);
 }
 
-// Asks the host to take the call back, so that the answer says whether it was done.
-static void take_back(struct peer *peer, struct peer_call *call)
+static uint64_t take_back_ns(uint64_t given_ns)
+{
+    if (given_ns < TAKE_BACK_MIN_MS * ns_per_ms)
+        return TAKE_BACK_MIN_MS * ns_per_ms;
+    return given_ns < TAKE_BACK_MAX_MS * ns_per_ms ? given_ns : TAKE_BACK_MAX_MS * ns_per_ms;
+}
+
+// Asks the host to take the call back, so that the answer says whether it was done. A host that is stopped does not
+// answer: a caller with a short deadline must not wait long for that.
+static void take_back(struct peer *peer, struct peer_call *call, uint64_t given_ns)
 {
     if (call->sequence & CALL_ASKS_BIT) {
         withdraw(peer, call);
         return;
     }
     struct peer_call cancel = {0};
-    const uint64_t deadline_ns = clock_now_ns() + TAKE_BACK_MS * ns_per_ms;
+    const uint64_t deadline_ns = clock_now_ns() + take_back_ns(given_ns);
     if (peer_start_cancel(peer, call->sequence, &cancel)) {
         if (peer_is_connected(peer))  // else the host is told when it is there again
             wait_until(peer, &cancel, deadline_ns);
@@ -506,6 +515,7 @@ weft_err peer_late(const struct peer *peer)
 static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
     bool is_late = false;
+    const uint64_t now_ns = deadline_ns == UINT64_MAX ? 0 : clock_now_ns();
     mutex_lock(&peer->lock);
     if (!is_done(call) && !call->is_under_way) {
         mutex_unlock(&peer->lock);
@@ -514,7 +524,7 @@ static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uin
     wait_until(peer, call, deadline_ns);
     if (!is_done(call)) {
         is_late = true;
-        take_back(peer, call);
+        take_back(peer, call, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
     }
     mutex_unlock(&peer->lock);
     if (!is_done(call))

@@ -37,11 +37,26 @@ static bool is_dead(const struct client *client)
 
 // ---- One call --------------------------------------------------------------------------------------
 
+// A call with a deadline may ask the host once more what became of it: for as long again, within bounds.
+static void check_time(const struct client *client, uint64_t given_ns, uint64_t took_ns)
+{
+    uint64_t more_ns = given_ns > 100 * NS_PER_MS ? given_ns : 100 * NS_PER_MS;
+    if (more_ns > 1000 * NS_PER_MS)
+        more_ns = 1000 * NS_PER_MS;
+    if (took_ns > given_ns + more_ns + 50 * NS_PER_MS)
+        world_wrong("client %d: a call took %" PRIu64 " ms, with a deadline of %" PRIu64 " ms",
+                    client->number, took_ns / NS_PER_MS, given_ns / NS_PER_MS);
+}
+
 static weft_err ask(struct caller *caller, const struct peer_ask *what, uint64_t deadline_ns,
                     struct peer_call *call)
 {
     const struct older_call begun = older_begin(caller->client, what->op);
+    const uint64_t now_ns = world.now_ns, slept_ns = world.slept_ns;
     const weft_err err = peer_ask(caller->client->peer, what, call, deadline_ns);
+    if (deadline_ns != UINT64_MAX)
+        check_time(caller->client, deadline_ns - now_ns,
+                   world.now_ns - now_ns - (world.slept_ns - slept_ns));
     older_end(caller->client, &begun, err);
     if (err)
         world_note("client %d: %s", caller->client->number, err_text());

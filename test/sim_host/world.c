@@ -350,8 +350,9 @@ static bool move_clock(void)
     } else if (world.host && world.now_ns >= world.tick_ns) {
         // It may be late: a host that was stopped for a while.
         const bool sleeps = world.has_faults && world_chance(world.rates.hasty_clock);
-        if (sleeps)
-            world.now_ns += (uint64_t)world_between(1, 15000) * NS_PER_MS;
+        const uint64_t sleep_ns = sleeps ? (uint64_t)world_between(1, 15000) * NS_PER_MS : 0;
+        world.now_ns += sleep_ns;
+        world.slept_ns += sleep_ns;
         world.tick_ns = world.now_ns + world.tick_every_ns;
         world.is_turn_due = true;
         world.tick(world.tick_owner);

@@ -132,6 +132,7 @@ struct world {
     const char *program;
     bool is_verbose;
     uint64_t now_ns, steps, moment;
+    uint64_t slept_ns;  // by which the clock has jumped, because the host was late
     struct world_rates rates;
     bool has_faults;
 
