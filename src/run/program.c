@@ -122,8 +122,9 @@ struct weft_run {
     struct driver *driver;
     struct thread thread;
     bool has_thread;
-    struct mutex lock;  // guards has_ended
-    struct condition ended;
+    struct mutex lock;  // guards has_started and has_ended
+    struct condition changed;
+    bool has_started;  // relative names mean the directory of that moment
     struct bell bell;  // rung at the end
     bool has_ended;    // then these two are there:
     weft_err code;
@@ -141,12 +142,26 @@ void weft_start_sized(int argc, char **argv, const weft_job *const *jobs, size_t
 static void run_in_thread(void *argument)
 {
     weft_run *run = argument;
+    thread_keep_directory();
+    mutex_lock(&run->lock);
+    run->has_started = true;
+    condition_broadcast(&run->changed);
+    mutex_unlock(&run->lock);
     run->code = driver_run(run->driver);
     snprintf(run->error, sizeof run->error, "%s", err_text());
     mutex_lock(&run->lock);
     run->has_ended = true;
     bell_ring(&run->bell);  // who has waited finds it rung
-    condition_broadcast(&run->ended);
+    condition_broadcast(&run->changed);
+    mutex_unlock(&run->lock);
+}
+
+// Until the thread has a directory of its own, the program must not change that of the process.
+static void await_start(weft_run *run)
+{
+    mutex_lock(&run->lock);
+    while (!run->has_started)
+        condition_wait(&run->changed, &run->lock);
     mutex_unlock(&run->lock);
 }
 
@@ -184,6 +199,8 @@ static weft_err submit(weft_run *run, size_t job_size, const weft_options *optio
     if (code == WEFT_OK)
         code = thread_start(&run->thread, run_in_thread, run, 0);
     run->has_thread = code == WEFT_OK;
+    if (run->has_thread)
+        await_start(run);
     return code;
 }
 
@@ -202,7 +219,7 @@ weft_run *weft_submit_sized(const weft_job *job, size_t job_size, const weft_opt
         return NULL;
     }
     mutex_init(&run->lock);
-    condition_init(&run->ended);
+    condition_init(&run->changed);
     run->bell.fd = -1;
     weft_err code = chain_take_job(&run->job, job, job_size);
     if (code == WEFT_OK)
@@ -221,7 +238,7 @@ static bool wait_until(weft_run *run, uint64_t deadline_ns)
 {
     mutex_lock(&run->lock);
     while (!run->has_ended && clock_now_ns() < deadline_ns)
-        condition_wait_until(&run->ended, &run->lock, deadline_ns);
+        condition_wait_until(&run->changed, &run->lock, deadline_ns);
     const bool has_ended = run->has_ended;
     mutex_unlock(&run->lock);
     return has_ended;
@@ -283,7 +300,7 @@ void weft_run_free(weft_run *run)
     }
     driver_free(run->driver);
     bell_fini(&run->bell);
-    condition_fini(&run->ended);
+    condition_fini(&run->changed);
     mutex_fini(&run->lock);
     options_fini(&run->options);
     free(run->name);

@@ -2,6 +2,7 @@
 
 #include <weft/weft.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -41,6 +42,14 @@ static void fail_on_line(weft_task *task, weft_bytes line)
     weft_fail(task, "no good: %.*s", (int)line.size, line.data);
 }
 
+static void die_once(weft_task *task, weft_bytes line)
+{
+    const int fd = open("died", O_CREAT | O_EXCL, 0600);
+    if (fd >= 0)
+        _exit(1);
+    count_lines(task, line);
+}
+
 static void sleep_long(weft_task *task, weft_bytes line)
 {
     (void)task;
@@ -55,13 +64,15 @@ static const weft_job configured = {
     .name = "configured", .map = emit_config, .options = "x:", .next = &configured_next};
 static const weft_job listed = {
     .name = "listed", .map = emit_config, .options = "x:", .config = {"listed config", 13}};
+static const weft_job dying_once = {
+    .name = "dying", .map = die_once, .combine = weft_sum, .reduce = weft_sum};
 static const weft_job failing = {.name = "failing", .map = fail_on_line};
 static const weft_job sleeping = {.name = "sleeping", .map = sleep_long};
 static const weft_job unknown = {.name = "unknown", .map = count_lines};
 // No name finds it, and it does not hide the others.
 static const weft_job nameless = {.map = count_lines};
 static const weft_job *const jobs[] = {&nameless, &counting, &configured, &failing,
-                                       &sleeping, &listed,   NULL};
+                                       &sleeping, &listed,   &dying_once, NULL};
 
 static const char *path_of(const char *name)
 {
@@ -378,6 +389,38 @@ static void the_signals_of_the_program_are_left_alone(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+// Relative names mean the directory that the program was in when it submitted the job. The worker, which dies at
+// the first attempt and is started again, is in it too.
+static weft_run *submit_and_move(const weft_job *job, const char *output)
+{
+    const char *const inputs[] = {"input", NULL};
+    const weft_options options = {.inputs = inputs, .output = output, .max_attempts = 2};
+    assert_int_equal(chdir(folder), 0);
+    weft_run *run = weft_submit(job, &options);
+    assert_int_equal(chdir("/"), 0);
+    assert_non_null(run);
+    return run;
+}
+
+static void a_program_may_change_its_directory_while_a_job_runs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        weft_run *run = submit_and_move(&dying_once, "moved");
+        assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
+        weft_run_free(run);
+        expect_file("moved", "a\t2\nb\t1\n");
+        assert_int_equal(unlink(path_of("moved")), 0);
+        assert_int_equal(unlink(path_of("died")), 0);
+    }
+    weft_run *failed = submit_and_move(&failing, "gone/");
+    assert_int_equal(weft_run_wait(failed, 0), WEFT_ABORTED);
+    weft_run_free(failed);
+    weft_run_free(submit_and_move(&sleeping, "gone/"));
+    assert_int_not_equal(access(path_of("gone"), F_OK), 0);
+    assert_int_not_equal(access(path_of(".gone.weft-unfinished"), F_OK), 0);
+}
+
 // A number below 3 that is free would be a descriptor of ours, for all that the program prints.
 static void a_program_may_close_its_standard_descriptors(void **state)
 {
@@ -433,6 +476,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(progress_is_reported_to_the_program),
         cmocka_unit_test(with_a_log_nothing_is_printed),
         cmocka_unit_test(the_signals_of_the_program_are_left_alone),
+        cmocka_unit_test(a_program_may_change_its_directory_while_a_job_runs),
         cmocka_unit_test(a_program_may_close_its_standard_descriptors),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -142,6 +142,11 @@ void condition_broadcast(struct condition *condition)
     ASSERT(pthread_cond_broadcast(&condition->handle) == 0);
 }
 
+void thread_keep_directory(void)
+{
+    (void)unshare(CLONE_FS);
+}
+
 void thread_yield(void)
 {
     sched_yield();

@@ -43,6 +43,10 @@ MUST_CHECK weft_err thread_start(struct thread *thread, void (*body)(void *), vo
                                  size_t stack_bytes);
 void thread_join(struct thread *thread);
 
+// From now on the calling thread has a working directory of its own: what other threads change does not concern it, nor
+// the processes that it starts. Some containers do not allow that; then the directory stays that of the process.
+void thread_keep_directory(void);
+
 // Lets others run who wait for a core.
 void thread_yield(void);
 
