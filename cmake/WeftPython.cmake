@@ -36,6 +36,20 @@ set_target_properties(weft_python PROPERTIES
   PREFIX "" OUTPUT_NAME _weft SUFFIX ${suffix} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/weft
   LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/python.map)
 
+# The hot path of Python jobs is a module of its own: an interpreter is started for every slot, and this one needs no
+# library but Python's.
+file(GLOB WEFT_PYTHON_SLOT_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/slot/*.c)
+add_library(weft_python_slot MODULE ${WEFT_PYTHON_SLOT_SOURCES})
+target_link_libraries(weft_python_slot PRIVATE weft_flags m)
+target_include_directories(weft_python_slot SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+target_link_options(weft_python_slot PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
+if(suffix STREQUAL .abi3.so)
+  target_compile_definitions(weft_python_slot PRIVATE Py_LIMITED_API=0x030B0000)
+endif()
+set_target_properties(weft_python_slot PROPERTIES
+  PREFIX "" OUTPUT_NAME _slot SUFFIX ${suffix} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/python/weft
+  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/python.map)
+
 # The other files of the package are links: a change of one is there at once.
 file(GLOB_RECURSE WEFT_PYTHON_FILES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
   ${PROJECT_SOURCE_DIR}/python/weft/*.py ${PROJECT_SOURCE_DIR}/python/weft/*.pyi
@@ -48,7 +62,7 @@ endforeach()
 
 if(SKBUILD)
   set_target_properties(weft_python PROPERTIES INSTALL_RPATH "$ORIGIN/libs")
-  install(TARGETS weft_python LIBRARY DESTINATION weft COMPONENT python)
+  install(TARGETS weft_python weft_python_slot LIBRARY DESTINATION weft COMPONENT python)
   install(TARGETS weft RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
   install(CODE "
     file(GET_RUNTIME_DEPENDENCIES LIBRARIES \"$<TARGET_FILE:weft_python>\"

@@ -7,8 +7,9 @@ from . import _weft
 from ._weft import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, Error, FailedPrecondition,
                     Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted,
                     Unauthenticated, Unavailable, Unimplemented, Unknown)
+from .code import count
 
 __version__: str = _weft.version()
 __all__ = ["Aborted", "AlreadyExists", "Cancelled", "DataLoss", "DeadlineExceeded", "Error",
            "FailedPrecondition", "Internal", "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied",
-           "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "__version__"]
+           "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "__version__", "count"]

@@ -160,7 +160,9 @@ static void a_job_that_is_none_is_told(void **state)
 {
     (void)state;
     SAYS(4, "weft: there is no job ./none.c\n  there is no such file\n", "run", "./none.c", "f");
-    SAYS(2, "weft: / is not a job\n  a job is a program, a C source or a built-in\n", "run", "/");
+    SAYS(2,
+         "weft: / is not a job\n  a job is a program, a C source, a Python script or a built-in\n",
+         "run", "/");
     SAYS(2, "weft: no job is named\n  try: weft run wordcount FILE..., or weft run -h\n", "run");
     assert_int_equal(RUN("run", "abcdefgh"), 4);
     assert_non_null(strstr(said, "built in are: wordcount, count, sort, grep, index"));

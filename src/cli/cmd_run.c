@@ -1,7 +1,8 @@
 // weft run [options] JOB [job options] INPUT...
 //
 // JOB is a built-in, which runs here, or a program, which this process executes: a program that
-// calls weft_main knows the same options. A C source is compiled to a program first.
+// calls weft_main knows the same options. A C source is compiled to a program first. A Python script is
+// given to Python, which runs this command again with the job that the script means.
 
 #include "cli/cli.h"
 
@@ -9,6 +10,7 @@
 
 #include "base/text.h"
 #include "code/native/compile.h"
+#include "code/python/python.h"
 #include "jobs/builtin.h"
 #include "run/options.h"
 #include "run/program.h"
@@ -45,10 +47,10 @@ static weft_err resolve_job(void *owner, const char *word, const weft_job **job)
 {
     (void)owner;
     struct file_stat status;
-    *job = builtin_find(word);
+    *job = strcmp(word, PYTHON_JOB_WORD) == 0 ? &python_job : builtin_find(word);
     if (*job)
         return WEFT_OK;
-    if (!compile_is_source(word) && !strchr(word, '/'))
+    if (!compile_is_source(word) && !python_is_script(word) && !strchr(word, '/'))
         return unknown_job(word);
     const weft_err err = file_stat(word, &status);
     if (err)
@@ -57,7 +59,9 @@ static weft_err resolve_job(void *owner, const char *word, const weft_job **job)
         return err_set(WEFT_NOT_FOUND, "there is no job %s\n  there is no such file", word);
     if (status.kind != FILE_REGULAR)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "%s is not a job\n  a job is a program, a C source or a built-in", word);
+                       "%s is not a job\n  a job is a program, a C source, a Python script or a "
+                       "built-in",
+                       word);
     return WEFT_OK;
 }
 
@@ -112,6 +116,10 @@ static weft_err run_program(const struct run_options *options)
     char *program = NULL;
     size_t count = 0;
     weft_err err = WEFT_OK;
+    if (python_is_script(options->job_word))
+        return python_is_job(options->job_word)
+                   ? python_run_script(options->job_word, options->program_words)
+                   : refuse_script(options->job_word);
     if (!compile_is_source(options->job_word))
         err = command_find(options->job_word, &program);
     else if (options->json)

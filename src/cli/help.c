@@ -52,6 +52,7 @@ static void format_run_examples(struct buf *buf)
         "  weft run grep 'ERROR|WARN' logs/          the lines that match, also of .gz files\n"
         "  weft run --map 'cut -f 2' --reduce 'uniq -c' table.tsv    commands as map and reduce\n"
         "  weft run --map ./map.py --reduce ./reduce.py data/ -o out/\n"
+        "  weft run job.py data/                     your own job in Python: def mapfn(line), fold = sum\n"
         "  weft run job.c data/ -o counts/           your own job in C: built, run, in part files\n"
         "\n"
         "Usage: weft run [options] JOB [job options] INPUT...\n"
@@ -69,6 +70,7 @@ static void format_run(struct buf *buf)
     }
     buf_append_text(
         buf,
+        "  FILE.py     a Python script with mapfn, and fold or reducefn\n"
         "  FILE.c      a source that calls weft_main: built with $CC or cc, and kept\n"
         "  FILE.cpp    the same in C++: with $CXX or c++\n"
         "  ./PROGRAM   a program that calls weft_main\n"

@@ -2,7 +2,7 @@
 
 #include "code/codes.h"
 
-const struct code *const codes[] = {&code_command, &code_native, NULL};
+const struct code *const codes[] = {&code_command, &code_python, &code_native, NULL};
 
 // Copies of a job share its functions; its name they have copied, and another job may be called the same.
 const struct code *code_of(const weft_job *job)

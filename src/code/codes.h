@@ -7,6 +7,7 @@
 
 extern const struct code code_native;   // native/native.c
 extern const struct code code_command;  // command/code.c
+extern const struct code code_python;   // python/code.c
 
 // NULL-terminated. A job is run by the first that claims it; the last claims all.
 extern const struct code *const codes[];

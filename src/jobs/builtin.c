@@ -2,6 +2,7 @@
 
 #include "jobs/builtin.h"
 #include "code/command/command.h"
+#include "code/python/python.h"
 #include "jobs/hints.h"
 
 const weft_job *const builtin_jobs[] = {
@@ -10,7 +11,7 @@ const weft_job *const builtin_jobs[] = {
 
 const weft_job *const builtin_all_jobs[] = {
     &builtin_wordcount, &builtin_count, &builtin_sort, &builtin_grep,
-    &builtin_index,     &command_job,   NULL,
+    &builtin_index,     &command_job,   &python_job,   NULL,
 };
 
 const weft_job *builtin_find(const char *name)

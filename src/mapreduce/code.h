@@ -30,6 +30,7 @@ enum { CODE_TITLE_BYTES = 48 };  // with its zero
 enum code_word {
     CODE_WORD_TEXT,     // itself
     CODE_WORD_PROGRAM,  // the words of a command line: the program and the files that they name
+    CODE_WORD_FILE,     // a file
     CODE_WORD_FOLDER,   // all files in a directory, whose own name changes every time
 };
 
@@ -61,6 +62,10 @@ struct code {
     void (*title)(const weft_args *args, char title[CODE_TITLE_BYTES]);
     enum code_word (*word)(char letter);
     bool (*starts_per_file)(const weft_args *args);  // every input file means starting a process
+    // How much of the worker's memory is left to the process of each slot, and how much it needs; NULL
+    // and 0: nothing.
+    uint64_t (*outside_bytes)(uint64_t memory_bytes, uint32_t slot_count);
+    uint64_t outside_bytes_min;
 
     // ---- in the process that runs it
     weft_err (*start)(void);  // while there is only this thread

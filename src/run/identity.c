@@ -110,6 +110,8 @@ static weft_err add_job_words(XXH3_state_t *hash, const struct run_options *opti
         add_text(hash, value->text);
         if (word == CODE_WORD_PROGRAM && value->text[0])
             code = add_command(hash, value->text);
+        else if (word == CODE_WORD_FILE)
+            code = add_file(hash, value->text);
     }
     for (size_t i = 0; i < args->argument_count; i++)
         add_text(hash, args->arguments[i]);

@@ -175,8 +175,15 @@ weft_err run_plan_divide_memory(struct run_plan *plan)
     const uint64_t all = plan->options->memory_bytes;
     const uint64_t ours = DRIVER_BYTES + plan->inputs.count * DRIVER_INPUT_BYTES +
                           plan->task_count * DRIVER_TASK_BYTES;
+    const uint64_t outside = code_of(&plan->chain.jobs.items[0])->outside_bytes_min;
+    const uint64_t slot_min = SLOT_BYTES_MIN + outside;
     // The worker has the list of inputs as well.
-    const uint64_t least = ours + plan->inputs.count * DRIVER_INPUT_BYTES + SLOT_BYTES_MIN;
+    const uint64_t least = ours + plan->inputs.count * DRIVER_INPUT_BYTES + slot_min;
+    if (all < least && outside)
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "--memory is too small for a slot with a process of its own, which takes "
+                       "%llu MB\n  try: --memory %lluM",
+                       (unsigned long long)outside >> 20, (unsigned long long)(least >> 20) + 1);
     if (all < least)
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "--memory is too small for %zu inputs\n  try: --memory %lluM, or fewer "
@@ -189,7 +196,7 @@ weft_err run_plan_divide_memory(struct run_plan *plan)
         useful = stage->map_count > useful ? stage->map_count : useful;
         useful = stage->range_count > useful ? stage->range_count : useful;
     }
-    const uint64_t fitting = plan->worker_bytes / SLOT_BYTES_MIN;
+    const uint64_t fitting = plan->worker_bytes / slot_min;
     uint64_t slots = plan->options->slots < SLOTS_MAX ? plan->options->slots : SLOTS_MAX;
     slots = slots < useful ? slots : useful;
     plan->slot_count = (uint32_t)(slots < fitting ? slots : fitting);

@@ -118,8 +118,10 @@ static weft_err take_inputs(struct worker *worker)
 
 static weft_err take_budget(struct worker *worker)
 {
-    const uint64_t base = BASE_BYTES + (uint64_t)worker->slot_count * SLOT_BASE_BYTES;
-    const uint64_t all = worker->start->memory_bytes;
+    const uint64_t all = worker->start->memory_bytes, slot_count = worker->slot_count;
+    const uint64_t outside =
+        worker->code->outside_bytes ? worker->code->outside_bytes(all, worker->slot_count) : 0;
+    const uint64_t base = BASE_BYTES + slot_count * (SLOT_BASE_BYTES + outside);
     if (all < base + (2 << 20))
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "%llu bytes of memory are too little for %u slots; "

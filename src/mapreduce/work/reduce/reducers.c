@@ -59,6 +59,7 @@ struct total {
     __int128 integers;
     uint64_t count;  // of the values that the mean is taken over
     bool has_reals;
+    bool has_others;  // values that are not numbers were handed on
     struct exact_sum reals;
 };
 
@@ -66,7 +67,7 @@ static void total_init(struct total *total)
 {
     total->integers = 0;
     total->count = 0;
-    total->has_reals = false;
+    total->has_reals = total->has_others = false;
 }
 
 static void total_begin_reals(struct total *total)
@@ -113,15 +114,20 @@ static bool total_add(struct total *total, const struct pair *pair)
     return true;
 }
 
-// All values of the key; false when the task has failed.
+// All values of the key; false when the task has failed. Combining, a value that is not a number is
+// handed on: the reducer may be another that knows it, and otherwise fails by itself.
 static bool total_add_all(struct total *total, weft_task *task, weft_bytes key, weft_values *values)
 {
     total_init(total);
     for (struct pair pair; values_next(values, &pair);) {
-        if (!total_add(total, &pair)) {
+        if (total_add(total, &pair))
+            continue;
+        if (!task_is_combining(task) || pair.type != VALUE_BYTES) {
             fail_no_number(task, &pair, key);
             return false;
         }
+        task_emit_pair(task, key, pair.type, 0, pair.bytes);
+        total->has_others = true;
     }
     return true;
 }
@@ -167,6 +173,8 @@ void weft_sum(weft_task *task, weft_bytes key, weft_values *values)
 {
     struct total total;
     if (!total_add_all(&total, task, key, values))
+        return;
+    if (total.has_others && total.count == 0)
         return;
     if (!total.has_reals) {
         emit_integers(task, key, total.integers);

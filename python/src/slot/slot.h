@@ -1,0 +1,100 @@
+// slot: a slot's Python process, from the inside. The engine (src/code/python) sends frames, calls
+// mapfn and reducefn are made here, and pairs go back.
+//
+// A frame is its size (4 bytes), its kind (1 byte) and that many bytes. All numbers are
+// little-endian.
+//
+//   from the engine
+//   'J' the job               JSON, for python/weft/code.py; the first frame
+//   'M' memory                u64 bytes for the table; 0: the default
+//   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs)
+//   'I' the input at hand     its name
+//   'H' a header              the names of its columns: u32 size, bytes, ...
+//   'D' records               u64 offset, u8 cut, u8 delimiter, bytes
+//   'R' groups to reduce      items: 'k' u32 key; 'v' u32 value; 'i' i64; 'd' double; 'e' end of group
+//   'E' end of the attempt    answered by 'E'
+//
+//   to the engine
+//   'N' sums                  u32 key size, i64, key
+//   'G' floats to be summed   u32 key size, double, key
+//   'P' pairs                 u32 key size, u32 value size, key, value: as codec.h encodes them
+//   'T' output                the same as text; value size UINT32_MAX: none
+//   'W' output                the same, encoded: typed pairs as they are written to a file
+//   'F' failure               u64 offset (UINT64_MAX: none), text. The attempt has failed
+//   'L' failure               text. The script cannot be used: trying again cannot help
+//   'E' end of the attempt
+#ifndef PYTHON_SLOT_H
+#define PYTHON_SLOT_H
+
+#include "codec.h"
+#include "fold.h"
+
+enum slot_kind { SLOT_MAP_ONLY, SLOT_SUM, SLOT_COUNT, SLOT_FOLD, SLOT_REDUCE };
+enum slot_output { SLOT_OUT_PAIRS, SLOT_OUT_TEXT, SLOT_OUT_TYPED };
+
+enum slot_cut {
+    SLOT_CUT_LINES,   // at the delimiter
+    SLOT_CUT_WHOLE,   // one record
+    SLOT_CUT_CHUNKS,  // whole lines, as many at a time as are fast
+    SLOT_CUT_FRAMED,  // u64 offset, u32 size, bytes, ...
+};
+
+struct slot {
+    // the job, borrowed from the call of serve()
+    int in, out;
+    enum slot_kind kind;
+    PyObject *map, *reduce, *fold, *convert, *fail;
+    int wants_name;   // mapfn(name, record)
+    int passes_emit;  // mapfn(record, emit)
+    int is_bytes;     // records are bytes
+
+    // the attempt
+    enum slot_output output;
+    bool is_reducing, has_failed;
+    PyObject *name;     // of the input
+    PyObject *header;   // tuple of column names, or None
+    PyObject *record;   // at hand
+    uint64_t offset;    // of it
+    const char *phase;  // what runs: "mapfn", "reducefn", "fold"
+    PyObject *key;      // of the group at hand
+    PyObject *values;
+
+    // frames
+    char *frame;
+    size_t frame_capacity, frame_size;
+    char frame_kind;
+    struct out sums, floats, pairs, scratch;
+    struct fold table;
+    PyObject *groups;  // of SLOT_FOLD: encoded key -> list of values
+    PyObject *one, *emit;
+};
+
+// ---- frames (slot.c)
+
+// Begins a frame in an empty buffer, and sends it. False with an exception set.
+bool slot_begin_frame(struct out *out, char kind);
+bool slot_send(struct slot *slot, struct out *out);
+bool slot_send_when_full(struct slot *slot, struct out *out);
+
+// Appends one pair to the frame of its kind, and sends it when it is large.
+bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value);
+
+// ---- map (slot_map.c)
+
+// Calls mapfn for all records of the frame at hand. False: an exception is set.
+bool slot_map_frame(struct slot *slot);
+
+// Sends all that is still held. False: an exception is set.
+bool slot_flush(struct slot *slot);
+
+// The function emit(key, value) of the module.
+PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+// Where emit() puts its pairs: the process has one.
+extern struct slot *slot_current;
+
+// ---- reduce (slot_reduce.c)
+
+bool slot_reduce_frame(struct slot *slot);
+
+#endif

@@ -1,0 +1,247 @@
+"""How the functions of a job travel to the slots, and how their failures are described.
+
+A function is referred to by one of three rules: importable functions by name; functions of the main file by name, too,
+as each slot imports the file; lambdas, closures and functions of a prompt by value, with cloudpickle.
+"""
+import builtins
+import json
+import os
+import sys
+import types
+
+KINDS = ("map", "sum", "count", "fold", "reduce")  # as python/src/slot/slot.h numbers them
+MAIN = "__weft_main__"  # the name of the main file in a slot
+TEXT_BYTES_MAX = 900  # of a failure: the engine cuts longer ones
+FRAMES_MAX = 8
+SHOWN_MAX = 160  # characters of a record or key
+
+in_slot = False  # this process runs the functions of a job
+
+
+class Reached(BaseException):
+    """weft.run() was reached while a slot imports the main file: the import ends there."""
+
+
+class BadJob(Exception):
+    """The job cannot be run as it is; the text says why, for people."""
+
+
+# ---- Functions -------------------------------------------------------------------------------------------------
+
+def find(module, name):
+    """The object of that dotted name in a module, or None."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
+
+
+def refer(function, role, main=None):
+    """A reference to the function that load() understands; `main` is the module that each slot will load."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    known = sys.modules.get(module)
+    if main is not None and known is main and find(main, name) is function:
+        return {"main": name}
+    if known is not None and module != "__main__" and "<" not in name and find(known, name) is function:
+        return {"module": module, "name": name}
+    return {"pickle": pickle_function(function, role)}
+
+
+def pickle_function(function, role):
+    try:
+        import cloudpickle
+    except ImportError:
+        raise BadJob(
+            f"{role} {getattr(function, '__qualname__', function)!r} cannot be sent to other processes\n"
+            "  it is a lambda, a closure or typed at a prompt, and the package cloudpickle is not installed\n"
+            "  try: pip install cloudpickle, or write it with def at the top of a file") from None
+    import base64
+    return base64.b64encode(cloudpickle.dumps(function, protocol=4)).decode()
+
+
+def resolve(reference):
+    if reference is None:
+        return None
+    if "main" in reference:
+        found = find(sys.modules[MAIN], reference["main"])
+        if found is None:
+            raise BadJob(f"{reference['main']} is not there when the script is imported again\n"
+                         "  a slot imports the script: define its functions before weft.run() is called")
+        return found
+    if "module" in reference:
+        import importlib
+        return find(importlib.import_module(reference["module"]), reference["name"])
+    import base64
+    import pickle
+    return pickle.loads(base64.b64decode(reference["pickle"]))
+
+
+def parameters_of(function):
+    """The names of the parameters that a call must give, or None when they are not known."""
+    bound = 0
+    while not hasattr(function, "__code__"):
+        if hasattr(function, "__func__"):
+            bound, function = 1, function.__func__
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            return None
+    code = function.__code__
+    names = code.co_varnames[bound:code.co_argcount]
+    defaults = len(function.__defaults__ or ())
+    return names[:len(names) - defaults] if defaults else names
+
+
+def shape_of_map(function):
+    """Whether the function wants the name of its input before the record, and emit after it."""
+    names = parameters_of(function)
+    if names is None:
+        return False, False
+    passes_emit = bool(names) and names[-1] == "emit"
+    count = len(names) - passes_emit
+    if count > 2:
+        raise BadJob(f"mapfn takes {count} arguments\n  it is called with a record, or with a name and a record; a last "
+                     "argument called emit is a function")
+    return count == 2, passes_emit
+
+
+def count(values):
+    """As the fold of a job: mapfn gives keys alone, and each counts one."""
+    return builtins.sum(values)
+
+
+# ---- In a slot ----------------------------------------------------------------------------------------------------
+
+def load_file(path, name, shown=None):
+    """Loads a script as a module of that name."""
+    module = types.ModuleType(name)
+    module.__file__ = os.path.abspath(path)
+    with open(path, "rb") as file:
+        source = file.read()
+    code = compile(source, shown or path, "exec", dont_inherit=True)
+    sys.modules[name] = module
+    exec(code, module.__dict__)
+    return module
+
+
+def load_main(main):
+    """The script or main file of the job, under the names that references and pickles know it by."""
+    module = types.ModuleType(main["name"])
+    for name in (MAIN, main["name"]):
+        sys.modules[name] = module
+    if main["name"] == "__main__":
+        module.__name__ = MAIN  # so that `if __name__ == "__main__"` does not run
+    module.__file__ = os.path.abspath(main["path"])
+    with open(main["path"], "rb") as file:
+        source = file.read()
+    try:
+        exec(compile(source, main["path"], "exec", dont_inherit=True), module.__dict__)
+    except Reached:
+        pass
+
+
+def converter_of(kind):
+    """What makes a record of its text; None: the text is the record."""
+    if kind == "jsonl":
+        return lambda text, header: json.loads(text)
+    if kind == "csv":
+        import csv
+        return lambda text, header: (lambda row: dict(zip(header, row)) if header else row)(next(csv.reader([text])))
+    return None
+
+
+def load(description):
+    """The arguments of _slot.serve for a job: see python/src/slot/slot.c."""
+    global in_slot
+    job = json.loads(description)
+    in_slot = True
+    sys.path[:] = job["path"]
+    sys.argv[:] = job["argv"]
+    if job.get("main"):
+        load_main(job["main"])
+    functions = [resolve(job.get(role)) for role in ("map", "reduce", "fold")]
+    return (KINDS.index(job["kind"]), *functions, converter_of(job.get("convert")), describe, job["wants_name"],
+            job["passes_emit"], job["is_bytes"])
+
+
+# ---- Failures -----------------------------------------------------------------------------------------------------
+
+def shorten(text, length):
+    return text if len(text) <= length else text[:length - 3] + "..."
+
+
+def without_addresses(text):
+    """The text of a failure is the same in every attempt: that is how a bad record is found."""
+    if " at 0x" not in text:
+        return text
+    import re
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
+
+
+def show(value):
+    try:
+        return shorten(without_addresses(repr(value)), SHOWN_MAX)
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr() raised {type(error).__name__}>"
+
+
+def sentence_of(error):
+    """What was raised, in one line."""
+    if isinstance(error, SystemExit):
+        return f"called sys.exit({'' if error.code is None else show(error.code)})"
+    text = without_addresses(" ".join(str(error).split()))
+    name = type(error).__name__
+    return shorten(f"raised {name}: {text}" if text else f"raised {name}", 300)
+
+
+def frames_of(error):
+    """The user's frames of a traceback, as Python prints them; ours and the import system's are left out."""
+    import traceback
+    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not os.path.abspath(frame.filename).startswith(own) and not frame.filename.startswith("<frozen")]
+    return [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}'
+            + (f"\n    {frame.line}" if frame.line else "") for frame in frames]
+
+
+def fit(first, frames, last):
+    """The lines of a failure in the room that there is: of many frames the first and the last ones are shown."""
+    room = TEXT_BYTES_MAX - len("\n".join([first, *last]).encode("utf-8", "replace"))
+    shown = list(frames)
+    left_out = 0
+    while len(shown) > FRAMES_MAX or (
+            len(shown) > 1 and sum(len(frame.encode("utf-8", "replace")) + 1 for frame in shown) + 40 > room):
+        del shown[len(shown) // 2 if len(shown) > 2 else 0]
+        left_out += 1
+    if left_out:
+        shown.insert(len(shown) // 2 + len(shown) % 2, f"  ... {left_out} more frames")
+    return "\n".join([first, *shown, *last])
+
+
+def describe(phase, error, where, name, offset):
+    """The text of a failed attempt: what was raised, the user's frames, and at which record or key."""
+    if name is None:
+        last = [f"  at the key {show(where)}"] if where is not None else []
+    elif where is not None:
+        last = [f"  at the record {show(where)}, byte {offset} of {name}"]
+    else:
+        last = [f"  near byte {offset} of {name}"]
+    frames = frames_of(error)
+    if not frames and isinstance(error, TypeError):
+        return fit(shorten(without_addresses(str(error)), 500), frames, last)  # a sentence of ours
+    return fit(f"{phase} {sentence_of(error)}", frames, last)
+
+
+def describe_load(error):
+    """Why the code of a job cannot be used in a slot."""
+    if isinstance(error, BadJob):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return describe_syntax(error)
+    if isinstance(error, ModuleNotFoundError) and not frames_of(error):
+        return f"the code of the job cannot be loaded: {error}"
+    return fit(f"the script {sentence_of(error)}", frames_of(error), [])
+
+
+def describe_syntax(error):
+    line = f"\n    {error.text.strip()}" if error.text else ""
+    return f'{error.filename}: {type(error).__name__}: {error.msg}\n  File "{error.filename}", line {error.lineno}{line}'

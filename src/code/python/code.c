@@ -1,0 +1,90 @@
+// Python as an implementation of the port to user code.
+
+#include "code/codes.h"
+#include "code/python/interpreter.h"
+#include "mapreduce/work/reduce/values.h"
+#include "sys/process/nursery.h"
+
+#include <stdio.h>
+
+static struct nursery *the_nursery;
+
+static void title(const weft_args *args, char title[CODE_TITLE_BYTES])
+{
+    const char *script = weft_option(args, PYTHON_SCRIPT, 0);
+    const char *slash = script ? strrchr(script, '/') : NULL;
+    snprintf(title, CODE_TITLE_BYTES, "%s", slash ? slash + 1 : script ? script : "python");
+}
+
+static enum code_word find_word(char letter)
+{
+    return letter == PYTHON_SCRIPT ? CODE_WORD_FILE : CODE_WORD_TEXT;
+}
+
+static weft_err start(void)
+{
+    the_nursery = nursery_new();
+    return the_nursery ? WEFT_OK : WEFT_UNAVAILABLE;
+}
+
+static void stop(void)
+{
+    nursery_free(the_nursery);
+    the_nursery = NULL;
+}
+
+static weft_err open(weft_task *task)
+{
+    struct interpreter *interpreter;
+    const weft_err code = interpreter_new(task, the_nursery, &interpreter);
+    if (code) {
+        interpreter_free(interpreter);
+        return code;
+    }
+    weft_task_set_state(task, interpreter);
+    return WEFT_OK;
+}
+
+static weft_err begin(weft_task *task)
+{
+    interpreter_begin(weft_task_state(task), task);
+    return WEFT_OK;
+}
+
+static weft_err end(weft_task *task)
+{
+    struct interpreter *interpreter = weft_task_state(task);
+    const weft_err code = interpreter_end(interpreter);
+    if (code && interpreter->is_final)
+        task_fail_job(task, code);
+    return code;
+}
+
+static void cancel(weft_task *task)
+{
+    interpreter_cancel(weft_task_state(task));
+}
+
+static void close(weft_task *task)
+{
+    interpreter_free(weft_task_state(task));
+    weft_task_set_state(task, NULL);
+}
+
+const struct code code_python = {
+    .name = "python",
+    .is_outside = true,
+    .frames_refusal = "a Python job does not read tfrecord\n  try: --format files",
+    .job = &python_job,
+    .title = title,
+    .word = find_word,
+    .outside_bytes = python_outside_bytes,
+    .outside_bytes_min = PYTHON_BYTES_MIN,
+    .start = start,
+    .stop = stop,
+    .open = open,
+    .begin = begin,
+    .end = end,
+    .cancel = cancel,
+    .close = close,
+};

@@ -1,0 +1,373 @@
+// The process of a slot's interpreter. The slot's own thread writes to it and reads from it with one
+// poll, as it does for commands (code/command/pump.c), so that the two never wait for each other.
+
+#include "code/python/interpreter.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mapreduce/work/slot.h"
+#include "sys/machine/mem.h"
+#include "sys/time/clock.h"
+
+enum {
+    READ_BYTES = 256 << 10,
+    ERROR_BYTES = 16 << 10,
+    ERROR_READS_MAX = 64,
+    WATCH_EVERY_MS = 50,
+    END_PATIENCE_MS = 5000,  // for an interpreter to end by itself
+    TAIL_BYTES_MAX = 600,    // of standard error in a sentence
+    FRAME_HEAD_BYTES = 5,
+    FRAME_BYTES_MAX = 1 << 30,
+    SHARE_BYTES_MAX = 512 << 20,  // of memory, for the interpreter of a slot
+};
+
+// ---- Its shape ------------------------------------------------------------------------------------------
+
+weft_err python_read_shape(const weft_args *args, struct python_shape *shape)
+{
+    static const char *const names[] = {"map", "sum", "count", "fold", "reduce"};
+    const char *text = weft_option(args, PYTHON_KIND, 0);
+    const size_t length = text ? strcspn(text, ",") : 0;
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i]) != length || strncmp(names[i], text, length) != 0)
+            continue;
+        *shape = (struct python_shape){(enum python_kind)i, strcmp(text + length, ",typed") == 0};
+        return WEFT_OK;
+    }
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "a Python job is started with weft run SCRIPT.py, or weft.run() in Python");
+}
+
+// ---- Its life -------------------------------------------------------------------------------------------
+
+static void count(void *owner, const char *name, int64_t amount)
+{
+    struct interpreter *interpreter = owner;
+    if (interpreter->task && !interpreter->facts.is_sample)
+        weft_counter_add(interpreter->task, name, amount);
+}
+
+static void tell(void *owner, weft_bytes status)
+{
+    struct interpreter *interpreter = owner;
+    if (interpreter->task && !interpreter->facts.is_sample && !interpreter->facts.is_probe)
+        task_tell_status(interpreter->task, status);
+}
+
+static void start(struct interpreter *interpreter)
+{
+    static const char boot[] =
+        "import sys; sys.path[0] = sys.argv[1]; from weft.slot import main; main()";
+    const char *description = weft_option(interpreter->args, PYTHON_DESCRIPTION, 0);
+    const char *const arguments[] = {
+        weft_option(interpreter->args, PYTHON_INTERPRETER, 0), "-S", "-c", boot,
+        weft_option(interpreter->args, PYTHON_PACKAGE, 0),     NULL};
+    if (!interpreter->nursery || !arguments[0] || !arguments[4] || !description) {
+        interpreter_fail(interpreter,
+                         err_set(WEFT_UNAVAILABLE, "no interpreter can be started here"), true);
+        return;
+    }
+    const struct nursery_spec spec = {.arguments = arguments};
+    const weft_err code = nursery_start(interpreter->nursery, &spec, &interpreter->child);
+    if (code) {
+        interpreter_fail(interpreter, err_wrap(code, "the Python of a slot"), true);
+        return;
+    }
+    interpreter->is_running = true;
+    interpreter->has_input = false;
+    interpreter->in.size = 0;
+    const uint64_t table_bytes = interpreter->table_bytes;
+    interpreter_send(interpreter, 'J', weft_text(description), (weft_bytes){0});
+    interpreter_send(interpreter, 'M', (weft_bytes){(const char *)&table_bytes, 8},
+                     (weft_bytes){0});
+}
+
+uint64_t python_outside_bytes(uint64_t memory_bytes, uint32_t slot_count)
+{
+    const uint64_t share = memory_bytes / 2 / slot_count;
+    return share < PYTHON_BYTES_MIN  ? PYTHON_BYTES_MIN
+           : share > SHARE_BYTES_MAX ? SHARE_BYTES_MAX
+                                     : share;
+}
+
+// A table that grows is there twice for a while.
+static uint64_t find_table_bytes(const struct stage *stage)
+{
+    if (!stage->process_bytes_max)
+        return 0;
+    return (python_outside_bytes(stage->process_bytes_max, stage->slot_count) - PYTHON_BASE_BYTES) /
+           3;
+}
+
+weft_err interpreter_new(weft_task *task, struct nursery *nursery, struct interpreter **interpreter)
+{
+    struct interpreter *made = calloc(1, sizeof *made);
+    *interpreter = made;
+    if (!made)
+        return err_no_memory("for an interpreter");
+    made->args = weft_task_args(task);
+    made->nursery = nursery;
+    made->table_bytes = find_table_bytes(slot_of_task(task)->stage);
+    command_stderr_init(&made->err, STDERR_FILENO, count, made);
+    made->err.tell = tell;
+    const weft_err code = python_read_shape(made->args, &made->shape);
+    if (!code)
+        start(made);
+    return code;
+}
+
+static void stop(struct interpreter *interpreter)
+{
+    if (interpreter->is_running)
+        child_end(&interpreter->child);
+    interpreter->is_running = false;
+    interpreter->in.size = interpreter->batch.size = 0;
+}
+
+void interpreter_free(struct interpreter *interpreter)
+{
+    struct process_exit exit;
+    if (!interpreter)
+        return;
+    if (interpreter->is_running) {
+        child_close_in(&interpreter->child);
+        child_wait(&interpreter->child, END_PATIENCE_MS, &exit);
+    }
+    stop(interpreter);
+    command_stderr_settle(&interpreter->err, true);
+    command_stderr_fini(&interpreter->err);
+    buf_fini(&interpreter->in);
+    buf_fini(&interpreter->batch);
+    buf_fini(&interpreter->room);
+    buf_fini(&interpreter->failure_text);
+    free(interpreter);
+}
+
+void interpreter_cancel(struct interpreter *interpreter)
+{
+    stop(interpreter);
+}
+
+// ---- Failures -------------------------------------------------------------------------------------------
+
+void interpreter_fail(struct interpreter *interpreter, weft_err code, bool is_final)
+{
+    if (!code || interpreter->failure)
+        return;
+    interpreter->failure = code;
+    interpreter->is_final = is_final;
+    interpreter->failure_text.size = 0;
+    buf_append_text(&interpreter->failure_text, err_text());
+}
+
+static void append_place(const struct interpreter *interpreter, struct buf *to)
+{
+    if (interpreter->facts.is_reducing)
+        buf_append_text(to, " while it reduced");
+    else if (interpreter->has_input)
+        buf_format(to, " while it mapped %.200s, up to byte %llu",
+                   weft_input_name(interpreter->task),
+                   (unsigned long long)interpreter->sent_offset);
+}
+
+// The process ended without being asked: os._exit, a crash in C, kill -9.
+static void fail_by_exit(struct interpreter *interpreter, const struct process_exit *exit)
+{
+    struct buf text = {0}, tail = {0};
+    char how[128];
+    process_describe_exit(exit, how, sizeof how);
+    buf_format(&text, "the Python of a slot %s%s", exit->was_signalled ? "was " : "", how);
+    append_place(interpreter, &text);
+    if (command_stderr_append_tail(&interpreter->err, TAIL_BYTES_MAX, &tail)) {
+        if (tail.size && tail.data[tail.size - 1] == '\n')
+            tail.size--;
+        buf_format(&text, "; the end of its standard error:\n%s", buf_text(&tail));
+    }
+    interpreter_fail(interpreter, err_set(WEFT_ABORTED, "%s", buf_text(&text)), false);
+    buf_fini(&text);
+    buf_fini(&tail);
+}
+
+// ---- Receiving ------------------------------------------------------------------------------------------
+
+// Takes all whole frames that are there.
+static void take_frames(struct interpreter *interpreter)
+{
+    struct buf *in = &interpreter->in;
+    size_t at = 0;
+    while (in->size - at >= FRAME_HEAD_BYTES && !interpreter->failure) {
+        uint32_t size;
+        memcpy(&size, in->data + at, sizeof size);
+        if (size <= FRAME_BYTES_MAX && in->size - at - FRAME_HEAD_BYTES < size)
+            break;
+        if (size > FRAME_BYTES_MAX ||
+            !interpreter_take_frame(interpreter, in->data[at + 4],
+                                    (weft_bytes){in->data + at + FRAME_HEAD_BYTES, size}))
+            interpreter_fail(interpreter,
+                             err_set(WEFT_DATA_LOSS, "the Python of a slot sent a damaged frame"),
+                             false);
+        at += FRAME_HEAD_BYTES + size;
+    }
+    if (at > in->size)
+        at = in->size;
+    if (at)
+        memmove(in->data, in->data + at, in->size - at);
+    in->size -= at;
+}
+
+static bool read_output(struct interpreter *interpreter)
+{
+    size_t got = 0;
+    bool has_ended = false;
+    char *room = buf_reserve(&interpreter->in, READ_BYTES);
+    const weft_err code =
+        room ? child_read(&interpreter->child, CHILD_OUT, room, READ_BYTES, &got, &has_ended)
+             : err_no_memory("for a frame of Python");
+    interpreter_fail(interpreter, code, false);
+    interpreter->in.size += got;
+    take_frames(interpreter);
+    return got > 0;
+}
+
+static bool read_error(struct interpreter *interpreter)
+{
+    char text[ERROR_BYTES];
+    size_t got = 0;
+    bool has_ended;
+    interpreter_fail(
+        interpreter,
+        child_read(&interpreter->child, CHILD_ERR, text, sizeof text, &got, &has_ended), false);
+    if (got)
+        command_stderr_take(&interpreter->err, (weft_bytes){text, got});
+    return got > 0;
+}
+
+static void watch(struct interpreter *interpreter)
+{
+    const uint64_t now = clock_now_ns();
+    if (!interpreter->task || now - interpreter->watched_ns < WATCH_EVERY_MS * UINT64_C(1000000))
+        return;
+    interpreter->watched_ns = now;
+    if (!task_watch_outside(interpreter->task, mem_resident_bytes_of(interpreter->child.pid)))
+        interpreter_fail(interpreter,
+                         err_set(WEFT_RESOURCE_EXHAUSTED,
+                                 "the Python of a slot takes too much memory; give more --memory "
+                                 "or fewer --slots"),
+                         true);
+}
+
+static void take_end(struct interpreter *interpreter)
+{
+    struct process_exit exit;
+    for (int i = 0; i < ERROR_READS_MAX && read_output(interpreter); i++)
+        continue;
+    for (int i = 0; i < ERROR_READS_MAX && read_error(interpreter); i++)
+        continue;
+    command_stderr_end(&interpreter->err);
+    child_wait(&interpreter->child, -1, &exit);
+    fail_by_exit(interpreter, &exit);
+    stop(interpreter);
+}
+
+// Waits until something can be done, does it, and returns whether there may be room to write.
+static bool turn(struct interpreter *interpreter, unsigned wanted)
+{
+    const unsigned ready = child_wait_ready(
+        &interpreter->child, wanted | CHILD_OUT | CHILD_ERR | CHILD_END, WATCH_EVERY_MS);
+    watch(interpreter);
+    if (ready & CHILD_OUT)
+        read_output(interpreter);
+    if (ready & CHILD_ERR)
+        read_error(interpreter);
+    if ((ready & CHILD_END) && !interpreter->failure && !interpreter->has_ended)
+        take_end(interpreter);
+    return ready & CHILD_IN;
+}
+
+// ---- Sending --------------------------------------------------------------------------------------------
+
+static void write_bytes(struct interpreter *interpreter, weft_bytes data)
+{
+    while (data.size > 0 && interpreter->is_running && !interpreter->failure) {
+        size_t put;
+        bool is_closed = false;
+        const weft_err code =
+            child_write(&interpreter->child, data.data, data.size, &put, &is_closed);
+        interpreter_fail(interpreter, code, false);
+        if (code || is_closed) {
+            while (!code && interpreter->is_running && !interpreter->failure)
+                turn(interpreter, 0);  // it ends, and how is its failure
+            return;
+        }
+        data.data += put;
+        data.size -= put;
+        if (data.size > 0)
+            turn(interpreter, CHILD_IN);
+    }
+}
+
+void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes head, weft_bytes body)
+{
+    char start[64];
+    const uint32_t size = (uint32_t)(head.size + body.size);
+    if (head.size + body.size > FRAME_BYTES_MAX) {
+        interpreter_fail(interpreter,
+                         err_set(WEFT_RESOURCE_EXHAUSTED,
+                                 "a record of %zu bytes is too long for Python", body.size),
+                         true);
+        return;
+    }
+    memcpy(start, &size, 4);
+    start[4] = kind;
+    const bool fits = head.size <= sizeof start - FRAME_HEAD_BYTES;
+    if (fits && head.size)
+        memcpy(start + FRAME_HEAD_BYTES, head.data, head.size);
+    write_bytes(interpreter, (weft_bytes){start, FRAME_HEAD_BYTES + (fits ? head.size : 0)});
+    if (!fits)
+        write_bytes(interpreter, head);
+    write_bytes(interpreter, body);
+}
+
+// ---- Attempts -------------------------------------------------------------------------------------------
+
+void interpreter_begin(struct interpreter *interpreter, weft_task *task)
+{
+    const weft_err former = interpreter->failure;
+    const bool was_final = interpreter->is_final;
+    interpreter->task = task;
+    task_describe(task, &interpreter->facts);
+    const struct task_facts *facts = &interpreter->facts;
+    // What went wrong when the slot was opened is reported by its first attempt.
+    if (former && was_final)
+        return;
+    interpreter->failure = WEFT_OK;
+    interpreter->is_final = interpreter->has_ended = interpreter->has_batch = false;
+    interpreter->batch.size = 0;
+    command_stderr_begin(&interpreter->err);
+    interpreter->err.fd = facts->is_sample || facts->is_probe ? -1 : STDERR_FILENO;
+    if (!interpreter->is_running)
+        start(interpreter);
+    const bool is_output = facts->is_reducing || facts->is_map_only;
+    const char head[2] = {facts->is_reducing, (char)(!is_output                    ? 0
+                                                     : interpreter->shape.is_typed ? 2
+                                                                                   : 1)};
+    interpreter->has_input = false;
+    interpreter_send(interpreter, 'B', (weft_bytes){head, sizeof head}, (weft_bytes){0});
+}
+
+weft_err interpreter_end(struct interpreter *interpreter)
+{
+    if (interpreter->batch.size && !interpreter->failure)
+        interpreter_send(interpreter, 'R', buf_bytes(&interpreter->batch), (weft_bytes){0});
+    interpreter->batch.size = 0;
+    interpreter_send(interpreter, 'E', (weft_bytes){0}, (weft_bytes){0});
+    while (!interpreter->failure && !interpreter->has_ended && interpreter->is_running)
+        turn(interpreter, 0);
+    while (interpreter->is_running && read_error(interpreter))
+        continue;
+    command_stderr_settle(&interpreter->err, true);
+    return interpreter->failure
+               ? err_set(interpreter->failure, "%s", buf_text(&interpreter->failure_text))
+               : WEFT_OK;
+}

@@ -1,0 +1,75 @@
+// The interpreter of a slot: its process, the frames to it and from it, and its failure. Thread: the
+// slot's own.
+#ifndef CODE_PYTHON_INTERPRETER_H
+#define CODE_PYTHON_INTERPRETER_H
+
+#include "code/command/stderr.h"
+#include "code/python/python.h"
+#include "mapreduce/task.h"
+#include "sys/process/nursery.h"
+
+// An interpreter with its modules takes some 15 MiB; the rest is for its table, its frames and what
+// user code keeps.
+enum { PYTHON_BYTES_MIN = 32 << 20, PYTHON_BASE_BYTES = 24 << 20 };
+
+// How much of the worker's memory the interpreter of each slot may take.
+uint64_t python_outside_bytes(uint64_t memory_bytes, uint32_t slot_count);
+
+enum python_kind { PYTHON_MAP, PYTHON_SUM, PYTHON_COUNT, PYTHON_FOLD, PYTHON_REDUCE };
+
+struct python_shape {
+    enum python_kind kind;
+    bool is_typed;  // output is encoded pairs instead of text
+};
+
+// What the option PYTHON_KIND says. INVALID_ARGUMENT.
+MUST_CHECK weft_err python_read_shape(const weft_args *args, struct python_shape *shape);
+
+struct interpreter {
+    const weft_args *args;
+    struct python_shape shape;
+    struct nursery *nursery;
+    uint64_t table_bytes;  // that its table may take; 0: as it likes
+    struct child child;
+    bool is_running;
+    uint64_t watched_ns;
+    struct command_stderr err;
+    struct buf in;     // received, from the first byte that was not taken
+    struct buf batch;  // items of a frame of groups, collected
+    struct buf room;   // for a pair that is written
+
+    // the attempt
+    weft_task *task;
+    struct task_facts facts;
+    bool has_input;        // the interpreter knows the input at hand
+    uint32_t input_index;  // which one that is
+    uint64_t sent_offset;  // of the last block
+    bool has_ended;        // the interpreter has answered its end
+    bool has_batch;        // groups went to it: later ones go there, too, to keep their order
+    weft_err failure;      // reported at the end
+    bool is_final;         // trying again cannot help
+    struct buf failure_text;
+};
+
+MUST_CHECK weft_err interpreter_new(weft_task *task, struct nursery *nursery,
+                                    struct interpreter **interpreter);
+void interpreter_free(struct interpreter *interpreter);  // lets its process end by itself
+
+void interpreter_begin(struct interpreter *interpreter, weft_task *task);
+
+// Sends a frame; `head` and `body` are its payload. Takes what comes back in the meantime.
+void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes head, weft_bytes body);
+
+// Sends the collected groups and waits until the attempt has ended. Returns its failure.
+MUST_CHECK weft_err interpreter_end(struct interpreter *interpreter);
+
+// Kills the process: one that has run code that failed is not trusted with another task.
+void interpreter_cancel(struct interpreter *interpreter);
+
+// Remembers this thread's sentence as the failure of the attempt, unless there is one.
+void interpreter_fail(struct interpreter *interpreter, weft_err code, bool is_final);
+
+// Takes a frame from the interpreter (frames.c). False: it breaks the rules.
+bool interpreter_take_frame(struct interpreter *interpreter, char kind, weft_bytes payload);
+
+#endif

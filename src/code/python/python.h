@@ -1,0 +1,32 @@
+// Jobs whose functions are Python: one interpreter for each slot, fed with frames
+// (python/src/slot.h draws them). The package `weft` finds out what a script or a call of weft.run()
+// means, and starts this job with the words below; people do not write them.
+#ifndef CODE_PYTHON_PYTHON_H
+#define CODE_PYTHON_PYTHON_H
+
+#include "base/args.h"
+
+#define PYTHON_JOB_WORD "@python"  // names the job on a command line
+
+// The job's options.
+enum {
+    PYTHON_KIND = 'K',  // map, sum, count, fold or reduce; with ",typed" after it output is pairs
+    PYTHON_INTERPRETER = 'P',  // its path
+    PYTHON_PACKAGE = 'L',      // the directory that holds the package weft
+    PYTHON_SCRIPT = 'S',       // a file that the job is made of; any number
+    PYTHON_DESCRIPTION = 'J',  // the text that each slot is given: JSON
+};
+
+extern const weft_job python_job;
+
+// Whether a word names a script.
+bool python_is_script(const char *word);
+
+// Whether the script speaks of mapfn: found by reading, as running it could do anything.
+bool python_is_job(const char *script);
+
+// Becomes the interpreter, which runs the script as a job. `words` are those after the script, with our
+// options from before it. Returns only on failure.
+MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
+
+#endif
