@@ -57,9 +57,9 @@ static int add_class(PyObject *module, weft_err code, const char *words)
     int failed = !class || !number || !code_name || PyObject_SetAttrString(class, "code", number) ||
                  PyObject_SetAttrString(class, "code_name", code_name) ||
                  PyObject_SetAttrString(module, strchr(name, '.') + 1, class);
-    Py_XDECREF(bases);
-    Py_XDECREF(number);
-    Py_XDECREF(code_name);
+    Py_DecRef(bases);
+    Py_DecRef(number);
+    Py_DecRef(code_name);
     classes[code] = class;
     return failed ? -1 : 0;
 }

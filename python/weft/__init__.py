@@ -1,15 +1,42 @@
 """Weft for Python: clusters of cooperating programs, and MapReduce.
 
     import weft
-    print(weft.__version__)
+    with weft.connect("localhost:18125") as c:
+        c.queue("jobs").push("hello")
+
+`weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tf1` is a module of its own.
 """
 from . import _weft
-from ._weft import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, Error, FailedPrecondition,
-                    Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted,
-                    Unauthenticated, Unavailable, Unimplemented, Unknown)
+from ._weft import (Aborted, AlreadyExists, Barrier, Cancelled, DataLoss, DeadlineExceeded, Error,
+                    FailedPrecondition, Internal, InvalidArgument, Item, NotFound, OutOfRange, PermissionDenied,
+                    Queue, ResourceExhausted, Unauthenticated, Unavailable, Unimplemented, Unknown)
 from .code import count
 
+TYPE_CHECKING = False  # as in typing, which takes long to import
+if TYPE_CHECKING:
+    from ._cluster import Cluster, Kv, Var, cluster, connect
+
 __version__: str = _weft.version()
-__all__ = ["Aborted", "AlreadyExists", "Cancelled", "DataLoss", "DeadlineExceeded", "Error",
-           "FailedPrecondition", "Internal", "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied",
-           "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "__version__", "count"]
+__all__ = [
+    "Aborted", "AlreadyExists", "Barrier", "Cancelled", "Cluster", "DataLoss", "DeadlineExceeded", "Error",
+    "FailedPrecondition", "Internal", "InvalidArgument", "Item", "Kv", "NotFound", "OutOfRange",
+    "PermissionDenied", "Queue", "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented",
+    "Unknown", "Var", "__version__", "cluster", "connect",
+    "count",
+]
+
+# Found when they are first asked for: an interpreter that runs a job does not need them.
+_LATER = {"Cluster": "_cluster", "Kv": "_cluster", "Var": "_cluster", "cluster": "_cluster", "connect": "_cluster"}
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module 'weft' has no attribute {name!r}")
+    import importlib
+    found = getattr(importlib.import_module("." + _LATER[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    return __all__

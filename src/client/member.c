@@ -14,6 +14,7 @@
 #include "sys/file/own.h"
 #include "sys/log.h"
 #include "sys/process/process.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 
 enum {
@@ -50,7 +51,9 @@ static void stop_broken(void *owner, weft_err code)
 static void take_wake(void *owner)
 {
     weft_cluster *cluster = owner;
-    if (cluster->is_leaving)
+    if (cluster->is_hurried)
+        loop_stop(cluster->loop);
+    else if (cluster->is_leaving)
         host_server_leave(cluster->server);
 }
 
@@ -353,17 +356,21 @@ static bool say_goodbye_to_strangers(weft_cluster *cluster)
 // starts when we are done would wait for us.
 static void stay(weft_cluster *cluster, bool have_all_been_told)
 {
+    uint64_t again_ns = clock_now_ns() + GOODBYES_AGAIN_MS * ns_per_ms;
     mutex_lock(&cluster->lock);
     while (!cluster->has_stopped) {
         if (have_all_been_told)
-            condition_wait(&cluster->stopped, &cluster->lock);
-        else
-            condition_wait_until(&cluster->stopped, &cluster->lock,
-                                 clock_now_ns() + GOODBYES_AGAIN_MS * ns_per_ms);
-        if (cluster->has_stopped || have_all_been_told)
+            again_ns = UINT64_MAX;
+        condition_wait_until(&cluster->stopped, &cluster->lock, interrupt_slice(again_ns));
+        if (!cluster->is_hurried && interrupt_ends(UINT64_MAX)) {
+            cluster->is_hurried = true;
+            loop_wake(cluster->loop);
+        }
+        if (cluster->has_stopped || cluster->is_hurried || clock_now_ns() < again_ns)
             continue;
         mutex_unlock(&cluster->lock);
         have_all_been_told = say_goodbye_to_strangers(cluster);
+        again_ns = clock_now_ns() + GOODBYES_AGAIN_MS * ns_per_ms;
         mutex_lock(&cluster->lock);
     }
     mutex_unlock(&cluster->lock);

@@ -6,6 +6,7 @@
 
 #include "client/keeper.h"
 #include "client/remote_ops.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 
 enum {
@@ -248,7 +249,7 @@ void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns)
         mutex_lock(&prefetch->lock);
         put_last(prefetch, last);
         mutex_unlock(&prefetch->lock);
-        if (clock_now_ns() >= deadline_ns)
+        if (clock_now_ns() >= deadline_ns || interrupt_ends(deadline_ns))
             return;
     }
 }
@@ -516,7 +517,7 @@ static weft_err next(struct prefetch *prefetch, uint32_t lease_ms, bool is_poppe
         if (!err)
             err = announce(remote, *taken, lease_ms, is_popped, &now_ns, deadline_ns);
     } while (!end_wait(prefetch, *taken, now_ns, &err) && !is_empty &&
-             clock_now_ns() < deadline_ns);
+             clock_now_ns() < deadline_ns && !interrupt_ends(deadline_ns));
     if (is_empty)
         return err_set(WEFT_CANCELLED, "%s: there is no element now", remote->path);
     err = err_wrap(err, "%s", remote->path);

@@ -42,7 +42,7 @@ static weft_err write_initial(struct buf *out, const weft_tensor *type)
     if (size > VAR_BYTES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a variable has at most %u bytes, not %zu",
                        VAR_BYTES_MAX, size);
-    if (!buf_reserve(out, size))
+    if (size && !buf_reserve(out, size))
         return err_no_memory("for a value of %zu bytes", size);
     if (size && type->data)
         memcpy(out->data, type->data, size);
@@ -74,7 +74,9 @@ weft_var *weft_var_open_as_sized(weft_cluster *cluster, const char *path,
     if (!err && !all.is_unset)
         err = write_initial(&var->remote.initial, &all.type);
     err = member_keep_error(cluster, err_wrap(err, "%s", path));
-    if (!err)
+    if (err)
+        err = no_handle_keep(err);
+    else
         err = remote_open(cluster, path, CALL_KIND_VAR, buf_bytes(&attributes), &var->remote);
     buf_fini(&attributes);
     if (!err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cluster/peer_state.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 #include "wire/ops/host.h"
 #include "wire/ops/queue.h"
@@ -404,7 +405,7 @@ weft_err peer_tell(struct peer *peer, const struct peer_ask *ask)
 static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
     peer->has_reader = true;
-    while (!is_done(call) && clock_now_ns() < deadline_ns) {
+    while (!is_done(call) && clock_now_ns() < deadline_ns && !interrupt_ends(deadline_ns)) {
         const weft_err err = peer_connect(peer, deadline_ns);
         if (err == WEFT_DEADLINE_EXCEEDED)
             break;
@@ -429,7 +430,7 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
 
 static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadline_ns)
 {
-    while (!is_done(call) && clock_now_ns() < deadline_ns) {
+    while (!is_done(call) && clock_now_ns() < deadline_ns && !interrupt_ends(deadline_ns)) {
         if (!peer->has_reader) {
             read_until_done(peer, call, deadline_ns);
             continue;
@@ -439,7 +440,7 @@ static void wait_until(struct peer *peer, struct peer_call *call, uint64_t deadl
         if (is_done(call))  // a host in this process answers at once
             break;
         peer->waiter_count++;
-        condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
+        condition_wait_until(&peer->changed, &peer->lock, interrupt_slice(deadline_ns));
         peer->waiter_count--;
     }
 }
@@ -524,7 +525,8 @@ static weft_err wait_or_take_back(struct peer *peer, struct peer_call *call, uin
     wait_until(peer, call, deadline_ns);
     if (!is_done(call)) {
         is_late = true;
-        take_back(peer, call, deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+        const bool is_hurried = interrupt_ends(UINT64_MAX) || deadline_ns <= now_ns;
+        take_back(peer, call, is_hurried ? 0 : deadline_ns - now_ns);
     }
     mutex_unlock(&peer->lock);
     if (!is_done(call))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cluster/peer_state.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 #include "transport/greet.h"
 
@@ -146,7 +147,7 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
             return WEFT_OK;
         if ((!has_hint && !is_worth_another_try(err)) || now_ns >= patience_ns)
             return explain(peer, err, has_hint, since_ns);
-        if (now_ns >= deadline_ns)
+        if (now_ns >= deadline_ns || interrupt_ends(deadline_ns))
             return explain(peer, err_wrap(WEFT_DEADLINE_EXCEEDED, "the time is over"), false,
                            since_ns);
         if (has_hint && !has_told && now_ns >= hint_tell_ns) {
@@ -155,7 +156,7 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
         }
         tell(peer, since_ns, &next_tell_ns);
         const uint64_t left_ms = (deadline_ns - now_ns) / ns_per_ms + 1;
-        clock_sleep_ms((uint32_t)(pause_ms < left_ms ? pause_ms : left_ms));
+        interrupt_sleep_ms((uint32_t)(pause_ms < left_ms ? pause_ms : left_ms));
         pause_ms = pause_ms * 2 < RETRY_MAX_MS ? pause_ms * 2 : RETRY_MAX_MS;
     }
 }
@@ -355,7 +356,7 @@ void peer_sleep(struct peer *peer, uint64_t deadline_ns)
 {
     // A reader looks up now and then: somebody else may have left something to send.
     const uint64_t nap_ns = clock_now_ns() + CHANNEL_NAP_MS * ns_per_ms;
-    const uint64_t until_ns = nap_ns < deadline_ns ? nap_ns : deadline_ns;
+    const uint64_t until_ns = interrupt_slice(nap_ns < deadline_ns ? nap_ns : deadline_ns);
     if (peer->is_at_port)
         peer_port_sleep(peer, until_ns);
     else

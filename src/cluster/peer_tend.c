@@ -1,6 +1,7 @@
 // A peer between calls: what was left unsent goes, what has arrived is taken, a broken connection is made again.
 
 #include "cluster/peer_state.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 
 enum { KEEP_MS = 100, RETRY_MS = 1, LEAVE_MS = 1000 };
@@ -62,11 +63,11 @@ static weft_err connect_as_reader(struct peer *peer, uint64_t deadline_ns)
 static weft_err await_connection(struct peer *peer, uint64_t deadline_ns)
 {
     while (!peer_is_connected(peer)) {
-        if (clock_now_ns() >= deadline_ns)
+        if (clock_now_ns() >= deadline_ns || interrupt_ends(deadline_ns))
             return peer_late(peer);
         if (peer->has_reader) {  // who connects; or finds out that the connection broke
             peer->waiter_count++;
-            condition_wait_until(&peer->changed, &peer->lock, deadline_ns);
+            condition_wait_until(&peer->changed, &peer->lock, interrupt_slice(deadline_ns));
             peer->waiter_count--;
             continue;
         }
@@ -84,7 +85,8 @@ static void send_all(struct peer *peer, uint64_t deadline_ns)
 {
     peer_gather(peer);
     peer_send(peer);
-    while (has_unsent(peer) && peer_is_connected(peer) && clock_now_ns() < deadline_ns) {
+    while (has_unsent(peer) && peer_is_connected(peer) && clock_now_ns() < deadline_ns &&
+           !interrupt_ends(deadline_ns)) {
         mutex_unlock(&peer->lock);
         clock_sleep_ms(RETRY_MS);
         mutex_lock(&peer->lock);
@@ -101,7 +103,8 @@ static weft_err await_room(struct peer *peer, uint64_t deadline_ns)
         err = await_connection(peer, deadline_ns);
         if (!err)
             send_all(peer, deadline_ns);
-    } while (!err && has_unsent(peer) && clock_now_ns() < deadline_ns);
+    } while (!err && has_unsent(peer) && clock_now_ns() < deadline_ns &&
+             !interrupt_ends(deadline_ns));
     return !err && has_unsent(peer) ? peer_late(peer) : err;
 }
 

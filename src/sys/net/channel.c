@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sys/secure/tls.h"
+#include "sys/thread/interrupt.h"
 #include "sys/thread/spin.h"
 #include "sys/time/clock.h"
 
@@ -172,16 +173,18 @@ static weft_err sleep_for_event(struct pollfd fds[2], nfds_t count, uint64_t dea
                                 bool *timed_out)
 {
     struct timespec left, *limit = NULL;
-    if (deadline_ns != UINT64_MAX) {
+    const uint64_t until_ns = interrupt_slice(deadline_ns);
+    if (until_ns != UINT64_MAX) {
         const uint64_t now = clock_now_ns();
-        const uint64_t ns = deadline_ns > now ? deadline_ns - now : 0;
+        const uint64_t ns = until_ns > now ? until_ns - now : 0;
         left = (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
         limit = &left;
     }
     const int ready = ppoll(fds, count, limit, NULL);
     if (ready < 0 && errno != EINTR)
         return err_errno("cannot wait for the other side");
-    *timed_out = ready == 0;
+    // At the end of a slice the caller looks again.
+    *timed_out = ready <= 0 && (until_ns == deadline_ns ? ready == 0 : interrupt_ends(deadline_ns));
     return WEFT_OK;
 }
 

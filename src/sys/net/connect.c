@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sys/net/net_state.h"
+#include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -30,13 +31,12 @@ static int finish(int fd, uint64_t deadline_ns)
 {
     struct pollfd wait = {.fd = fd, .events = POLLOUT};
     for (;;) {
-        const uint64_t now = clock_now_ns();
-        const uint64_t left_ms =
-            deadline_ns > now ? (deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS : 0;
+        const uint64_t now = clock_now_ns(), until_ns = interrupt_slice(deadline_ns);
+        const uint64_t left_ms = until_ns > now ? (until_ns - now + NS_PER_MS - 1) / NS_PER_MS : 0;
         const int ready = poll(&wait, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
         if (ready > 0)
             break;
-        if (ready == 0 && clock_now_ns() >= deadline_ns)
+        if (ready <= 0 && (clock_now_ns() >= deadline_ns || interrupt_ends(deadline_ns)))
             return ETIMEDOUT;
         if (ready < 0 && errno != EINTR)
             return errno;
