@@ -229,7 +229,7 @@ static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
         give_back(peer, slot->handle, &taken.item);
 }
 
-static void take_ask_answer(struct peer *peer, const struct answer *answer)
+static void receive_ask_answer(struct peer *peer, const struct answer *answer)
 {
     for (struct link *at = peer->asks.next; at != &peer->asks; at = at->next) {
         struct peer_call *call = LIST_ITEM(at, struct peer_call, in_asks);
@@ -241,10 +241,10 @@ static void take_ask_answer(struct peer *peer, const struct answer *answer)
     }
 }
 
-void peer_take_answer(struct peer *peer, const struct answer *answer)
+void peer_receive_answer(struct peer *peer, const struct answer *answer)
 {
     if (answer->sequence & CALL_ASKS_BIT) {
-        take_ask_answer(peer, answer);
+        receive_ask_answer(peer, answer);
         return;
     }
     if (answer->flags & ANSWER_FLAG_COUNTED)

@@ -250,7 +250,7 @@ static void confirm_if_much(struct peer *peer, size_t bytes)
         err_clear();  // whoever reads next finds out
 }
 
-weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
+weft_err peer_receive_answers(struct peer *peer, weft_bytes answers)
 {
     const size_t bytes = answers.size;
     weft_err err = WEFT_OK;
@@ -258,21 +258,21 @@ weft_err peer_take_answers(struct peer *peer, weft_bytes answers)
         struct answer answer;
         err = answer_next(&answers, &answer);
         if (!err)
-            peer_take_answer(peer, &answer);
+            peer_receive_answer(peer, &answer);
     }
     if (!err)
         confirm_if_much(peer, bytes);
     return err;
 }
 
-static weft_err take_frame(struct peer *peer, const struct frame *frame)
+static weft_err receive_frame(struct peer *peer, const struct frame *frame)
 {
     if (frame->type != WEFT__FRAME_TYPE__FRAME_ANSWERS)
         return err_set(WEFT_DATA_LOSS, "%s sent a frame of type %d", peer->host, (int)frame->type);
-    return peer_take_answers(peer, frame->payload);
+    return peer_receive_answers(peer, frame->payload);
 }
 
-static weft_err take_frames(struct peer *peer)
+static weft_err receive_frames(struct peer *peer)
 {
     bool has_frame = true;
     weft_err err = frame_parser_feed(&peer->parser, peer->in.data, peer->in.size);
@@ -280,7 +280,7 @@ static weft_err take_frames(struct peer *peer)
         struct frame frame = {0};
         err = frame_parser_next(&peer->parser, &frame, &has_frame);
         if (!err && has_frame)
-            err = take_frame(peer, &frame);
+            err = receive_frame(peer, &frame);
     }
     return err;
 }
@@ -320,7 +320,7 @@ void peer_pump(struct peer *peer, bool *has_moved)
     weft_err broken = WEFT_OK;
     if (received) {
         *has_moved = true;
-        broken = take_frames(peer);
+        broken = receive_frames(peer);
     }
     if (!err && !end && !broken)
         return;
@@ -344,7 +344,7 @@ static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
         err_clear();  // the next look says what is wrong
     mutex_lock(&peer->lock);
     peer->sent_ns = 0;  // from now on it pays to look
-    if (received && take_frames(peer)) {
+    if (received && receive_frames(peer)) {
         err_clear();
         peer_disconnect(peer);
     }
@@ -391,7 +391,7 @@ weft_err peer_connect(struct peer *peer, uint64_t deadline_ns)
     peer_resume(peer, &welcome);
     // Answers may have come together with the welcome, also for others than this thread.
     peer->in.size = 0;
-    if (take_frames(peer)) {
+    if (receive_frames(peer)) {
         err_clear();
         peer_disconnect(peer);
     }

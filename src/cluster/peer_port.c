@@ -41,7 +41,7 @@ void peer_port_pump(struct peer *peer, bool *has_moved)
         peer->new_asks.size = 0;
         peer_forget_kept(peer, peer->last_sequence);  // it has them all
     }
-    const weft_err broken = peer_take_answers(peer, buf_bytes(&peer->in));
+    const weft_err broken = peer_receive_answers(peer, buf_bytes(&peer->in));
     const bool is_over = err == WEFT_ABORTED || err == WEFT_UNAVAILABLE;
     if (is_over || broken)
         peer_fail_all(peer, is_over ? err : broken);

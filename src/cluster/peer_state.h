@@ -89,7 +89,7 @@ void peer_disconnect(struct peer *peer);
 void peer_resume(struct peer *peer, const struct hello_welcome *welcome);
 
 // Answers, one behind the other.
-MUST_CHECK weft_err peer_take_answers(struct peer *peer, weft_bytes answers);
+MUST_CHECK weft_err peer_receive_answers(struct peer *peer, weft_bytes answers);
 
 static inline bool peer_is_connected(const struct peer *peer)
 {
@@ -116,7 +116,7 @@ void peer_port_sleep(struct peer *peer, uint64_t deadline_ns);
 // ---- peer.c -----------------------------------------------------------------------------------------------
 
 // An answer has arrived.
-void peer_take_answer(struct peer *peer, const struct answer *answer);
+void peer_receive_answer(struct peer *peer, const struct answer *answer);
 
 // The session is over: all calls fail with this thread's sentence, a new one begins.
 void peer_fail_all(struct peer *peer, weft_err code);
