@@ -307,7 +307,7 @@ static void run_worker(void *argument)
 
 // ---- All of them -------------------------------------------------------------------------------------------------
 
-static void take_wake(void *owner)
+static void on_wake(void *owner)
 {
     struct item_work *work = owner;
     mutex_lock(&work->lock);
@@ -319,7 +319,7 @@ static void take_wake(void *owner)
 
 static int caught_signal;
 
-static void take_signal(void *owner, int number)
+static void on_signal(void *owner, int number)
 {
     struct item_work *work = owner;
     caught_signal = number;
@@ -392,12 +392,12 @@ static weft_err prepare(struct item_work *work)
         err = make_environment(work);
     if (!err)
         err = make_nurseries(work);
-    work->loop = err ? NULL : loop_new(take_wake, work);
+    work->loop = err ? NULL : loop_new(on_wake, work);
     if (!err && !work->loop)
         err = WEFT_RESOURCE_EXHAUSTED;
     for (size_t i = 0; !err && signals_to_end[i]; i++)
         if (!signal_is_ignored(signals_to_end[i]) &&
-            !loop_signal_new(work->loop, signals_to_end[i], take_signal, work))
+            !loop_signal_new(work->loop, signals_to_end[i], on_signal, work))
             err = WEFT_RESOURCE_EXHAUSTED;
     return err;
 }

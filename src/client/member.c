@@ -48,7 +48,7 @@ static void stop_broken(void *owner, weft_err code)
     loop_stop(cluster->loop);
 }
 
-static void take_wake(void *owner)
+static void on_wake(void *owner)
 {
     weft_cluster *cluster = owner;
     if (cluster->is_hurried)
@@ -160,7 +160,7 @@ static weft_err make_server(weft_cluster *cluster, const char *journal)
     weft_err err = read_host_settings(&options);
     if (err)
         return err;
-    cluster->loop = loop_new(take_wake, cluster);
+    cluster->loop = loop_new(on_wake, cluster);
     if (!cluster->loop)
         return WEFT_RESOURCE_EXHAUSTED;
     err = host_server_new(&cluster->server, cluster->loop, &options);

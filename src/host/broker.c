@@ -142,14 +142,14 @@ static weft_err find_token(struct broker *broker)
     return WEFT_OK;
 }
 
-static void take_signal(void *owner, int number)
+static void on_signal(void *owner, int number)
 {
     struct broker *broker = owner;
     (void)number;
     loop_stop(broker->loop);
 }
 
-static void take_broken(void *owner, weft_err code)
+static void on_broken(void *owner, weft_err code)
 {
     struct broker *broker = owner;
     broker->failed = code;
@@ -157,7 +157,7 @@ static void take_broken(void *owner, weft_err code)
     loop_stop(broker->loop);
 }
 
-static void take_wake(void *owner)
+static void on_wake(void *owner)
 {
     (void)owner;
 }
@@ -170,16 +170,16 @@ static weft_err start(struct broker *broker)
         .token = &broker->token,
         .journal = broker->options->journal,
         .say = say,
-        .broken = take_broken,
+        .broken = on_broken,
         .owner = broker,
     };
-    broker->loop = loop_new(take_wake, broker);
+    broker->loop = loop_new(on_wake, broker);
     if (!broker->loop)
         return WEFT_RESOURCE_EXHAUSTED;
     for (size_t i = 0; i < SIGNALS_MAX && signals_to_end[i]; i++) {
         if (signal_is_ignored(signals_to_end[i]))
             continue;
-        broker->signals[i] = loop_signal_new(broker->loop, signals_to_end[i], take_signal, broker);
+        broker->signals[i] = loop_signal_new(broker->loop, signals_to_end[i], on_signal, broker);
         if (!broker->signals[i])
             return WEFT_RESOURCE_EXHAUSTED;
     }
