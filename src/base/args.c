@@ -79,7 +79,7 @@ static weft_err unknown_name(const struct args_reader *reader, const char *name,
 }
 
 // The value that an option needs: the rest of its word, or the next word whatever it looks like.
-static weft_err take_value(struct args_reader *reader, const char *rest, const char *dashes,
+static weft_err read_value(struct args_reader *reader, const char *rest, const char *dashes,
                            const char *name, const char *value, struct args_item *item)
 {
     if (rest) {
@@ -107,7 +107,7 @@ static weft_err next_long(struct args_reader *reader, const char *name, struct a
         return unknown_name(reader, name, length);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     if (option->value)
-        return take_value(reader, equals ? equals + 1 : NULL, "--", option->name, option->value,
+        return read_value(reader, equals ? equals + 1 : NULL, "--", option->name, option->value,
                           item);
     if (equals)
         return err_set(WEFT_INVALID_ARGUMENT, "option --%s takes no value\n  write: --%s",
@@ -138,7 +138,7 @@ static weft_err next_letter(struct args_reader *reader, struct args_item *item)
     if (args_has_letter(reader->job_letters, name[0], &takes_value)) {
         *item = (struct args_item){.kind = ARGS_JOB_LETTER, .letter = name[0], .text = ""};
         reader->cluster = takes_value ? NULL : rest;
-        return takes_value ? take_value(reader, rest, "-", name, NULL, item) : WEFT_OK;
+        return takes_value ? read_value(reader, rest, "-", name, NULL, item) : WEFT_OK;
     }
     const struct args_option *option = args_find_letter(reader->options, name[0]);
     reader->is_unknown = !option;
@@ -146,7 +146,7 @@ static weft_err next_letter(struct args_reader *reader, struct args_item *item)
         return unknown_letter(reader, name);
     *item = (struct args_item){.kind = ARGS_OPTION, .option = option, .text = ""};
     reader->cluster = option->value ? NULL : rest;
-    return option->value ? take_value(reader, rest, "-", name, option->value, item) : WEFT_OK;
+    return option->value ? read_value(reader, rest, "-", name, option->value, item) : WEFT_OK;
 }
 
 weft_err args_next(struct args_reader *reader, struct args_item *item)

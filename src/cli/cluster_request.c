@@ -17,7 +17,7 @@ static weft_err refuse_restart(const char *text)
 }
 
 // "3" or "map=3". Cuts the text at its '='.
-static weft_err take_restart(struct cluster_request *request, char *text)
+static weft_err read_restart(struct cluster_request *request, char *text)
 {
     char *equals = strchr(text, '=');
     const char *number = equals ? equals + 1 : text;
@@ -33,7 +33,7 @@ static weft_err take_restart(struct cluster_request *request, char *text)
                                                          : err_no_memory("for the options");
 }
 
-static weft_err take_time(const char *name, const char *text, uint32_t *milliseconds)
+static weft_err read_time(const char *name, const char *text, uint32_t *milliseconds)
 {
     if (text_read_duration(text, milliseconds))
         return WEFT_OK;
@@ -41,18 +41,18 @@ static weft_err take_time(const char *name, const char *text, uint32_t *millisec
                    text);
 }
 
-static weft_err take_value(struct cluster_request *request, int id, const char *text)
+static weft_err read_value(struct cluster_request *request, int id, const char *text)
 {
     struct cluster_run_options *options = &request->options;
     switch (id) {
     case REQUEST_ROLE:
         return err_wrap(cluster_spec_add_flag(&request->spec, text), "--role");
     case REQUEST_RESTART:
-        return take_restart(request, (char *)text);
+        return read_restart(request, (char *)text);
     case REQUEST_TIMEOUT:
-        return take_time("timeout", text, &options->timeout_ms);
+        return read_time("timeout", text, &options->timeout_ms);
     case REQUEST_GRACE:
-        return take_time("grace", text, &options->grace_ms);
+        return read_time("grace", text, &options->grace_ms);
     case REQUEST_UNTIL:
         return VEC_PUSH(&options->until, text) ? WEFT_OK : err_no_memory("for the options");
     case REQUEST_CLUSTER:
@@ -77,7 +77,7 @@ static weft_err take_value(struct cluster_request *request, int id, const char *
     return WEFT_OK;
 }
 
-static void take_flag(struct cluster_request *request, int id)
+static void read_flag(struct cluster_request *request, int id)
 {
     struct cluster_run_options *options = &request->options;
     switch (id) {
@@ -121,9 +121,9 @@ static weft_err read_words(struct cluster_request *request, const struct args_op
             return WEFT_OK;
         }
         if (item.option->value)
-            err = take_value(request, item.option->id, item.text);
+            err = read_value(request, item.option->id, item.text);
         else
-            take_flag(request, item.option->id);
+            read_flag(request, item.option->id);
         if (err)
             return err;
     }

@@ -21,7 +21,7 @@ static const struct args_option wait_options[] = {
     TOOL_OPTIONS,
 };
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct request *request = owner;
     if (id == OPTION_COUNT)
@@ -104,7 +104,7 @@ const struct tool_group barrier_group = {
     .verbs = verbs,
     .kind = CALL_KIND_BARRIER,
     .request_bytes = sizeof(struct request),
-    .take_option = take_option,
+    .read_option = read_option,
     .prepare = write_count,
 };
 

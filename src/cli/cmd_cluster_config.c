@@ -73,7 +73,7 @@ struct request {
     bool is_quiet, wants_help;
 };
 
-static weft_err take_option(struct request *request, int id, const char *text)
+static weft_err read_option(struct request *request, int id, const char *text)
 {
     switch (id) {
     case OPTION_DIRECTORY:
@@ -109,7 +109,7 @@ static weft_err read_words(struct request *request, char *const *words, size_t c
     args_start(&reader, words, count, options_table_config);
     while (!(err = args_next(&reader, &item)) && item.kind != ARGS_END) {
         if (item.kind == ARGS_OPTION)
-            err = take_option(request, item.option->id, item.text);
+            err = read_option(request, item.option->id, item.text);
         else if (request->path)
             err = err_set(WEFT_INVALID_ARGUMENT, "one cluster file at a time, not both %s and %s",
                           request->path, item.text);

@@ -41,7 +41,7 @@ void help_format_cluster_logs(struct buf *buf)
         "Exit: 0, or 4 when there is no such cluster or member.\n");
 }
 
-static weft_err take_lines(struct cluster_logs_options *options, const char *text)
+static weft_err read_lines(struct cluster_logs_options *options, const char *text)
 {
     if (text_read_count(text, UINT32_MAX, &options->lines))
         return WEFT_OK;
@@ -65,7 +65,7 @@ static weft_err read_words(struct cluster_logs_options *options, const char **me
         else if (item.option->id == OPTION_FOLLOW)
             options->follows = true;
         else if (item.option->id == OPTION_LINES)
-            err = take_lines(options, item.text);
+            err = read_lines(options, item.text);
         else
             *wants_help = true;
         has_word |= item.kind == ARGS_WORD;

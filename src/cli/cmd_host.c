@@ -70,7 +70,7 @@ struct request {
     bool repairs, is_agreed, wants_help;
 };
 
-static void take_option(struct request *request, int id, const char *text)
+static void read_option(struct request *request, int id, const char *text)
 {
     struct broker_options *options = &request->broker;
     switch (id) {
@@ -157,7 +157,7 @@ int cmd_host(char *const *words, size_t count)
                                     "  try: --listen ADDR, --journal DIR",
                                     item.text),
                             request.broker.json);
-        take_option(&request, item.option->id, item.text);
+        read_option(&request, item.option->id, item.text);
     }
     return err ? cli_fail(err, request.broker.json) : run(&request);
 }

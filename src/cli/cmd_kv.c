@@ -16,7 +16,7 @@ enum {
     OPTION_ALL
 };
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct kv_request *request = owner;
     switch (id) {
@@ -214,7 +214,7 @@ const struct tool_group kv_group = {
     .kind = CALL_KIND_KV,
     .takes_negatives = true,
     .request_bytes = sizeof(struct kv_request),
-    .take_option = take_option,
+    .read_option = read_option,
     .prepare = check_key,
 };
 

@@ -16,7 +16,7 @@ struct request {
     bool json, cancels, ends_with_zero;
 };
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct request *request = owner;
     switch (id) {
@@ -292,7 +292,7 @@ const struct tool_group queue_group = {
     .exits = "0 done, 3 the host is out of reach, 4 there is no such queue.",
     .kind = CALL_KIND_QUEUE,
     .request_bytes = sizeof(struct request),
-    .take_option = take_option,
+    .read_option = read_option,
 };
 
 int cmd_queue(char *const *words, size_t count)

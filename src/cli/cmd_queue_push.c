@@ -78,7 +78,7 @@ struct pusher {
     struct remote_batch batch;
 };
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct pusher *pusher = owner;
     switch (id) {
@@ -274,7 +274,7 @@ int cmd_queue_push(char *const *words, size_t count)
         return cli_fail(err_no_memory("for the options"), false);
     pusher->separator = '\n';
     pusher->words =
-        (struct tool_words){.options = push_options, .take = take_option, .owner = pusher};
+        (struct tool_words){.options = push_options, .read_option = read_option, .owner = pusher};
     weft_err err = tool_words_read(&pusher->words, words, count, 1, SIZE_MAX,
                                    "weft queue push PATH [ITEM...]");
     int exit_code = 0;

@@ -97,7 +97,7 @@ struct taker {
     struct item_work_options work;
 };
 
-static weft_err take_number(struct taker *taker, int id, const char *text)
+static weft_err read_number(struct taker *taker, int id, const char *text)
 {
     uint64_t number = 0;
     if (id == OPTION_COUNT)
@@ -111,7 +111,7 @@ static weft_err take_number(struct taker *taker, int id, const char *text)
     return err;
 }
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct taker *taker = owner;
     switch (id) {
@@ -143,7 +143,7 @@ static weft_err take_option(void *owner, int id, const char *text)
         taker->work.is_quiet = true;
         return WEFT_OK;
     default:
-        return take_number(taker, id, text);
+        return read_number(taker, id, text);
     }
 }
 
@@ -267,7 +267,7 @@ int cmd_queue_take(char *const *words, size_t count)
     taker->work.backoff_ms = ITEM_BACKOFF_MS;
     taker->work.deliveries_max = ITEM_DELIVERIES_MAX;
     taker->words =
-        (struct tool_words){.options = take_options, .take = take_option, .owner = taker};
+        (struct tool_words){.options = take_options, .read_option = read_option, .owner = taker};
     const int exit_code = take(taker, copy, count);
     free(copy);
     free(taker);

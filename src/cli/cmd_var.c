@@ -31,7 +31,7 @@ static const struct {
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
-static weft_err take_option(void *owner, int id, const char *text)
+static weft_err read_option(void *owner, int id, const char *text)
 {
     struct request *request = owner;
     switch (id) {
@@ -412,7 +412,7 @@ const struct tool_group var_group = {
     .kind = CALL_KIND_VAR,
     .takes_negatives = true,
     .request_bytes = sizeof(struct request),
-    .take_option = take_option,
+    .read_option = read_option,
     .prepare = write_attributes,
 };
 

@@ -127,7 +127,7 @@ static int run_verb(const struct tool_group *group, const struct tool_verb *verb
     if (!request)
         return cli_fail(err_no_memory("for the options"), false);
     request->words = (struct tool_words){.options = verb->options,
-                                         .take = group->take_option,
+                                         .read_option = group->read_option,
                                          .owner = request,
                                          .takes_negatives = group->takes_negatives};
     buf_format(&usage, "weft %s %s %s", group->name, verb->name, verb->arguments);

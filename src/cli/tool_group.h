@@ -37,7 +37,7 @@ struct tool_group {
     enum call_kind kind;
     bool takes_negatives;
     size_t request_bytes;
-    weft_err (*take_option)(void *request, int id, const char *text);
+    weft_err (*read_option)(void *request, int id, const char *text);
 
     // Checks the words, and returns the attributes of a new resource. NULL: there is nothing to do.
     weft_err (*prepare)(struct tool_request *request, struct buf *attributes);

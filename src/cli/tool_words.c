@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-static weft_err take_option(struct tool_words *words, int id, const char *text)
+static weft_err read_option(struct tool_words *words, int id, const char *text)
 {
     switch (id) {
     case TOOL_OPTION_AT:
@@ -23,7 +23,7 @@ static weft_err take_option(struct tool_words *words, int id, const char *text)
         words->wants_help = true;
         return WEFT_OK;
     default:
-        return words->take(words->owner, id, text);
+        return words->read_option(words->owner, id, text);
     }
 }
 
@@ -37,7 +37,7 @@ weft_err tool_words_read(struct tool_words *words, char *const *argv, size_t cou
     reader.takes_negatives = words->takes_negatives;
     while (!(err = args_next(&reader, &item)) && item.kind != ARGS_END) {
         if (item.kind == ARGS_OPTION)
-            err = take_option(words, item.option->id, item.text);
+            err = read_option(words, item.option->id, item.text);
         else if (!VEC_PUSH(&words->words, item.text))
             err = err_no_memory("for the arguments");
         if (err || words->wants_help)

@@ -25,7 +25,7 @@ enum { TOOL_OPTION_AT = 1000, TOOL_OPTION_TOKEN, TOOL_OPTION_WAIT, TOOL_OPTION_H
 struct tool_words {
     const struct args_option *options;
     // Takes an option that not all tools have; NULL: there are none.
-    weft_err (*take)(void *owner, int id, const char *text);
+    weft_err (*read_option)(void *owner, int id, const char *text);
     void *owner;
     bool takes_negatives;  // -5 is a word
 

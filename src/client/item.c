@@ -145,7 +145,7 @@ struct call_item item_name(const weft_item *item)
     return (struct call_item){item->queue_, item->id_, item->slot_, item->delivery};
 }
 
-void item_take_name(weft_item *item, const struct call_item *name)
+void item_set_name(weft_item *item, const struct call_item *name)
 {
     item->queue_ = name->queue;
     item->id_ = name->id;

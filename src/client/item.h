@@ -15,7 +15,7 @@ weft_item *item_at(weft_item *items, size_t item_size, uint32_t i);
 
 // What a host knows the item by.
 struct call_item item_name(const weft_item *item);
-void item_take_name(weft_item *item, const struct call_item *name);
+void item_set_name(weft_item *item, const struct call_item *name);
 
 // Append the encodings of wire/tuple.h; INVALID_ARGUMENT as there.
 MUST_CHECK weft_err item_append_tuple(struct buf *out, const weft_tensor *components, size_t count);

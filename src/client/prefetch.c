@@ -42,7 +42,7 @@ static struct peer_call *call_at(const struct prefetch *prefetch, uint32_t i)
     return prefetch->calls[(prefetch->first + i) % PREFETCH_MAX];
 }
 
-static struct peer_call *take_first(struct prefetch *prefetch)
+static struct peer_call *remove_first(struct prefetch *prefetch)
 {
     struct peer_call *call = prefetch->calls[prefetch->first];
     prefetch->first = (prefetch->first + 1) % PREFETCH_MAX;
@@ -68,7 +68,7 @@ static void give_back(struct remote *remote, struct peer_call *call)
         remote_queue_tell_unbegun(remote, &taken.item);
 }
 
-static struct peer_call *take_last(struct prefetch *prefetch)
+static struct peer_call *remove_last(struct prefetch *prefetch)
 {
     return prefetch->calls[(prefetch->first + --prefetch->count) % PREFETCH_MAX];
 }
@@ -188,7 +188,7 @@ static bool withdraw(struct prefetch *prefetch)
 static void give_back_all(struct prefetch *prefetch)
 {
     while (prefetch->count) {
-        struct peer_call *call = take_first(prefetch);
+        struct peer_call *call = remove_first(prefetch);
         if (call->is_done)
             give_back(prefetch->remote, call);
         else
@@ -237,7 +237,7 @@ void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns)
         if (prefetch->count == 0 || withdraw(prefetch))
             give_back_all(prefetch);
         else
-            last = take_last(prefetch);  // in the ring, another thread might free it
+            last = remove_last(prefetch);  // in the ring, another thread might free it
         mutex_unlock(&prefetch->lock);
         if (!last)
             return;
@@ -346,7 +346,7 @@ static weft_err begin_wait(struct prefetch *prefetch, uint64_t now_ns, struct pe
     *is_new = prefetch->count == 0;
     const weft_err err = refill(prefetch, now_ns);
     if (!err) {
-        *call = take_first(prefetch);
+        *call = remove_first(prefetch);
         prefetch->waiting_count++;
     }
     mutex_unlock(&prefetch->lock);
@@ -407,7 +407,7 @@ static weft_err begin_await(struct prefetch *prefetch)
     mutex_lock(&prefetch->lock);
     const weft_err err = refill(prefetch, clock_now_ns());
     if (!err) {
-        prefetch->awaited = take_first(prefetch);
+        prefetch->awaited = remove_first(prefetch);
         prefetch->waiting_count++;
     }
     mutex_unlock(&prefetch->lock);

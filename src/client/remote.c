@@ -42,7 +42,7 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 }
 
 // What the host says of a resource: its name for ever, the host's epoch, and the attributes.
-static weft_err take_description(struct remote *remote, weft_bytes answer)
+static weft_err read_description(struct remote *remote, weft_bytes answer)
 {
     struct ops_opened opened;
     if (!ops_opened_decode(answer, &opened))
@@ -70,7 +70,7 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     peer_ask_init(&ask, &op, remote->handle, remote->life);
     err = peer_ask(remote->peer, &ask, &call, deadline_ns);
     if (!err)
-        err = take_description(remote, buf_bytes(&call.answer));
+        err = read_description(remote, buf_bytes(&call.answer));
     if (!err && remote->kind == CALL_KIND_VAR && !remote->is_bare)
         err = create_var(remote, deadline_ns);
     remote->is_open = !err;

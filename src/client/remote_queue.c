@@ -183,7 +183,7 @@ weft_err remote_take_item(struct peer_call *call, weft_item *item)
     struct ops_queue_taken taken;
     if (!ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
-    item_take_name(item, &taken.item);
+    item_set_name(item, &taken.item);
     return fill_item(call, taken.element, item);
 }
 
@@ -281,7 +281,7 @@ static weft_err copy_entry(weft_bytes *list, weft_item *theirs, size_t item_size
     weft_item item = {.is_popped_ = true};
     weft_err err;
     if (ops_queue_taken_next(list, &taken)) {
-        item_take_name(&item, &taken.item);
+        item_set_name(&item, &taken.item);
         err = item_copy(taken.element, taken.is_tuple, &item);
     } else {
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");

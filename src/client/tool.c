@@ -26,7 +26,7 @@ static struct {
 } hidden;
 
 // Takes "#TOKEN" off an address and keeps it; the text is overwritten.
-static void take_token(char *address)
+static void cut_token(char *address)
 {
     char *mark = strchr(address, '#');
     if (!mark)
@@ -45,9 +45,9 @@ void tool_hide_tokens(int argc, char **argv)
         if (strcmp(argv[i], "--") == 0)
             return;
         if (strncmp(argv[i], "--at=", 5) == 0)
-            take_token(argv[i] + 5);
+            cut_token(argv[i] + 5);
         else if (strcmp(argv[i], "--at") == 0 && i + 1 < argc)
-            take_token(argv[++i]);
+            cut_token(argv[++i]);
     }
 }
 
@@ -72,7 +72,7 @@ static weft_err read_environment_address(weft_cluster *cluster, const char *text
     if (!copy)
         return err_no_memory("for an address");
     if (!hidden.is_given)
-        take_token(copy);
+        cut_token(copy);
     cluster->has_at = true;
     const weft_err err = net_read_address(copy, ADDRESS_PORT_OF_HOSTS, &cluster->at);
     free(copy);

@@ -27,7 +27,7 @@ static bool take(weft_bytes *text, const char *prefix)
 }
 
 // A name up to the next '/', or also up to the next ':' for the type of a device.
-static bool take_name(weft_bytes *text, bool ends_at_colon, char *name)
+static bool read_name(weft_bytes *text, bool ends_at_colon, char *name)
 {
     size_t length = 0;
     while (length < text->size && text->data[length] != '/' &&
@@ -43,7 +43,7 @@ static bool take_name(weft_bytes *text, bool ends_at_colon, char *name)
 }
 
 // Digits, as many as there are: what follows them is for the next part to refuse.
-static bool take_number(weft_bytes *text, uint32_t *number)
+static bool read_number(weft_bytes *text, uint32_t *number)
 {
     size_t length = 0;
     while (length < text->size && text->data[length] >= '0' && text->data[length] <= '9')
@@ -56,50 +56,50 @@ static bool take_number(weft_bytes *text, uint32_t *number)
 }
 
 // "*" or a number behind a part's colon.
-static bool take_number_or_any(weft_bytes *text, bool *is_given, uint32_t *number)
+static bool read_number_or_any(weft_bytes *text, bool *is_given, uint32_t *number)
 {
     *is_given = !take(text, "*");
-    return !*is_given || take_number(text, number);
+    return !*is_given || read_number(text, number);
 }
 
-static bool take_job(weft_bytes *text, struct device *device)
+static bool read_job(weft_bytes *text, struct device *device)
 {
     device->has_job = !take(text, "*");
-    return !device->has_job || take_name(text, false, device->job);
+    return !device->has_job || read_name(text, false, device->job);
 }
 
-static bool take_device(weft_bytes *text, struct device *device)
+static bool read_device(weft_bytes *text, struct device *device)
 {
     device->has_type = !take(text, "*");
-    if (device->has_type && !take_name(text, true, device->type))
+    if (device->has_type && !read_name(text, true, device->type))
         return false;
     device->has_id = false;
-    return !take(text, ":") || take_number_or_any(text, &device->has_id, &device->id);
+    return !take(text, ":") || read_number_or_any(text, &device->has_id, &device->id);
 }
 
-static bool take_legacy(weft_bytes *text, struct device *device, const char *type)
+static bool read_legacy(weft_bytes *text, struct device *device, const char *type)
 {
     device->has_type = true;
     snprintf(device->type, sizeof device->type, "%s", type);
-    return take_number_or_any(text, &device->has_id, &device->id);
+    return read_number_or_any(text, &device->has_id, &device->id);
 }
 
-enum device_part device_take_part(weft_bytes *text, struct device *device)
+enum device_part device_read_part(weft_bytes *text, struct device *device)
 {
     bool is_fine;
     const weft_bytes before = *text;
     if (take(text, "/job:"))
-        is_fine = take_job(text, device);
+        is_fine = read_job(text, device);
     else if (take(text, "/replica:"))
-        is_fine = take_number_or_any(text, &device->has_replica, &device->replica);
+        is_fine = read_number_or_any(text, &device->has_replica, &device->replica);
     else if (take(text, "/task:"))
-        is_fine = take_number_or_any(text, &device->has_task, &device->task);
+        is_fine = read_number_or_any(text, &device->has_task, &device->task);
     else if (take(text, "/device:"))
-        is_fine = take_device(text, device);
+        is_fine = read_device(text, device);
     else if (take(text, "/cpu:") || take(text, "/CPU:"))
-        is_fine = take_legacy(text, device, "CPU");
+        is_fine = read_legacy(text, device, "CPU");
     else if (take(text, "/gpu:") || take(text, "/GPU:"))
-        is_fine = take_legacy(text, device, "GPU");
+        is_fine = read_legacy(text, device, "GPU");
     else
         return DEVICE_NO_PART;
     if (is_fine && (text->size == 0 || text->data[0] == '/'))
@@ -127,7 +127,7 @@ weft_err device_parse(weft_bytes text, struct device *device)
     if (text.size == 1 && text.data[0] == '/')
         return WEFT_OK;
     for (weft_bytes at = text; at.size > 0;)
-        if (device_take_part(&at, device) != DEVICE_PART)
+        if (device_read_part(&at, device) != DEVICE_PART)
             return device_bad_part(text, at);
     return WEFT_OK;
 }
@@ -136,7 +136,7 @@ weft_err device_parse_local(weft_bytes text, struct device *device)
 {
     weft_bytes at = text;
     *device = (struct device){.has_type = true, .has_id = true};
-    if (take_name(&at, true, device->type) && take(&at, ":") && take_number(&at, &device->id) &&
+    if (read_name(&at, true, device->type) && take(&at, ":") && read_number(&at, &device->id) &&
         at.size == 0)
         return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT,

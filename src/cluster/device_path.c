@@ -68,7 +68,7 @@ static weft_err read_long(const struct kind *kind, const char *text, struct reso
     weft_bytes at = weft_text(text);
     enum device_part part = DEVICE_PART;
     while (part == DEVICE_PART && at.size > 0)
-        part = device_take_part(&at, &device);
+        part = device_read_part(&at, &device);
     if (part == DEVICE_BAD_PART)
         return is_wrong(kind, text, "one of its parts is not a job, task, replica or device");
     const char *why = check_device(&device);

@@ -11,7 +11,7 @@ enum device_part {
 };
 
 // Takes the part that the text begins with.
-enum device_part device_take_part(weft_bytes *text, struct device *device);
+enum device_part device_read_part(weft_bytes *text, struct device *device);
 
 // The failure of device_parse: the whole text, and the rest of it from the bad part on.
 weft_err device_bad_part(weft_bytes text, weft_bytes at);

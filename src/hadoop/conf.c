@@ -79,7 +79,7 @@ static bool read_code(const char *digits, size_t size, unsigned long *code)
     return *end == 0 && *code > 0 && *code <= 0x10ffff;
 }
 
-static weft_err take_entity(struct conf *conf, struct buf *text)
+static weft_err read_entity(struct conf *conf, struct buf *text)
 {
     static const struct {
         const char *name, *meaning;
@@ -102,7 +102,7 @@ static weft_err take_entity(struct conf *conf, struct buf *text)
 }
 
 // The content that may stand between the tags of any element. *is_taken is false at a tag.
-static weft_err take_text(struct conf *conf, struct buf *text, bool *is_taken)
+static weft_err read_text(struct conf *conf, struct buf *text, bool *is_taken)
 {
     *is_taken = true;
     if (begins_with(conf, "<!--"))
@@ -117,7 +117,7 @@ static weft_err take_text(struct conf *conf, struct buf *text, bool *is_taken)
         return err;
     }
     if (*conf->at == '&')
-        return take_entity(conf, text);
+        return read_entity(conf, text);
     *is_taken = *conf->at != '<';
     if (*is_taken)
         buf_append(text, conf->at++, 1);
@@ -127,12 +127,12 @@ static weft_err take_text(struct conf *conf, struct buf *text, bool *is_taken)
 // ---- Elements ---------------------------------------------------------------------------------------------
 
 // Text up to the closing tag of the element; other elements in it are not allowed.
-static weft_err take_content(struct conf *conf, const char *closing, struct buf *text)
+static weft_err read_content(struct conf *conf, const char *closing, struct buf *text)
 {
     text->size = 0;
     while (conf->at < conf->end && !begins_with(conf, closing)) {
         bool is_taken;
-        const weft_err err = take_text(conf, text, &is_taken);
+        const weft_err err = read_text(conf, text, &is_taken);
         if (err)
             return err;
         if (!is_taken)
@@ -144,7 +144,7 @@ static weft_err take_content(struct conf *conf, const char *closing, struct buf 
     return WEFT_OK;
 }
 
-static weft_err take_property(struct conf *conf)
+static weft_err read_property(struct conf *conf)
 {
     struct buf word = {0};
     if (!conf->has_name || !conf->has_value)
@@ -167,7 +167,7 @@ static weft_err take_property(struct conf *conf)
 }
 
 // A tag inside <property>.
-static weft_err take_tag(struct conf *conf)
+static weft_err read_tag(struct conf *conf)
 {
     static const struct {
         const char *opening, *closing;
@@ -178,12 +178,12 @@ static weft_err take_tag(struct conf *conf)
     if (begins_with(conf, "<name>")) {
         conf->at += strlen("<name>");
         conf->has_name = true;
-        return take_content(conf, "</name>", &conf->name);
+        return read_content(conf, "</name>", &conf->name);
     }
     if (begins_with(conf, "<value>")) {
         conf->at += strlen("<value>");
         conf->has_value = true;
-        return take_content(conf, "</value>", &conf->value);
+        return read_content(conf, "</value>", &conf->value);
     }
     if (begins_with(conf, "<value/>")) {
         conf->at += strlen("<value/>");
@@ -193,7 +193,7 @@ static weft_err take_tag(struct conf *conf)
     }
     if (begins_with(conf, "</property>")) {
         conf->at += strlen("</property>");
-        return take_property(conf);
+        return read_property(conf);
     }
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         if (begins_with(conf, ignored[i].opening))
@@ -202,7 +202,7 @@ static weft_err take_tag(struct conf *conf)
 }
 
 // One after the other, none inside another one.
-static bool take_frame(struct conf *conf)
+static bool read_frame(struct conf *conf)
 {
     const struct {
         const char *tag;
@@ -220,11 +220,11 @@ static bool take_frame(struct conf *conf)
     return false;
 }
 
-static weft_err take_element(struct conf *conf)
+static weft_err read_element(struct conf *conf)
 {
-    if (take_frame(conf))
+    if (read_frame(conf))
         return WEFT_OK;
-    return conf->is_in_property ? take_tag(conf)
+    return conf->is_in_property ? read_tag(conf)
                                 : refuse(conf, "an element that is not of a configuration");
 }
 
@@ -241,9 +241,9 @@ weft_err streaming_read_conf(const char *path, weft_bytes text, struct streaming
     while (!err && conf.at < conf.end) {
         bool is_taken;
         conf.other.size = 0;
-        err = take_text(&conf, &conf.other, &is_taken);
+        err = read_text(&conf, &conf.other, &is_taken);
         if (!err && !is_taken)
-            err = take_element(&conf);
+            err = read_element(&conf);
         else if (!err && conf.other.size > 0 && !strchr(" \t\r\n", conf.other.data[0]))
             err = refuse(&conf, "text outside a property");
     }

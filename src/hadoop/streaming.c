@@ -295,7 +295,7 @@ static weft_err set_property(struct streaming_options *options, char *name, cons
 }
 
 // "name=value"; a word without an equals sign has no effect, as in Hadoop.
-static weft_err take_property(struct streaming_options *options, const char *text, size_t length)
+static weft_err read_property(struct streaming_options *options, const char *text, size_t length)
 {
     const char *equals = memchr(text, '=', length);
     if (!equals || equals == text)
@@ -355,7 +355,7 @@ static weft_err unknown_option(const char *word)
                    "there is no option %s\n  try: weft help streaming lists all", word);
 }
 
-static weft_err take_own(struct parse *parse, const struct args_option *own)
+static weft_err read_own(struct parse *parse, const struct args_option *own)
 {
     const char *word = parse->words[parse->at++];
     if (!own->value || strchr(word, '='))
@@ -371,7 +371,7 @@ static weft_err take_own(struct parse *parse, const struct args_option *own)
 }
 
 // -cmdenv "A=1 B=2" is two variables, as in Hadoop; words that are not a pair are left out.
-static weft_err take_variables(struct streaming_options *options, const char *text, size_t length)
+static weft_err read_variables(struct streaming_options *options, const char *text, size_t length)
 {
     weft_err err = WEFT_OK;
     for (size_t begin = 0; begin < length && !err;) {
@@ -426,7 +426,7 @@ static weft_err note_ignored(struct streaming_options *options, const struct opt
     return err;
 }
 
-static weft_err take_value(struct parse *parse, const struct option *option, const char *text)
+static weft_err read_value(struct parse *parse, const struct option *option, const char *text)
 {
     struct streaming_options *options = parse->options;
     size_t length;
@@ -449,9 +449,9 @@ static weft_err take_value(struct parse *parse, const struct option *option, con
     case OPTION_IGNORED:
         return note_ignored(options, option, text);
     case OPTION_CMDENV:
-        return take_variables(options, text, length);
+        return read_variables(options, text, length);
     case OPTION_PROPERTY:
-        return take_property(options, text, length);
+        return read_property(options, text, length);
     case OPTION_FILE_SYSTEM:
         return check_file_system(text);
     case OPTION_VERBOSE:
@@ -480,18 +480,18 @@ static weft_err refuse_option(const struct option *option)
 }
 
 // An option and its values; one that begins with a dash is a value unless it is an option.
-static weft_err take_option(struct parse *parse, const struct option *option)
+static weft_err read_option(struct parse *parse, const struct option *option)
 {
     parse->at++;
     if (option->id == OPTION_REFUSED)
         return refuse_option(option);
     if (option->values == NO_VALUE)
-        return take_value(parse, option, "");
+        return read_value(parse, option, "");
     size_t taken = 0;
     weft_err err = WEFT_OK;
     while (!err && parse->at < parse->count && !find_option(parse->words[parse->at]) &&
            (option->values == ANY_VALUES || taken == 0)) {
-        err = take_value(parse, option, parse->words[parse->at++]);
+        err = read_value(parse, option, parse->words[parse->at++]);
         taken++;
     }
     if (!err && taken == 0)
@@ -500,18 +500,18 @@ static weft_err take_option(struct parse *parse, const struct option *option)
     return err;
 }
 
-static weft_err take_word(struct parse *parse)
+static weft_err read_word(struct parse *parse)
 {
     const char *word = parse->words[parse->at];
     const struct option *option = find_option(word);
     if (option)
-        return take_option(parse, option);
+        return read_option(parse, option);
     const struct args_option *own = find_own(parse->own, word);
     if (own)
-        return take_own(parse, own);
+        return read_own(parse, own);
     if (word[0] == '-' && word[1] == 'D') {  // -Dname=value
         parse->at++;
-        return take_property(parse->options, word + 2, strlen(word + 2));
+        return read_property(parse->options, word + 2, strlen(word + 2));
     }
     if (name_of(word))
         return unknown_option(word);
@@ -554,7 +554,7 @@ weft_err streaming_parse(struct streaming_options *options, char *const *words, 
     struct parse parse = {.options = options, .own = own, .words = words, .count = count};
     weft_err err = WEFT_OK;
     while (!err && parse.at < count && !options->wants_help)
-        err = take_word(&parse);
+        err = read_word(&parse);
     if (!err && !options->wants_help)
         err = check_complete(options);
     if (!err && !options->wants_help)

@@ -117,7 +117,7 @@ static void know_letters(struct args_reader *reader, const weft_job *job)
 }
 
 // JOB was named. A job we know tells its letters; a program gets all that follows as it is.
-static weft_err take_job(struct parse *parse, const struct options_request *request,
+static weft_err read_job(struct parse *parse, const struct options_request *request,
                          const char *word)
 {
     struct run_options *options = parse->options;
@@ -140,12 +140,12 @@ static weft_err take_job(struct parse *parse, const struct options_request *requ
     return err;
 }
 
-static weft_err take_word(struct parse *parse, const struct options_request *request,
+static weft_err read_word(struct parse *parse, const struct options_request *request,
                           const char *word)
 {
     struct run_options *options = parse->options;
     if (!options->job)
-        return take_job(parse, request, word);
+        return read_job(parse, request, word);
     if (options->args.argument_count < args_expected(options->job, &options->args))
         return args_add_argument(&options->args, word);
     return push_word(&parse->inputs, word);
@@ -181,19 +181,19 @@ static weft_err check_clash(const struct parse *parse, char letter)
                    letter, word, letter, word, ours->name, word, letter, name, letter, word);
 }
 
-static weft_err take_letter(struct parse *parse, const struct args_item *item)
+static weft_err read_letter(struct parse *parse, const struct args_item *item)
 {
     const weft_err err = args_add_option(&parse->options->args, item->letter, item->text);
     return err ? err : check_clash(parse, item->letter);
 }
 
-static weft_err take_item(struct parse *parse, const struct options_request *request,
+static weft_err read_item(struct parse *parse, const struct options_request *request,
                           const struct args_item *item)
 {
     if (item->kind == ARGS_WORD)
-        return take_word(parse, request, item->text);
+        return read_word(parse, request, item->text);
     if (item->kind == ARGS_JOB_LETTER)
-        return take_letter(parse, item);
+        return read_letter(parse, item);
     const weft_err err = options_set(parse->options, item->option, item->text);
     return err || parse->options->job ? err : note_option(parse, item);
 }
@@ -304,7 +304,7 @@ static weft_err parse_all(struct parse *parse, const struct options_request *req
         else if (!err && item.kind == ARGS_END)
             err = check_complete(options);
         else if (!err)
-            err = take_item(parse, request, &item);
+            err = read_item(parse, request, &item);
         if (err || item.kind == ARGS_END)
             return err;
     }

@@ -207,7 +207,7 @@ static weft_err debug_line(const struct replay_capture *capture, const char *lin
 // ---- The command --------------------------------------------------------------------------------
 
 // All of it, and never freed: these strings are the environment from now on.
-static weft_err take_environment(int fd)
+static weft_err read_environment(int fd)
 {
     struct buf text = {0};
     weft_err code = read_all(fd, &text);
@@ -232,7 +232,7 @@ weft_err replay_debug_command(const struct replay_capture *capture,
                                  sizeof end_of_task - 1, status.size);
     }
     if (!code)
-        code = take_environment(capture->environment_fd);
+        code = read_environment(capture->environment_fd);
     if (!code && config.directory && chdir(config.directory) != 0)
         code = err_errno("%s", config.directory);
     if (!code)

@@ -291,7 +291,7 @@ static weft_err add_path(struct inputs *inputs, const char *path, bool is_match,
     return add_file(inputs, &found);
 }
 
-static weft_err take_missing(struct inputs *inputs, const char *name)
+static weft_err note_missing(struct inputs *inputs, const char *name)
 {
     if (inputs->state->skips_missing)
         return note_aside(inputs, &inputs->missing, name);
@@ -324,12 +324,12 @@ static weft_err add_pattern(struct inputs *inputs, const char *pattern)
         count++;
         err = add_path(inputs, matches.paths[i], true, &is_missing);
         if (!err && is_missing)
-            err = take_missing(inputs, matches.paths[i]);
+            err = note_missing(inputs, matches.paths[i]);
     }
     if (!err && count == 0)
         err =
             inputs->state->skips_missing
-                ? take_missing(inputs, pattern)
+                ? note_missing(inputs, pattern)
                 : err_set(WEFT_NOT_FOUND,
                           "no file matches %s\n  a pattern must match at least one file", pattern);
     find_free_matches(&matches);
@@ -373,7 +373,7 @@ static weft_err add_list(struct inputs *inputs, const char *name)
         if (*line)
             err = add_path(inputs, line, false, &is_missing);
         if (!err && is_missing)
-            err = err_wrap(take_missing(inputs, line), "the list @%s", name);
+            err = err_wrap(note_missing(inputs, line), "the list @%s", name);
     }
     buf_fini(&text);
     return err;
@@ -392,7 +392,7 @@ static weft_err add_word(struct inputs *inputs, const char *word)
     const weft_err err = add_path(inputs, word, false, &is_missing);
     if (err || !is_missing)
         return err;
-    return strpbrk(word, "*?[") ? add_pattern(inputs, word) : take_missing(inputs, word);
+    return strpbrk(word, "*?[") ? add_pattern(inputs, word) : note_missing(inputs, word);
 }
 
 // ---- All of them -----------------------------------------------------------------------------------------

@@ -163,7 +163,7 @@ static bool read_crc(const json_t *object, uint32_t *crc)
     return true;
 }
 
-static void take_suffix(struct manifest *manifest, const char *name)
+static void read_suffix(struct manifest *manifest, const char *name)
 {
     static const char *const known[] = {".gz", ".zst", ".lz4"};
     const char *dot = name ? strchr(name, '.') : NULL;
@@ -187,7 +187,7 @@ static weft_err read_part(struct manifest *manifest, const json_t *object)
         return is_wrong("the sizes are too large");
     const char *name = json_string_value(json_object_get(object, "name"));
     if (manifest->part_count == 0)
-        take_suffix(manifest, name);
+        read_suffix(manifest, name);
     err = manifest_add(manifest, bytes, records, crc);
     if (err)
         return err;

@@ -27,7 +27,7 @@ const char *call_op_name(uint8_t op)
 }
 
 // Both heads have the same places: the size first, the sequence last.
-static weft_err take_record(weft_bytes *bytes, uint8_t head[CALL_HEAD_BYTES], weft_bytes *whole)
+static weft_err read_record(weft_bytes *bytes, uint8_t head[CALL_HEAD_BYTES], weft_bytes *whole)
 {
     if (bytes->size < CALL_HEAD_BYTES)
         return err_set(WEFT_DATA_LOSS, "a record of %zu bytes is cut", bytes->size);
@@ -50,7 +50,7 @@ static weft_bytes payload_of(weft_bytes whole)
 weft_err call_next(weft_bytes *bytes, struct call *call)
 {
     uint8_t head[CALL_HEAD_BYTES];
-    const weft_err err = take_record(bytes, head, &call->whole);
+    const weft_err err = read_record(bytes, head, &call->whole);
     if (err)
         return err;
     if (call->whole.size > CALL_BYTES_MAX)
@@ -72,7 +72,7 @@ weft_err answer_next(weft_bytes *bytes, struct answer *answer)
 {
     uint8_t head[CALL_HEAD_BYTES];
     weft_bytes whole = {NULL, 0};
-    const weft_err err = take_record(bytes, head, &whole);
+    const weft_err err = read_record(bytes, head, &whole);
     if (err)
         return err;
     if (head[4] > WEFT_UNAUTHENTICATED)

@@ -95,7 +95,7 @@ static weft_err check_type(size_t index, uint8_t dtype, int rank)
     return WEFT_OK;
 }
 
-static bool take_varint(weft_bytes *rest, uint64_t *value)
+static bool read_varint(weft_bytes *rest, uint64_t *value)
 {
     *value = 0;
     for (unsigned shift = 0; shift < 64 && rest->size; shift += 7) {
@@ -118,7 +118,7 @@ static bool strings_are_whole(weft_bytes content, uint64_t count)
         return false;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t size;
-        if (!take_varint(&content, &size) || __builtin_add_overflow(total, size, &total))
+        if (!read_varint(&content, &size) || __builtin_add_overflow(total, size, &total))
             return false;
     }
     return total == content.size;

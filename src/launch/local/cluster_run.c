@@ -258,7 +258,7 @@ static weft_err open_journal(struct run *run)
     return err_wrap(workdir_open(&run->journal, tmp && *tmp ? tmp : "/tmp"), "the journal");
 }
 
-static weft_err take_signals(struct run *run)
+static weft_err catch_signals(struct run *run)
 {
     for (const int *number = signals_to_end; *number; number++)
         if (!signal_is_ignored(*number) && !loop_signal_new(run->loop, *number, signal_caught, run))
@@ -277,7 +277,7 @@ static weft_err set_up(struct run *run, struct cluster_spec *spec)
     if (!run->loop)
         return WEFT_RESOURCE_EXHAUSTED;  // with the sentence of who failed
     process_allow_descriptors();
-    err = take_signals(run);
+    err = catch_signals(run);
     if (!err)
         err = run_open_sinks(run);
     if (!err)

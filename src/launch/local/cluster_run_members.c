@@ -26,8 +26,8 @@ static weft_err no_memory(void)
 
 // ---- Addresses -------------------------------------------------------------------------------------------
 
-static weft_err take_address(struct cluster_spec *spec, const struct cluster_role *role,
-                             const struct cluster_member *given, struct port_hold *hold)
+static weft_err choose_address(struct cluster_spec *spec, const struct cluster_role *role,
+                               const struct cluster_member *given, struct port_hold *hold)
 {
     uint16_t port = given->port;
     const char *host = given->host ? given->host : HERE;
@@ -214,7 +214,7 @@ static weft_err add_role(struct run *run, struct cluster_spec *spec,
             .run = run, .number = *number, .role = role->name, .index = given->index, .hold = {-1}};
         run->crew.members[*number].restarts_max = find_restarts(run->options, role->name);
         run->crew.members[*number].is_awaited = is_awaited(run->options, role->name);
-        const weft_err err = take_address(spec, role, given, &member->hold);
+        const weft_err err = choose_address(spec, role, given, &member->hold);
         if (err)
             return err_wrap(err, "/%s/%" PRIu32, member->role, member->index);
     }

@@ -76,7 +76,7 @@ static const char *unquote(const char *at, const char *end, struct buf *room, we
 }
 
 // The field at `at`; returns its end, where a separator or nothing follows, NULL for a stray quote.
-static const char *take_field(unsigned char separator, const char *at, const char *end,
+static const char *read_field(unsigned char separator, const char *at, const char *end,
                               struct buf *room, weft_bytes *field)
 {
     const size_t left = (size_t)(end - at);
@@ -100,7 +100,7 @@ static size_t split_with_care(unsigned char separator, weft_bytes row, weft_byte
     const char *at = row.data, *const end = row.data + row.size;
     for (size_t count = 0;; at++) {
         weft_bytes field;
-        at = take_field(separator, at, end, room, &field);
+        at = read_field(separator, at, end, room, &field);
         if (!at)
             return SIZE_MAX;
         if (count < max)

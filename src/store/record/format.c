@@ -28,7 +28,7 @@ static int hex_digit(char c)
 }
 
 // A byte as people write it: itself, or \t \n \r \0 \\ \x1f. Returns what follows, NULL when it is none.
-static const char *take_byte(const char *text, unsigned char *byte)
+static const char *read_byte(const char *text, unsigned char *byte)
 {
     static const char letters[] = "tnr0\\", bytes[] = "\t\n\r\0\\";
     if (*text == 0)
@@ -49,26 +49,26 @@ static const char *take_byte(const char *text, unsigned char *byte)
 
 // If the text begins with "name=": sets the byte after it and returns the text that follows; else
 // NULL.
-static const char *take_setting(const char *text, const char *name, unsigned char *byte)
+static const char *read_setting(const char *text, const char *name, unsigned char *byte)
 {
     const size_t size = strlen(name);
     if (strncmp(text, name, size) != 0 || text[size] != '=')
         return NULL;
-    return take_byte(text + size + 1, byte);
+    return read_byte(text + size + 1, byte);
 }
 
 // One option of a format; returns what follows, NULL when the format has no such option.
-static const char *take_option(const char *text, struct record_format *format)
+static const char *read_option(const char *text, struct record_format *format)
 {
     if (format->kind == RECORD_CSV) {
         if (strncmp(text, "header", 6) == 0) {
             format->has_header = true;
             return text + 6;
         }
-        return take_setting(text, "separator", &format->separator);
+        return read_setting(text, "separator", &format->separator);
     }
     if (format->kind == RECORD_LINES || format->kind == RECORD_CHUNKS)
-        return take_setting(text, "delimiter", &format->delimiter);
+        return read_setting(text, "delimiter", &format->delimiter);
     return NULL;
 }
 
@@ -88,7 +88,7 @@ static weft_err parse_fixed(const char *text, struct record_format *format)
 static weft_err parse_options(const char *all, const char *text, struct record_format *format)
 {
     for (;;) {
-        text = take_option(text, format);
+        text = read_option(text, format);
         if (!text || (*text && *text != ','))
             return err_set(
                 WEFT_INVALID_ARGUMENT,

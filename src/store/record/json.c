@@ -22,7 +22,7 @@ static inline bool is_at(const struct json *json, char c)
 }
 
 // Passes over the string whose opening quote `at` stands at; its raw content goes to *raw.
-static inline bool take_string(struct json *json, weft_bytes *raw, bool *has_escapes)
+static inline bool read_string(struct json *json, weft_bytes *raw, bool *has_escapes)
 {
     const char *begin = json->at + 1, *at = begin;
     *has_escapes = false;
@@ -55,7 +55,7 @@ static bool skip_nested(struct json *json)
             return false;
         const char c = *json->at;
         if (c == '"') {
-            if (!take_string(json, &raw, &has_escapes))
+            if (!read_string(json, &raw, &has_escapes))
                 return false;
             continue;
         }
@@ -81,7 +81,7 @@ static inline bool skip_value(struct json *json)
     if (json->at == json->end)
         return false;
     if (*json->at == '"')
-        return take_string(json, &raw, &has_escapes);
+        return read_string(json, &raw, &has_escapes);
     if (*json->at == '{' || *json->at == '[')
         return skip_nested(json);
     const char *begin = json->at;
@@ -191,7 +191,7 @@ static enum record_json enter_object(struct json *json, weft_bytes name, struct 
     for (;;) {
         weft_bytes raw;
         bool has_escapes;
-        if (!is_at(json, '"') || !take_string(json, &raw, &has_escapes))
+        if (!is_at(json, '"') || !read_string(json, &raw, &has_escapes))
             return RECORD_JSON_BROKEN;
         skip_blanks(json);
         if (!is_at(json, ':'))
@@ -249,13 +249,13 @@ static enum record_json enter(struct json *json, weft_bytes step, struct buf *ro
     return is_object ? enter_object(json, step, room) : enter_array(json, step);
 }
 
-static enum record_json take_value(struct json *json, weft_bytes *value, struct buf *room)
+static enum record_json read_value(struct json *json, weft_bytes *value, struct buf *room)
 {
     bool has_escapes;
     skip_blanks(json);
     const char *begin = json->at, c = begin < json->end ? *begin : 0;
     if (c == '"') {
-        if (!take_string(json, value, &has_escapes))
+        if (!read_string(json, value, &has_escapes))
             return RECORD_JSON_BROKEN;
         return has_escapes && !unescape(*value, room, value) ? RECORD_JSON_BROKEN
                                                              : RECORD_JSON_STRING;
@@ -291,5 +291,5 @@ enum record_json record_json_get(weft_bytes object, const char *path, weft_bytes
             return found;
         path = *stop ? stop + 1 : stop;
     }
-    return take_value(&json, value, room);
+    return read_value(&json, value, room);
 }

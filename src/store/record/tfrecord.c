@@ -43,7 +43,7 @@ static uint32_t masked_sum(const char *data, size_t size)
 }
 
 // The length of the record at the text's begin. False: more has to be read, or *code is set.
-static bool take_length(weft_bytes text, size_t *length, weft_err *code)
+static bool read_length(weft_bytes text, size_t *length, weft_err *code)
 {
     *code = WEFT_OK;
     if (text.size < LENGTH_BYTES + SUM_BYTES)
@@ -67,7 +67,7 @@ weft_err tfrecord_cut(struct cut *cut)
     size_t at = 0, length;
     while (at < cut->text.size && at < cut->limit) {
         const weft_bytes rest = {cut->text.data + at, cut->text.size - at};
-        if (!take_length(rest, &length, &code) || rest.size < FRAME_BYTES ||
+        if (!read_length(rest, &length, &code) || rest.size < FRAME_BYTES ||
             rest.size - FRAME_BYTES < length)
             break;
         at += FRAME_BYTES + length;
@@ -86,7 +86,7 @@ weft_err tfrecord_cut(struct cut *cut)
 bool tfrecord_next(weft_bytes *block, weft_bytes *record, weft_err *code)
 {
     size_t length;
-    if (block->size == 0 || !take_length(*block, &length, code))
+    if (block->size == 0 || !read_length(*block, &length, code))
         return false;
     ASSERT(block->size >= FRAME_BYTES && block->size - FRAME_BYTES >= length);
     *record = (weft_bytes){block->data + LENGTH_BYTES + SUM_BYTES, length};

@@ -145,8 +145,8 @@ static weft_err set_aside(struct walker *walker, enum find_aside why, const char
 }
 
 // Looks at one name of an open directory and keeps it when it is a file or a directory.
-static weft_err take_name(struct walker *walker, int folder, const struct dirent *entry,
-                          entry_vec *entries)
+static weft_err visit_name(struct walker *walker, int folder, const struct dirent *entry,
+                           entry_vec *entries)
 {
     const char *name = entry->d_name, *path = buf_text(&walker->path);
     struct stat status;
@@ -217,7 +217,7 @@ static weft_err read_folder(struct walker *walker, struct folder *here, entry_ve
             break;
         }
         if (entry->d_name[0] != '.')
-            err = take_name(walker, dirfd(folder), entry, entries);
+            err = visit_name(walker, dirfd(folder), entry, entries);
     }
     closedir(folder);
     return err;

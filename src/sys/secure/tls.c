@@ -263,7 +263,7 @@ static const char other_token[] =
     "WEFT_TOKEN";
 
 // After a call of OpenSSL that did not succeed; WEFT_OK: it only wants more bytes.
-static weft_err take_result(struct tls *tls, int result)
+static weft_err check_result(struct tls *tls, int result)
 {
     const int kind = SSL_get_error(tls->ssl, result);
     const int reason = ERR_GET_REASON(ERR_peek_error());
@@ -299,7 +299,7 @@ static weft_err write_sealed(struct tls *tls, weft_bytes plain)
     const int result = SSL_write_ex(tls->ssl, plain.data, plain.size, &written);
     if (result == 1)
         return WEFT_OK;
-    const weft_err code = take_result(tls, result);
+    const weft_err code = check_result(tls, result);
     return code != WEFT_OK ? code : fail(tls, WEFT_INTERNAL, "OpenSSL did not accept the bytes");
 }
 
@@ -307,7 +307,7 @@ static weft_err handshake(struct tls *tls)
 {
     const int result = SSL_do_handshake(tls->ssl);
     if (result != 1)
-        return take_result(tls, result);
+        return check_result(tls, result);
     if (!SSL_session_reused(tls->ssl))  // some other way than by our key
         return fail(tls, WEFT_UNAUTHENTICATED, other_token);
     tls->is_ready = true;
@@ -325,7 +325,7 @@ static weft_err read_plain(struct tls *tls, struct buf *plain)
             return fail(tls, WEFT_RESOURCE_EXHAUSTED, "no memory for received bytes");
         const int result = SSL_read_ex(tls->ssl, room, RECORD_BYTES, &got);
         if (result != 1)
-            return take_result(tls, result);
+            return check_result(tls, result);
         plain->size += got;
     }
 }
