@@ -333,8 +333,8 @@ weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t 
                                 uint64_t records)
 {
     ASSERT(piece < output->piece_count && !output->pieces[piece].is_committed);
-    struct piece *done = &output->pieces[piece];
-    *done = (struct piece){bytes, records, crc, done->part, true};
+    struct planned_piece *done = &output->pieces[piece];
+    *done = (struct planned_piece){bytes, records, crc, done->part, true};
     output->bytes += bytes;
     output->records += records;
     for (; output->prefix_count < output->piece_count &&
@@ -416,7 +416,7 @@ static weft_err list_parts(const struct output *output, struct manifest *manifes
         uint64_t bytes = 0, records = 0;
         uint32_t crc = 0;
         for (; piece < output->piece_count && output->pieces[piece].part == part; piece++) {
-            const struct piece *one = &output->pieces[piece];
+            const struct planned_piece *one = &output->pieces[piece];
             crc = crc32c_join(crc, one->crc32c, one->bytes);
             bytes += one->bytes;
             records += one->records;

@@ -8,7 +8,7 @@
 
 enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_NULL, TARGET_STREAM };
 
-struct piece {
+struct planned_piece {
     uint64_t bytes, records;
     uint32_t crc32c;
     uint32_t part;
@@ -34,7 +34,7 @@ struct output {
     int to;                 // NULL, STREAM: where the answer goes
     struct copier *copier;  // STREAM
 
-    struct piece *pieces;
+    struct planned_piece *pieces;
     uint32_t piece_count, part_count;
     uint32_t prefix_count;  // pieces from the first on that are all committed
     uint64_t prefix_bytes;
