@@ -34,7 +34,7 @@ const char *args_guess(const char *word, const char *const *names)
     for (; *names; names++) {
         const bool is_start = length >= 2 && strncmp(*names, word, length) == 0;
         const size_t distance = is_start ? 1 : text_distance(word, *names);
-        // A guess that shares no letter helps nobody.
+        // A guess that shares no letter does not help.
         if (distance >= length || distance > best_distance || (best && distance == best_distance))
             continue;
         best = *names;
@@ -43,7 +43,7 @@ const char *args_guess(const char *word, const char *const *names)
     return best;
 }
 
-// What is to be written instead of this letter (0: none) or name; NULL when nobody knows.
+// The word to write instead of this letter (0: none) or name; NULL when there is none.
 static const char *find_hint(const struct args_hint *hints, char letter, weft_bytes name)
 {
     for (; hints && (hints->letter || hints->name); hints++) {
@@ -175,7 +175,7 @@ weft_err args_next(struct args_reader *reader, struct args_item *item)
 
 // ---- Help ------------------------------------------------------------------------------------------
 
-// Appends the text behind column HELP_INDENT, broken between words.
+// Appends the text, from column HELP_INDENT on, broken between words.
 static void append_wrapped(struct buf *buf, size_t column, const char *text)
 {
     for (const char *word = text; *word;) {

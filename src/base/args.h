@@ -36,9 +36,9 @@ struct args_reader {
     size_t count, at;
     const struct args_option *options;  // ours
     const char *job_letters;            // the job's, as getopt's "ik:"; they win. NULL: none
-    const struct args_hint *hints;      // for what is neither; NULL: none
+    const struct args_hint *hints;      // for words that are neither; NULL: none
     const char *cluster;                // the rest of "-abc"; NULL: at the next word
-    bool has_ended;                     // "--" was seen: all that follows is words
+    bool has_ended;                     // "--" was seen: only words follow
     bool takes_negatives;               // -5 is a word; set by the caller after args_start
     bool is_unknown;                    // why args_next failed: there is no such option
 };
@@ -82,7 +82,7 @@ struct weft_args {
 
 void args_fini(struct weft_args *args);
 
-// Adds a copy; RESOURCE_EXHAUSTED when memory is refused.
+// Adds a copy; RESOURCE_EXHAUSTED: out of memory.
 MUST_CHECK weft_err args_add_option(struct weft_args *args, char letter, const char *text);
 MUST_CHECK weft_err args_add_argument(struct weft_args *args, const char *text);
 

@@ -1,4 +1,4 @@
-// Tests of base/args: every way to write an option, whose a letter is, and what a mistake is told.
+// Tests of base/args: every way to write an option, whose a letter is, and the messages about mistakes.
 
 #include "base/args.h"
 

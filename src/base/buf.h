@@ -8,7 +8,7 @@
 struct buf {
     char *data;
     size_t size, capacity;
-    bool has_failed;  // memory was refused; the content is incomplete
+    bool has_failed;  // out of memory; the content is incomplete
 };
 
 void buf_fini(struct buf *buf);
@@ -16,7 +16,7 @@ void buf_fini(struct buf *buf);
 // Takes more memory, for buf_reserve.
 char *buf_grow(struct buf *buf, size_t more);
 
-// Makes room for `more` bytes behind the content; NULL (and has_failed) when memory is refused. Inline, as
+// Makes room for `more` bytes after the content; NULL (and has_failed) when out of memory. Inline, as
 // a call of a queue needs a dozen of these and there is nearly always room.
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {
@@ -37,7 +37,7 @@ static inline void buf_append(struct buf *buf, const void *data, size_t size)
 void buf_append_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The content with a zero behind it, which is not counted in size; "" for an empty buf.
+// The content with a zero after it, which is not counted in size; "" for an empty buf.
 const char *buf_text(struct buf *buf);
 
 static inline weft_bytes buf_bytes(const struct buf *buf)

@@ -1,6 +1,6 @@
 // CRC-32C, reflected: bit 31 of a checksum is the coefficient of x^0, and bytes enter at the low end.
 //
-// The instruction takes 8 bytes a time, with a latency of 3 cycles and one start per cycle: so long
+// The instruction takes 8 bytes a time, with a latency of 3 cycles and one start per cycle. So long
 // input runs in three lanes side by side, whose states are joined by
 //
 //   state = a * x^(16 L) + b * x^(8 L) + c      for lanes of L bytes, modulo the polynomial
@@ -88,7 +88,7 @@ HARDWARE static inline uint64_t times(uint64_t state, uint32_t factor)
     return (uint64_t)_mm_cvtsi128_si64(product);
 }
 
-// As many triples of lanes as the input has; moves *data and *size behind them.
+// As many triples of lanes as the input has; moves *data and *size past them.
 HARDWARE static inline uint64_t run_lanes(uint64_t state, const unsigned char **data, size_t *size,
                                           size_t lane, uint32_t one_lane, uint32_t two_lanes)
 {

@@ -71,7 +71,7 @@ static void checksums_of_neighbours_are_joined(void **state)
         const uint32_t a = crc32c(0, bytes, cut), b = crc32c(0, bytes + cut, BYTES - cut);
         assert_int_equal(crc32c_join(a, b, BYTES - cut), whole);
     }
-    // Joining is associative, also for sizes that nobody can have in memory.
+    // Joining is associative, also for sizes that fit in no memory.
     const uint64_t huge = 0x123456789abcu;
     const uint32_t left = crc32c_join(crc32c_join(1, 2, huge), 3, huge + 1);
     const uint32_t right = crc32c_join(1, crc32c_join(2, 3, huge + 1), 2 * huge + 1);

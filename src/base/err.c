@@ -106,7 +106,7 @@ static weft_err code_of_errno(int number)
     }
 }
 
-// strerror's words with a small first letter, as they stand behind a colon.
+// strerror's words with a small first letter, as they stand after a colon.
 static void append_reason(size_t at, int number)
 {
     char text[128];

@@ -1,7 +1,7 @@
 // Errors: a code to decide by and a sentence to show, kept per thread.
 //
-// Whoever detects a failure writes the sentence (err_set, err_errno), whoever knows more wraps it
-// (err_wrap puts its words in front), whoever handles it clears it. The sentence crosses threads and
+// The function that detects a failure writes the sentence (err_set, err_errno), a caller that knows more wraps it
+// (err_wrap puts its words in front), the caller that handles it clears it. The sentence crosses threads and
 // processes only inside a report. Thread: any; each thread sees its own.
 #ifndef BASE_ERR_H
 #define BASE_ERR_H

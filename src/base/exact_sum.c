@@ -30,7 +30,7 @@ enum {
 
 enum { HAS_PLUS_INF = 1, HAS_MINUS_INF = 2, HAS_NAN = 4, IS_NEGATIVE = 8 };
 
-// A magnitude: limbs of 32 bits from the lowest, and what was cut off below.
+// A magnitude: limbs of 32 bits from the lowest, and whether bits were cut off below.
 struct magnitude {
     uint32_t limbs[MEAN_LIMBS + EXACT_SUM_LIMBS];
     int count;  // of limbs up to the highest that is not 0

@@ -391,7 +391,7 @@ static void bytes_that_are_no_sum_are_refused(void **unused)
     assert_true(exact_sum_read(&sum, "\0\103\1\0\0\0", 6));
     assert_true(exact_sum_read(&sum, "\10\0\1\0\0\0", 6));
     assert_true(exact_sum_round(&sum) == -0x1p-1074);
-    // What is read is written back as it was.
+    // A number that was read is written back unchanged.
     for (int i = 0; i < 200000; i++) {
         uint8_t bytes[64], again[EXACT_SUM_BYTES_MAX];
         const size_t size = next_random() % 24;

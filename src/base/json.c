@@ -1,4 +1,4 @@
-// json: the only state of the writer is the last byte of the buffer, which tells whether a comma is
+// json: the only state of the writer is the last byte of the buffer, which decides whether a comma is
 // due.
 
 #include "base/json.h"

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 
-// Appends the text as a JSON string with its quotes. What is no UTF-8 becomes U+FFFD, a byte each:
+// Appends the text as a JSON string with its quotes. Each byte that is not UTF-8 becomes U+FFFD:
 // the line stays valid whatever a file is called.
 void json_append_string(struct buf *buf, weft_bytes text);
 

@@ -1,4 +1,4 @@
-// Tests of base/json: what it writes is JSON whatever the texts hold; jansson is the judge.
+// Tests of base/json: its output is JSON whatever the texts hold; jansson is the judge.
 
 #include "base/json.h"
 

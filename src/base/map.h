@@ -1,5 +1,5 @@
 // map: items found by their bytes. The items, and the bytes they are found by, are the caller's.
-// Order of walking follows from the seed and says nothing: who needs an order sorts. Thread: one owner.
+// Order of walking follows from the seed and means nothing: a caller that needs an order sorts. Thread: one owner.
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
@@ -15,7 +15,7 @@ struct map {
     size_t count, capacity;
 };
 
-// Mixes bytes into 64 bits, evenly enough for tables; a seed that nobody knows keeps floods out.
+// Mixes bytes into 64 bits, evenly enough for tables; with a secret seed no sender can flood a table.
 uint64_t map_hash(uint64_t seed, weft_bytes bytes);
 
 void map_init(struct map *map, weft_bytes (*key)(const void *item), uint64_t seed);
@@ -23,11 +23,11 @@ void map_fini(struct map *map);
 
 void *map_find(const struct map *map, weft_bytes key);  // NULL: there is none
 
-// The key must not be there. False when memory is refused.
+// The key must not be there. False: out of memory.
 bool map_add(struct map *map, void *item);
 void *map_take_out(struct map *map, weft_bytes key);  // NULL: there was none
 
-// Walks: starts with *at = 0; NULL at the end. Nothing may be added or taken out meanwhile.
+// Walks: starts with *at = 0; NULL at the end. Nothing may be added or taken out during a walk.
 void *map_next(const struct map *map, size_t *at);
 
 #endif

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 enum {
-    DOUBLE_DIGITS_SURE = 15,     // so many digits survive text -> double -> text
-    DOUBLE_DIGITS_MAX = 17,      // so many survive double -> text -> double
+    DOUBLE_DIGITS_SURE = 15,     // this many digits survive text -> double -> text
+    DOUBLE_DIGITS_MAX = 17,      // this many survive double -> text -> double
     POSITIONAL_DIGITS_MAX = 16,  // larger numbers are written with an exponent
-    POSITIONAL_ZEROS_MAX = 3,    // so are those with more zeros than 0.0001 behind the point
+    POSITIONAL_ZEROS_MAX = 3,    // so are those with more zeros than 0.0001 after the point
     READ_STACK_BYTES = 64,
 };
 
@@ -210,7 +210,7 @@ bool number_read_int(weft_bytes text, int64_t *value)
     return true;
 }
 
-// What was seen of a decimal number; the fast way needs no more.
+// The digits seen of a decimal number; the fast way needs no more.
 struct seen {
     uint64_t digits;   // without the point, as long as there are at most 19
     int digit_count;   // leading zeros not counted

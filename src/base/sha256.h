@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104). By hand, because a proof over a Unix socket is all that most
-// processes ever need of a library that takes longer to load than the whole command runs.
+// SHA-256 (FIPS 180-4) and HMAC with it (RFC 2104). By hand, because most processes would need OpenSSL only for a proof over
+// a Unix socket, and loading it takes longer than the whole command runs.
 #ifndef BASE_SHA256_H
 #define BASE_SHA256_H
 
@@ -17,7 +17,7 @@ void sha256_init(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *data, size_t size);
 void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_BYTES]);
 
-// HMAC-SHA256 of the parts, one behind the other, by a key of at most 64 bytes.
+// HMAC-SHA256 of the parts, one after the other, by a key of at most 64 bytes.
 void sha256_hmac(weft_bytes key, const weft_bytes *parts, size_t count, uint8_t mac[SHA256_BYTES]);
 
 #endif

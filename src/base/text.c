@@ -31,8 +31,8 @@ bool text_read_count(const char *text, uint64_t max, uint64_t *value)
     return true;
 }
 
-// Reads "12" or "12.345" as thousandths and leaves *text behind it. More than three digits behind
-// the point are refused: nobody means them.
+// Reads "12" or "12.345" as thousandths and leaves *text after it. More than three digits after
+// the point are refused: they would be a mistake.
 static bool read_thousandths(const char **text, uint64_t *thousandths)
 {
     const char *at = *text;

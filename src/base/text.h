@@ -33,7 +33,7 @@ size_t text_distance(const char *a, const char *b);
 // One byte, as itself or as an escape: ';', '\t', '\n', '\r', '\0', '\\', '\x1e'.
 bool text_read_byte(const char *text, unsigned char *byte);
 
-// Bytes of any content on one line: what is not printable ASCII becomes \n, \t, \", \\ or \x1e.
+// Bytes of any content on one line: bytes that are not printable ASCII become \n, \t, \", \\ or \x1e.
 void text_append_escaped(struct buf *buf, weft_bytes bytes);
 
 // A word that a shell takes as it is: in single quotes if it needs them.

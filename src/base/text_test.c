@@ -1,4 +1,4 @@
-// Tests of base/text: what is accepted, what is refused, and how numbers look.
+// Tests of base/text: texts that are accepted, texts that are refused, and how numbers look.
 
 #include "base/text.h"
 

@@ -13,13 +13,13 @@
         size_t count, capacity;                                                                    \
     }
 
-// Makes room for one more and points at it; NULL when memory is refused. The item is not counted
+// Makes room for one more and points at it; NULL: out of memory. The item is not counted
 // until the caller does `vec.count++`.
 #define VEC_NEXT(vec)                                                                              \
     ((__typeof__((vec)->items))vec_next((void **)&(vec)->items, (vec)->count, &(vec)->capacity,    \
                                         sizeof *(vec)->items))
 
-// Appends a copy; false when memory is refused.
+// Appends a copy; false: out of memory.
 #define VEC_PUSH(vec, item) (VEC_NEXT(vec) ? ((vec)->items[(vec)->count++] = (item), true) : false)
 
 #define VEC_FINI(vec) (free((vec)->items), (vec)->items = NULL, (vec)->count = (vec)->capacity = 0)
