@@ -4,6 +4,8 @@
     with weft.connect("localhost:18125") as c:
         c.queue("jobs").push("hello")
 
+    counts = dict(weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/"))
+
 `weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tf1` is a module of its own.
 """
 from . import _weft
@@ -15,18 +17,20 @@ from .code import count
 TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from ._cluster import Cluster, Kv, Var, cluster, connect
+    from .job import Result, TaskError, run
 
 __version__: str = _weft.version()
 __all__ = [
     "Aborted", "AlreadyExists", "Barrier", "Cancelled", "Cluster", "DataLoss", "DeadlineExceeded", "Error",
     "FailedPrecondition", "Internal", "InvalidArgument", "Item", "Kv", "NotFound", "OutOfRange",
-    "PermissionDenied", "Queue", "ResourceExhausted", "Unauthenticated", "Unavailable", "Unimplemented",
+    "PermissionDenied", "Queue", "ResourceExhausted", "Result", "TaskError", "Unauthenticated", "Unavailable", "Unimplemented",
     "Unknown", "Var", "__version__", "cluster", "connect",
-    "count",
+    "count", "run",
 ]
 
 # Found when they are first asked for: an interpreter that runs a job does not need them.
-_LATER = {"Cluster": "_cluster", "Kv": "_cluster", "Var": "_cluster", "cluster": "_cluster", "connect": "_cluster"}
+_LATER = {"Cluster": "_cluster", "Kv": "_cluster", "Var": "_cluster", "cluster": "_cluster", "connect": "_cluster",
+          "Result": "job", "TaskError": "job", "run": "job"}
 
 
 def __getattr__(name):

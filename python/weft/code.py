@@ -16,6 +16,8 @@ FRAMES_MAX = 8
 SHOWN_MAX = 160  # characters of a record or key
 
 in_slot = False  # this process runs the functions of a job
+errors = None  # where exceptions are kept for the process that started the job
+has_source = False  # records are items of a source
 
 
 class Reached(BaseException):
@@ -111,15 +113,31 @@ def count(values):
 
 # ---- In a slot ----------------------------------------------------------------------------------------------------
 
-def load_file(path, name, shown=None):
+def compile_script(path, names):
+    """The code of a script. One of Python 2 is translated, and then has the names of Python 2, too."""
+    with open(path, "rb") as file:
+        source = file.read()
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        from . import py2
+        try:
+            translated = compile(py2.translate(source.decode("utf-8", "surrogateescape")), path, "exec", dont_inherit=True)
+        except Exception:
+            raise error from None
+    if not in_slot:
+        print(f"weft: {path} is of Python 2: its print statements and the like were translated", file=sys.stderr)
+    names.update(py2.NAMES)
+    return translated
+
+
+def load_file(path, name):
     """Loads a script as a module of that name."""
     module = types.ModuleType(name)
     module.__file__ = os.path.abspath(path)
-    with open(path, "rb") as file:
-        source = file.read()
-    code = compile(source, shown or path, "exec", dont_inherit=True)
+    compiled = compile_script(path, module.__dict__)
     sys.modules[name] = module
-    exec(code, module.__dict__)
+    exec(compiled, module.__dict__)
     return module
 
 
@@ -131,10 +149,8 @@ def load_main(main):
     if main["name"] == "__main__":
         module.__name__ = MAIN  # so that `if __name__ == "__main__"` does not run
     module.__file__ = os.path.abspath(main["path"])
-    with open(main["path"], "rb") as file:
-        source = file.read()
     try:
-        exec(compile(source, main["path"], "exec", dont_inherit=True), module.__dict__)
+        exec(compile_script(main["path"], module.__dict__), module.__dict__)
     except Reached:
         pass
 
@@ -149,18 +165,60 @@ def converter_of(kind):
     return None
 
 
+class Items:
+    """The slot's side of a source: the number of an item becomes its key and value."""
+
+    def __init__(self, path):
+        self.path, self.connection = path, None
+
+    def fetch(self, number, header):
+        import pickle
+        import socket
+        if self.connection is None:
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            connection.connect(self.path)
+            self.connection = connection.makefile("rwb")
+        self.connection.write(int(number).to_bytes(8, "little"))
+        self.connection.flush()
+        size = self.connection.read(8)
+        payload = self.connection.read(int.from_bytes(size, "little")) if len(size) == 8 else b""
+        if payload[:1] == b"\1":
+            return pickle.loads(payload[1:])
+        raise SourceError(payload[1:].decode() or "the process that has the source is gone")
+
+
+class SourceError(TypeError):
+    """An item of a source could not be read; the text says why."""
+
+
 def load(description):
     """The arguments of _slot.serve for a job: see python/src/slot/slot.c."""
-    global in_slot
+    global in_slot, errors, has_source
     job = json.loads(description)
     in_slot = True
+    errors = job.get("errors")
     sys.path[:] = job["path"]
     sys.argv[:] = job["argv"]
     if job.get("main"):
         load_main(job["main"])
     functions = [resolve(job.get(role)) for role in ("map", "reduce", "fold")]
-    return (KINDS.index(job["kind"]), *functions, converter_of(job.get("convert")), describe, job["wants_name"],
-            job["passes_emit"], job["is_bytes"])
+    convert = converter_of(job.get("convert"))
+    if job.get("source"):
+        has_source = True
+        convert = Items(job["source"]).fetch
+        functions[0] = call_with_item(functions[0], job["wants_name"], job["passes_emit"])
+        job["wants_name"] = False
+    return (KINDS.index(job["kind"]), *functions, convert, describe, job["wants_name"], job["passes_emit"],
+            job["is_bytes"])
+
+
+def call_with_item(function, wants_key, passes_emit):
+    """The map function of a source: called with a key and a value, or with the value alone."""
+    if wants_key and passes_emit:
+        return lambda item, emit: function(item[0], item[1], emit)
+    if passes_emit:
+        return lambda item, emit: function(item[1], emit)
+    return (lambda item: function(item[0], item[1])) if wants_key else (lambda item: function(item[1]))
 
 
 # ---- Failures -----------------------------------------------------------------------------------------------------
@@ -219,7 +277,10 @@ def fit(first, frames, last):
 
 def describe(phase, error, where, name, offset):
     """The text of a failed attempt: what was raised, the user's frames, and at which record or key."""
-    if name is None:
+    keep_error(error)
+    if has_source and name is not None:
+        last = [f"  at the item {show(where[0])} of the source"] if where is not None else []
+    elif name is None:
         last = [f"  at the key {show(where)}"] if where is not None else []
     elif where is not None:
         last = [f"  at the record {show(where)}, byte {offset} of {name}"]
@@ -229,6 +290,34 @@ def describe(phase, error, where, name, offset):
     if not frames and isinstance(error, TypeError):
         return fit(shorten(without_addresses(str(error)), 500), frames, last)  # a sentence of ours
     return fit(f"{phase} {sentence_of(error)}", frames, last)
+
+
+def keep_error(error):
+    """Leaves the exception for the process that started the job: see last_error."""
+    if not errors:
+        return
+    import pickle
+    try:
+        data = pickle.dumps(error, 4)
+        with open(os.path.join(errors, f"error-{os.getpid()}.tmp"), "wb") as file:
+            file.write(data)
+        os.rename(file.name, os.path.join(errors, f"error-{os.getpid()}"))
+    except Exception:
+        pass  # it cannot be pickled: the text has its traceback
+
+
+def last_error(folder):
+    """The exception of user code that was kept last, or None."""
+    import pickle
+    kept = [os.path.join(folder, name) for name in os.listdir(folder)
+            if name.startswith("error-") and not name.endswith(".tmp")]
+    for path in sorted(kept, key=os.path.getmtime, reverse=True):
+        try:
+            with open(path, "rb") as file:
+                return pickle.load(file)
+        except Exception:
+            continue
+    return None
 
 
 def describe_load(error):

@@ -1,13 +1,14 @@
 """`weft run SCRIPT.py`: a script with mapfn, and fold or reducefn, becomes a job.
 
 The command starts Python with this module; the script is imported, the job it means is found, and this process becomes
-the command again, with that job. Nothing of Python stays in between.
+the command again, with that job. Only a script with a source or a final keeps this process: its values are read, and
+its results are given to final, here.
 """
 import json
 import os
 import sys
 
-from . import code
+from . import _slot, code
 from .code import BadJob
 
 
@@ -28,7 +29,8 @@ def indent(text):
 class Job:
     """What a script or a call of weft.run() means: functions and how they are called."""
 
-    def __init__(self, *, map, fold=None, reduce=None, encoding="utf-8", format=None, main=None):
+    def __init__(self, *, map, fold=None, reduce=None, encoding="utf-8", format=None, main=None,
+                 has_source=False):
         if not callable(map):
             raise BadJob(f"mapfn is {code.show(map)}, not a function")
         if fold is not None and reduce is not None:
@@ -39,6 +41,8 @@ class Job:
                 raise BadJob(f"{name} is {code.show(function)}, not a function")
         self.map, self.fold, self.reduce, self.format, self.main = map, fold, reduce, format, main
         self.is_bytes = is_bytes(encoding)
+        if has_source and format is not None:
+            raise BadJob("there are a source and a format\n  the items of a source are records as they are")
         self.wants_name, self.passes_emit = code.shape_of_map(map)
         self.kind = ("sum" if fold is sum else "count" if fold is code.count else "fold" if fold is not None
                      else "reduce" if reduce is not None else "map")
@@ -48,13 +52,13 @@ class Job:
         name = (self.format or "").split(":")[0]
         return name if name in ("csv", "jsonl") else None
 
-    def describe(self, main_module, path):
+    def describe(self, main_module, path, **more):
         """The text that each slot is given."""
         refer = {role: code.refer(function, role, main_module) if function is not None else None
                  for role, function in (("map", self.map), ("reduce", self.reduce), ("fold", self.fold))}
         return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, **refer,
                            "wants_name": self.wants_name, "passes_emit": self.passes_emit, "is_bytes": self.is_bytes,
-                           "convert": self.convert()})
+                           "convert": self.convert(), **more})
 
 
 def is_bytes(encoding):
@@ -90,7 +94,56 @@ def job_of_module(module, path):
         raise BadJob("it has no mapfn\n  try: def mapfn(line): for word in line.split(): yield word, 1")
     return Job(map=mapfn, fold=getattr(module, "fold", None), reduce=getattr(module, "reducefn", None),
                encoding=getattr(module, "encoding", "utf-8"), format=getattr(module, "format", None),
-               main={"path": path, "name": module.__name__})
+               main={"path": path, "name": module.__name__}, has_source=hasattr(module, "source"))
+
+
+def become(command, job, module, package, words):
+    """The job needs this process no more: it becomes the command."""
+    description = job.describe(module, sys.path)
+    format_words = ["--format", job.format] if job.format and "--format" not in words else []
+    arguments = [command, "run", *format_words,
+                 *words_of(job, package=package, description=description, scripts=[job.main["path"]]), *words]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(command, arguments)
+
+
+def stay(job, module, words):
+    """The job has a source or a final, which are for this process. Returns the exit code."""
+    from . import _weft, job as engine
+    final = getattr(module, "final", None)
+    is_written = any(word.startswith(("-o", "--output=")) or word == "--output" for word in words)
+    if is_written and final is not None:
+        raise BadJob("there are a final, which gets the results, and --output\n  try: without one of them")
+    words = [*(["--format", job.format] if job.format and "--format" not in words else []), *words]
+    try:
+        result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
+                                source=getattr(module, "source", None), is_written=is_written)
+    except _weft.Error as error:
+        print(f"weft: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0 if is_written else hand_over(result, final or print_pair)
+
+
+def print_pair(key, value):
+    """What is printed of a result where nothing else is said: the text that the command prints."""
+    sys.stdout.buffer.write(_slot.show_pair(key, value))
+
+
+def hand_over(result, final):
+    """Calls final for each key, in order. Returns the exit code."""
+    for key, value in result:
+        try:
+            final(key, value)
+        except BaseException as error:
+            sys.stdout.flush()
+            print("weft: " + code.fit(f"final {code.sentence_of(error)}", code.frames_of(error),
+                                      [f"  at the key {code.show(key)}"]), file=sys.stderr)
+            return 1
+    sys.stdout.flush()
+    return 0
 
 
 def main():
@@ -103,12 +156,9 @@ def main():
     try:
         module = load_script(script)
         job = job_of_module(module, script)
-        description = job.describe(module, sys.path)
+        if not hasattr(module, "source") and not hasattr(module, "final"):
+            become(command, job, module, package, words)
+        status = stay(job, module, words)
     except BaseException as error:
         fail(script, code.describe_load(error), words)
-    format_words = ["--format", job.format] if job.format and "--format" not in words else []
-    arguments = [command, "run", *format_words,
-                 *words_of(job, package=package, description=description, scripts=[script]), *words]
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(command, arguments)
+    sys.exit(status)

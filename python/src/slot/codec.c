@@ -528,28 +528,3 @@ bool codec_append_shown(struct out *out, PyObject *object)
     Py_XDECREF(text);
     return is_good;
 }
-
-// ---- In Python ----------------------------------------------------------------------------------------
-
-PyObject *codec_py_encode(PyObject *self, PyObject *args)
-{
-    (void)self;
-    PyObject *object;
-    int is_key = 1;
-    struct out out = {0};
-    if (!PyArg_ParseTuple(args, "O|p", &object, &is_key))
-        return NULL;
-    const bool is_good = codec_encode(&out, object, is_key);
-    PyObject *bytes = is_good ? PyBytes_FromStringAndSize(out.data, (Py_ssize_t)out.size) : NULL;
-    out_fini(&out);
-    return bytes;
-}
-
-PyObject *codec_py_decode(PyObject *self, PyObject *bytes)
-{
-    (void)self;
-    char *data;
-    Py_ssize_t size;
-    return PyBytes_AsStringAndSize(bytes, &data, &size) < 0 ? NULL
-                                                            : codec_decode(data, (size_t)size);
-}

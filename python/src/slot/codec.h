@@ -69,5 +69,7 @@ bool codec_append_shown(struct out *out, PyObject *object);
 // Functions of the module.
 PyObject *codec_py_encode(PyObject *self, PyObject *args);
 PyObject *codec_py_decode(PyObject *self, PyObject *bytes);
+PyObject *codec_py_decode_pairs(PyObject *self, PyObject *bytes);
+PyObject *codec_py_show_pair(PyObject *self, PyObject *args);
 
 #endif

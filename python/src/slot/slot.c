@@ -346,6 +346,9 @@ static PyMethodDef methods[] = {
      "emit(key, value): adds a pair, inside mapfn. emit(key) counts one."},
     {"encode", codec_py_encode, METH_VARARGS, "encode(object, is_key=True) -> bytes"},
     {"decode", codec_py_decode, METH_O, "decode(bytes) -> object"},
+    {"show_pair", codec_py_show_pair, METH_VARARGS, "show_pair(key, value) -> its line of text"},
+    {"decode_pairs", codec_py_decode_pairs, METH_O,
+     "decode_pairs(bytes) -> (pairs, number of bytes used): the whole pairs of a typed output"},
     {NULL, NULL, 0, NULL},
 };
 

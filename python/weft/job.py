@@ -1,0 +1,297 @@
+"""weft.run(): a job from Python, and what scripts with a source or a final need.
+
+The command does the work; this process starts it, shows its progress, hands out the values of a source, and reads
+the pairs that came out.
+"""
+import json
+import os
+import sys
+
+from . import _slot, _weft, code
+from .code import BadJob
+from .script import Job, import_path, words_of
+
+READ_BYTES = 1 << 20
+TASKS_MAX = 20000  # of a source: with more items a task has several
+KEPT_LINES = 50  # of standard error, for an error that came without an event
+
+
+class TaskError(_weft.Aborted):
+    """User code failed in a task, more often than it may. The text has its traceback, and the record or key.
+
+    `__cause__` is the exception that was raised, where it could be pickled.
+    """
+
+
+TaskError.__module__ = "weft"
+
+
+class Result:
+    """The pairs of a finished job, in the order of their keys; read from disk as they are asked for.
+
+        for key, value in weft.run(map=f, fold=sum, inputs="books/"): ...
+        counts = dict(result)
+    """
+
+    def __init__(self, path, summary):
+        self.summary = summary  # what `weft run --json` reports at the end
+        self.counters = summary.get("counters", {})
+        self._output = summary.get("output")
+        self._file = None
+        if path is not None:
+            self._file = open(path, "rb")
+            os.unlink(path)
+
+    def __len__(self):
+        return self.summary["records_out"]
+
+    def __iter__(self):
+        if self._file is None:
+            raise ValueError(f"the pairs are in {self._output}, as text: run() without output= returns them")
+        rest, offset = b"", 0
+        while True:
+            more = os.pread(self._file.fileno(), READ_BYTES, offset)
+            if not more:
+                break
+            offset += len(more)
+            pairs, used = _slot.decode_pairs(rest + more)
+            rest = (rest + more)[used:]
+            yield from pairs
+        if rest:
+            raise _weft.DataLoss("the pairs of the job are cut off")
+
+    def __repr__(self):
+        return f"<weft.Result: {len(self)} pairs>"
+
+
+# ---- Sources --------------------------------------------------------------------------------------------------------
+
+class Source:
+    """Items that are read in this process when a task asks for them, by the thread that waits for the job."""
+
+    def __init__(self, items, folder):
+        if isinstance(items, (list, tuple)):
+            self.keys, self.read = range(len(items)), items.__getitem__
+        elif hasattr(items, "__getitem__") and hasattr(items, "__iter__"):
+            self.keys, self.read = list(items), items.__getitem__
+        else:
+            raise BadJob(f"source is {code.show(items)}\n  it is a dict, a list, or an object with __iter__, which gives "
+                         "keys, and __getitem__")
+        import socket
+        self.path = os.path.join(folder, "source")
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(self.path)
+        self.listener.listen(1024)
+        self.names = os.path.join(folder, "items")
+        with open(self.names, "w") as file:
+            file.writelines(f"{number}\n" for number in range(len(self.keys)))
+
+    def words(self):
+        return ["--lines-per-task", str(max(1, -(-len(self.keys) // TASKS_MAX)))]
+
+    def answer(self, connection):
+        """Answers one request; False when the slot has gone."""
+        request = connection.recv(8, 0x100)  # MSG_WAITALL
+        if len(request) < 8:
+            return False
+        import pickle
+        key = self.keys[int.from_bytes(request, "little")]
+        try:
+            payload = b"\1" + pickle.dumps((key, self.read(key)), 4)
+        except Exception as error:
+            payload = b"\0" + code.fit(f"source[{code.show(key)}] {code.sentence_of(error)}", code.frames_of(error),
+                                       []).encode("utf-8", "replace")
+        try:
+            connection.sendall(len(payload).to_bytes(8, "little") + payload)
+        except OSError:
+            return False
+        return True
+
+    def close(self):
+        self.listener.close()
+
+
+# ---- Running --------------------------------------------------------------------------------------------------------
+
+def find_command():
+    """The command that belongs to this package: of its build tree or environment, else the one in PATH."""
+    import shutil
+    here = os.path.dirname(os.path.abspath(__file__))
+    places = [os.path.join(here, "..", "..", "weft"), os.path.join(os.path.dirname(sys.executable), "weft"),
+              os.path.join(here, "..", "..", "..", "..", "bin", "weft"), shutil.which("weft")]
+    for place in places:
+        if place and os.path.isfile(place) and os.access(place, os.X_OK):
+            return os.path.realpath(place)
+    raise BadJob("the command weft was not found\n  try: pip install ., or put it into PATH")
+
+
+def main_file():
+    """The main module and how slots find it; (None, None) at a prompt, in a notebook and with -c."""
+    main = sys.modules.get("__main__")
+    path = getattr(main, "__file__", None)
+    if path is None or not os.path.isfile(path) or hasattr(sys, "ps1"):
+        return None, None
+    return main, {"path": os.path.abspath(path), "name": "__main__"}
+
+
+class Talk:
+    """What the command says: events drive the bar, the rest is the user's and is passed on."""
+
+    def __init__(self, progress):
+        self.shows = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
+        self.end, self.lines, self.rest, self.width = None, [], b"", 0
+
+    def bar(self, text):
+        if self.shows:
+            sys.stderr.write("\r" + text.ljust(self.width) + ("\r" if not text else ""))
+            sys.stderr.flush()
+            self.width = len(text)
+
+    def event(self, event):
+        kind = event["event"]
+        if kind == "end" or kind == "error":
+            self.bar("")
+            self.end = event
+        elif kind == "progress":
+            self.bar(f"{event['step']}: {event['tasks_done']} of {event['task_count']} tasks")
+        elif kind == "warning":
+            print("weft:", event["text"], file=sys.stderr)
+
+    def take(self, data):
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        for line in lines:
+            if line.startswith(b'{"event":'):
+                try:
+                    self.event(json.loads(line))
+                    continue
+                except ValueError:
+                    pass
+            text = line.decode("utf-8", "replace")
+            self.lines = (self.lines + [text])[-KEPT_LINES:]
+            print(text, file=sys.stderr)
+
+    def last_words(self):
+        return "\n".join(self.lines) or "the command weft ended without a word"
+
+
+def serve(process, talk, source):
+    """Waits for the command; in the meantime reads what it says and answers its slots."""
+    import selectors
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stderr, selectors.EVENT_READ)
+        if source:
+            selector.register(source.listener, selectors.EVENT_READ)
+        is_open = True
+        while is_open:
+            for ready, _ in selector.select():
+                if ready.fileobj is process.stderr:
+                    data = os.read(process.stderr.fileno(), READ_BYTES)
+                    is_open = bool(data)
+                    talk.take(data)
+                elif source and ready.fileobj is source.listener:
+                    selector.register(source.listener.accept()[0], selectors.EVENT_READ)
+                elif not source.answer(ready.fileobj):
+                    selector.unregister(ready.fileobj)
+                    ready.fileobj.close()
+        talk.take(b"\n" if talk.rest else b"")
+
+
+def raise_failure(talk, folder):
+    """The failure of the job as an exception, with the one of user code as its cause."""
+    text = (talk.end or {}).get("error") or (talk.end or {}).get("text") or talk.last_words()
+    name = (talk.end or {}).get("code", "UNKNOWN")
+    classes = {cls.code_name: cls for cls in vars(_weft).values()
+               if isinstance(cls, type) and issubclass(cls, _weft.Error) and cls is not _weft.Error}
+    cause = code.last_error(folder)
+    cls = TaskError if cause is not None or name == "ABORTED" else classes.get(name, _weft.Unknown)
+    raise cls(text) from cause
+
+
+def execute(job, words, *, main_module, first_path, source=None, is_written=False, progress=None):
+    """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one."""
+    import shutil
+    import subprocess
+    import tempfile
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = tempfile.mkdtemp(prefix="weft-")
+    items = None
+    try:
+        items = Source(source, folder) if source is not None else None
+        description = job.describe(main_module, import_path(package, first_path), errors=folder,
+                                   source=items.path if items else None)
+        path = None if is_written else os.path.join(folder, "pairs")
+        scripts = [job.main["path"]] if job.main else []
+        arguments = [find_command(), "run", "--json", *(items.words() if items else []),
+                     *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written),
+                     *(["--output", path] if path else []), *([items.names] if items else []), *words]
+        talk = Talk(progress)
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            serve(process, talk, items)
+            status = process.wait()
+        except BaseException:
+            process.terminate()
+            process.wait()
+            raise
+        if status == 130:
+            raise KeyboardInterrupt
+        if status or not talk.end or not talk.end.get("ok"):
+            raise_failure(talk, folder)
+        return Result(path, talk.end)
+    finally:
+        if items:
+            items.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def option_words(options):
+    """slots=2, skip_missing=True -> --slots 2 --skip-missing"""
+    words = []
+    for name, value in options.items():
+        if value is None or value is False:
+            continue
+        words.append("--" + name.replace("_", "-"))
+        if value is not True:
+            words.append(str(value))
+    return words
+
+
+def input_words(inputs):
+    if inputs is None:
+        return []
+    words = [os.fspath(inputs)] if isinstance(inputs, (str, os.PathLike)) else [os.fspath(name) for name in inputs]
+    if not words:
+        raise BadJob("there are no inputs")
+    return ["--", *words]
+
+
+def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, format=None, encoding="utf-8",
+        progress=None, **options) -> Result:
+    """Runs a MapReduce job on all cores and returns its pairs, sorted by key.
+
+    `map(record)` yields pairs, or returns a list or dict of them. `fold(values)` joins the values of a key to one, and is
+    also used to combine: sum, min, max, or weft.count for a map that gives keys alone. `reduce(key, values)` yields
+    pairs instead. Without either the pairs of map are the result.
+
+    `inputs` are files, directories and patterns; or `source` is a dict or list, read when a task needs it. With
+    `output` the result is written as text to that file, or directory with a slash at its end. Other options are those of
+    `weft run`: slots=2, memory="1G", skip_bad=10.
+
+        result = weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/")
+        print(dict(result)["the"])
+    """
+    if code.in_slot:
+        raise code.Reached
+    try:
+        if (inputs is None) == (source is None):
+            raise BadJob("a job has inputs= or source=")
+        main_module, main = main_file()
+        job = Job(map=map, fold=fold, reduce=reduce, encoding=encoding, format=format, main=main,
+                  has_source=source is not None)
+        output = os.fspath(output) if output is not None else None
+        words = [*option_words({"output": output, "format": format, **options}), *input_words(inputs)]
+        first = os.path.dirname(main["path"]) if main else os.getcwd()
+        return execute(job, words, main_module=main_module, first_path=first, source=source,
+                       is_written=output is not None, progress=progress)
+    except BadJob as error:
+        raise _weft.InvalidArgument(str(error)) from None
