@@ -253,11 +253,21 @@ _weft_group() {
     esac
 }
 
+_weft_tasks() {
+    if ((COMP_CWORD == 2)); then
+        mapfile -t COMPREPLY < <(compgen -W "worker call dead" -- "$1")
+    elif [[ $1 == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--concurrency --timeout --retry --broker --quiet --help" -- "$1")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -X '!*.py' -- "$1" | sed 's/\.py$//')
+    fi
+}
+
 _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster host queue var kv barrier help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster host queue var kv barrier tasks help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == streaming ]]; then
@@ -268,6 +278,8 @@ _weft() {
         _weft_host "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} =~ ^(queue|var|kv|barrier)$ ]]; then
         _weft_group "$current" "$previous"
+    elif [[ ${COMP_WORDS[1]} == tasks ]]; then
+        _weft_tasks "$current"
     elif [[ ${COMP_WORDS[1]} == replay ]]; then
         mapfile -t COMPREPLY < <(
             cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
@@ -275,7 +287,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run streaming replay cluster host queue var kv barrier version wordcount count sort grep index" -- "$current"
+            compgen -W "run streaming replay cluster host queue var kv barrier tasks version wordcount count sort grep index" -- "$current"
         )
     fi
 }

@@ -6,7 +6,7 @@
 
     counts = dict(weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/"))
 
-`weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tf1` is a module of its own.
+`weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tasks` and `weft.tf1` are modules of their own.
 """
 from . import _weft
 from ._weft import (Aborted, AlreadyExists, Barrier, Cancelled, DataLoss, DeadlineExceeded, Error,

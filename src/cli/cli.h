@@ -58,6 +58,9 @@ void help_format_verbs(struct buf *buf, bool has_all);
 // Of `weft streaming`, whose options are Hadoop's.
 void help_format_streaming(struct buf *buf);
 
+// Of `weft tasks`, which is written in Python.
+void help_format_tasks(struct buf *buf);
+
 // Of `weft host`.
 void help_format_host(struct buf *buf);
 

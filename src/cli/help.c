@@ -172,6 +172,7 @@ static const struct {
     {"var", format_var},
     {"kv", format_kv},
     {"barrier", format_barrier},
+    {"tasks", help_format_tasks},
 };
 
 static weft_err unknown_topic(const char *topic)

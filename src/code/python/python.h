@@ -29,4 +29,7 @@ bool python_is_job(const char *script);
 // options from before it. Returns only on failure.
 MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
 
+// Becomes the interpreter, which runs `weft tasks` with the words. Returns only on failure.
+MUST_CHECK weft_err python_run_tasks(char *const *words);
+
 #endif

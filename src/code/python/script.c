@@ -78,19 +78,20 @@ static void find_package(const char *folder, struct buf *path)
     path->size = 0;
 }
 
-weft_err python_run_script(const char *script, char *const *words)
+// What the interpreter runs first. With a package of ours, that one comes first; without, a missing one is a
+// sentence. Files of the directory at hand are not taken for modules of Python.
+#define BOOT(import, call)                                                                           \
+    "import sys\n"                                                                                   \
+    "sys.path[:1] = sys.argv[2:3] if sys.argv[2] else []\n"                                          \
+    "try:\n"                                                                                         \
+    "    " import "\nexcept ImportError as error:\n"                                                 \
+    "    sys.exit('weft: cannot run %s\\n  %s has no package weft that works: %s\\n  try: make, "    \
+    "with the package python3-dev, or pip install .' % (sys.argv[3], sys.executable, error))\n" call \
+    "\n"
+
+// Becomes the interpreter with the words: "-c", our own path, that of the package, `script`, `words`.
+static weft_err become(const char *boot, const char *script, char *const *words)
 {
-    // With a package of ours, that one comes first; without, a missing one is a sentence. Files of the
-    // directory at hand are not taken for modules of Python.
-    static const char boot[] =
-        "import sys\n"
-        "sys.path[:1] = sys.argv[2:3] if sys.argv[2] else []\n"
-        "try:\n"
-        "    from weft.script import main\n"
-        "except ImportError as error:\n"
-        "    sys.exit('weft: cannot run %s\\n  %s has no package weft that works: %s\\n  try: make, "
-        "with the package python3-dev, or pip install .' % (sys.argv[3], sys.executable, error))\n"
-        "main()\n";
     char *own = NULL, *folder = NULL, *interpreter = NULL;
     struct buf package = {0};
     size_t count = 0;
@@ -118,4 +119,22 @@ weft_err python_run_script(const char *script, char *const *words)
     free(folder);
     free(own);
     return code;
+}
+
+weft_err python_run_script(const char *script, char *const *words)
+{
+    return become(BOOT("from weft.script import main", "main()"), script, words);
+}
+
+weft_err python_run_tasks(char *const *words)
+{
+    // The processes that it starts find the package as it does.
+    static const char boot[] =
+        BOOT("from weft.tasks.__main__ import main",
+             "import os\n"
+             "if sys.argv[2]:\n"
+             "    also = os.environ.get('PYTHONPATH')\n"
+             "    os.environ['PYTHONPATH'] = sys.argv[2] + (os.pathsep + also if also else '')\n"
+             "sys.exit(main(sys.argv[4:]))");
+    return become(boot, "weft tasks", words);
 }

@@ -1,0 +1,298 @@
+"""weft.tasks: calls, results, retries, dead letters and workers that die."""
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import weft
+from weft.tasks import App, Celery, TaskFailed
+
+MODULE = """
+import os, time
+from weft.tasks import App
+app = App("NAME", broker="ADDRESS")
+
+@app.task
+def add(x, y=0):
+    return x + y
+
+@app.task(name="by.name", ignore_result=True)
+def write(path, text):
+    open(path, "a").write(text + "\\n")
+
+@app.task
+def fails(text):
+    raise ValueError(text)
+
+@app.task(bind=True, max_retries=2, default_retry_delay=0.01)
+def counts(self, path):
+    open(path, "a").write(f"{self.request.retries}\\n")
+    if self.request.retries < 2:
+        raise self.retry(exc=OSError("not yet"))
+    return self.request.retries
+
+@app.task(autoretry_for=(OSError,), retry_backoff=0.01, retry_jitter=False, max_retries=1)
+def never(path):
+    open(path, "a").write("again\\n")
+    raise OSError("never")
+
+@app.task(max_retries=1)
+def kills(path):
+    open(path, "a").write("killed\\n")
+    os.kill(os.getpid(), 9)
+
+@app.task
+def unserializable():
+    return object()
+
+@app.task
+def slow(path):
+    open(path, "a").write("begun\\n")
+    time.sleep(0.5)
+    open(path, "a").write("ended\\n")
+"""
+
+
+NUMBERS = itertools.count()
+
+
+class Work:
+    def __init__(self, folder, address, name):
+        (folder / f"{name}.py").write_text(MODULE.replace("NAME", name).replace("ADDRESS", address))
+        self.folder, self.name, self.processes = folder, name, []
+        sys.path.insert(0, str(folder))
+        self.module = __import__(name)
+        sys.path.remove(str(folder))
+
+    def start(self, *options):
+        self.processes.append(subprocess.Popen([sys.executable, "-m", "weft.tasks", "worker", self.name, *options],
+                                               cwd=self.folder, stderr=subprocess.PIPE, text=True))
+        return self.processes[-1]
+
+    def command(self, *words):
+        return subprocess.run([sys.executable, "-m", "weft.tasks", *words], cwd=self.folder, capture_output=True,
+                              text=True, timeout=30)
+
+    def stop(self):
+        self.module.app.close()
+        for process in self.processes:
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.communicate(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+
+
+@pytest.fixture
+def work(host, tmp_path):
+    made = Work(tmp_path, host.address, f"tasks_{next(NUMBERS)}")
+    yield made
+    made.stop()
+
+
+def test_a_call_gives_its_result(work):
+    work.start("-c", "1")
+    first, second = work.module.add.delay(2, 3), work.module.add.apply_async(("a",), {"y": "b"})
+    assert first.get(timeout=10) == 5 and second.get(timeout=10) == "ab"
+    assert work.module.add(1, 1) == 2
+    assert work.module.app.send_task(work.name + ".add", [1, 2]).get(timeout=10) == 3
+
+
+def test_a_result_has_a_state_and_is_removed_when_it_was_read(work):
+    result = work.module.add.delay(1, 1)
+    assert result.status == "PENDING" and not result.ready() and result.result is None
+    with pytest.raises(weft.DeadlineExceeded, match="no result after 0.05 s"):
+        result.get(timeout=0.05)
+    work.start("-c", "1")
+    again = work.module.app.AsyncResult(result.id)
+    deadline = time.monotonic() + 10
+    while not again.ready() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert again.successful() and again.result == 2
+    assert result.get(timeout=10) == 2
+    assert work.module.app._results().get(result.id) is None
+
+
+def test_an_exception_comes_back_and_the_task_is_a_dead_letter(work):
+    work.start("-c", "1", "-q")
+    result = work.module.fails.delay("wrong")
+    with pytest.raises(ValueError, match="wrong") as caught:
+        result.get(timeout=10)
+    assert "raise ValueError(text)" in caught.value.__cause__.traceback
+    assert "weft/tasks" not in caught.value.__cause__.traceback
+    letter = json.loads(work.module.app._dead().take(timeout=5).data)
+    assert letter["args"] == ["wrong"] and letter["error"]["type"] == "builtins.ValueError"
+
+
+def test_retry_runs_it_again(work, tmp_path):
+    work.start("-c", "1", "-q")
+    path = tmp_path / "log"
+    assert work.module.counts.delay(str(path)).get(timeout=10) == 2
+    assert path.read_text() == "0\n1\n2\n"
+
+
+def test_retries_end_and_are_a_dead_letter(work, tmp_path):
+    work.start("-c", "1", "-q")
+    path = tmp_path / "log"
+    with pytest.raises(OSError, match="never"):
+        work.module.never.delay(str(path)).get(timeout=10)
+    assert path.read_text() == "again\nagain\n"
+    assert work.module.app._dead().take(timeout=5) is not None
+
+
+def test_back_off_doubles_up_to_its_limit():
+    app = App("none")
+    task = app.task(lambda: None, name="n", retry_backoff=2, retry_backoff_max=10, retry_jitter=False)
+    assert [task.delay_after(n) for n in range(5)] == [2, 4, 8, 10, 10]
+    jitter = app.task(lambda: None, name="j", retry_backoff=True, retry_backoff_max=4)
+    assert all(0 <= jitter.delay_after(5) <= 4 for _ in range(50))
+    assert app.task(lambda: None, name="d").delay_after(3) == 180
+
+
+def test_a_countdown_is_waited_for(work):
+    work.start("-c", "1")
+    started = time.monotonic()
+    assert work.module.add.apply_async((1,), countdown=0.3).get(timeout=10) == 1
+    assert time.monotonic() - started >= 0.3
+
+
+def test_a_task_without_a_result_leaves_none(work, tmp_path):
+    work.start("-c", "1")
+    path = tmp_path / "log"
+    result = work.module.write.delay(str(path), "text")
+    work.module.add.delay(1).get(timeout=10)
+    assert path.read_text() == "text\n" and not result.ready()
+
+
+def test_an_id_of_ones_own_counts_once(work):
+    for _ in range(3):
+        result = work.module.add.apply_async((1, 2), task_id="mine")
+    assert len(work.module.app._queue()) == 1
+    work.start("-c", "1")
+    assert result.get(timeout=10) == 3
+
+
+def test_a_worker_that_is_killed_loses_nothing(work, tmp_path):
+    path = tmp_path / "log"
+    result = work.module.slow.delay(str(path))
+    first = work.start("-c", "1")
+    deadline = time.monotonic() + 10
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    first.kill()
+    work.start("-c", "1")
+    assert result.get(timeout=20) is None
+    assert path.read_text() == "begun\nbegun\nended\n"
+
+
+def test_sigterm_lets_a_task_end(work, tmp_path):
+    path = tmp_path / "log"
+    result = work.module.slow.delay(str(path))
+    worker = work.start("-c", "1")
+    while not path.exists():
+        time.sleep(0.01)
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(10) == 0 and path.read_text() == "begun\nended\n"
+    assert result.get(timeout=5) is None
+
+
+def test_an_idle_worker_ends_at_once(work):
+    worker = work.start("-c", "1")
+    while not work.module.app._queue().look()["taker_count"]:
+        time.sleep(0.01)
+    started = time.monotonic()
+    worker.send_signal(signal.SIGTERM)
+    assert worker.wait(10) == 0 and time.monotonic() - started < 1
+
+
+def test_a_task_that_kills_its_workers_is_given_up(work, tmp_path):
+    worker = work.start("-c", "2")
+    path = tmp_path / "log"
+    with pytest.raises(RuntimeError, match="the worker died each time"):
+        work.module.kills.delay(str(path)).get(timeout=40)
+    assert path.read_text() == "killed\n" * 2
+    assert work.module.add.delay(1).get(timeout=10) == 1
+    worker.terminate()
+    _, err = worker.communicate(timeout=10)
+    assert worker.returncode == 0 and "is started again" in err
+
+
+def test_workers_end_with_a_crew_that_is_killed(work):
+    crew = work.start("-c", "2")
+    queue = work.module.app._queue()
+    deadline = time.monotonic() + 10
+    while queue.look()["taker_count"] < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    crew.kill()
+    while queue.look()["taker_count"] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert queue.look()["taker_count"] == 0
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda module: module.add.delay(object()), "arguments of .*add must be numbers"),
+    (lambda module: module.unserializable.delay().get(timeout=10), "value of .*unserializable must be numbers"),
+])
+def test_what_is_not_json_is_refused(work, call, message):
+    work.start("-c", "1", "-q")
+    with pytest.raises(TypeError, match=message):
+        call(work.module)
+
+
+def test_a_task_that_the_worker_does_not_have(work):
+    work.start("-c", "1", "-q")
+    with pytest.raises(LookupError, match="this worker has no task nowhere; it has"):
+        work.module.app.send_task("nowhere").get(timeout=10)
+
+
+def test_what_is_no_message_is_a_dead_letter(work):
+    work.start("-c", "1", "-q")
+    work.module.app._queue().push("not json")
+    assert json.loads(work.module.app._dead().take(timeout=10).data)["raw"] == "not json"
+
+
+def test_the_commands(work):
+    work.start("-c", "1", "-q")
+    done = work.command("call", work.name, "add", "2", "3", "--timeout", "10")
+    assert (done.returncode, done.stdout) == (0, "5\n")
+    done = work.command("call", work.name, "fails", "wrong", "--timeout", "10")
+    assert done.returncode == 1 and "ValueError: wrong" in done.stderr
+    done = work.command("dead", work.name)
+    assert done.returncode == 0 and "builtins.ValueError: wrong" in done.stdout
+    done = work.command("dead", work.name, "--retry")
+    assert "wrong" in done.stdout
+    assert work.module.app._dead().take(timeout=10) is not None  # it failed again
+    assert work.command("worker", "no_such_module", "-c", "1").returncode == 2
+    assert work.command("worker", "json", "-c", "1").returncode == 2
+    assert work.command("call", work.name, "nothing").returncode == 4
+
+
+def test_names_for_programs_that_were_written_for_celery():
+    assert Celery is App
+    app = Celery("old", broker="localhost:1", backend="rpc://")
+    app.conf.update(task_always_eager=True, task_serializer="json")
+    add = app.task(lambda x, y: x + y, name="add")
+    assert add.delay(1, 2).get() == 3
+    bad = app.task(lambda: 1 / 0, name="bad")
+    with pytest.raises(ZeroDivisionError):
+        bad.delay().get()
+    assert isinstance(bad.delay().get(propagate=False).__cause__, TaskFailed)
+    with pytest.raises(ValueError, match="redis://localhost.* is not a host"):
+        Celery("old", broker="redis://localhost")
+
+
+def test_a_child_of_a_fork_connects_anew(work):
+    work.module.add.delay(1, 1)
+    child = os.fork()
+    if child == 0:
+        work.module.add.delay(2, 2)
+        work.module.app.close()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(work.module.app._queue()) == 2
