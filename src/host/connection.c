@@ -130,14 +130,15 @@ static void refuse(struct host_server *server, struct guest *guest, const struct
     door_refuse(guest, code);
 }
 
-static void take_frame(void *owner, const struct frame *frame);
-static void take_end(void *owner);
-static void take_drained(void *owner);
+static void on_frame(void *owner, const struct frame *frame);
+static void on_end(void *owner);
+static void on_drained(void *owner);
 
 static void adopt(struct host_server *server, struct guest *guest, const struct hello *hello,
                   struct session *session)
 {
-    static const struct guest_calls calls = {take_frame, take_end, take_drained};
+    static const struct guest_calls calls = {
+        .frame = on_frame, .ended = on_end, .drained = on_drained};
     struct host_connection *connection = calloc(1, sizeof *connection);
     if (!connection) {
         door_refuse(guest, err_no_memory("for a connection"));
@@ -156,11 +157,17 @@ static void adopt(struct host_server *server, struct guest *guest, const struct 
         list_append(host_stirred(server->host), &session->in_stirred);
 }
 
-static void take_proven(void *owner, struct guest *guest, const struct hello *hello)
+static void on_proven(void *owner, struct guest *guest, const struct hello *hello)
 {
     struct host_server *server = owner;
     struct session *session;
     host_set_time(server->host, host_server_now_ms(server));
+    if (hello->purpose != HELLO_FOR_CALLS) {
+        door_refuse(guest,
+                    err_set(WEFT_INVALID_ARGUMENT,
+                            "it hosts queues and variables, and is not the server of a job"));
+        return;
+    }
     const weft_err err = server->is_journal_stuck
                              ? host_server_refuse_stuck(server)
                              : host_connection_find_session(server, hello, &session);
@@ -170,7 +177,7 @@ static void take_proven(void *owner, struct guest *guest, const struct hello *he
         adopt(server, guest, hello, session);
 }
 
-static void take_refused(void *owner, const char *peer)
+static void on_refused(void *owner, const char *peer)
 {
     host_server_say_refused(owner, peer);
 }
@@ -180,7 +187,7 @@ static uint64_t now_ms(void *owner)
     return host_server_now_ms(owner);
 }
 
-const struct door_calls host_door_calls = {take_proven, take_refused, now_ms};
+const struct door_calls host_door_calls = {on_proven, on_refused, now_ms};
 
 // ---- Calls -----------------------------------------------------------------------------------------------------
 
@@ -291,7 +298,7 @@ void host_connection_go_on(struct host_connection *connection, uint64_t now_ms)
     host_connection_drop(connection);
 }
 
-static void take_frame(void *owner, const struct frame *frame)
+static void on_frame(void *owner, const struct frame *frame)
 {
     struct host_connection *connection = owner;
     struct host_server *server = connection->server;
@@ -310,7 +317,7 @@ static void take_frame(void *owner, const struct frame *frame)
     host_connection_drop(connection);
 }
 
-static void take_end(void *owner)
+static void on_end(void *owner)
 {
     host_connection_drop(owner);
 }
@@ -363,7 +370,7 @@ void host_connection_send(struct host_connection *connection)
     }
 }
 
-static void take_drained(void *owner)
+static void on_drained(void *owner)
 {
     struct host_connection *connection = owner;
     connection->since_ms = host_server_now_ms(connection->server);

@@ -109,6 +109,8 @@ weft_err hello_client_start(struct hello_client *client, const struct hello *hel
     message.changes = hello->changes;
     message.nonce = field_of(hello->nonce, sizeof hello->nonce);
     message.expected_host = (char *)hello->expected_host;
+    message.purpose = hello->purpose;
+    message.architecture = (char *)hello->architecture;
     const weft_err code = message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_HELLO, &message.base);
     if (code != WEFT_OK)
         return client_fail(client, code);
@@ -290,11 +292,13 @@ static weft_err read_hello(struct hello *hello, const Weft__HostHello *message)
     hello->life_mark = message->life_mark;
     hello->session_number = message->session_number;
     hello->changes = message->changes;
+    hello->purpose = message->purpose;
     const bool is_whole =
         take_bytes(message->session, hello->session, sizeof hello->session) &&
         take_bytes(message->nonce, hello->nonce, sizeof hello->nonce) &&
         take_text(message->member, hello->member, sizeof hello->member) &&
-        take_text(message->expected_host, hello->expected_host, sizeof hello->expected_host);
+        take_text(message->expected_host, hello->expected_host, sizeof hello->expected_host) &&
+        take_text(message->architecture, hello->architecture, sizeof hello->architecture);
     return is_whole ? WEFT_OK
                     : err_set(WEFT_DATA_LOSS, "the member's hello has fields of a wrong size");
 }

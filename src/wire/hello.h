@@ -23,7 +23,15 @@ enum {
     HELLO_FRAME_BYTES_MAX = 4096,
     HELLO_NONCE_BYTES = 32,
     HELLO_SESSION_BYTES = 16,
-    HELLO_MEMBER_BYTES = 256  // a member's name with its final zero
+    HELLO_MEMBER_BYTES = 256,  // a member's name with its final zero
+    HELLO_ARCHITECTURE_BYTES = 16
+};
+
+// What a connection is for; each kind of server takes some and refuses the others.
+enum hello_purpose {
+    HELLO_FOR_CALLS = 0,    // of a host's resources (wire/call.h)
+    HELLO_FOR_SESSION = 1,  // frames of a job, both ways (transport/tether.h)
+    HELLO_FOR_FETCH = 2,    // bytes of files (transport/fetch.h)
 };
 
 // A member's description of itself. hello_client_start sets `wire_version` and `version`.
@@ -39,8 +47,10 @@ struct hello {
     uint64_t life, life_mark;  // of the host when they last met; 0: it had no journal
     uint32_t session_number;   // that the member has seen
     uint64_t changes;          // calls of the session that are known to be in the host's journal
-    uint8_t nonce[HELLO_NONCE_BYTES];        // random, made for this connection alone
-    char expected_host[HELLO_MEMBER_BYTES];  // the member that should be there; "": any
+    uint8_t nonce[HELLO_NONCE_BYTES];             // random, made for this connection alone
+    char expected_host[HELLO_MEMBER_BYTES];       // the member that should be there; "": any
+    uint32_t purpose;                             // enum hello_purpose
+    char architecture[HELLO_ARCHITECTURE_BYTES];  // "x86_64"; "": it does not matter
 };
 
 struct hello_welcome {

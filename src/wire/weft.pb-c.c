@@ -2984,7 +2984,7 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   (ProtobufCMessageInit) weft__worker_failed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[14] =
+static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[16] =
 {
   {
     "wire_version",
@@ -3154,9 +3154,34 @@ static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[14] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "purpose",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, purpose),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "architecture",
+    16,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, architecture),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__host_hello__field_indices_by_name[] = {
   7,   /* field[7] = answers_received */
+  15,   /* field[15] = architecture */
   13,   /* field[13] = changes */
   5,   /* field[5] = epoch */
   9,   /* field[9] = expected_host */
@@ -3165,6 +3190,7 @@ static const unsigned weft__host_hello__field_indices_by_name[] = {
   11,   /* field[11] = life_mark */
   2,   /* field[2] = member */
   8,   /* field[8] = nonce */
+  14,   /* field[14] = purpose */
   6,   /* field[6] = resumes */
   4,   /* field[4] = session */
   12,   /* field[12] = session_number */
@@ -3174,7 +3200,7 @@ static const unsigned weft__host_hello__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__host_hello__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor weft__host_hello__descriptor =
 {
@@ -3184,7 +3210,7 @@ const ProtobufCMessageDescriptor weft__host_hello__descriptor =
   "Weft__HostHello",
   "weft",
   sizeof(Weft__HostHello),
-  14,
+  16,
   weft__host_hello__field_descriptors,
   weft__host_hello__field_indices_by_name,
   1,  weft__host_hello__number_ranges,
@@ -3449,7 +3475,7 @@ const ProtobufCMessageDescriptor weft__host_refused__descriptor =
   (ProtobufCMessageInit) weft__host_refused__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[21] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[26] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -3472,11 +3498,16 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[21] =
   { "FRAME_HOST_REFUSED", "WEFT__FRAME_TYPE__FRAME_HOST_REFUSED", 36 },
   { "FRAME_CALLS", "WEFT__FRAME_TYPE__FRAME_CALLS", 37 },
   { "FRAME_ANSWERS", "WEFT__FRAME_TYPE__FRAME_ANSWERS", 38 },
+  { "FRAME_NUMBERED", "WEFT__FRAME_TYPE__FRAME_NUMBERED", 39 },
+  { "FRAME_FETCH", "WEFT__FRAME_TYPE__FRAME_FETCH", 40 },
+  { "FRAME_FETCH_BLOCK", "WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK", 41 },
+  { "FRAME_FETCH_FAILED", "WEFT__FRAME_TYPE__FRAME_FETCH_FAILED", 42 },
+  { "FRAME_FETCH_CREDIT", "WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT", 43 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 14},{0, 21}
+{0, 0},{32, 14},{0, 26}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[21] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[26] =
 {
   { "FRAME_ANSWERS", 20 },
   { "FRAME_BYE", 11 },
@@ -3484,6 +3515,10 @@ static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[21] =
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
   { "FRAME_COMMITTED", 8 },
+  { "FRAME_FETCH", 22 },
+  { "FRAME_FETCH_BLOCK", 23 },
+  { "FRAME_FETCH_CREDIT", 25 },
+  { "FRAME_FETCH_FAILED", 24 },
   { "FRAME_HELLO", 1 },
   { "FRAME_HOST_CHALLENGE", 15 },
   { "FRAME_HOST_HELLO", 14 },
@@ -3492,6 +3527,7 @@ static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[21] =
   { "FRAME_HOST_WELCOME", 17 },
   { "FRAME_JOB_START", 2 },
   { "FRAME_NONE", 0 },
+  { "FRAME_NUMBERED", 21 },
   { "FRAME_SEAL", 7 },
   { "FRAME_SEALED", 9 },
   { "FRAME_STAGE_OPEN", 3 },
@@ -3507,9 +3543,9 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  21,
+  26,
   weft__frame_type__enum_values_by_number,
-  21,
+  26,
   weft__frame_type__enum_values_by_name,
   2,
   weft__frame_type__value_ranges,

@@ -128,7 +128,30 @@ typedef enum _Weft__FrameType {
   /*
    * host -> member: their answers; likewise
    */
-  WEFT__FRAME_TYPE__FRAME_ANSWERS = 38
+  WEFT__FRAME_TYPE__FRAME_ANSWERS = 38,
+  /*
+   * Between the server of a job and its clients, and between clients; after the same hello. Fixed layouts.
+   */
+  /*
+   * both ways: a frame of a session, or a heartbeat (src/transport/tether.h)
+   */
+  WEFT__FRAME_TYPE__FRAME_NUMBERED = 39,
+  /*
+   * bytes of a file are wanted; this and the next three: src/transport/fetch.h
+   */
+  WEFT__FRAME_TYPE__FRAME_FETCH = 40,
+  /*
+   * some of them
+   */
+  WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK = 41,
+  /*
+   * why there are none
+   */
+  WEFT__FRAME_TYPE__FRAME_FETCH_FAILED = 42,
+  /*
+   * so many bytes more may be sent
+   */
+  WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT = 43
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -642,10 +665,18 @@ struct  Weft__HostHello
    * calls of the session that are known to be kept
    */
   uint64_t changes;
+  /*
+   * of the connection: enum hello_purpose in src/wire/hello.h
+   */
+  uint32_t purpose;
+  /*
+   * "x86_64": of a client that runs the code of jobs
+   */
+  char *architecture;
 };
 #define WEFT__HOST_HELLO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_hello__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, 0, 0 }
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__HostChallenge
