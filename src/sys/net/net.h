@@ -64,6 +64,17 @@ uint32_t net_connections_max(void);
 // other end. UNAVAILABLE with the reason: refused, timed out, cannot be resolved.
 MUST_CHECK weft_err net_connect(const struct net_address *address, uint32_t timeout_ms, int *fd);
 
+// A way to an address, resolved once: connecting by it does not wait, so a loop can do it again and again.
+struct net_route;
+
+// May wait for a resolver. UNAVAILABLE: the name cannot be resolved.
+MUST_CHECK weft_err net_route_open(const struct net_address *address, struct net_route **route);
+void net_route_close(struct net_route *route);  // NULL is fine
+
+// Begins to connect, with the descriptor and the choice of net_connect: the Unix socket if there is one, else one of the
+// addresses of the name, another one with each attempt. A connection that fails later breaks like any other.
+MUST_CHECK weft_err net_route_connect(const struct net_route *route, uint32_t attempt, int *fd);
+
 // ---- What a connection is -------------------------------------------------------------------------
 
 bool net_is_local_stream(int fd);  // a Unix socket: the peer's user is ours
