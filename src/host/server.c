@@ -10,13 +10,7 @@
 #include "host/server_state.h"
 #include "sys/thread/spin.h"
 
-enum {
-    TICK_MS = 100,
-    TICKS_PER_SECOND = 10,
-    SENTENCE_BYTES = 2048,
-    REFUSALS_FIRST_MS = 10000,  // between two lines about refusals; doubled while they go on, up to
-    REFUSALS_MAX_MS = 64 * REFUSALS_FIRST_MS
-};
+enum { TICK_MS = 100, TICKS_PER_SECOND = 10, SENTENCE_BYTES = 2048 };
 
 uint64_t host_server_now_ms(struct host_server *server)
 {
@@ -37,22 +31,10 @@ void host_server_say(struct host_server *server, const char *format, ...)
 
 void host_server_say_refused(struct host_server *server, const char *peer)
 {
-    const uint64_t now_ms = host_server_now_ms(server);
-    const unsigned long long silent = server->refused_silent;
-    if (server->refused_ms && now_ms - server->refused_ms < server->refused_pause_ms) {
-        server->refused_silent++;
-        err_clear();
-        return;
-    }
-    // Strangers must not fill a disk with what is said of them.
-    const uint64_t pause_ms = silent ? 2 * server->refused_pause_ms : REFUSALS_FIRST_MS;
-    server->refused_pause_ms = pause_ms < REFUSALS_MAX_MS ? pause_ms : REFUSALS_MAX_MS;
-    server->refused_ms = now_ms;
-    server->refused_silent = 0;
-    if (silent)
-        host_server_say(server, "refused %s, and %llu others before: %s", peer, silent, err_text());
-    else
-        host_server_say(server, "refused %s: %s", peer, err_text());
+    char sentence[SENTENCE_BYTES];
+    if (refusals_describe(&server->refusals, host_server_now_ms(server), peer, sentence,
+                          sizeof sentence))
+        host_server_say(server, "%s", sentence);
     err_clear();
 }
 

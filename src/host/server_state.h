@@ -9,6 +9,7 @@
 #include "sys/thread/thread.h"
 #include "transport/door.h"
 #include "transport/lived.h"
+#include "transport/refusals.h"
 
 // A member who may still come: one that has not been here yet, or was lost and may be started again.
 struct awaited {
@@ -40,10 +41,8 @@ struct host_server {
     VEC(struct awaited) awaited;
     struct lived lived;
     uint64_t started_ms, ticks;
-    uint64_t applied_before;    // by our own member, when host_server_waits_alone was last asked
-    uint64_t refused_ms;        // when the last refusal was told of
-    uint64_t refused_pause_ms;  // until when others are only counted
-    uint64_t refused_silent;    // refusals since then
+    uint64_t applied_before;  // by our own member, when host_server_waits_alone was last asked
+    struct refusals refusals;
     bool is_leaving, has_told_idle;
 };
 

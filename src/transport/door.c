@@ -67,9 +67,9 @@ static bool make_room(struct door *door)
     return drop_oldest_stranger(door);
 }
 
-static void take_data(void *owner, weft_bytes bytes);
-static void take_end(void *owner, weft_err code);
-static void take_drained(void *owner);
+static void on_data(void *owner, weft_bytes bytes);
+static void on_end(void *owner, weft_err code);
+static void on_drained(void *owner);
 
 static void start_hello(struct guest *guest, int fd)
 {
@@ -86,7 +86,7 @@ static void start_hello(struct guest *guest, int fd)
 // Takes the descriptor over. False: with a sentence, and nothing is left.
 static bool start_stream(struct guest *guest, int fd)
 {
-    static const struct loop_stream_calls calls = {take_data, take_end, take_drained};
+    static const struct loop_stream_calls calls = {on_data, on_end, on_drained};
     const struct door_options *options = &guest->door->options;
     const bool needs_tls = !net_is_local_stream(fd);
     struct tls *tls = needs_tls ? tls_new(true, options->token) : NULL;
@@ -213,7 +213,7 @@ static bool has_place(struct guest *guest)
     return false;
 }
 
-static void take_hello(struct guest *guest, const struct frame *frame)
+static void receive_hello(struct guest *guest, const struct frame *frame)
 {
     struct door *door = guest->door;
     const weft_err err = hello_server_take(guest->hello, frame, loop_stream_out(guest->stream));
@@ -250,7 +250,7 @@ static weft_err check_hello_size(const struct guest *guest, size_t more)
                : WEFT_OK;
 }
 
-static weft_err take_frames(struct guest *guest)
+static weft_err receive_frames(struct guest *guest)
 {
     while (!guest->is_freed && !guest->is_closing) {
         struct frame frame = {0};
@@ -261,22 +261,24 @@ static weft_err take_frames(struct guest *guest)
         if (guest->is_welcome)
             guest->calls.frame(guest->owner, &frame);
         else
-            take_hello(guest, &frame);
+            receive_hello(guest, &frame);
     }
     return WEFT_OK;
 }
 
-static void take_data(void *owner, weft_bytes bytes)
+static void on_data(void *owner, weft_bytes bytes)
 {
     struct guest *guest = owner;
     if (guest->is_closing)
         return;
     guest->is_reading = true;
+    if (guest->is_welcome && guest->calls.heard)
+        guest->calls.heard(guest->owner);
     weft_err err = check_hello_size(guest, bytes.size);
-    if (!err)
+    if (!err && !guest->is_freed)
         err = frame_parser_feed(&guest->parser, bytes.data, bytes.size);
     if (!err)
-        err = take_frames(guest);
+        err = receive_frames(guest);
     guest->is_reading = false;
     if (err)
         say_refused(guest->door, guest->peer);
@@ -286,7 +288,7 @@ static void take_data(void *owner, weft_bytes bytes)
         end_guest(guest);
 }
 
-static void take_end(void *owner, weft_err code)
+static void on_end(void *owner, weft_err code)
 {
     struct guest *guest = owner;
     if (code && !guest->is_welcome)
@@ -295,7 +297,7 @@ static void take_end(void *owner, weft_err code)
     end_guest(guest);
 }
 
-static void take_drained(void *owner)
+static void on_drained(void *owner)
 {
     struct guest *guest = owner;
     if (!guest->is_welcome)

@@ -41,7 +41,8 @@ struct door_calls {
 struct guest_calls {
     void (*frame)(void *owner, const struct frame *frame);  // borrowed
     void (*ended)(void *owner);  // the connection is over: the owner calls guest_free
-    loop_fn *drained;            // nothing waits to be sent any more
+    loop_fn *drained;            // nothing waits to be sent any more; NULL: not asked for
+    loop_fn *heard;  // bytes have arrived, perhaps not yet a whole frame; NULL: not asked for
 };
 
 struct door_options {
