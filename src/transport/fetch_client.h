@@ -1,0 +1,50 @@
+// fetch_client: fetches stretches of files that one other process serves, and writes them to their places.
+//
+// Many requests may be under way. A connection that breaks is made again and each request is continued where it was, until nothing
+// has arrived for as long as the owner's patience lasts: then all requests fail, and the next one begins anew.
+// The file that is written to has holes or wrong bytes where a request failed. Thread: that of the loop.
+#ifndef TRANSPORT_FETCH_CLIENT_H
+#define TRANSPORT_FETCH_CLIENT_H
+
+#include "sys/net/net.h"
+#include "transport/fetch.h"
+#include "wire/hello.h"
+
+struct fetch_client;
+struct loop;
+
+struct fetch_wanted {
+    uint64_t file, offset, size;  // of the server
+    int fd;                       // to write to; stays the caller's, open until it is done
+    uint64_t to_offset;
+    void *tag;  // the caller's
+};
+
+struct fetch_client_options {
+    struct loop *loop;
+    struct net_address address;
+    const struct secret *token;  // copied
+    const char *name;            // of this process; stays the caller's
+    uint64_t window_bytes;       // of data on its way; 0: FETCH_WINDOW_BYTES
+    uint32_t patience_ms;        // 0: FETCH_PATIENCE_MS
+
+    // A request has ended; a failure has this thread's sentence. UNAVAILABLE: the server is out of reach; DATA_LOSS: a block came with a
+    // wrong checksum, or the server's file is not whole; others as the server gives them, or the disk here. May
+    // call every function here but fetch_client_free.
+    void (*done)(void *owner, void *tag, weft_err code);
+    void *owner;
+};
+
+enum { FETCH_PATIENCE_MS = 10000 };
+
+struct fetch_client *fetch_client_new(
+    const struct fetch_client_options *options);      // NULL: sentence
+void fetch_client_free(struct fetch_client *client);  // requests are forgotten; NULL is fine
+
+// Asks for a stretch. RESOURCE_EXHAUSTED: no memory.
+MUST_CHECK weft_err fetch_client_get(struct fetch_client *client,
+                                     const struct fetch_wanted *wanted);
+
+size_t fetch_client_pending(const struct fetch_client *client);  // requests that have not ended
+
+#endif
