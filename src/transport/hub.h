@@ -1,0 +1,73 @@
+// hub: the side of sessions that listens, with any number of peers on one loop.
+//
+// A peer joins by a spoke (spoke.h) and is known by its session, whatever happens to its connections. The hub reports:
+//
+//     joined --> frame ... --> suspect (silent for 2 s) --> back (it speaks again) or lost (silent for 10 s)
+//
+// A peer that is lost, or dropped by the owner, is fenced: its session is refused from then on, with a sentence that says so.
+// All frames that a peer sent arrive once and in order, or the peer is lost. The same port also serves files to
+// proven processes (fetch_server.h), if there are any.
+//
+// The callbacks may call every function here, hub_free excepted. Thread: that of the loop.
+#ifndef TRANSPORT_HUB_H
+#define TRANSPORT_HUB_H
+
+#include "transport/tether.h"
+#include "wire/hello.h"
+#include "wire/messages.h"
+
+struct hub;
+struct hub_peer;
+struct loop;
+struct net_listener;
+struct fetch_files;
+
+struct hub_calls {
+    // A process with the token wants to be a peer. Not OK: it is refused with this thread's sentence, and the peer is void.
+    weft_err (*joined)(void *owner, struct hub_peer *peer, const struct hello *hello);
+    void (*frame)(void *owner, struct hub_peer *peer, const struct frame *frame);  // borrowed
+    void (*suspect)(void *owner, struct hub_peer *peer);
+    void (*back)(void *owner, struct hub_peer *peer);
+
+    // The session is over and the peer is void afterwards. UNAVAILABLE: it was silent for too long; DATA_LOSS: it broke the
+    // rules. The sentence is this thread's.
+    void (*lost)(void *owner, struct hub_peer *peer, weft_err code);
+    void (*say)(void *owner, const char *sentence);  // for the log; NULL: not asked for
+};
+
+struct hub_options {
+    struct loop *loop;
+    const struct net_listener *listener;  // stays the caller's, open for as long as the hub
+    const struct secret *token;           // copied
+    const char *name;                     // of this side, "" for none; stays the caller's
+    const struct hub_calls *calls;
+    void *owner;
+    const struct fetch_files *files;  // that are served; NULL: none. Stays the caller's
+    uint32_t peers_max;               // 0: as many as the limit of open files allows
+    size_t kept_bytes_max;            // of frames for one peer; 0: TETHER_KEPT_BYTES_MAX
+    size_t frame_bytes_max;           // of one frame of a peer; 0: TETHER_PAYLOAD_BYTES_MAX
+};
+
+// NULL with a sentence.
+struct hub *hub_new(const struct hub_options *options);
+void hub_free(struct hub *hub);  // without any call; NULL is fine
+
+// Sends a frame; NULL: one without payload. It goes at the end of the turn of the loop, or when the peer is connected
+// again. RESOURCE_EXHAUSTED: the peer has left too much unacknowledged; nothing was sent.
+MUST_CHECK weft_err hub_send(struct hub_peer *peer, Weft__FrameType type,
+                             const ProtobufCMessage *message);
+MUST_CHECK weft_err hub_send_bytes(struct hub_peer *peer, Weft__FrameType type, weft_bytes payload);
+
+// Ends the session without a call; the peer is void and fenced.
+void hub_drop(struct hub_peer *peer);
+
+// The owner's own pointer for a peer; NULL at first.
+void hub_peer_set_owner(struct hub_peer *peer, void *owner);
+void *hub_peer_owner(const struct hub_peer *peer);
+
+const char *hub_peer_name(const struct hub_peer *peer);   // as its hello has it, or its address
+size_t hub_peer_kept_bytes(const struct hub_peer *peer);  // 0: it has acknowledged all frames
+bool hub_peer_is_connected(const struct hub_peer *peer);
+uint64_t hub_epoch(const struct hub *hub);  // drawn: which life of a server this is
+
+#endif
