@@ -70,6 +70,7 @@ if(CMOCKA_FOUND)
   weft_add_test_folder(test/sim sim)
   weft_add_test_folder(test/sim_host sim)
   weft_add_test_folder(test/sim_run sim)
+  weft_add_test_folder(test/sim_transport sim)
   weft_add_test_folder(test/prop prop)
 
   # Simulated code never leaves its world; and the script that says so finds each part of the world that is missing.
@@ -77,7 +78,8 @@ if(CMOCKA_FOUND)
     set(check_world ${PROJECT_SOURCE_DIR}/tools/check_world ${PROJECT_BINARY_DIR})
     add_test(NAME sim/world COMMAND ${check_world})
     set_tests_properties(sim/world PROPERTIES LABELS sim)
-    foreach(part sim_host/disk.c sim_host/loop.c sim_host/net.c sim_host/world.c sim_run/loop.c)
+    foreach(part sim_host/disk.c sim_host/loop.c sim_host/net.c sim_host/world.c sim_run/loop.c
+      sim_transport/net.c sim_transport/world.c)
       add_test(NAME sim/world_without/${part} COMMAND ${check_world} --without test/${part})
       set_tests_properties(sim/world_without/${part} PROPERTIES LABELS sim
         PASS_REGULAR_EXPRESSION "leaves the world")
