@@ -75,6 +75,9 @@ struct code {
     weft_err (*open)(weft_task *task);
     weft_err (*begin)(weft_task *task);
     weft_err (*end)(weft_task *task);  // may still emit; not called for an attempt that has failed
+    // Emits the pairs that were kept back by ended attempts, before the slot's map tasks are committed.
+    // NULL: nothing is. When it fails, the worker is lost, as by a crash.
+    weft_err (*flush)(weft_task *task);
     // Instead of end: stops at once what the attempt has running.
     void (*cancel)(weft_task *task);
     void (*close)(weft_task *task);

@@ -272,4 +272,24 @@ printf 'good\t4000\n' >expected
 gives "kill -9 of a slot's Python costs an attempt" expected answer slow.py slow
 wait
 check "another interpreter was started" test "$(ls pids | wc -l)" -ge 2
+# Sums stay in the interpreters until the last task has ended: one that is gone by then takes tasks with it.
+script late <<'END'
+import os, threading, time
+def mapfn(line):
+    if line == "first" and not os.path.exists("died"):
+        def die():
+            time.sleep(0.3)
+            open("died", "w")
+            os._exit(9)
+        threading.Thread(target=die).start()
+    elif line == "last":
+        time.sleep(0.8)
+    yield line, 1
+fold = sum
+END
+printf 'first\nlast\n' >two
+printf 'first\t1\nlast\t1\n' >expected
+gives "one that ends when its tasks are done takes them with it, and they are done again" expected \
+    answer --slots 2 --lines-per-task 1 late.py two
+check "it did end" test -e died
 finish

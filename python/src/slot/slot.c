@@ -158,12 +158,13 @@ static bool report_exception(struct slot *slot)
 
 static bool begin(struct slot *slot)
 {
-    if (slot->frame_size < 2) {
+    if (slot->frame_size < 3) {
         PyErr_SetString(PyExc_ValueError, "a frame that begins an attempt is too short");
         return false;
     }
     slot->is_reducing = slot->frame[0];
     slot->output = (enum slot_output)slot->frame[1];
+    slot->holds = slot->frame[2];
     slot->has_failed = false;
     slot->phase = "mapfn";
     slot->offset = 0;
@@ -212,10 +213,10 @@ static bool set_memory(struct slot *slot)
     return true;
 }
 
-static bool end(struct slot *slot)
+static bool end(struct slot *slot, bool holds)
 {
     struct out out = {0};
-    if (!slot->has_failed && !slot_flush(slot))
+    if (!slot->has_failed && !slot_flush(slot, holds))
         return false;
     const bool is_good = slot_begin_frame(&out, 'E') && slot_send(slot, &out);
     out_fini(&out);
@@ -238,7 +239,9 @@ static bool take_frame(struct slot *slot)
     case 'R':
         return slot->has_failed || slot_reduce_frame(slot);
     case 'E':
-        return end(slot);
+        return end(slot, slot->holds);
+    case 'S':
+        return end(slot, false);
     default:
         PyErr_Format(PyExc_ValueError, "there is no frame of kind %d", slot->frame_kind);
         return false;
@@ -252,7 +255,7 @@ static bool serve(struct slot *slot)
             return false;
         if (has_ended || take_frame(slot))
             continue;
-        if (!report_exception(slot) || (slot->frame_kind == 'E' && !end(slot)))
+        if (!report_exception(slot) || (slot->frame_kind == 'E' && !end(slot, true)))
             return false;
     }
     return true;

@@ -7,12 +7,14 @@
 //   from the engine
 //   'J' the job               JSON, for python/weft/code.py; the first frame
 //   'M' memory                u64 bytes for the table; 0: the default
-//   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs)
+//   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs, 3 none:
+//                             only to see whether it fails), u8 holds (sums stay here until 'S')
 //   'I' the input at hand     its name
 //   'H' a header              the names of its columns: u32 size, bytes, ...
 //   'D' records               u64 offset, u8 cut, u8 delimiter, bytes
 //   'R' groups to reduce      items: 'k' u32 key; 'v' u32 value; 'i' i64; 'd' double; 'e' end of group
 //   'E' end of the attempt    answered by 'E'
+//   'S' send what is held     sums of attempts that have ended; answered by 'E'
 //
 //   to the engine
 //   'N' sums                  u32 key size, i64, key
@@ -30,7 +32,7 @@
 #include "fold.h"
 
 enum slot_kind { SLOT_MAP_ONLY, SLOT_SUM, SLOT_COUNT, SLOT_FOLD, SLOT_REDUCE };
-enum slot_output { SLOT_OUT_PAIRS, SLOT_OUT_TEXT, SLOT_OUT_TYPED };
+enum slot_output { SLOT_OUT_PAIRS, SLOT_OUT_TEXT, SLOT_OUT_TYPED, SLOT_OUT_NONE };
 
 enum slot_cut {
     SLOT_CUT_LINES,   // at the delimiter
@@ -50,7 +52,7 @@ struct slot {
 
     // the attempt
     enum slot_output output;
-    bool is_reducing, has_failed;
+    bool is_reducing, has_failed, holds;
     PyObject *name;     // of the input
     PyObject *header;   // tuple of column names, or None
     PyObject *record;   // at hand
@@ -84,8 +86,8 @@ bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value);
 // Calls mapfn for all records of the frame at hand. False: an exception is set.
 bool slot_map_frame(struct slot *slot);
 
-// Sends all that is still held. False: an exception is set.
-bool slot_flush(struct slot *slot);
+// Sends the pairs of the attempt; sums too, unless they are to be held. False: an exception is set.
+bool slot_flush(struct slot *slot, bool holds);
 
 // The function emit(key, value) of the module.
 PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);

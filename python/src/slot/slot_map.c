@@ -102,6 +102,15 @@ static bool put_float(struct slot *slot, const char *key, size_t size, double va
            slot_send_when_full(slot, &slot->floats);
 }
 
+static bool is_summable(PyObject *value)
+{
+    const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value);
+    if (is_text)
+        PyErr_Format(PyExc_TypeError, "mapfn gave the value %R, and fold = sum adds numbers",
+                     value);
+    return !is_text;
+}
+
 static bool add_value(struct slot *slot, PyObject *key, PyObject *value)
 {
     const char *data;
@@ -117,12 +126,8 @@ static bool add_value(struct slot *slot, PyObject *key, PyObject *value)
             return (number != -1 || !PyErr_Occurred()) && add_number(slot, data, size, number);
     } else if (Py_TYPE(value) == &PyFloat_Type) {
         return put_float(slot, data, size, PyFloat_AsDouble(value));
-    } else if (PyUnicode_Check(value) || PyBytes_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "mapfn gave the value %R, and fold = sum adds numbers",
-                     value);
-        return false;
     }
-    return put_encoded(slot, data, size, value);
+    return is_summable(value) && put_encoded(slot, data, size, value);
 }
 
 // ---- A fold of the user's -----------------------------------------------------------------------------
@@ -202,10 +207,12 @@ static bool add_to_group(struct slot *slot, PyObject *key, PyObject *value)
 static bool put_output(struct slot *slot, PyObject *key, PyObject *value)
 {
     slot->scratch.size = 0;
+    if (slot->kind == SLOT_SUM && !is_summable(value))
+        return false;
     if (slot->kind != SLOT_MAP_ONLY &&
         (!codec_encode(&slot->scratch, key, true) || !codec_encode(&slot->scratch, value, false)))
         return false;
-    return slot_put_pair(slot, key, value);
+    return slot->output == SLOT_OUT_NONE || slot_put_pair(slot, key, value);
 }
 
 static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
@@ -226,9 +233,9 @@ static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
     }
 }
 
-bool slot_flush(struct slot *slot)
+bool slot_flush(struct slot *slot, bool holds)
 {
-    return flush_table(slot) && flush_groups(slot) && slot_send(slot, &slot->sums) &&
+    return (holds || flush_table(slot)) && flush_groups(slot) && slot_send(slot, &slot->sums) &&
            slot_send(slot, &slot->floats) && slot_send(slot, &slot->pairs);
 }
 

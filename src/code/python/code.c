@@ -60,6 +60,11 @@ static weft_err end(weft_task *task)
     return code;
 }
 
+static weft_err flush(weft_task *task)
+{
+    return interpreter_flush(weft_task_state(task), task);
+}
+
 static void cancel(weft_task *task)
 {
     interpreter_cancel(weft_task_state(task));
@@ -85,6 +90,7 @@ const struct code code_python = {
     .open = open,
     .begin = begin,
     .end = end,
+    .flush = flush,
     .cancel = cancel,
     .close = close,
 };

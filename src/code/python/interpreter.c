@@ -121,7 +121,7 @@ static void stop(struct interpreter *interpreter)
 {
     if (interpreter->is_running)
         child_end(&interpreter->child);
-    interpreter->is_running = false;
+    interpreter->is_running = interpreter->holds = false;
     interpreter->in.size = interpreter->batch.size = 0;
 }
 
@@ -331,6 +331,21 @@ void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes hea
 
 // ---- Attempts -------------------------------------------------------------------------------------------
 
+// Sums stay in the interpreter from task to task; not those of a sample, or of a search for a bad record.
+static void send_begin(struct interpreter *interpreter)
+{
+    const struct task_facts *facts = &interpreter->facts;
+    const enum python_kind kind = interpreter->shape.kind;
+    const bool is_output = facts->is_reducing || facts->is_map_only;
+    const bool holds = (kind == PYTHON_SUM || kind == PYTHON_COUNT) && !is_output &&
+                       !facts->is_sample && !facts->is_probe;
+    const char output = interpreter->shape.is_typed ? 2 : 1;
+    const char head[3] = {facts->is_reducing, facts->is_probe ? 3 : is_output ? output : 0, holds};
+    interpreter->holds |= holds;
+    interpreter->has_input = false;
+    interpreter_send(interpreter, 'B', (weft_bytes){head, sizeof head}, (weft_bytes){0});
+}
+
 void interpreter_begin(struct interpreter *interpreter, weft_task *task)
 {
     const weft_err former = interpreter->failure;
@@ -348,20 +363,13 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
     interpreter->err.fd = facts->is_sample || facts->is_probe ? -1 : STDERR_FILENO;
     if (!interpreter->is_running)
         start(interpreter);
-    const bool is_output = facts->is_reducing || facts->is_map_only;
-    const char head[2] = {facts->is_reducing, (char)(!is_output                    ? 0
-                                                     : interpreter->shape.is_typed ? 2
-                                                                                   : 1)};
-    interpreter->has_input = false;
-    interpreter_send(interpreter, 'B', (weft_bytes){head, sizeof head}, (weft_bytes){0});
+    send_begin(interpreter);
 }
 
-weft_err interpreter_end(struct interpreter *interpreter)
+// Sends a frame that the interpreter answers, and waits for that.
+static weft_err ask(struct interpreter *interpreter, char kind)
 {
-    if (interpreter->batch.size && !interpreter->failure)
-        interpreter_send(interpreter, 'R', buf_bytes(&interpreter->batch), (weft_bytes){0});
-    interpreter->batch.size = 0;
-    interpreter_send(interpreter, 'E', (weft_bytes){0}, (weft_bytes){0});
+    interpreter_send(interpreter, kind, (weft_bytes){0}, (weft_bytes){0});
     while (!interpreter->failure && !interpreter->has_ended && interpreter->is_running)
         turn(interpreter, 0);
     while (interpreter->is_running && read_error(interpreter))
@@ -370,4 +378,25 @@ weft_err interpreter_end(struct interpreter *interpreter)
     return interpreter->failure
                ? err_set(interpreter->failure, "%s", buf_text(&interpreter->failure_text))
                : WEFT_OK;
+}
+
+weft_err interpreter_end(struct interpreter *interpreter)
+{
+    if (interpreter->batch.size && !interpreter->failure)
+        interpreter_send(interpreter, 'R', buf_bytes(&interpreter->batch), (weft_bytes){0});
+    interpreter->batch.size = 0;
+    return ask(interpreter, 'E');
+}
+
+weft_err interpreter_flush(struct interpreter *interpreter, weft_task *task)
+{
+    if (!interpreter->holds)
+        return WEFT_OK;
+    interpreter->holds = false;
+    interpreter->task = task;
+    interpreter->failure = WEFT_OK;
+    interpreter->has_ended = interpreter->is_final = false;
+    if (!interpreter->is_running)
+        return err_set(WEFT_UNAVAILABLE, "the Python of a slot has ended");
+    return ask(interpreter, 'S');
 }

@@ -32,6 +32,7 @@ struct interpreter {
     uint64_t table_bytes;  // that its table may take; 0: as it likes
     struct child child;
     bool is_running;
+    bool holds;  // sums of attempts that have ended well
     uint64_t watched_ns;
     struct command_stderr err;
     struct buf in;     // received, from the first byte that was not taken
@@ -62,6 +63,9 @@ void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes hea
 
 // Sends the collected groups and waits until the attempt has ended. Returns its failure.
 MUST_CHECK weft_err interpreter_end(struct interpreter *interpreter);
+
+// Takes the sums that the process holds of attempts that have ended.
+MUST_CHECK weft_err interpreter_flush(struct interpreter *interpreter, weft_task *task);
 
 // Kills the process: one that has run code that failed is not trusted with another task.
 void interpreter_cancel(struct interpreter *interpreter);

@@ -227,3 +227,14 @@ void slot_call_end(struct slot *slot)
     if (slot->has_failed && code->cancel && slot->mode != SLOT_LOOK)
         code->cancel(&slot->hot);
 }
+
+weft_err slot_call_flush(struct slot *slot)
+{
+    const struct code *code = code_of_stage(slot->stage);
+    if (!code->flush || !slot->is_set_up)
+        return WEFT_OK;
+    slot_begin_attempt(slot, SLOT_COLLECT, slot->task);
+    call_hook(slot, code->flush, "last part");
+    emit_flush(slot);
+    return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
+}

@@ -184,6 +184,9 @@ void slot_call_close(struct slot *slot);
 void slot_call_begin(struct slot *slot);
 void slot_call_end(struct slot *slot);
 
+// Collects what the job's code has kept back, before the collector is sealed or made safe.
+MUST_CHECK weft_err slot_call_flush(struct slot *slot);
+
 // Runs the map function over pieces of files (or over segment `task` of the source).
 MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count);
 

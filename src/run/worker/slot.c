@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "run/worker/worker_state.h"
 #include "sys/process/crash.h"
@@ -306,10 +307,19 @@ static void run_task(struct slot_thread *thread, const Weft__TaskRun *run)
     buf_fini(&sample);
 }
 
+// Code that runs outside may be gone with the part that it kept back. Then the tasks that the slot holds
+// are lost, and the driver must run them again: as after a crash.
+static void flush(struct slot *slot)
+{
+    if (slot_call_flush(slot))
+        _exit(EXIT_FAILURE);
+}
+
 static void seal(struct slot_thread *thread)
 {
     struct slot *slot = thread->slot;
     slot_enter(slot, PHASE_COMBINE);
+    flush(slot);
     const weft_err code = collector_seal(slot);
     slot_enter(slot, PHASE_IDLE);
     note_state(thread);
@@ -338,6 +348,7 @@ static void take_checkpoint(struct slot_thread *thread)
     struct checkpoint checkpoint = {0};
     const uint64_t begun_ns = clock_now_ns();
     slot_enter(slot, PHASE_SPILL);
+    flush(slot);
     const weft_err code =
         collector_checkpoint(slot, thread->held.items, thread->held.count, false, &checkpoint);
     slot_enter(slot, PHASE_IDLE);
