@@ -1,6 +1,6 @@
-// env: the outside world, whole: all that this program reads of its surroundings and does to them.
+// env: the outside world, whole: everything that this program reads of its surroundings and does to them.
 //
-// Only the files behind these headers call the kernel, libuv, pthread or OpenSSL. A simulator makes a world of its own
+// Only the files of these headers call the kernel, libuv, pthread or OpenSSL. A simulator makes a world of its own
 // when it is linked: it defines the functions of such a file that the simulated code calls, and the linker leaves
 // the file out. All other code runs in it as it was compiled for the release. A file that is half replaced
 // does not link, and one that was forgotten is found by tools/check_world: it follows every call from the simulator's

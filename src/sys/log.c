@@ -19,7 +19,7 @@ void weft_set_log(weft_log_fn *log, void *data)
     mutex_unlock(&lock);
 }
 
-// The program may do in its function what it likes, also set another: it is called without the lock.
+// The function of the program may do anything, also set another function: it is called without the lock.
 static weft_log_fn *find_taker(void **data)
 {
     mutex_lock(&lock);

@@ -40,7 +40,7 @@ struct copier {
 
     struct mutex mutex;  // guards what follows
     struct condition changed;
-    uint64_t final_size;  // told by the owner
+    uint64_t final_size;  // set by the owner
     uint64_t out;         // copied
     bool is_idle, has_stopped, reader_left;
     weft_err code;
@@ -76,7 +76,7 @@ static ssize_t send_chunk(struct copier *copier, uint64_t offset, size_t size)
     const size_t limit = copier->target == TARGET_TERMINAL ? GENTLE_BYTES : CHUNK_BYTES;
     const ssize_t got = pread(copier->spec.from, data, size < limit ? size : limit, (off_t)offset);
     if (got <= 0) {
-        errno = got == 0 ? EIO : errno;  // what was called final is not there
+        errno = got == 0 ? EIO : errno;  // the owner called it final, and it is not there
         return -1;
     }
     if (copier->target == TARGET_FILE && (size_t)got < size)

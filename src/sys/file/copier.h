@@ -1,10 +1,10 @@
 // copier: a thread that copies the beginning of a growing file to a pipe, a terminal, a device or another
-// file, as far as it was told that it is final.
+// file, as far as the owner has called it final.
 //
 // The target gets the bytes in order, where its position stands: others may write there in between.
 //
 // The owner never waits for a slow reader, and may stop the copying at any moment. A reader that
-// left is no failure. Thread: the functions here belong to one owner.
+// left is not a failure. Thread: the functions here belong to one owner.
 #ifndef SYS_FILE_COPIER_H
 #define SYS_FILE_COPIER_H
 
@@ -13,10 +13,10 @@
 struct copier;
 
 struct copier_spec {
-    int from;  // read by offset from 0; stays the owner's. May be emptied up to what was copied
-    int to;    // stays the owner's; its flags are not touched
+    int from;  // read by offset from 0; stays the owner's. May be emptied up to the last byte that was copied
+    int to;               // stays the owner's; its flags are not touched
     const char *to_name;  // for the error; borrowed, lives as long as the copier
-    // Called from the thread when everything told so far is out, when the reader left, or when it
+    // Called from the thread when all final bytes so far are out, when the reader left, or when it
     // failed. May be NULL. Must not call copier functions.
     void (*halted)(void *owner);
     void *owner;

@@ -59,7 +59,7 @@ static struct copier *start(int to)
 
 struct reader {
     int fd;
-    size_t wanted;  // leaves after so many bytes
+    size_t wanted;  // leaves after this many bytes
     size_t got;
     bool is_right;
     pthread_t thread;

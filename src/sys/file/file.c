@@ -108,7 +108,7 @@ static int create_unlinked(const char *directory)
 
 weft_err file_create_nameless(const char *directory, int *fd)
 {
-    // O_EXCL: nobody may give it a name later.
+    // O_EXCL: no process may give it a name later.
     *fd = open(directory, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
         *fd = create_unlinked(directory);
@@ -123,7 +123,7 @@ void file_close(int fd)
 
 weft_err file_close_checked(int fd, const char *path)
 {
-    // After EINTR the descriptor is closed, and what was written is kept, on Linux.
+    // After EINTR the descriptor is closed, and the written bytes are kept, on Linux.
     return fd < 0 || close(fd) == 0 || errno == EINTR ? WEFT_OK
                                                       : err_errno("cannot write %s", path);
 }
@@ -183,7 +183,7 @@ weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_
     }
 }
 
-// Whether to try again: interrupted, or a pipe that somebody else has made non-blocking is full.
+// Whether to try again: interrupted, or a pipe that another process has made non-blocking is full.
 static bool can_write_again(int fd)
 {
     if (errno == EINTR)
@@ -275,7 +275,7 @@ static weft_err say_who_holds(int fd, const char *path)
     return err_set(WEFT_UNAVAILABLE, "%s is locked by another process", path);
 }
 
-// Whether the path still leads to the open file: whoever held the lock may have removed it before he let go.
+// Whether the path still leads to the open file: the last holder of the lock may have removed it before letting go.
 static bool is_at(int fd, const char *path)
 {
     struct stat open_one, found;
@@ -394,7 +394,7 @@ static bool make_directories(char *path)
     *slash = 0;
     const bool has_parent = make_directories(path);
     *slash = '/';
-    // Behind a last slash there is nothing left to make; a twin may have made the rest.
+    // After a last slash there is nothing left to make; a twin may have made the rest.
     return has_parent && (mkdir(path, 0777) == 0 || (errno == EEXIST && is_directory(path)));
 }
 

@@ -5,11 +5,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-// Opens for reading, close-on-exec. A directory or a FIFO is told by file_kind before.
+// Opens for reading, close-on-exec. A directory or a FIFO is recognized by file_kind before.
 MUST_CHECK weft_err file_open(const char *path, int *fd);
 
 // Creates or truncates for reading and writing, mode 0666 less umask. This and all below that make files
-// follow no link and write into nobody else's file (sys/file/own.h): PERMISSION_DENIED.
+// follow no link and write only into files of this user (sys/file/own.h): PERMISSION_DENIED.
 MUST_CHECK weft_err file_create(const char *path, int *fd);
 MUST_CHECK weft_err file_create_private(const char *path, int *fd);  // for us alone: mode 0600
 
@@ -19,7 +19,7 @@ MUST_CHECK weft_err file_create_named(const char *path, int *fd);
 // Creates a file that must not be there yet: ALREADY_EXISTS.
 MUST_CHECK weft_err file_create_new(const char *path, int *fd);
 
-// Opens for reading and writing, makes it when it is missing, keeps what it holds.
+// Opens for reading and writing, makes it when it is missing, keeps its content.
 MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
 MUST_CHECK weft_err file_open_private(const char *path, int *fd);  // for us alone: mode 0600
 
@@ -33,17 +33,17 @@ MUST_CHECK weft_err file_open_direct(const char *path, bool is_synced, int *fd);
 MUST_CHECK weft_err file_create_nameless(const char *directory, int *fd);
 void file_close(int fd);
 
-// The same after writing: some file systems tell only now that they could not keep it. -1 is fine.
+// The same after writing: some file systems report only now that they could not keep it. -1 is fine.
 MUST_CHECK weft_err file_close_checked(int fd, const char *path);
 
 // Reads up to size bytes at offset, fewer only at the end of the file; *got says how many.
 MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,
                                  size_t *got);
 
-// Appends all that follows the descriptor's position, of a pipe too; no more than bytes_max.
+// Appends the bytes after the descriptor's position, of a pipe too; no more than bytes_max.
 MUST_CHECK weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf);
 
-// Reads what there is, waiting only while there is nothing; *got is 0 at the end. For pipes and terminals.
+// Reads the bytes that are there, waiting only while there are none; *got is 0 at the end. For pipes and terminals.
 MUST_CHECK weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_t *got);
 
 // Writes all of it, at the offset or at the descriptor's position (pipes, terminals).
@@ -51,7 +51,7 @@ MUST_CHECK weft_err file_write_at(int fd, const char *path, const void *data, si
                                   uint64_t offset);
 MUST_CHECK weft_err file_write(int fd, const char *path, const void *data, size_t size);
 
-// Waits until FILE_ROOM_BYTES can be written at once, no longer than that (-1: for ever). True: they can, or a
+// Waits until FILE_ROOM_BYTES can be written at once, no longer than that (-1: forever). True: they can, or a
 // write says why not. Files always have room; a pipe that others write to as well may be full again.
 enum { FILE_ROOM_BYTES = 4096 };
 bool file_has_room(int fd, int timeout_ms);
@@ -62,7 +62,7 @@ weft_err file_cannot_write(const char *path);
 // Cuts the file there.
 MUST_CHECK weft_err file_truncate(int fd, const char *path, uint64_t size);
 
-// Waits until what was written is on the disk. After a failure nobody knows what is: the kernel may
+// Waits until the written bytes are on the disk. After a failure it is unknown which are: the kernel may
 // have forgotten it, and a second try would say that all is well.
 MUST_CHECK weft_err file_sync(int fd, const char *path);
 // The same for the names in a directory: new files, renames.
@@ -89,7 +89,7 @@ struct file_stat {
     uint64_t inode;
 };
 
-// FILE_MISSING is no failure.
+// FILE_MISSING is not a failure.
 MUST_CHECK weft_err file_stat(const char *path, struct file_stat *stat);
 MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *stat);
 
@@ -100,7 +100,7 @@ MUST_CHECK weft_err file_rename(const char *from, const char *to);
 MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine
 MUST_CHECK weft_err file_remove_tree(const char *path);     // missing is fine
 
-// Whether the kernel makes up what is in the file when it is read (/proc, /sys): its size then says nothing.
+// Whether the kernel makes up the content of the file when it is read (/proc, /sys): its size then says nothing.
 bool file_is_made_up(int fd);
 
 // Whether the file or directory lies on a file system that is memory (tmpfs, ramfs).

@@ -77,7 +77,7 @@ struct folder {
 struct walker {
     const struct find_calls *calls;
     void *owner;
-    struct buf path;  // of what is at hand; ends with a slash or is as the user gave it
+    struct buf path;  // of the present entry; ends with a slash or is as the user gave it
 };
 
 static weft_err no_memory(void)
@@ -127,7 +127,7 @@ weft_err find_dangling_error(const char *path)
                    path, size > 0 ? target : "something");
 }
 
-// Tells the owner of what is not visited. `path` is the directory, with its slash.
+// Notifies the owner of a path that is not visited. `path` is the directory, with its slash.
 static weft_err set_aside(struct walker *walker, enum find_aside why, const char *name)
 {
     struct buf path = {0};
@@ -157,7 +157,7 @@ static weft_err visit_name(struct walker *walker, int folder, const struct diren
         return push_entry(entries, name, &found);
     if (fstatat(folder, name, &status, 0) != 0) {
         const int number = errno;
-        // Also gone since the directory was read; then it was there a moment ago and is told the same way.
+        // Also gone since the directory was read; then it was there a moment ago and is reported the same way.
         if (number == ENOENT || number == ELOOP)
             return set_aside(walker, FIND_DANGLING, name);
         return err_errno("cannot look at %s%s", path, name);
@@ -178,7 +178,7 @@ static bool is_above(const struct folder *above, uint64_t device, uint64_t inode
     return false;
 }
 
-// Whether what is in the directory is not to be read: it is being read already, or the owner says so.
+// Whether the content of the directory is not to be read: it is being read already, or the owner says so.
 static weft_err check_folder(struct walker *walker, const struct folder *here, bool *is_left_out)
 {
     const struct found found = {.path = buf_text(&walker->path),

@@ -13,7 +13,7 @@ struct found {
     int64_t mtime_ns;
 };
 
-// Looks at a path, links followed. FILE_MISSING is no failure. A plain file or a directory that may
+// Looks at a path, links followed. FILE_MISSING is not a failure. A plain file or a directory that may
 // not be read is PERMISSION_DENIED.
 MUST_CHECK weft_err find_look(const char *path, struct found *found);
 
@@ -38,8 +38,8 @@ struct find_calls {
     weft_err (*enter)(void *owner, const struct found *directory, bool *is_left_out);
 };
 
-// Calls visit for every plain file below the directory, in the byte order of their whole paths. What
-// is hidden (.name) is left out; links are followed; what is neither file nor directory is left out.
+// Calls visit for every plain file below the directory, in the byte order of their whole paths. Hidden
+// names (.name) are left out; links are followed; anything that is neither file nor directory is left out.
 // Paths are `path`, a slash unless it ends with one, and the names. Stops at the first failure of a call.
 // Holds one descriptor at a time.
 MUST_CHECK weft_err find_walk(const char *path, const struct find_calls *calls, void *owner);
@@ -50,7 +50,7 @@ bool find_is_link(const char *path);
 MUST_CHECK weft_err find_dangling_error(const char *path);
 
 // The paths that match a pattern of the shell (* ? [ ]), in byte order, hidden ones only when the
-// pattern says so. None is no failure. find_free_matches in every case.
+// pattern says so. None is not a failure. find_free_matches in every case.
 struct find_matches {
     char **paths;
     size_t count;

@@ -1,4 +1,4 @@
-// Tests of sys/find: the order of a tree, what is left out, and patterns.
+// Tests of sys/find: the order of a tree, names that are left out, and patterns.
 
 #include "sys/file/find.h"
 

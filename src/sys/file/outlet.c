@@ -50,7 +50,7 @@ static size_t ask_room(const struct outlet *outlet, size_t wanted)
     return wanted < PIPE_BUF ? wanted : PIPE_BUF;
 }
 
-// Keeps what is left at the beginning, so that the buffer does not grow with what has gone.
+// Moves the unsent bytes to the beginning, so that the buffer does not grow with the sent ones.
 static void forget_sent(struct outlet *outlet)
 {
     struct buf *unsent = &outlet->unsent;

@@ -1,8 +1,8 @@
 // outlet: writing to a descriptor that was handed to us without ever waiting for who reads it.
 //
 // The descriptor is shared with others (a terminal with the shell), so it is not made non-blocking: it
-// is asked before each write how it stands. What it does not take yet is kept here; the owner stops
-// producing when that is much. Thread: one owner.
+// is asked before each write how it stands. Bytes that it does not take yet are kept here; the owner stops
+// producing when those are many. Thread: one owner.
 #ifndef SYS_FILE_OUTLET_H
 #define SYS_FILE_OUTLET_H
 
@@ -19,10 +19,10 @@ struct outlet {
 };
 
 MUST_CHECK weft_err outlet_open(struct outlet *outlet, int fd);
-void outlet_close(struct outlet *outlet);  // what is unsent is lost
+void outlet_close(struct outlet *outlet);  // unsent bytes are lost
 
-// Writes what can be written now of what was appended to outlet->unsent. Returns the first failure; the
-// reader that has gone is WEFT_CANCELLED. What is unsent then is dropped.
+// Writes as much of outlet->unsent as can be written now. Returns the first failure; the
+// reader that has gone is WEFT_CANCELLED. The unsent rest is dropped then.
 MUST_CHECK weft_err outlet_flush(struct outlet *outlet, const char *name);
 
 size_t outlet_unsent(const struct outlet *outlet);

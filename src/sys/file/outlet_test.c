@@ -1,4 +1,4 @@
-// Tests of outlet with real pipes: what nobody reads is kept, what nobody will read is told.
+// Tests of outlet with real pipes: bytes that are not read yet are kept, a reader that has gone is reported.
 
 #include "sys/file/outlet.h"
 

@@ -40,7 +40,7 @@ static weft_err advise(weft_err err)
 
 // ---- Directories ---------------------------------------------------------------------------------------
 
-// Opens a directory without following a link; whoever owns it.
+// Opens a directory without following a link; any user may own it.
 static weft_err open_directory(const char *path, int *fd, struct stat *status)
 {
     struct stat named;
@@ -59,7 +59,7 @@ static weft_err open_directory(const char *path, int *fd, struct stat *status)
                              : err_errno("cannot open %s", path);
 }
 
-// A directory that cannot be read by us is still somebody's.
+// A directory that cannot be read by us is still another user's.
 static weft_err check_owner(const char *path, weft_err err)
 {
     struct stat named;
@@ -89,7 +89,7 @@ weft_err own_check_program(const char *path)
     return status.st_uid == geteuid() ? WEFT_OK : refuse_owner(path, status.st_uid);
 }
 
-// What is there becomes ours alone, if it is ours.
+// A directory of ours is closed to other users.
 static weft_err close_directory(const char *path)
 {
     struct stat status;
@@ -195,7 +195,7 @@ weft_err own_copy_permissions(int fd, const char *replaced)
 
 // ---- Files ---------------------------------------------------------------------------------------------
 
-// Some file systems have one owner for all that is on them.
+// Some file systems have one owner for everything on them.
 static bool is_of_its_directory(const char *path, uid_t owner)
 {
     struct stat status;

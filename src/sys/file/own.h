@@ -1,8 +1,8 @@
 // own: files and directories that are ours, in places where others may have been before.
 //
 // Other users can write in /tmp, in a shared folder of outputs, in a directory that an older umask left open.
-// What they put under our names, links to files elsewhere above all, must not be written through, and what we
-// write there is not for them. Who owns a thing is asked of what was opened, never of its name.
+// What they put under our names, links to files elsewhere above all, must not be written through, and our
+// files there are not for them. The owner is asked of the opened file, never of its name.
 #ifndef SYS_FILE_OWN_H
 #define SYS_FILE_OWN_H
 
@@ -14,13 +14,13 @@
 // closed to others. PERMISSION_DENIED says whose it is.
 MUST_CHECK weft_err own_make_directory(const char *path);
 
-// The same for a directory that the user has named: one that is there stays as it is, whoever owns it.
+// The same for a directory that the user has named: an existing one stays as it is, also one of another user.
 MUST_CHECK weft_err own_make_named_directory(const char *path);
 
-// Whether what is at the path is a directory of ours, and no link. PERMISSION_DENIED; NOT_FOUND.
+// Whether the path is a directory of ours and not a link. PERMISSION_DENIED; NOT_FOUND.
 MUST_CHECK weft_err own_check_directory(const char *path);
 
-// Whether what is at the path is a program of ours: a regular file that we may run, and no link.
+// Whether the path is a program of ours: a regular file that we may run, and not a link.
 // PERMISSION_DENIED; NOT_FOUND.
 MUST_CHECK weft_err own_check_program(const char *path);
 
@@ -29,7 +29,7 @@ MUST_CHECK weft_err own_check_program(const char *path);
 MUST_CHECK weft_err own_open_directory(const char *path, const char *replaced);
 
 // Gives a file of ours the permissions of the file that it is to replace, which may be missing; its owner may read
-// and write it in any case. Before anything is written: others must not read what they could not read before.
+// and write it in any case. Before anything is written: others must not be able to read more than before.
 MUST_CHECK weft_err own_copy_permissions(int fd, const char *replaced);
 
 // Opens or makes a file for writing, with open()'s flags (close-on-exec is added). Follows no link; one that is

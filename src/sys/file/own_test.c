@@ -1,4 +1,4 @@
-// Tests of what is ours: links, other names, other users (only root can make files of theirs), permissions.
+// Tests of files of ours: links, other names, other users (only root can make files of theirs), permissions.
 
 #include "sys/file/own.h"
 

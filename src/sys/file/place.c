@@ -51,7 +51,7 @@ weft_err place_make_name(const char *target, char **name)
     weft_err err = place_parent(target, &parent);
     if (!err && copy) {
         if (getrandom(&random, sizeof random, GRND_NONBLOCK) < 0)
-            random = 0;  // the process number alone tells runs of this machine apart
+            random = 0;  // the process number alone distinguishes runs of this machine
         buf_format(&text, "%s/.%.*s.weft-%ld-%08x", parent, NAME_BYTES_MAX, basename(copy),
                    (long)getpid(), random);
         err = take_text(&text, name);
@@ -78,7 +78,7 @@ weft_err place_look(const char *path, enum place_kind *kind)
     return WEFT_OK;
 }
 
-// A link that we have made, or root, or whoever the directory belongs to: as the kernel has it for /tmp.
+// A link that we have made, or root, or the owner of the directory: as the kernel has it for /tmp.
 static bool is_trusted(const char *path, const struct stat *link)
 {
     struct stat status;
@@ -107,7 +107,7 @@ weft_err place_follow(const char *path, char **followed)
 weft_err place_check_stream(const char *path)
 {
     static const char *const ours[] = {"/dev/fd/", "/dev/std",
-                                       "/proc/"};  // opened already, by whoever
+                                       "/proc/"};  // opened already, by any process
     struct stat status;
     char *followed = NULL;
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)

@@ -1,5 +1,5 @@
-// place: putting a finished file or directory where it belongs, at once and without losing what
-// somebody else put there meanwhile.
+// place: putting a finished file or directory where it belongs, at once and without losing a file
+// that another process has put there in the meantime.
 #ifndef SYS_FILE_PLACE_H
 #define SYS_FILE_PLACE_H
 
@@ -14,7 +14,7 @@ MUST_CHECK weft_err place_parent(const char *path, char **parent);
 
 enum place_kind { PLACE_FREE, PLACE_FILE, PLACE_DIRECTORY, PLACE_STREAM };
 
-// What is at a path. A link that leads nowhere is PLACE_FILE: something is there.
+// The kind of thing at a path. A link that leads nowhere is PLACE_FILE: something is there.
 MUST_CHECK weft_err place_look(const char *path, enum place_kind *kind);
 
 // Where a link leads in the end, or a copy of the path when it is none; the caller frees it.
@@ -25,7 +25,7 @@ MUST_CHECK weft_err place_follow(const char *path, char **followed);
 // link of another's.
 MUST_CHECK weft_err place_check_stream(const char *path);
 
-// Whether what is there can be replaced by us: in a directory with the sticky bit only what is ours, and only a
+// Whether we can replace the file or directory there: in a directory with the sticky bit only our own, and only a
 // directory that we can empty. PERMISSION_DENIED.
 MUST_CHECK weft_err place_check_replaceable(const char *path);
 

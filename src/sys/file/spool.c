@@ -43,7 +43,7 @@ static weft_err wait_for_data(const struct copying *copying)
 {
     const uint64_t deadline_ns = copying->limits->wait.deadline_ns;
     const int answer = copying->limits->answer_fd, stop = copying->limits->wait.stop_fd;
-    // Of the answer's only what is told without being asked for: an error is that nobody reads it.
+    // Of the answer's descriptor only events that come unasked: an error means that its reader has gone.
     struct pollfd ready[] = {{.fd = copying->from, .events = POLLIN},
                              {.fd = answer > 0 ? answer : -1},
                              {.fd = stop > 0 ? stop : -1, .events = POLLIN}};

@@ -1,6 +1,6 @@
-// spool: makes a file of what is none, so that another process can read it at any offset.
+// spool: makes a file of an input that is not one, so that another process can read it at any offset.
 //
-// A pipe, a FIFO, a terminal or a file whose size is not what it says (of /proc, /sys) is copied to a nameless file;
+// A pipe, a FIFO, a terminal or a file that reports a wrong size (of /proc, /sys) is copied to a nameless file;
 // a plain file that only this process has a name for (standard input, /dev/fd/3) is kept open. Either way another process of the same user
 // opens it as /proc/PID/fd/N, as long as the spool is open.
 #ifndef SYS_FILE_SPOOL_H
@@ -18,7 +18,7 @@ struct spool {
 struct spool_limits {
     const char *tmp;  // the directory for the copy
     struct wait_limit wait;
-    // A pipe or socket that somebody is to read what is made of the input from: when nobody does any more, the
+    // The pipe or socket to which the answer goes: when its reader has gone, the
     // copying ends with CANCELLED. 0: none.
     int answer_fd;
     // A pipe may have no end. Where the copy would leave less room than this in `tmp`, it is RESOURCE_EXHAUSTED;

@@ -28,7 +28,7 @@ MUST_CHECK weft_err standard_open_stream(const char *path, const struct wait_lim
 // A device (a terminal, /dev/null) and a closed descriptor are not.
 bool standard_is_fed(int fd);
 
-// Whether somebody reads what is written there, who may leave: of a pipe, a FIFO or a socket.
+// Whether another process reads there and may leave: of a pipe, a FIFO or a socket.
 bool standard_has_reader(int fd);
 
 // Whether the descriptor is a terminal, and how wide it is (80 when it does not say).

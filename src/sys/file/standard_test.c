@@ -1,4 +1,4 @@
-// Tests of sys/standard: what a descriptor is told to be decides how the answer is written.
+// Tests of sys/standard: the kind of a descriptor decides how the answer is written.
 
 #include "sys/file/standard.h"
 

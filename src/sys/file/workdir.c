@@ -48,7 +48,7 @@ char *workdir_absolute(const char *path)
 
 // ---- The keeper ----------------------------------------------------------------------------------------
 
-// Lets go of everything but the pipe: nobody shall wait for the keeper because it holds their pipe.
+// Lets go of everything but the pipe: no process shall wait for the keeper because it holds its pipe.
 static void forget_descriptors(int kept)
 {
     const long most = sysconf(_SC_OPEN_MAX);

@@ -109,7 +109,7 @@ static void it_is_gone_when_its_owner_is_killed(void **unused)
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
     close(ends[1]);
-    // Nobody else holds the pipe; its end says that the owner is gone, not yet the keeper.
+    // No other process holds the pipe; its end says that the owner is gone, not yet the keeper.
     for (int i = 0; i < 2000 && access(path, F_OK) == 0; i++)
         usleep(5000);
     assert_int_equal(access(path, F_OK), -1);
@@ -125,7 +125,7 @@ static void the_keeper_holds_no_descriptor_of_ours(void **unused)
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(workdir_open(&workdir, base), WEFT_OK);
     close(ends[1]);
-    // Were it held by the keeper, this would wait for ever.
+    // Were it held by the keeper, this would wait forever.
     assert_int_equal(read(ends[0], &byte, 1), 0);
     close(ends[0]);
     workdir_close(&workdir);

@@ -40,7 +40,7 @@ struct loop_listener {
     uv_poll_t uv;
     struct loop *loop;
     int fd;
-    struct loop_timer *rest;  // until it goes on; NULL: it listens
+    struct loop_timer *rest;  // until it continues; NULL: it listens
     loop_accept_fn *accepted;
     void *owner;
 };
@@ -85,8 +85,8 @@ static void abandon(struct loop *loop)
     uv_loop_close(&loop->uv);
 }
 
-// libuv ends the process when it cannot open a pipe for its signals, and what runs in a loop needs some
-// more. A limit that we may raise is raised to what is usual.
+// libuv ends the process when it cannot open a pipe for its signals, and code that runs in a loop needs some
+// more. A limit that we may raise is raised to the usual value.
 static weft_err check_descriptors(void)
 {
     struct rlimit limit;
@@ -143,8 +143,7 @@ void loop_free(struct loop *loop)
     if (!loop)
         return;
     uv_walk(&loop->uv, close_leftover, loop);
-    while (uv_run(&loop->uv, UV_RUN_DEFAULT) !=
-           0)  // a loop that was told to stop returns once more
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0)  // a loop that was stopped returns once more
         continue;
     ASSERT(uv_loop_close(&loop->uv) == 0);
     buf_fini(&loop->plain);
@@ -178,7 +177,7 @@ static void end_turn(struct loop *loop)
     loop->is_in_turn = false;
 }
 
-// Behind timers and what else runs without waiting, so that nothing is left when the loop sleeps.
+// After timers and everything else that runs without waiting, so that nothing is left when the loop sleeps.
 static void on_before_wait(uv_prepare_t *uv)
 {
     end_turn(uv->data);
@@ -188,7 +187,7 @@ void loop_set_turn(struct loop *loop, struct loop_turn turn, void *owner)
 {
     loop->turn = turn;
     loop->turn_owner = owner;
-    loop->events_before = loop->events - 1;  // what was done before the loop ran counts as a round
+    loop->events_before = loop->events - 1;  // the work before the loop ran counts as a round
     if (turn.ended)
         uv_prepare_start(&loop->before_wait, on_before_wait);
     else

@@ -27,9 +27,9 @@ void loop_wake(struct loop *loop);
 
 // Calls `ended` once after every round of events, before the loop waits again, and once before the
 // first: the place to do for all connections together what each of them made necessary (commit a
-// journal, flush answers). It may do all that other callbacks may. `began` is called before the first
-// callback of a round: between the two the loop never waits, so that others may be kept out meanwhile
-// by a lock. NULL: nothing.
+// journal, flush answers). It may do everything that other callbacks may. `began` is called before the first
+// callback of a round: between the two the loop never waits, so that a lock can keep others out
+// between them. NULL: nothing.
 struct loop_turn {
     loop_fn *began, *ended;
 };
@@ -45,7 +45,7 @@ struct loop_timer *loop_timer_new(struct loop *loop, uint64_t first_ms, uint64_t
                                   loop_fn *elapsed, void *owner);
 void loop_timer_free(struct loop_timer *timer);
 
-// A signal is taken over for the whole process; freed, it does again what it does by default.
+// A signal is taken over for the whole process; when the handler is freed, the signal does again its default.
 struct loop_signal;
 typedef void loop_signal_fn(void *owner, int number);
 struct loop_signal *loop_signal_new(struct loop *loop, int number, loop_signal_fn *caught,
@@ -70,13 +70,13 @@ struct loop_stream;
 struct loop_stream_calls {
     void (*data)(void *owner, weft_bytes bytes);  // borrowed
     void (*ended)(void *owner, weft_err code);    // once; WEFT_OK: the other side closed it
-    loop_fn *drained;  // all of what had to wait for the other side has gone; NULL: nobody asks
+    loop_fn *drained;  // all bytes that had to wait for the other side have gone; NULL: not called
 };
 struct loop_stream *loop_stream_new(struct loop *loop, int fd,
                                     const struct loop_stream_calls *calls, void *owner);
 
-// Where to append what is to be sent before loop_stream_flush. What the other side does not take at
-// once goes when it reads. A connection that breaks shows up as its end.
+// Where to append bytes to be sent before loop_stream_flush. Bytes that the other side does not take at
+// once go when it reads. A connection that breaks shows up as its end.
 struct buf *loop_stream_out(struct loop_stream *stream);
 void loop_stream_flush(struct loop_stream *stream);
 
@@ -87,13 +87,13 @@ MUST_CHECK bool loop_stream_push(struct loop_stream *stream);
 // Bytes that were not sent yet; more than the other side takes is for the owner to prevent.
 size_t loop_stream_unsent(const struct loop_stream *stream);
 
-// Stops or resumes reading, so that the other side has to wait. When that one goes away meanwhile,
-// reading resumes by itself: what has arrived is handed on, then comes the end.
+// Stops or resumes reading, so that the other side has to wait. When it goes away during a stop,
+// reading resumes by itself: the arrived bytes are handed on, then comes the end.
 void loop_stream_pause(struct loop_stream *stream, bool is_paused);
 
 // From now on, bytes pass through TLS, which belongs to the stream then: data() gets plain ones,
 // loop_stream_out() takes plain ones, which are sealed together by a flush. To be called before
-// anything has arrived. ended() gets the errors of tls_feed; why is told to the other side.
+// anything has arrived. ended() gets the errors of tls_feed; the reason is sent to the other side.
 void loop_stream_secure(struct loop_stream *stream, struct tls *tls);
 
 // Whether the other side has proven by TLS that it has the token. False while the handshake lasts.
@@ -101,6 +101,6 @@ bool loop_stream_is_secure(const struct loop_stream *stream);
 
 // Takes what has arrived and not been handed on yet, to the end: for a peer that is known to be dead.
 void loop_stream_drain(struct loop_stream *stream);
-void loop_stream_free(struct loop_stream *stream);  // closes it; what is unsent is lost
+void loop_stream_free(struct loop_stream *stream);  // closes it; unsent bytes are lost
 
 #endif

@@ -35,7 +35,7 @@ static weft_bytes stream_next(const struct loop_stream *stream)
     return (weft_bytes){stream->unsent.data + stream->sent, stream->unsent.size - stream->sent};
 }
 
-// Tells libuv what to watch. It pays two system calls to be told what it knows already.
+// Sets the events that libuv watches. Setting the same events again would cost it two system calls.
 static void stream_watch(struct loop_stream *stream)
 {
     const int events = (stream->is_paused ? UV_DISCONNECT : UV_READABLE) |
@@ -73,7 +73,7 @@ static void stream_sent(struct loop_stream *stream, size_t size)
         buf_fini(unsent);
 }
 
-// A reader that is always a little behind must not make the buffer grow without end.
+// A reader that is always a little late must not make the buffer grow without end.
 static void stream_compact(struct loop_stream *stream)
 {
     struct buf *unsent = &stream->unsent;
@@ -84,7 +84,7 @@ static void stream_compact(struct loop_stream *stream)
     stream->sent = 0;
 }
 
-// Sends what the other side takes. What it does not take waits for on_stream; what it never will is
+// Sends as much as the other side takes. The rest waits for on_stream; bytes that it will never take are
 // dropped: its end is read in a moment.
 static void stream_write(struct loop_stream *stream)
 {
@@ -103,7 +103,7 @@ static void stream_write(struct loop_stream *stream)
     stream_compact(stream);
 }
 
-// All that was appended since the last time becomes one write of OpenSSL.
+// All bytes that were appended since the last time become one write of OpenSSL.
 static void stream_seal(struct loop_stream *stream)
 {
     struct buf *unsent = &stream->unsent;

@@ -110,7 +110,7 @@ static void end_turn(void *owner)
 {
     struct scene *scene = owner;
     scene->turns++;
-    // What is appended here is sent for both ends at once.
+    // Bytes that are appended here are sent for both ends at once.
     if (scene->turns == 1)
         say(&scene->ends[0], "first", 1);
 }
@@ -210,7 +210,7 @@ static void a_paused_stream_hears_of_the_end(void **state)
     close_scene(&scene);
 }
 
-// A reader that is never done: the buffer stays as small as what it holds.
+// A reader that is never done: the buffer stays as small as its content.
 static void an_output_that_is_never_empty_does_not_grow(void **state)
 {
     (void)state;

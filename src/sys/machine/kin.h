@@ -1,4 +1,4 @@
-// Kin: who descends from a process, as /proc tells. Processes come and go meanwhile, and some may be missed: who must
+// Kin: the descendants of a process, as /proc shows them. Processes come and go during the search, and some may be missed: a caller that must
 // have them all asks again.
 #ifndef SYS_MACHINE_KIN_H
 #define SYS_MACHINE_KIN_H

@@ -49,7 +49,7 @@ static bool read_numbers(const char *folder, const char *name, uint64_t *first, 
     return true;
 }
 
-// The value behind a name in a file of "name value" or "name: value" lines; 0 when it is not there.
+// The value after a name in a file of "name value" or "name: value" lines; 0 when it is not there.
 static uint64_t read_named(const char *folder, const char *file_name, const char *name)
 {
     FILE *file = open_in(folder, file_name);

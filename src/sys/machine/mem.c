@@ -1,9 +1,9 @@
 // Big memory from the kernel, and files mapped into memory.
 //
 // A mapped file that shrinks raises SIGBUS where the data was. The handler puts zeros there and marks
-// the mapping, the attempt that reads it finds the mark at its end and fails with a sentence: nobody
+// the mapping, the attempt that reads it finds the mark at its end and fails with a sentence: no process
 // dies of another program's truncate(). The table of mappings is fixed and lock-free because a signal
-// handler reads it. What is cut from a page that keeps some of its bytes raises nothing and reads as
+// handler reads it. A cut inside a page, which keeps some of its bytes, raises nothing and reads as
 // zeros: that is seen by the file's last byte, which must not have been zero before.
 
 #include "sys/machine/mem.h"
@@ -25,7 +25,7 @@ enum {
     PAGE = 4096,
     ROUND_HUGE_ABOVE = 16 << 20,  // from here on the rest of a huge page does not matter
     MAPS_MAX = 16384,  // more files than that are not mapped: the caller reads them instead
-    MAP_TAIL = 64,     // readable zero bytes behind the data, for vector loads
+    MAP_TAIL = 64,     // readable zero bytes after the data, for vector loads
 };
 
 // ---- Memory against a budget
@@ -137,7 +137,7 @@ static void handle_bus(int number, siginfo_t *info, void *machine)
             MAP_FAILED)
             return;
     }
-    // Not ours: whoever was there before has it.
+    // Not ours: the handler from before gets it.
     if (bus_before.sa_flags & SA_SIGINFO)
         bus_before.sa_sigaction(number, info, machine);
     else if (bus_before.sa_handler != SIG_DFL && bus_before.sa_handler != SIG_IGN)

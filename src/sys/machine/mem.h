@@ -2,7 +2,7 @@
 // promise.
 //
 // Tables, sort buffers and output texts come from here. First touch of fresh memory is the dearest thing
-// on the hot path, so users keep and reuse what they got. A budget belongs to a worker process; slots
+// on the hot path, so users keep and reuse their memory. A budget belongs to a worker process; slots
 // take from it side by side. Thread: any.
 #ifndef SYS_MACHINE_MEM_H
 #define SYS_MACHINE_MEM_H
@@ -42,9 +42,9 @@ void mem_put(struct mem_budget *budget, void *memory, size_t size);
 // Whether `size` more would fit now, without taking it.
 bool mem_would_fit(const struct mem_budget *budget, size_t size);
 
-// A file mapped whole for reading, with at least 64 readable zero bytes behind its end. A file that
-// shrinks under us reads as zeros from there on and is told by mem_map_is_cut. A file whose last byte is
-// zero is refused (FAILED_PRECONDITION), because of it that could not be told.
+// A file mapped whole for reading, with at least 64 readable zero bytes after its end. A file that
+// shrinks under us reads as zeros from there on and is recognized by mem_map_is_cut. A file whose last byte is
+// zero is refused (FAILED_PRECONDITION), because a cut could not be recognized.
 struct mem_map {
     const char *data;
     size_t size;
@@ -65,7 +65,7 @@ void mem_touch(void *memory, size_t size);
 // Anonymous memory of this process that is really there (RssAnon + RssShmem), in bytes; 0 if unknown.
 uint64_t mem_resident_bytes(void);
 
-// The same of another process and all that descends from it. Takes some microseconds for each.
+// The same of another process and all its descendants. Takes some microseconds for each.
 uint64_t mem_resident_bytes_of(pid_t pid);
 
 #endif

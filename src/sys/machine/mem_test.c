@@ -52,7 +52,7 @@ static void memory_is_zero_counted_and_comes_back(void **state)
         largest = budget.used > largest ? budget.used : largest;
         for (size_t at = 0; at < mem_round(sizes[i]); at += 511)
             assert_int_equal(memory[at], 0);
-        memset(memory, 0xff, mem_round(sizes[i]));  // all of what it was rounded to is ours
+        memset(memory, 0xff, mem_round(sizes[i]));  // the whole rounded size is ours
         mem_put(&budget, memory, sizes[i]);
         assert_int_equal(budget.used, 0);
     }
@@ -255,7 +255,7 @@ static void check_cut(size_t size, size_t left)
     assert_true(mem_map_is_cut(&map));
     assert_false(mem_map_is_cut(&other));
     mem_map_close(&map);
-    write_file(size);  // whoever comes into its place is whole
+    write_file(size);  // the next mapping in its place is whole
     assert_int_equal(mem_map_open(&map, path), WEFT_OK);
     sum_of(map.data, size);
     assert_false(mem_map_is_cut(&map));
@@ -294,7 +294,7 @@ static void a_cut_nobody_could_notice_is_not_risked(void **state)
     assert_null(map.data);
 }
 
-// A child that touches a page behind the end of a file that we do not watch.
+// A child that touches a page after the end of a file that we do not watch.
 static void a_fault_in_other_memory_goes_to_who_had_the_signal_before(void **state)
 {
     (void)state;

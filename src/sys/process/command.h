@@ -8,7 +8,7 @@
 // caller frees *path.
 MUST_CHECK weft_err command_find(const char *name, char **path);
 
-// Runs a program and waits for its end. It reads nothing; what it prints goes to `output`, or to our
+// Runs a program and waits for its end. It reads nothing; its output goes to `output`, or to our
 // standard error for -1. It ends when we do. *exit_code is 128 + N for signal N.
 MUST_CHECK weft_err command_run(const char *path, char *const *arguments, int output,
                                 int *exit_code);

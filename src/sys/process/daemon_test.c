@@ -1,4 +1,4 @@
-// Tests of daemon with real processes: what it reports, how it is found, how it is ended.
+// Tests of daemon with real processes: its reports, how it is found, how it is ended.
 
 #include "sys/process/daemon.h"
 

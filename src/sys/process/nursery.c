@@ -119,7 +119,7 @@ static bool make_pair(int which, enum nursery_input input, int fds[2])
     fds[0] = fds[1] = -1;
     if (which != NURSERY_IN || input == NURSERY_INPUT_PIPE)
         return pipe2(fds, O_CLOEXEC) == 0;
-    // Who has no standard input to share shares nothing.
+    // A process without a standard input has nothing to share.
     if (input == NURSERY_INPUT_OURS)
         fds[0] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fds[0] < 0)
@@ -394,7 +394,7 @@ unsigned child_wait_ready(const struct child *child, unsigned wanted, int timeou
     return ready;
 }
 
-// A call that returned -1: what it means.
+// The meaning of a call that returned -1.
 static weft_err judge_failure(const char *what, bool *is_closed)
 {
     *is_closed = errno == EPIPE;
@@ -463,7 +463,7 @@ static void note_end(struct child *child)
     struct nursery_report report;
     child->has_ended = true;
     if (!read_report(child->status, &report))
-        return;  // the nursery itself is gone: nobody knows how it ended
+        return;  // the nursery itself is gone: how the command ended is unknown
     const int status = report.value;
     child->exit.is_known = true;
     child->exit.was_signalled = WIFSIGNALED(status);
@@ -483,7 +483,7 @@ void child_signal(struct child *child, int number)
     const bool is_kill = number == SIGKILL;
     const struct nursery_request request = {
         .kind = is_kill ? NURSERY_KILL : NURSERY_SIGNAL, .number = child->number, .signal = number};
-    // Without a nursery there is nobody left to signal.
+    // Without a nursery there is no process left to signal.
     if (child->nursery && !child->has_ended)
         (void)send_request(child->nursery, &request, NULL, NULL);
 }

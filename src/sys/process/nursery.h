@@ -2,7 +2,7 @@
 // outlives us, nor any process that they started in turn.
 //
 // It is forked once, before there are threads, and waits at a socket. A command is its child, in a
-// session of its own; it is the subreaper of all that descends from it. When our end of the socket
+// session of its own; it is the subreaper of all its descendants. When our end of the socket
 // closes, however we ended (kill -9 too), it kills every descendant it has, however they were forked,
 // until none is left, and ends. Starting from a small process is also cheaper than from one with
 // gigabytes mapped. Thread: requests may come from any thread (a lock inside); a child belongs to one
@@ -60,14 +60,14 @@ MUST_CHECK weft_err nursery_find(const char *name);
 
 void child_close_in(struct child *child);  // its standard input ends
 
-// What can be done now without waiting, of what is asked for; waits for at most timeout_ms (-1: for ever).
-// CHILD_END: the command itself has ended, though what it started may hold its pipes. 0 at once when
-// nothing of what is asked for can ever happen, since those pipes are closed.
+// Which of the given things can be done now without waiting; waits for at most timeout_ms (-1: forever).
+// CHILD_END: the command itself has ended, though its own children may hold its pipes. 0 at once when
+// none of the given things can ever happen, since those pipes are closed.
 enum { CHILD_IN = 1, CHILD_OUT = 2, CHILD_ERR = 4, CHILD_END = 8 };
 unsigned child_wait_ready(const struct child *child, unsigned wanted, int timeout_ms);
 
 // Without waiting. *got / *put is 0 when nothing can be done; *has_ended: the other side closed the pipe
-// (then the descriptor is closed here, too). A command that closed its standard input is no failure.
+// (then the descriptor is closed here, too). A command that closed its standard input is not a failure.
 MUST_CHECK weft_err child_read(struct child *child, unsigned which, void *data, size_t size,
                                size_t *got, bool *has_ended);
 MUST_CHECK weft_err child_write(struct child *child, const void *data, size_t size, size_t *put,
@@ -78,8 +78,8 @@ MUST_CHECK weft_err child_write(struct child *child, const void *data, size_t si
 MUST_CHECK weft_err child_lend(struct child *child, const void *data, size_t size, size_t *put,
                                bool *has_ended);
 
-// Waits for the end of the command itself, up to timeout_ms (-1: for ever; false: it still runs). What it
-// left behind in its session has been killed by then.
+// Waits for the end of the command itself, up to timeout_ms (-1: forever; false: it still runs). The
+// processes that it left in its session have been killed by then.
 bool child_wait(struct child *child, int timeout_ms, struct process_exit *exit);
 
 // Sends a signal and does not wait: SIGKILL to it and all it started, others to its process group, as a

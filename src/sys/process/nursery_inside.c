@@ -1,13 +1,13 @@
 // The nursery's own life: it waits for requests and for the ends of processes, and outlives its owner just
-// long enough to kill what is left.
+// long enough to kill the processes that are left.
 //
-//   START    vfork, a session of its own, exec; a pipe that closes on exec tells whether that went well
+//   START    vfork, a session of its own, exec; a pipe that closes on exec shows whether that went well
 //   KILL     the command and its living descendants
 //   SIGNAL   any other signal, to the command's process group
-//   an end   of a command: what it left in its session is killed, then its owner is told
+//   an end   of a command: the rest of its session is killed, then its owner is notified
 //            of anything else: an orphan that fell to us as the subreaper; only buried
-//   socket   closed: whoever is our child is killed, until we have none. Orphans of those become our
-//            children, so that nobody gets away, however it was forked
+//   socket   closed: all our children are killed, until we have none. Orphans of those become our
+//            children, so that no process gets away, however it was forked
 
 #include "sys/process/nursery_state.h"
 
@@ -43,11 +43,11 @@ struct inside {
     VEC(struct ward) wards;
 };
 
-// All that the child needs between vfork and exec, where it must not allocate.
+// Everything that the child needs between vfork and exec, where it must not allocate.
 struct launch {
     const char *directory;
     char **arguments, **environment;
-    char **shell_arguments;  // the same behind "sh" and the path, for a script without a first line
+    char **shell_arguments;  // the same after "sh" and the path, for a script without a first line
     const int *fds;
     pid_t parent;
     int failure;  // where to write a report; closed by exec
@@ -72,8 +72,8 @@ static bool is_ward(const struct inside *inside, pid_t pid)
     return false;
 }
 
-// Kills what a command that has ended, but is not buried yet (so its number is still its own), left
-// behind: now our children, or below these.
+// Kills what a command that has ended, but is not buried yet (so its number is still its own), has
+// left: now our children, or below these.
 static void kill_session(const struct inside *inside, pid_t session)
 {
     kill(-session, SIGKILL);
@@ -243,7 +243,7 @@ static char **point_at_strings(char **at, uint32_t count, char **text)
     return at + 1;
 }
 
-// The body has a zero behind it, and as many strings as the request says.
+// The body has a zero after it, and as many strings as the request says.
 static void start_command(struct inside *inside, const struct nursery_request *request, char *body,
                           const int *fds)
 {

@@ -1,4 +1,4 @@
-// What is said between a process and its nursery (nursery.c and nursery_inside.c): one socket for
+// Messages between a process and its nursery (nursery.c and nursery_inside.c): one socket for
 // requests, one pipe per command for what happens to it. Both ends are the same program, so structs
 // travel as they are.
 #ifndef SYS_PROCESS_NURSERY_STATE_H
@@ -25,7 +25,7 @@ struct nursery_request {
 
 enum nursery_report_kind { NURSERY_STARTED = 1, NURSERY_FAILED, NURSERY_ENDED };
 
-// What was wrong when a start failed.
+// The reason why a start failed.
 enum nursery_fault {
     NURSERY_FAULT_SYSTEM,     // the system refused; `value` is its errno
     NURSERY_FAULT_DIRECTORY,  // the directory; errno
@@ -40,7 +40,7 @@ struct nursery_report {
     int32_t value;  // process number, errno, or wait status
     uint32_t fault;
     char path[512];         // the program as it was found, cut
-    char interpreter[256];  // what its first line asks for; "": it is no script
+    char interpreter[256];  // that its first line names; "": it is not a script
 };
 
 // The nursery's life, in the forked child.

@@ -71,7 +71,7 @@ static void start_shell(const char *script, struct child *child)
     assert_int_equal(nursery_start(nursery, &spec, child), WEFT_OK);
 }
 
-// All that comes until the pipe is closed.
+// The bytes that come until the pipe is closed.
 static size_t read_all(struct child *child, unsigned which, char *text, size_t size)
 {
     size_t total = 0;
@@ -187,7 +187,7 @@ static void it_holds_no_descriptor_but_the_three(void **state)
     close(ours);
 }
 
-// A command may run before the nursery has closed what it gave to it: that is waited for.
+// A command may run before the nursery has closed the descriptors that it gave to it: that is waited for.
 #define COUNT_DESCRIPTORS_UNTIL(count)                                                             \
     "for i in $(seq 1000); do n=$(ls /proc/$PPID/fd | wc -l); [ $n = " count " ] && break; "       \
     "sleep 0.01; done; echo $n"
@@ -344,7 +344,7 @@ static void a_flood_on_standard_error_is_read_beside_the_output(void **state)
     expect_end(&child, "exited with code 0");
 }
 
-// ---- What it leaves behind --------------------------------------------------------------------------------
+// ---- Processes that it leaves ----------------------------------------------------------------------------
 
 static int open_fifo(void)
 {
@@ -365,7 +365,7 @@ static void expect_holders_to_end(int fifo, int holder_count, void (*end)(void *
         poll(&opened, 1, -1);
         const ssize_t got = read(fifo, &byte, 1);
         assert_true(got >= 0);
-        i += (int)got;  // 0: nobody has it open
+        i += (int)got;  // 0: no process has it open
     }
     end(argument);
     assert_int_equal(read(fifo, &byte, 1), 0);

@@ -2,7 +2,7 @@
 //
 // vfork lends the child our memory until it executes: nothing is copied however large the program is,
 // and the child can leave its errno in a variable. In return the child may only make system calls:
-// no allocation, no locks. All signals are blocked meanwhile, or a handler would run in the child.
+// no allocation, no locks. All signals are blocked during that time, or a handler would run in the child.
 
 #include "sys/process/process.h"
 
@@ -129,7 +129,7 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
 {
     ASSERT(spec->inherit_count <= PROCESS_INHERIT_MAX);
     *process = (struct process){.pidfd = -1};
-    // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot tell us its errno.
+    // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot leave us its errno.
     if (access(spec->program, X_OK) != 0)
         return err_errno("cannot start %s", spec->arguments[0]);
     char *real_name = is_in_valgrind() ? realpath(spec->program, NULL) : NULL;
@@ -276,7 +276,7 @@ void process_open_standard_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            // Takes the lowest free number, which is this one. Opened the wrong way round: who reads
+            // Takes the lowest free number, which is this one. Opened the wrong way round: a process that reads
             // or writes it gets the error a closed one gives, instead of losing the answer.
             (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }

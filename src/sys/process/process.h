@@ -42,7 +42,7 @@ MUST_CHECK weft_err process_fork(int (*body)(void *), void *owner, struct proces
 void process_kill(struct process *process);
 
 struct process_exit {
-    bool is_known;  // false: somebody else waited for it
+    bool is_known;  // false: another part of the program waited for it
     bool was_signalled;
     int number;  // the signal, or the exit code
 };
@@ -56,7 +56,7 @@ void process_describe_exit(const struct process_exit *exit, char *text, size_t t
 // A connected pair of stream sockets above the standard descriptors, both closed on exec.
 MUST_CHECK weft_err process_make_socket_pair(int fds[2]);
 
-// A zeroed piece of memory that outlives whoever else maps it: maps it and gives its descriptor,
+// Zeroed memory that outlives the other processes that map it: maps it and gives its descriptor,
 // closed on exec. process_map_shared maps it in the child.
 MUST_CHECK weft_err process_make_shared(size_t size, int *fd, void **memory);
 MUST_CHECK weft_err process_map_shared(int fd, size_t size, void **memory);

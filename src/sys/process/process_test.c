@@ -50,7 +50,7 @@ static int write_into_page(int fd)
     return 9;
 }
 
-// Starts a child that sleeps, tells its number and is killed itself.
+// Starts a child that sleeps, prints its number and is killed itself.
 static int start_sleeper_and_die(int fd, const char *self)
 {
     const char *const arguments[] = {self, "sleep", NULL};
@@ -262,7 +262,7 @@ static void a_closed_standard_descriptor_is_taken_but_stays_unusable(void **stat
     dup2(kept, STDIN_FILENO);
     close(kept);
     assert_true(flags >= 0);
-    assert_int_equal(got, -1);  // nobody takes it for an empty input
+    assert_int_equal(got, -1);  // no program takes it for an empty input
 }
 
 static void signals_have_the_names_people_use(void **state)

@@ -12,11 +12,11 @@ void signal_describe(int number, char *text, unsigned long text_size);
 int signal_exit_code(int number);
 int signal_exit_code_unread(void);  // the one for SIGPIPE: the reader of the output has gone
 
-// Whether whoever started us wants it ignored (nohup; a background job of a script): then it stays so.
+// Whether the process that started us wants it ignored (nohup; a background job of a script): then it stays so.
 bool signal_is_ignored(int number);
 
 // The signals by which people and systems ask a program to end, ended by 0: SIGINT, SIGTERM,
-// SIGHUP, SIGQUIT (Ctrl-\\, which would leave a core file and what is half done).
+// SIGHUP, SIGQUIT (Ctrl-\\, which would leave a core file and unfinished files).
 extern const int signals_to_end[];
 
 #endif

@@ -37,11 +37,11 @@ void secret_write(const struct secret *secret, char text[SECRET_TEXT_BYTES]);
 // PERMISSION_DENIED with its mode and the command that repairs it. FAILED_PRECONDITION: no home.
 MUST_CHECK weft_err secret_load(const char *token_file, struct secret *secret);
 
-// HMAC-SHA256 of the parts, one behind the other.
+// HMAC-SHA256 of the parts, one after the other.
 void secret_hmac(const struct secret *secret, const weft_bytes *parts, size_t count,
                  uint8_t mac[SECRET_MAC_BYTES]);
 
-// Whether they are the same; how long it takes tells nothing of where they differ.
+// Whether they are the same; the time it takes does not show where they differ.
 bool secret_equal(const void *a, const void *b, size_t size);
 
 // Overwrites it, in a way that the compiler keeps.

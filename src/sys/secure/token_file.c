@@ -103,7 +103,7 @@ static weft_err make_file(const char *path)
         code = place_move_new(name, path);
     if (code != WEFT_OK)
         place_remove_file(name);
-    // Somebody was quicker: theirs is the token of this user.
+    // Another process was quicker: the token of this user is the one that it made.
     if (code == WEFT_ALREADY_EXISTS)
         code = WEFT_OK;
     free(name);

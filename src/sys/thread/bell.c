@@ -1,4 +1,4 @@
-// An eventfd behind names of ours.
+// An eventfd under names of ours.
 
 #include "sys/thread/bell.h"
 

@@ -1,4 +1,4 @@
-// Threads, locks and conditions: pthread behind names of ours, so that only sys/ knows it.
+// Threads, locks and conditions: pthread under names of ours, so that only sys/ knows it.
 // Failures of these calls are our own mistakes or a machine at its end: they assert, except starting.
 #ifndef SYS_THREAD_THREAD_H
 #define SYS_THREAD_THREAD_H

@@ -6,7 +6,7 @@
 
 enum { CALENDAR_TEXT_BYTES = sizeof "2024-06-01T12:00:00Z" };
 
-// Seconds since 1970 as "2024-06-01T12:00:00Z"; "" for what is no time of four-digit years.
+// Seconds since 1970 as "2024-06-01T12:00:00Z"; "" for a time that does not have a year of four digits.
 void calendar_write(int64_t seconds, char text[CALENDAR_TEXT_BYTES]);
 
 #endif
