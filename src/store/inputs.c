@@ -37,7 +37,7 @@ static weft_err no_memory(void)
     return err_no_memory("for the names of the inputs");
 }
 
-// A copy of the text that lives as long as the inputs; NULL when memory is refused.
+// A copy of the text that lives as long as the inputs; NULL: out of memory.
 static const char *keep_text(struct inputs *inputs, const char *text)
 {
     char *copy = strdup(text);
@@ -95,7 +95,7 @@ static bool lies_in_own(const struct inputs *inputs, const char *path)
     return is_known && above.kind == FILE_DIRECTORY && is_own(inputs, &above);
 }
 
-// Refuses what was named and is the run's own. A file that is the only word is what `sort -o FILE FILE` means:
+// Refuses a named file that the run itself writes. A file that is the only word is meant as in `sort -o FILE FILE`:
 // it is read, and replaced when the answer is complete. Among others it is a mistake (DIR/* of a shell).
 static weft_err refuse_own(const struct inputs *inputs, const struct found *found)
 {
@@ -119,7 +119,7 @@ static weft_err note_own(struct inputs *inputs, const char *path)
 {
     struct found found;
     if (find_look(path, &found) != WEFT_OK)
-        err_clear();  // whoever writes it tells it
+        err_clear();  // the function that writes it reports it
     if (found.kind != FILE_REGULAR && found.kind != FILE_DIRECTORY)
         return WEFT_OK;
     inputs->state->has_own_directory |= found.kind == FILE_DIRECTORY;
@@ -133,7 +133,7 @@ static weft_err note_all_own(struct inputs *inputs, const struct inputs_request 
         err = note_own(inputs, request->own[i]);
     if (!err && request->stdout_is_output &&
         find_look_fd(STDOUT_FILENO, "standard output", &inputs->state->own_stdout) != WEFT_OK)
-        err_clear();  // closed: who writes the answer tells it
+        err_clear();  // closed: the function that writes the answer reports it
     return err;
 }
 
@@ -152,7 +152,7 @@ static bool is_of_unknown_size(struct inputs *inputs, const struct found *found)
     if (found->size > 0 && is_known)
         return state->is_made_up;
     if (file_open(found->path, &fd) != WEFT_OK)
-        return false;  // whoever reads it tells why it cannot be opened
+        return false;  // the function that reads it reports why it cannot be opened
     if (!is_known)
         state->is_made_up = file_is_made_up(fd);
     state->has_device = true;

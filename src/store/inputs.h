@@ -1,9 +1,9 @@
 // inputs: turns the INPUT words of a command into the ordered list of files that a job reads.
 //
 //   FILE        itself
-//   DIR         all files below, in byte order of their names (`find -L DIR | LC_ALL=C sort`); what is
+//   DIR         all files below, in byte order of their names (`find -L DIR | LC_ALL=C sort`); names that are
 //               hidden (.name) or marked as no data (_name) is left out, links are followed, one that leads
-//               back up is left out, what is no file (a FIFO, a socket) is left out
+//               back up is left out, a FIFO or a socket is left out
 //   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error, and marked
 //               names match only where it says _ itself
 //   @names.txt  one FILE or DIR per line, in that order; @- reads the names from standard input
@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "sys/file/wait_limit.h"
 
-// The list of bad records, unless it is named: a name that is no data.
+// The list of bad records, unless it is named: a name that is not read as data.
 #define INPUTS_BAD_LIST "_weft-bad-records.jsonl"
 
 struct input {
@@ -30,7 +30,7 @@ struct input {
     uint64_t inode;    // likewise
 };
 
-// What was left out though somebody may have meant it.
+// Files that were left out though the user may have meant them.
 struct inputs_aside {
     size_t count;
     const char *first;
@@ -52,15 +52,16 @@ struct inputs_request {
     size_t word_count;
     const char *tmp;         // for what must be copied
     struct wait_limit wait;  // for the writer of a pipe, and for its end
-    int answer_fd;  // a pipe: when nobody reads it any more, copying ends with CANCELLED; 0: none
+    int answer_fd;  // a pipe: when its reader has gone, copying ends with CANCELLED; 0: none
     // What the run itself writes, which need not be there: files, and directories with all in them. In a
     // directory or matched by a pattern they are left out, named they are refused, except
     // for a file that is the only word. The same file or directory under another name is found, too.
     const char *const *own;
     size_t own_count;
     bool stdout_is_output;  // then standard output is one of them, if it is a plain file
-    bool wants_text;  // then what only its name tells to be compressed, and is no text, is refused
-    bool skips_missing;  // go on without what is missing; nothing left is still NOT_FOUND
+    bool
+        wants_text;  // then a file that is compressed by its name only, and is not text, is refused
+    bool skips_missing;  // continue without missing files; nothing left is still NOT_FOUND
 };
 
 // Expands all words into an empty struct. No word is INVALID_ARGUMENT; missing is NOT_FOUND,

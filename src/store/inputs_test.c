@@ -1,4 +1,4 @@
-// Tests of store/inputs: what each kind of word becomes, in which order, and what is refused.
+// Tests of store/inputs: the files that each kind of word becomes, their order, and words that are refused.
 
 #include "store/inputs.h"
 

@@ -1,13 +1,13 @@
 // journal: appending to segments and beginning new ones. journal_rewrite.c replaces old ones.
 //
-// Records wait in one buffer. It is written at the offset behind what is known to be written, so that a
+// Records wait in one buffer. It is written at the offset after the bytes that are known to be written, so that a
 // write that failed half way is simply done again, or found as a torn tail by the next one who opens.
 //
 // Rotation syncs the segment before the next one is made: only the last one can have a torn tail.
 //
-// Who syncs often has segments of version 2, in files that were written before: see journal_tail.c and
+// A journal that syncs often has segments of version 2, in files that were written before: see journal_tail.c and
 // journal_spares.c. Where that does not work, on a disk that is nearly full for one, the file grows as
-// the others do. A tail of the other version is not continued but ended, and a segment begun behind it.
+// the others do. A tail of the other version is not continued but ended, and a segment begun after it.
 
 #include "store/journal.h"
 
@@ -131,8 +131,8 @@ weft_err journal_remove(const struct journal *journal, const uint64_t *numbers, 
     return err;
 }
 
-// Goes on in a segment that was written ahead. What is behind its end must not be there when that place is
-// reached: a commit of which nobody was told left it, and its records would be sound.
+// Continues in a segment that was written ahead. Old bytes after its end must be gone when that place is
+// reached: a commit that was never acknowledged left them, and its records would be sound.
 static weft_err open_ahead(struct journal *journal, const struct replay *replay)
 {
     struct tail *tail = &journal->tail;
@@ -153,7 +153,7 @@ static weft_err open_ahead(struct journal *journal, const struct replay *replay)
     return WEFT_OK;
 }
 
-// Opens the segment in which the records end and cuts what is behind them.
+// Opens the segment in which the records end and cuts the bytes after them.
 static weft_err open_tail(struct journal *journal, const struct replay *replay)
 {
     struct tail *tail = &journal->tail;
@@ -187,7 +187,7 @@ static weft_err take_spares(struct journal *journal, const struct replay *replay
     return err;
 }
 
-// Takes away what no longer counts and makes ready for more. What lies behind the end goes first, the
+// Removes segments that no longer count and makes ready for more. Those after the end go first, the
 // latest first: killed in between, the end is found at the same place again.
 weft_err journal_take_over(struct journal *journal, const struct replay *replay)
 {

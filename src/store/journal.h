@@ -1,11 +1,11 @@
-// journal: what happened, record by record, so that whoever is killed continues where it was.
+// journal: a list of events, record by record, so that a process that was killed continues where it was.
 //
 // One format for all who need it. A journal is a directory of append-only segments; records have a
-// type that is the caller's business, a sequence number and a checksum. What was flushed survives the
-// process, what was synced survives the machine. The layout is drawn in journal_segment.c.
+// type that is the caller's business, a sequence number and a checksum. Flushed records survive the
+// process, synced ones survive the machine. The layout is drawn in journal_segment.c.
 //
 // A tail that was only half written is cut off when the journal is opened. Damage that has sound records
-// behind it is another thing: DATA_LOSS with file and offset, unless the caller would rather go on
+// after it is another thing: DATA_LOSS with file and offset, unless the caller would rather continue
 // with the good beginning. A wrong record is never handed out.
 //
 // An owner who waits for the disk all the time says so (syncs_often). The files are then longer than what
@@ -28,7 +28,8 @@ struct journal;
 
 struct journal_options {
     uint64_t segment_bytes_max;  // a new segment is begun above it; 0: the default
-    size_t buffer_bytes;  // records wait in memory up to so many; 0: 64 KiB, or 1 MiB to sync often
+    size_t
+        buffer_bytes;  // records wait in memory up to this size; 0: 64 KiB, or 1 MiB to sync often
     bool keeps_good_prefix;  // damage cuts the journal there instead of failing
     bool syncs_often;        // segments are written ahead, so that a sync is one write of blocks
 };
@@ -36,7 +37,7 @@ struct journal_options {
 // A record as it was appended; the payload is borrowed during the visit. Failures end the replay.
 struct journal_record {
     uint32_t type;
-    uint64_t sequence;  // 1, 2, 3, ... of the whole journal; behind a snapshot it may begin anew
+    uint64_t sequence;  // 1, 2, 3, ... of the whole journal; after a snapshot it may begin anew
     weft_bytes payload;
 };
 typedef weft_err journal_visit_fn(void *owner, const struct journal_record *record);
@@ -45,13 +46,13 @@ typedef weft_err journal_visit_fn(void *owner, const struct journal_record *reco
 struct journal_found {
     uint64_t record_count;  // handed out
     uint32_t segment_count;
-    uint64_t torn_bytes;     // cut off the end: somebody was killed while writing
+    uint64_t torn_bytes;     // cut off the end: the writer was killed
     uint64_t lost_bytes;     // cut off with keeps_good_prefix
     uint64_t lost_records;   // sound ones among them: of no use without those that are missing
     uint32_t lost_segments;  // that are cut or go
 };
 
-// Makes the directory or opens what it holds, locks it, hands all records to visit in order and is
+// Makes the directory or opens the journal in it, locks it, hands all records to visit in order and is
 // ready for more. `kind` says whose journal it is ("run"); the journal of another kind and one that a
 // newer weft wrote are FAILED_PRECONDITION, one that is in use is UNAVAILABLE with the process that has
 // it. options and found may be NULL.
@@ -60,7 +61,7 @@ MUST_CHECK weft_err journal_open(struct journal **journal, const char *directory
                                  void *owner, struct journal_found *found);
 
 // Only looks: no lock, nothing is cut or made, also while another process appends. A directory that
-// is missing or holds no journal has no records. NOT_FOUND: it was rewritten meanwhile, try again.
+// is missing or holds no journal has no records. NOT_FOUND: it was rewritten during that time, try again.
 MUST_CHECK weft_err journal_read(const char *directory, const char *kind,
                                  const struct journal_options *options, journal_visit_fn *visit,
                                  void *owner, struct journal_found *found);
@@ -75,7 +76,7 @@ struct journal_damage {
     const char *copy;  // the directory that will have the files as they are
 };
 
-// Who repairs. A failure of any of these ends it, and nothing is changed.
+// The caller of a repair. A failure of any of these ends it, and nothing is changed.
 struct journal_repairer {
     weft_err (*begin)(void *owner);  // records are handed out from the first on, perhaps again
     journal_visit_fn *visit;         // DATA_LOSS: the record does not fit, which is damage, too
@@ -83,7 +84,7 @@ struct journal_repairer {
     void *owner;
 };
 
-// Cuts a journal at its damage, once approve has seen what is kept and what is lost. The files that are cut or
+// Cuts a journal at its damage, once approve has seen which records are kept and which are lost. The files that are cut or
 // go are copied first, to DIR/damaged-N, for us alone. A journal without damage is not changed, and approve
 // not called; nor is one that a newer weft wrote, of another kind or in use (as in journal_open), with a file that cannot be
 // read, or with no room for the copy. NOT_FOUND: there is no journal. found may be NULL.
@@ -97,8 +98,8 @@ weft_err journal_close(struct journal *journal);
 
 // Adds a record; it waits in memory until flushed, or until the buffer is full. On failure nothing was
 // added, and what waits still does: a full disk may be tried again. Any other failure of a write, and of a
-// sync whatever it is, is for good: nobody knows what the disk has, and all calls after it give that failure.
-// Whoever opens the journal anew finds out.
+// sync whatever it is, is for good: it is unknown what the disk has, and all calls after it give that failure.
+// Opening the journal anew shows it.
 MUST_CHECK weft_err journal_append(struct journal *journal, uint32_t type, weft_bytes payload);
 bool journal_has_failed(const struct journal *journal);  // for good
 
@@ -117,14 +118,14 @@ uint64_t journal_size(const struct journal *journal);
 
 // Replaces all records by those that snapshot appends, at once: until the moment of a rename the old
 // ones are what a reader finds, then the new ones; also when killed in between. On failure, that of
-// snapshot included, the old ones stay and the journal goes on.
+// snapshot included, the old ones stay and the journal continues.
 typedef weft_err journal_snapshot_fn(void *owner, struct journal *journal);
 MUST_CHECK weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
                                     void *owner);
 
-// The same beside a journal that syncs often and goes on meanwhile. Start ends the segment; then a child is
+// The same beside a journal that syncs often and continues during that time. Start ends the segment; then a child is
 // forked (process_fork), in which write brings the snapshot to the disk, and the copy of the journal is of
-// no more use; finish, when the child has ended well, puts it in place of what was there at the start, and
+// no more use; finish, when the child has ended well, puts it in place of the records at the start, and
 // cancel forgets it. Until then the old records are what a reader finds. A start that failed, and a finish,
 // leave the journal as it was.
 MUST_CHECK weft_err journal_rewrite_start(struct journal *journal);

@@ -1,5 +1,5 @@
 // A process that appends, syncs, begins segments and rewrites is killed at any moment, again and again:
-// what it was told to be on the disk is there afterwards, in order, and nothing but what it wrote.
+// the records that it knew to be on the disk are there afterwards, in order, and no others.
 // WEFT_LONG=1 does it some hundred times.
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static weft_err rewrite_somehow(struct rewrite *rewrite, uint64_t turn)
     return err ? err : process_fork(write_snapshot, rewrite, &rewrite->process);
 }
 
-// Appends until it is killed; tells every count that is safe.
+// Appends until it is killed; reports every count that is safe.
 static _Noreturn void append_for_ever(int told, unsigned seed)
 {
     struct journal *journal;
@@ -133,7 +133,7 @@ static uint64_t kill_one(unsigned round, uint64_t before)
         append_for_ever(fds[1], round + 1);
     }
     close(fds[1]);
-    // Nobody measures this: any moment is as good as any other.
+    // This is not measured: any moment is as good as any other.
     usleep(500 + round * 7919 % 30000);
     kill(child, SIGKILL);
     const uint64_t told = read_told(fds[0], before);
@@ -156,7 +156,7 @@ static void all_that_was_told_is_there_after_any_kill(void **state)
         if (counter.count < told)
             fail_msg("round %u: %llu were told, %llu are there", round, (unsigned long long)told,
                      (unsigned long long)counter.count);
-        assert_true(counter.count <= told + 200);  // one commit of which nobody was told
+        assert_true(counter.count <= told + 200);  // one commit that was not reported
         assert_int_equal(counter.found.lost_bytes, 0);
         count = counter.count;
     }

@@ -1,6 +1,6 @@
-// Tests of journals that sync often: their files are written ahead and used again, so that behind the end
-// there are zeros or records of another life. Whatever is cut, flipped, torn or left there, what is handed
-// out is a beginning of what was appended, with all that was synced.
+// Tests of journals that sync often: their files are written ahead and used again, so that after the end
+// there are zeros or records of another life. Whatever is cut, flipped, torn or left there, the records that are handed
+// out are a beginning of those that were appended, with all synced ones.
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -64,7 +64,7 @@ static struct journal *open_counting(struct seen *seen)
     return journal;
 }
 
-// A last segment "journal-000011" whose file was another one before: 'o' records are what it held.
+// A last segment "journal-000011" whose file was another one before: 'o' records are its old content.
 static struct journal *begin_recycled(void)
 {
     struct seen seen;
@@ -73,7 +73,8 @@ static struct journal *begin_recycled(void)
     expect(journal_sync(journal));
     assert_true(exists("journal-000007") && !exists("journal-000008"));
     expect(journal_rewrite(journal, snapshot, NULL));
-    expect(journal_rewrite(journal, snapshot, NULL));  // the first took what was written ahead
+    expect(journal_rewrite(journal, snapshot,
+                           NULL));  // the first took the file that was written ahead
     assert_true(exists("journal-000011") && !exists("journal-000001"));
     assert_true(exists("journal-000002.spare") && !exists("journal-000001.spare"));
     return journal;
@@ -92,7 +93,7 @@ static const struct {
 } KINDS[] = {{begin_fresh, "journal-000001"}, {begin_recycled, "journal-000011"}};
 enum { KIND_COUNT = 2 };
 
-// ---- What is behind the end -------------------------------------------------------------------------
+// ---- After the end ----------------------------------------------------------------------------------
 
 static void what_is_behind_the_end_is_neither_counted_nor_torn(void **state)
 {
@@ -142,7 +143,7 @@ static void a_damaged_end_before_another_segment_is_data_loss(void **state)
     assert_true(exists("journal-000012"));
     struct buf bytes = load("journal-000011");
     const size_t end = SEGMENT_HEADER_BYTES + (size_t)8 * PER_BLOCK * FRAMED_BYTES;
-    bytes.data[end - 1] ^= 1;  // in the last record: nothing sound is behind it
+    bytes.data[end - 1] ^= 1;  // in the last record: nothing sound follows it
     store("journal-000011", bytes.data, bytes.size);
     assert_int_equal(journal_read(directory, "test", NULL, NULL, NULL, NULL), WEFT_DATA_LOSS);
     assert_non_null(strstr(err_text(), "journal-000011 is damaged at offset"));
@@ -179,7 +180,7 @@ static void cut_anywhere_a_beginning_is_left_and_it_goes_on(void **state)
 }
 
 // A bit of the header, or of a commit that another one follows, is damage; one of the last commit cannot
-// be told from a write that was torn.
+// be distinguished from a write that was torn.
 static void check_flipped(const char *name, const struct buf *whole, size_t bit)
 {
     struct seen seen = {0};
@@ -220,7 +221,7 @@ static void whatever_bit_is_flipped_no_wrong_record_is_handed_out(void **state)
         struct buf whole = load(KINDS[i].name);
         for (size_t bit = 0; bit < (SEGMENT_HEADER_BYTES + 6 * FRAMED_BYTES) * 8; bit += 3)
             check_flipped(KINDS[i].name, &whole, bit);
-        for (size_t byte = 1000; byte < whole.size; byte += 509)  // what is not used
+        for (size_t byte = 1000; byte < whole.size; byte += 509)  // the unused rest
             check_flipped(KINDS[i].name, &whole, byte * 8);
         buf_fini(&whole);
         expect(file_remove_tree(directory));
@@ -247,7 +248,7 @@ static void check_torn(const char *name, const struct buf *before, const struct 
     const size_t kept = places < 3 ? 0 : places - 3 < written ? places - 3 : written;
     assert_int_equal(seen.counts['n'], 2);
     assert_int_equal(seen.counts['t'], kept);
-    // What was cut stays away, also where new records end exactly before it.
+    // Records that were cut stay away, also where new records end exactly before it.
     for (size_t i = kept; i < written - 1; i++) {
         append_count(journal, 1, 'm');
         expect(journal_sync(journal));

@@ -1,6 +1,6 @@
-// Repairing a journal: it is cut at its damage, after somebody has seen what that means.
+// Repairing a journal: it is cut at its damage, after the caller has seen the consequences.
 //
-// Two things are damage. The replay itself finds records that are not whole; and whoever does them again may
+// Two things are damage. The replay itself finds records that are not whole; and the caller that does them again may
 // find that one does not fit, though its checksum is right. Such a record has spoilt the state that it was
 // to change: all is done again, up to the record before it.
 //
@@ -60,7 +60,7 @@ static weft_err look(struct replay *replay, const struct journal_repairer *repai
     weft_err err = repairer->begin(repairer->owner);
     if (!err)
         err = replay_run(replay, repairer->visit, repairer->owner);
-    // The replay keeps what it finds damaged to itself: this is of the visitor.
+    // Records that the replay finds damaged never come here: this damage is of the visitor.
     if (err != WEFT_DATA_LOSS)
         return err;
     snprintf(replay->why, sizeof replay->why, "%s", err_text());
@@ -103,7 +103,7 @@ static weft_err copy_file(const char *from_path, const char *to_path)
     return err;
 }
 
-// The segment in which the journal ends and all behind it: the others are not touched.
+// The segment in which the journal ends and all after it: the others are not touched.
 static weft_err copy_all(const struct replay *replay, const char *copy)
 {
     weft_err err = own_make_directory(copy);

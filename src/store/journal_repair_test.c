@@ -1,4 +1,4 @@
-// Tests of repairing journals: what is shown, what is kept, and what must stay as it is.
+// Tests of repairing journals: what they show, which records they keep, and which journals they do not touch.
 
 #include "store/journal.h"
 
@@ -98,7 +98,7 @@ static void what_is_cut_is_kept_and_the_journal_goes_on(void **state)
     append(journal, 2, "y");
     expect(journal_close(journal));
     seen.asked = 0;
-    expect(repair(&seen));  // sound: nobody is asked
+    expect(repair(&seen));  // sound: the user is not asked
     assert_int_equal(seen.asked, 0);
     assert_false(exists("damaged-2"));
     expect(journal_close(open_with(&small, "1:1:x 1:2:x 1:3:x 1:4:x 1:5:x 2:6:y ")));

@@ -5,7 +5,7 @@
 //   nothing           the last writer closed it, or was killed between two writes; in a file that was
 //                     written ahead: zeros, or records of a segment that it was before
 //   a torn tail       half a record, or anything in which no sound record is found: it was being written
-//   damage            a sound record stands behind it, or a segment: bits were lost
+//   damage            a sound record follows it, or a segment: bits were lost
 //   another's bytes   a newer version, another kind: not ours to touch
 // The second is cut, the third too if the caller would rather have the beginning than nothing.
 
@@ -135,7 +135,7 @@ static weft_err load_header(const struct replay *replay, size_t index, bool *is_
     return err;
 }
 
-// From the last segment back to a snapshot: what is before it was replaced. A damaged header does not
+// From the last segment back to a snapshot: the segments before it were replaced. A damaged header does not
 // end the search, it will be met again.
 static weft_err find_first(struct replay *replay)
 {
@@ -158,10 +158,10 @@ struct segment {
     struct buf bytes;
     struct segment_header header;
     bool is_last;
-    bool is_whole;  // the journal goes on in the next one
+    bool is_whole;  // the journal continues in the next one
 };
 
-// What of the file may have been written: of one that was written ahead not the zeros at its end.
+// How much of the file may have been written: of one that was written ahead not the zeros at its end.
 static size_t used_bytes(const struct segment *segment)
 {
     size_t size = segment->bytes.size;
@@ -188,7 +188,7 @@ static struct segment_walk walk_to_end(const struct replay *replay, const struct
     return walk;
 }
 
-// Whether the number is one behind that of the segment before; the first one is 1.
+// Whether the number is one more than that of the segment before; the first one is 1.
 static bool follows(const struct replay *replay, size_t index)
 {
     const uint64_t *numbers = replay->numbers.items;
@@ -225,7 +225,7 @@ static weft_err check_header(const struct replay *replay, struct segment *segmen
     return WEFT_OK;
 }
 
-// What of a segment is lost from an offset on: its bytes, and records that are sound. Where there is a salt,
+// The loss from an offset of a segment on: bytes, and records that are sound. Where there is a salt,
 // what an older life of the file left is not ours.
 static void count_behind(struct replay *replay, const struct segment *segment, uint64_t offset)
 {
@@ -247,7 +247,7 @@ static void count_behind(struct replay *replay, const struct segment *segment, u
 }
 
 // Where the records of a segment end: the journal may end here too, or this is damage and `err` says
-// which. `torn` bytes behind it were being written.
+// which. `torn` bytes after it were being written.
 static weft_err end_at(struct replay *replay, const struct segment *segment, uint64_t offset,
                        uint64_t torn, weft_err err)
 {
@@ -292,7 +292,7 @@ static bool is_only_snapshot(const struct segment_header *header, size_t end)
 }
 
 // Whether records are missing where the walk ended. A file that was written ahead does not end where its
-// records do; there the next segment tells with which one it begins.
+// records do; there the next segment has the number of its first record.
 static weft_err check_end(const struct replay *replay, const struct segment *segment, size_t index,
                           const struct segment_walk *walk)
 {
@@ -344,14 +344,14 @@ static weft_err replay_segment(struct replay *replay, struct segment *segment, s
     replay->damage.offset = walk.at;
     segment->is_whole = !err;
     replay->was_snapshot = is_only_snapshot(&segment->header, walk.at);
-    // Half a snapshot is no state of anything: none of it is handed out.
+    // Half a snapshot is not a state of anything: none of it is handed out.
     const bool is_in_snapshot = walk.at < segment->header.whole_bytes;
     const uint64_t torn = err ? 0 : torn_bytes(segment, &walk);
     err = end_at(replay, segment, is_in_snapshot ? 0 : walk.at, torn, err);
     return err ? err : visit_records(replay, segment, replay->end, visit, owner);
 }
 
-// All segments behind the one in which the journal ends are lost, but for those that are not ours to touch.
+// All segments after the one in which the journal ends are lost, but for those that are not ours to touch.
 static weft_err count_lost(struct replay *replay, size_t from)
 {
     weft_err err = WEFT_OK;

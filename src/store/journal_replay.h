@@ -14,11 +14,11 @@ struct replay {
     const char *directory, *kind;
     bool keeps_good_prefix;
     struct replay_place
-        stop;               // the record there, and all behind it, is not wanted; no number: none
+        stop;               // the record there, and all after it, are not wanted; no number: none
     VEC(uint64_t) numbers;  // of the segments in the directory, ascending
     VEC(uint64_t) halves;   // of those that a rewrite left unfinished
     VEC(uint64_t) spares;   // and of files that wait to become segments
-    size_t first;           // index of the first that counts: behind it there is no newer snapshot
+    size_t first;           // index of the first that counts: no newer snapshot follows it
     size_t last;            // index of the one in which the records end
     uint64_t end;           // the offset at which they do; 0: also its header is to be written
     uint64_t last_size;     // of that file
@@ -43,7 +43,7 @@ MUST_CHECK weft_err replay_list(struct replay *replay);
 // is an empty journal. Changes nothing on disk. Call replay_fini in every case.
 MUST_CHECK weft_err replay_run(struct replay *replay, journal_visit_fn *visit, void *owner);
 
-// "DIR/journal-000007", with ".new" behind it while it is being rewritten, or ".spare" while it waits to
+// "DIR/journal-000007", with ".new" after it while it is being rewritten, or ".spare" while it waits to
 // become a segment. The caller frees it; NULL: no memory.
 enum replay_name { REPLAY_SEGMENT, REPLAY_HALF, REPLAY_SPARE };
 char *replay_path(const char *directory, uint64_t number, enum replay_name name);

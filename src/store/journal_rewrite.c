@@ -1,11 +1,11 @@
 // Replacing the records of a journal by a snapshot. It goes to a file of another name, which is synced
-// before it is renamed; its header says how long it was then, and that it replaces what is before it. So
-// the moment of the rename decides, and whoever opens the journal afterwards takes away what a killed
+// before it is renamed; its header says how long it was then, and that it replaces the segments before it. So
+// the moment of the rename decides, and the next process that opens the journal removes the files that a killed
 // rewrite left.
 //
-// Beside the journal: the segments so far are closed, records go on behind them, and a forked child that
+// Beside the journal: the segments so far are closed, records continue after them, and a forked child that
 // has the state of that moment writes the snapshot. It takes the number, and with its name the place, of
-// the last segment that it replaces; the numbers of its records have nothing to do with those behind it.
+// the last segment that it replaces; the numbers of its records have nothing to do with those after it.
 
 #include <stdlib.h>
 
@@ -103,7 +103,7 @@ weft_err journal_rewrite(struct journal *journal, journal_snapshot_fn *snapshot,
     journal->before_bytes = 0;
     journal->is_unsynced = false;
     err = drop_old_segments(journal, journal->tail.number);
-    // What comes behind the snapshot goes to a file that was written ahead, or to this one.
+    // Records after the snapshot go to a file that was written ahead, or to this one.
     if (!err && journal->syncs_often && journal_rotate(journal))
         err_clear();
     return err;

@@ -13,19 +13,19 @@
 //           64           records
 //
 //   record   0  u32      bytes of the payload
-//            4  u32      CRC-32C of the size and of all that follows
+//            4  u32      CRC-32C of the size and of everything after this field
 //            8  u32      type
 //           12  u64      sequence number: one more than that of the record before
 //           20           payload
 //
-// The header keeps its form in all versions: so a newer version is told from a flipped bit. A segment
+// The header keeps its form in all versions: so a newer version is not mistaken for a flipped bit. A segment
 // with a snapshot replaces all segments with smaller numbers.
 //
 // Version 2 is for files that were written before they are used, with zeros or as another segment: a
 // record says in which segment it is and where the disk was waited for. Two things differ.
 //   - The checksum of a record begins with the u64 number of its segment: what an older life of the file
-//     left behind the end is never sound.
-//   - Bit 31 of the size: all records before this one were on the disk when it was written. Behind a
+//     left after the end is never sound.
+//   - Bit 31 of the size: all records before this one were on the disk when it was written. After a
 //     place where no sound record stands, such a record proves damage; others may be of the same commit,
 //     whose blocks reach the disk in any order.
 
@@ -139,7 +139,7 @@ bool segment_append(struct buf *buf, uint64_t salt, bool begins_commit,
     ASSERT(salt || !begins_commit);
     char *to = buf_reserve(buf, SEGMENT_RECORD_BYTES + record->payload.size);
     if (!to) {
-        buf->has_failed = false;  // nothing was appended: what is there is still whole
+        buf->has_failed = false;  // nothing was appended: the content is still whole
         return false;
     }
     const uint32_t size = (uint32_t)record->payload.size;
@@ -188,7 +188,7 @@ bool segment_next(struct segment_walk *walk, struct journal_record *record)
     return true;
 }
 
-// The first sound record at `from` or behind it that may have followed what is missing at the end of the
+// The first sound record at `from` or after it that may have followed the missing part at the end of the
 // walk; bytes.size: none.
 static size_t find_record(const struct segment_walk *walk, size_t from)
 {

@@ -12,7 +12,7 @@ struct segment_header {
     uint32_t version;
     uint64_t number;          // as in the file's name
     uint64_t first_sequence;  // of its first record
-    uint64_t whole_bytes;  // what it had when it got its name, all of it a snapshot; 0: no snapshot
+    uint64_t whole_bytes;     // its size when it got its name, all of it a snapshot; 0: no snapshot
     char kind[JOURNAL_KIND_BYTES];
 };
 
@@ -21,7 +21,7 @@ void segment_write_header(char *to, const struct segment_header *header);
 // The salt of the records in a segment; 0: the version has none.
 uint64_t segment_salt(const struct segment_header *header);
 
-// Appends a record; false when memory is refused, and nothing is appended. begins_commit: all records
+// Appends a record; false: out of memory, and nothing is appended. begins_commit: all records
 // before it are on the disk. It needs a salt.
 bool segment_append(struct buf *buf, uint64_t salt, bool begins_commit,
                     const struct journal_record *record);
@@ -45,12 +45,12 @@ struct segment_walk {
 // The next record; false at the end, or where no sound record stands: then at < bytes.size.
 bool segment_next(struct segment_walk *walk, struct journal_record *record);
 
-// Whether something behind the place where a walk ended says that more was there: then that is damage,
+// Whether something after the place where a walk ended says that more was there: then that is damage,
 // and no torn tail. It is a sound record of this segment; where there is a salt only one that begins a
 // commit, as the parts of the last commit reach the disk in any order.
 bool segment_has_more(const struct segment_walk *walk);
 
-// How much behind that place seems to have been written in this life of the segment; 0: it ends cleanly,
+// How much after that place seems to have been written in this life of the segment; 0: it ends cleanly,
 // before zeros or before what an older life left. Adds to *count the sound records among it; NULL is fine.
 size_t segment_torn_bytes(const struct segment_walk *walk, uint64_t *count);
 

@@ -55,7 +55,7 @@ weft_err spares_keep(struct spares *spares, uint64_t number)
 
 weft_err spares_write_zeros(int fd, const char *path, uint64_t from, uint64_t to)
 {
-    static _Alignas(FILE_BLOCK_BYTES) char zeros[PIECE_BYTES];  // nobody writes there
+    static _Alignas(FILE_BLOCK_BYTES) char zeros[PIECE_BYTES];  // never written
     weft_err err = WEFT_OK;
     while (!err && from < to) {
         const size_t size = to - from < sizeof zeros ? (size_t)(to - from) : sizeof zeros;
@@ -65,7 +65,7 @@ weft_err spares_write_zeros(int fd, const char *path, uint64_t from, uint64_t to
     return err;
 }
 
-// Fills a file up to `to` behind what it has, and writes a first block if there is one.
+// Fills a file up to `to` after its content, and writes a first block if there is one.
 static weft_err fill(int fd, const char *path, uint64_t to, const char *first)
 {
     struct file_stat status;

@@ -15,7 +15,7 @@ struct journal {
     uint64_t first_number;  // of the oldest segment
     uint64_t before_bytes;  // in segments before the tail
     struct tail tail;
-    struct buf waiting;  // behind what is written
+    struct buf waiting;  // after the written bytes
     uint64_t sequence;   // of the next record
     bool syncs_often;
     struct spares spares;     // if so
@@ -24,7 +24,7 @@ struct journal {
     bool has_new_name;        // the directory was not synced since a segment was made
     uint64_t replaced;        // the last segment that a rewrite beside it replaces; 0: none runs
     uint64_t replaced_bytes;  // in it and before it
-    uint64_t replaced_end;    // the sequence behind it
+    uint64_t replaced_end;    // the sequence after it
     weft_err failed;          // of the disk: for good
     char failed_text[ERR_TEXT_BYTES_MAX];
 };
@@ -45,7 +45,7 @@ MUST_CHECK weft_err journal_take_over(struct journal *journal, const struct repl
 MUST_CHECK weft_err journal_begin_segment(struct journal *journal, uint64_t number,
                                           enum replay_name name);
 
-// Syncs, and goes on in a new segment.
+// Syncs, and continues in a new segment.
 MUST_CHECK weft_err journal_rotate(struct journal *journal);
 
 void journal_make_header(const struct journal *journal, uint64_t number, uint64_t first_sequence,

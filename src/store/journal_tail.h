@@ -23,14 +23,14 @@ struct tail {
 // Closes and frees; the file stays.
 void tail_fini(struct tail *tail);
 
-// Goes on in a file that has path, number and written: behind that it has zeros, or room for other bytes
+// Continues in a file that has path, number and written: after that it has zeros, or room for other bytes
 // that no reader takes for records.
 MUST_CHECK weft_err tail_open_blocks(struct tail *tail);
 
-// Writes what waits and takes it out of the buffer. On failure what was not written still waits.
+// Writes the waiting records and takes them out of the buffer. On failure the unwritten ones still wait.
 MUST_CHECK weft_err tail_write(struct tail *tail, struct buf *waiting);
 
-// Waits until all that was written is on the disk.
+// Waits until all written bytes are on the disk.
 MUST_CHECK weft_err tail_sync(struct tail *tail);
 
 // Whether the file still has its name: without it no other process finds the records. DATA_LOSS.

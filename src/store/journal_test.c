@@ -1,5 +1,5 @@
-// Tests of journals in a real directory: whatever is cut, flipped or left behind by a kill, what is
-// handed out is a beginning of what was appended, or the reason why not.
+// Tests of journals in a real directory: whatever is cut, flipped or left by a kill, the records that are
+// handed out are a beginning of the appended ones, or there is a reason why not.
 
 #include "store/journal.h"
 
@@ -15,7 +15,7 @@ static void write_three(void)
     const char *const texts[] = {"one", "", "third"};
     for (uint32_t i = 0; i < 3; i++) {
         append(journal, 7 + i, texts[i]);
-        if (is_often)  // what is not whole in the last commit is torn, never damage
+        if (is_often)  // an incomplete record of the last commit is torn, never damage
             expect(journal_sync(journal));
     }
     expect(journal_close(journal));
@@ -181,7 +181,7 @@ static void whatever_bit_is_flipped_no_wrong_record_is_handed_out(void **state)
         struct journal_found found;
         weft_err err =
             journal_open(&journal, directory, "test", in_our_way(NULL), visit, &log, &found);
-        if (bit / 8 >= last_record) {  // nothing sound is behind it: a torn tail
+        if (bit / 8 >= last_record) {  // nothing sound follows it: a torn tail
             expect(err);
             assert_string_equal(buf_text(&log.text), PREFIXES[2]);
             assert_int_equal(found.torn_bytes, whole.size - last_record);
@@ -245,7 +245,7 @@ static void files_that_are_no_segments_are_not_touched(void **state)
     expect(journal_close(open_with(NULL, "")));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_true(exists(others[i]));
-    store("journal-000001", "hello", 5);  // somebody's, in spite of its name
+    store("journal-000001", "hello", 5);  // another program's, in spite of its name
     struct journal *journal;
     assert_int_equal(journal_open(&journal, directory, "test", in_our_way(NULL), NULL, NULL, NULL),
                      WEFT_DATA_LOSS);
@@ -300,7 +300,7 @@ static void check_loss(const char *name, const char *kept, uint64_t lost_bytes)
     const struct journal_options options = {.segment_bytes_max = 100, .keeps_good_prefix = true};
     expect(journal_open(&journal, directory, "test", in_our_way(&options), visit, &log, &found));
     assert_string_equal(buf_text(&log.text), kept);
-    if (!is_often)  // there the files are longer than what they hold
+    if (!is_often)  // there the files are longer than their content
         assert_int_equal(found.lost_bytes, lost_bytes);
     assert_true(found.lost_bytes > 0);
     append(journal, 3, "new");

@@ -244,7 +244,7 @@ static weft_err read_input(struct manifest *manifest, const json_t *object)
     return added;
 }
 
-// Left out by those who could not tell.
+// Left out by runs that could not know it.
 static weft_err read_origin(struct manifest *manifest, const json_t *root)
 {
     const json_t *identity = json_object_get(root, "identity");

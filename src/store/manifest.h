@@ -14,8 +14,8 @@
 //     ]
 //   }
 //
-// identity and inputs tell whether the same job over the same inputs would give this answer; they are
-// left out when that cannot be told (an input that came through a pipe).
+// identity and inputs show whether the same job over the same inputs would give this answer; they are
+// left out when that is unknown (an input that came through a pipe).
 //
 // The same answer gives the same bytes: nothing of time, slots or memory is in it. Fields are only
 // added; another version is refused. Thread: one owner.
@@ -76,7 +76,7 @@ bool manifest_is_same(const struct manifest *manifest, const struct manifest *ot
 // Appends the file's bytes.
 void manifest_format(struct buf *buf, const struct manifest *manifest);
 
-// Reads the file's bytes into an empty struct; DATA_LOSS says what is wrong. All that format writes
+// Reads the file's bytes into an empty struct; DATA_LOSS says what is wrong. Everything that format writes
 // is read back the same. Call manifest_fini in every case.
 MUST_CHECK weft_err manifest_parse(struct manifest *manifest, weft_bytes text);
 

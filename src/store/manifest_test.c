@@ -1,4 +1,4 @@
-// Tests of store/manifest: the bytes it writes, what it refuses to read, what it finds in a directory.
+// Tests of store/manifest: the bytes it writes, texts that it refuses to read, files that it finds in a directory.
 
 #include "store/manifest.h"
 

@@ -23,7 +23,7 @@ static weft_err no_memory(void)
     return err_no_memory("for the output");
 }
 
-// Puts what failed in front and what to do behind the sentence; the code stays.
+// Puts the failed step before the sentence and the next step after it; the code stays.
 static weft_err explain(weft_err code, const struct output *output, const char *next)
 {
     char why[ERR_TEXT_BYTES_MAX];
@@ -149,7 +149,7 @@ static bool is_output_name(const char *name)
            strcmp(name, OUTPUT_RUNS) == 0 || is_part_name(name);
 }
 
-// Whether an earlier output has made what is there: the manifest knows its parts. A directory or a link is
+// Whether an earlier output has made the files there: the manifest knows its parts. A directory or a link is
 // the user's own, whatever it is called.
 static bool is_of_output(const void *owner, const char *name, enum file_kind kind)
 {
@@ -294,7 +294,7 @@ const struct output_place *output_place(const struct output *output)
     return &output->place;
 }
 
-// Made only now: until here the process may be killed without leaving anything behind.
+// Made only now: until here the process may be killed without leaving anything.
 static weft_err make_temporary(struct output *output)
 {
     int fd = -1;
@@ -451,7 +451,7 @@ static weft_err check_parts(const struct output *output, const struct manifest *
     return err;
 }
 
-// Parts that nobody wanted to see empty; the manifest still counts them.
+// Empty parts that the user did not want; the manifest still counts them.
 static weft_err drop_empty_parts(const struct output *output, struct manifest *manifest)
 {
     weft_err err = WEFT_OK;
@@ -515,7 +515,7 @@ weft_err output_commit(struct output *output)
         break;
     case TARGET_STREAM:
         err = copier_wait(output->copier);
-        // Network file systems tell some errors only now.
+        // Network file systems report some errors only now.
         if (!err) {
             err = file_close_checked(output->to, output->shown);
             output->to = -1;
@@ -526,7 +526,7 @@ weft_err output_commit(struct output *output)
     return err;
 }
 
-// The run failed for a reason of its own, and its sentence is the one to tell.
+// The run failed for a reason of its own, and its sentence is the one to report.
 static void remove_quietly(const struct output *output)
 {
     char sentence[ERR_TEXT_BYTES_MAX];
@@ -544,7 +544,7 @@ void output_abort(struct output *output)
     output->is_finished = true;
     if (output->has_temporary && !output->keeps_unfinished)
         remove_quietly(output);
-    // A stream's copier stops in output_free; until then it may tell how far it came.
+    // A stream's copier stops in output_free; until then it may report how far it came.
 }
 
 void output_free(struct output *output)

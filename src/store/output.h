@@ -1,5 +1,5 @@
 // output: the driver's side of where a job's answer goes. The worker's sink writes the text; this
-// says where, keeps count of what is committed, and makes the whole visible at once at the end.
+// says where, keeps count of the committed pieces, and makes the whole visible at once at the end.
 //
 //   FILE   .FILE.weft-PID-RANDOM beside it, renamed at the end
 //   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then _manifest.json, then _SUCCESS;
@@ -22,7 +22,7 @@ struct output;
 
 struct output_options {
     const char *target;    // NULL or "-": standard output; '/' at its end: a directory
-    bool force;            // replace what is there, when the new one is complete
+    bool force;            // replace an existing output, when the new one is complete
     const char *tmp;       // for the nameless file
     const char *job_name;  // for the manifest
     const char *suffix;    // of part files; NULL: none
@@ -30,7 +30,7 @@ struct output_options {
     bool may_resume;       // DIR/: see output_resume_place; an existing one is not refused at once
     bool is_mute;          // the job writes nothing: standard output may be closed
     struct wait_limit wait;  // for the reader of a FIFO
-    // Called from another thread when the copying to standard output came to a halt: all that was
+    // Called from another thread when the copying to standard output came to a halt: everything that was
     // committed is out, or the reader left, or it failed. May be NULL. Must not call back in here.
     void (*halted)(void *owner);
     void *owner;
@@ -38,7 +38,7 @@ struct output_options {
 
 enum output_kind { OUTPUT_PLACE_FILE, OUTPUT_PLACE_PARTS, OUTPUT_PLACE_FD };
 
-// What the worker is told (message Output).
+// The place as the worker gets it (message Output).
 struct output_place {
     enum output_kind kind;
     const char *path;  // FILE: the temporary file; PARTS: the temporary directory, made already
@@ -77,14 +77,14 @@ MUST_CHECK weft_err output_make_unfinished(struct output *output);
 // one of that name.
 MUST_CHECK weft_err output_discard_unfinished(const struct output *output);
 
-// Somebody else is at work there: this run gets a directory of its own and cannot be resumed.
+// Another run is at work there: this run gets a directory of its own and cannot be resumed.
 MUST_CHECK weft_err output_work_aside(struct output *output);
 
 // What the answer is made by and from, for the manifest. Borrowed; before output_commit.
 struct manifest;
 void output_set_origin(struct output *output, const struct manifest *origin);
 
-// The answer lacks records that were bad: whoever does not allow that must not take it for the whole one.
+// The answer lacks records that were bad: a user that does not allow that must not take it for the whole one.
 void output_set_left_out(struct output *output);
 
 // What to do with a target that exists already: it is the finished answer of the same job over the same
@@ -102,15 +102,15 @@ struct output_piece {
     bool is_done;
 };
 
-// Looks at what an earlier run has left of these pieces, all of the plan: what is not there as it was told is
-// no longer done, nor what lies behind it in its part, since where a piece lies follows from those before it.
+// Looks at the pieces that an earlier run has left, all of the plan: a piece that is not there as the journal has it is
+// no longer done, nor are those after it in its part, since where a piece lies follows from those before it.
 void output_check_pieces(const struct output *output, struct output_piece *pieces);
 
 // The failed run has made something that the next one can use: output_abort leaves the directory.
 void output_keep_unfinished(struct output *output);
 
 // The pieces of the last stage: which part each belongs to (increasing). Once, before the worker is
-// told the place. `part_of_piece` is copied; NULL: all in part 0. Makes the temporary file or directory:
+// sent the place. `part_of_piece` is copied; NULL: all in part 0. Makes the temporary file or directory:
 // from here on a signal must not end the process without output_abort.
 MUST_CHECK weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_count,
                                 const uint32_t *part_of_piece);
@@ -129,15 +129,15 @@ bool output_reader_left(const struct output *output);
 bool output_is_drained(const struct output *output);
 
 // How many bytes of the answer have reached stdout for good; 0 for FILE and DIR/. After a failure
-// with more than 0 the user is told that the output is cut.
+// with more than 0 the user sees that the output is cut.
 uint64_t output_bytes_out(const struct output *output);
 
-// What is committed so far, in all parts.
+// The committed bytes so far, in all parts.
 uint64_t output_bytes(const struct output *output);
 uint64_t output_records(const struct output *output);
 
 // The end of a good run: waits for the copying, renames into place. Without `force`, a target that
-// appeared meanwhile is ALREADY_EXISTS and stays as it is. After a failure call output_abort.
+// appeared in the meantime is ALREADY_EXISTS and stays as it is. After a failure call output_abort.
 MUST_CHECK weft_err output_commit(struct output *output);
 
 // The end of a bad one: temporary files go; what has reached stdout stays. Harmless after output_commit.

@@ -1,4 +1,4 @@
-// output: directories that a later run of the same command goes on with, or finds complete.
+// output: directories that a later run of the same command continues, or finds complete.
 
 #include "store/output_state.h"
 

@@ -1,5 +1,5 @@
-// What output.c (opening, counting, committing) and output_resume.c (directories that a later run goes on
-// with) share.
+// What output.c (opening, counting, committing) and output_resume.c (directories that a later run
+// continues) share.
 #ifndef STORE_OUTPUT_STATE_H
 #define STORE_OUTPUT_STATE_H
 
@@ -47,7 +47,7 @@ MUST_CHECK weft_err output_name_unfinished(struct output *output);
 // What the answer was made by and from, into a manifest.
 MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct output *output);
 
-// Removes from a finished directory what only a run that goes on would need.
+// Removes from a finished directory the files that only a continued run would need.
 void output_remove_work(const char *directory);
 
 #endif

@@ -479,7 +479,7 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 0777;
 }
 
-// What was for nobody else does not become readable for all by another answer.
+// A file that only its owner may read does not become readable for all by another answer.
 static void a_replaced_output_keeps_its_permissions(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-// Part files: what they are called, and the checksum of what lies in them. The sink writes them, the manifest lists
-// them, and a run that goes on looks at what is there. Thread: any.
+// Part files: their names, and the checksum of their content. The sink writes them, the manifest lists
+// them, and a continued run looks at those that are there. Thread: any.
 #ifndef STORE_PART_H
 #define STORE_PART_H
 

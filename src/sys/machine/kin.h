@@ -1,5 +1,5 @@
-// Kin: the descendants of a process, as /proc shows them. Processes come and go during the search, and some may be missed: a caller that must
-// have them all asks again.
+// Kin: the descendants of a process, as /proc shows them. Processes come and go during the search, and some may be missed: a caller
+// that must have them all asks again.
 #ifndef SYS_MACHINE_KIN_H
 #define SYS_MACHINE_KIN_H
 
