@@ -1,4 +1,4 @@
-// Counts and tells what a host holds.
+// Counts and describes the resources of a host.
 
 #include "resource/census.h"
 

@@ -10,7 +10,7 @@ struct census {
     uint64_t other_count;    // variables, maps and barriers
 };
 
-// Each resource of the host, in the order they were made: what it is, how it is called, what it holds. The
+// Each resource of the host, in the order they were made: its kind, its name, its content. The
 // texts are borrowed during the call.
 typedef void host_tell_fn(void *owner, const char *kind, const char *name, const char *what);
 void host_tell(const struct host *host, host_tell_fn *tell, void *owner);

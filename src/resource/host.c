@@ -126,7 +126,7 @@ struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID
     return map_find(&host->sessions_by_id, (weft_bytes){(const char *)id, SESSION_ID_BYTES});
 }
 
-// Tools are nobody's.
+// Tools belong to no member.
 static bool enter_by_member(struct host *host, struct session *session)
 {
     if (!session->member[0])
@@ -288,7 +288,7 @@ weft_err host_open_session(struct host *host, const struct session_name *name,
 }
 
 // By resource, then in the kind's order. Not as they stand in the list: a snapshot lists them anew, and
-// who gets what was held depends on the order in which it comes back.
+// the next holder of an element depends on the order in which they come back.
 static bool is_released_before(const struct link *a, const struct link *b)
 {
     const struct holding *x = LIST_ITEM(a, const struct holding, in_session);
@@ -297,7 +297,7 @@ static bool is_released_before(const struct link *a, const struct link *b)
                                                 : x->order < y->order;
 }
 
-// Nobody is told anything any more, but what the session had goes back. The last call first: what the
+// No more answers are sent, but everything that the session held goes back. The last call first: what the
 // first one in a line gives up would otherwise serve the next, of the same session.
 static void give_up_all(struct session *session, weft_err code, const char *why)
 {
@@ -429,7 +429,7 @@ static void do_remove(struct host *host, struct session *session, const struct c
     session_answer(session, call->sequence, 0, weft_none());
 }
 
-// Calls that wait by it go on waiting and things taken by it stay taken: both are the session's. One that
+// Calls that wait by it keep waiting and things taken by it stay taken: both are the session's. One that
 // was removed has neither, and may go.
 static void do_release(struct host *host, struct session *session, const struct call *call)
 {

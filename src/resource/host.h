@@ -1,4 +1,4 @@
-// host: all that one member shares with others, as one machine of pure state.
+// host: everything that one member shares with others, as one machine of pure state.
 //
 // Calls go in, answers come out in the sessions they belong to. No clock, no I/O, no chance: the same
 // inputs in the same order give the same state and the same answers. The journal rests on that: it holds
@@ -14,12 +14,12 @@
 
 #include "resource/session.h"
 
-// Adds a record to the journal. A failure refuses what was to be done.
+// Adds a record to the journal. A failure refuses the change.
 typedef weft_err host_log_fn(void *owner, uint32_t type, weft_bytes payload);
 
 struct host_options {
     const char
-        *member;  // "/files/0"; "" for a broker that is nobody's member; NULL: as its journal says
+        *member;  // "/files/0"; "" for a broker, which is not a member; NULL: as its journal says
     uint64_t epoch;     // drawn; a journal's own replaces it
     uint64_t seed;      // drawn; of tables whose keys come from strangers
     bool ends_watches;  // a watch ends when no member is left who could write
@@ -28,7 +28,7 @@ struct host_options {
     bool gathers_calls;  // calls of one session are one record, which waits for host_write_calls
 };
 
-struct host *host_new(const struct host_options *options);  // NULL: memory was refused
+struct host *host_new(const struct host_options *options);  // NULL: out of memory
 void host_free(struct host *host);                          // NULL is fine
 
 const char *host_member(const struct host *host);
@@ -58,8 +58,8 @@ struct session *host_find_session(struct host *host, const uint8_t id[SESSION_ID
 // One of the member's in another life of it; NULL: there is none.
 struct session *host_find_other_life(struct host *host, const char *member, uint64_t incarnation);
 
-// Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long or holds
-// what is no text; RESOURCE_EXHAUSTED: there are too many.
+// Begins one whose id is not there yet. INVALID_ARGUMENT: the name of its member is too long or is
+// not a text; RESOURCE_EXHAUSTED: there are too many.
 MUST_CHECK weft_err host_open_session(struct host *host, const struct session_name *name,
                                       struct session **session);
 
@@ -70,19 +70,19 @@ MUST_CHECK weft_err host_end_session(struct host *host, struct session *session)
 // All sessions, in the order they came: NULL starts, NULL ends.
 struct session *host_next_session(struct host *host, struct session *previous);
 
-// The sessions that have something to send, a list of their in_stirred links: who sends takes them out.
+// The sessions that have something to send, a list of their in_stirred links: the sender takes them out.
 struct link *host_stirred(struct host *host);
 
 // ---- What happens ------------------------------------------------------------------------------------
 
 // Does one call; `answered` is what its frame said. A call that was done before does nothing. After an
 // error its connection is to be given up: DATA_LOSS, it breaks the rules; or the journal refused it, and
-// nothing was done: whoever connects again sends it again.
+// nothing was done: a client that connects again sends it again.
 MUST_CHECK weft_err host_call(struct host *host, struct session *session, const struct call *call,
                               uint64_t answered);
 
 // Members who were named and have not come yet may still come, or are given up. A host is made with
-// nobody expected.
+// no member expected.
 void host_expect(struct host *host, bool someone);
 
 // Whether a member other than `except` (NULL: any) may still call: here and not left, or expected.
@@ -94,7 +94,7 @@ bool host_has_left(const struct host *host, const char *member);
 size_t host_resource_count(const struct host *host);
 
 uint64_t host_next_deadline(struct host *host);  // UINT64_MAX: none
-void host_expire(struct host *host);             // what is due at host_time
+void host_expire(struct host *host);             // everything that is due at host_time
 
 // ---- For kinds -----------------------------------------------------------------------------------------
 
@@ -119,7 +119,7 @@ MUST_CHECK weft_err host_save_part(struct host_saver *saver, weft_bytes part);
 
 // ---- The journal -----------------------------------------------------------------------------------------
 
-// Does a journalled input again. DATA_LOSS: it is none, or does not fit what was before.
+// Does a journalled input again. DATA_LOSS: it is not an input, or does not fit the state.
 MUST_CHECK weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload);
 
 // Logs the calls that wait for others of their session, before the journal is synced and their answers
@@ -133,7 +133,7 @@ MUST_CHECK weft_err host_begin_life(struct host *host, uint64_t mark);
 // The number and mark of this life; 0: none, there is no journal.
 uint64_t host_life(const struct host *host, uint64_t *mark);
 
-// What somebody who comes again knows of an earlier time.
+// What a client that comes again knows of an earlier time.
 struct host_memory {
     uint64_t epoch;
     uint64_t life, mark;      // of the host, when they last met; 0: it had no journal
@@ -142,7 +142,7 @@ struct host_memory {
     uint64_t answers;         // counted answers that were received
 };
 
-// DATA_LOSS: the journal lacks what it knows; the second for one whose session is not there.
+// DATA_LOSS: the journal lacks changes that it knows; the second for one whose session is not there.
 MUST_CHECK weft_err host_check_memory(const struct host *host, const struct session *session,
                                       const struct host_memory *memory);
 MUST_CHECK weft_err host_check_stranger(const struct host *host, const struct host_memory *memory);

@@ -27,7 +27,7 @@ static weft_err refuse(const char *why)
     return err_set(WEFT_DATA_LOSS, "the journal of a host does not fit together: %s", why);
 }
 
-// What a call may be told is a damage here.
+// An error that a call may get is a damage here.
 static weft_err refuse_for(weft_err err)
 {
     if (err == WEFT_OK || err == WEFT_RESOURCE_EXHAUSTED)
@@ -38,8 +38,8 @@ static weft_err refuse_for(weft_err err)
 
 // ---- Calls ---------------------------------------------------------------------------------------------
 //
-// A member with many calls under way sends them together: they are one record with one checksum. Whoever
-// syncs the journal has it written first, so that nothing is answered that is not there.
+// A member with many calls under way sends them together: they are one record with one checksum. The host
+// writes that record before the journal is synced, so that nothing is answered that is not there.
 
 weft_err host_write_calls(struct host *host)
 {
@@ -62,7 +62,7 @@ static weft_err append_call(struct host *host, const struct session *session,
 {
     struct buf *calls = &host->calls;
     if (!buf_reserve(calls, CALLS_HEAD_BYTES + call->whole.size)) {
-        calls->has_failed = false;  // what is there is still whole
+        calls->has_failed = false;  // the content is still whole
         return err_no_memory("for the journal");
     }
     if (calls->size == 0) {
@@ -103,7 +103,7 @@ static void write_epoch(const struct host *host, struct buf *record)
     pack_write_text(record, weft_text(host->member));
 }
 
-// Who only looks at a journal learns whose it is: names that have no container depend on it. Journals
+// A program that only looks at a journal learns whose it is: names that have no container depend on it. Journals
 // of an older weft do not say.
 static weft_err replay_member(struct host *host, struct pack_reader *reader)
 {
@@ -380,7 +380,7 @@ static weft_err save_resource(const struct resource *resource, struct host_saver
     return err ? err : resource->kind->save(resource, saver);
 }
 
-// Only answers that are counted: who asked something else asks again.
+// Only answers that are counted: a client that has asked a question asks again.
 static void write_kept_answers(const struct session *session, struct buf *record)
 {
     weft_bytes rest = buf_bytes(&session->answers);

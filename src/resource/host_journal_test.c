@@ -39,7 +39,7 @@ static struct host *new_host(void)
     return host;
 }
 
-// All that can happen to a host afterwards.
+// Everything that can happen to a host afterwards.
 static void live_on(struct host *host)
 {
     host_set_time(host, 1000);

@@ -1,15 +1,15 @@
 // The lives of a host, and what those who come again may know of them.
 //
-// A journal that is put back from a copy, or cut by a repair, is sound and lacks its end. Those who were
-// told of what it lacks must hear of that: by themselves they would go on as if nothing were missing. They
+// A journal that is put back from a copy, or cut by a repair, is sound and lacks its end. Clients that
+// know of changes that it lacks must be notified: by themselves they would continue as if nothing were missing. They
 // say in their hello in which life of the host they last were and how many of their calls and answers they
 // know to be there. A life is noted in the journal when it begins, by a number and a mark that is drawn:
 //
-//     journal        life 1 ... life 2 ... | life 3' ...        | what was lost: the end of life 2, and life 3
-//     who was in 2   knows more of its session than there was when life 3' began, or just that much
-//     who was in 3   knows a life with that number and another mark
+//     journal         life 1 ... life 2 ... | life 3' ...        | lost: the end of life 2, and life 3
+//     a client of 2   knows more of its session than there was when life 3' began, or just that much
+//     a client of 3   knows a life with that number and another mark
 //
-// What a session had when lives began is kept for the last few: within them it goes on or is given up.
+// The counts of a session when lives began are kept for the last few: within them it continues or is given up.
 
 #include "resource/host.h"
 #include "resource/host_state.h"
@@ -126,7 +126,7 @@ static weft_err refuse_loss(const struct host *host, const char *what)
         host->member[0] ? host->member : "the host", what);
 }
 
-// Whether the life of which it was told is one of this journal.
+// Whether the life that it knows is one of this journal.
 static bool knows_life(const struct host *host, const struct host_memory *memory)
 {
     if (memory->life > host->life)
@@ -141,7 +141,7 @@ weft_err host_check_memory(const struct host *host, const struct session *sessio
     uint64_t applied = session->applied, answers = session_answer_count(session);
     if (memory->life && !knows_life(host, memory))
         return refuse_loss(host, "the life in which they last met is not in it");
-    // Of what was there when the next life began: what came since, it cannot know.
+    // Compared with the counts when the next life began: it cannot know later changes.
     for (uint32_t i = session->start_count; memory->life && i-- > 0;) {
         if (session->starts[i].life <= memory->life)
             break;

@@ -11,7 +11,7 @@ static void begin_life(void)
     testing_must(host_begin_life(testing.host, FIRST_MARK + life));
 }
 
-// What it knows who was told everything, in the life of that number.
+// The knowledge of a client that got all answers, in the life of that number.
 static struct host_memory memory_of(const struct testing_member *member, uint64_t life)
 {
     return (struct host_memory){
@@ -68,7 +68,7 @@ static void calls_and_answers_that_are_missing_are_a_loss(void **state)
 }
 
 // It had its answer in the part that is lost. Before it comes again the same call is answered anew, by what
-// another has pushed: the numbers fit, and what they stand for does not.
+// another has pushed: the numbers fit, and their meaning does not.
 static void what_was_answered_since_does_not_make_up_for_it(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void a_session_that_is_not_in_the_journal_is_a_loss(void **state)
     memory.mark--;
     memory.epoch++;
     expect_loss(host_check_stranger(testing.host, &memory), "the life in which");
-    memory.life = 0;  // it had no journal: what it held is gone, as everybody knows
+    memory.life = 0;  // it had no journal: its content is gone, and every client knows that
     testing_must(host_check_stranger(testing.host, &memory));
 }
 

@@ -29,7 +29,7 @@ struct host {
     struct buf scratch;
     struct buf calls;         // a record that is not in the journal yet, of calls that were done
     uint32_t calls_session;   // whose
-    uint64_t calls_answered;  // what it had said to have, with each of them
+    uint64_t calls_answered;  // that it had acknowledged, with each of them
     uint64_t life;            // 1, 2, 3, ...; 0: none
     struct host_life lives[HOST_LIVES_MAX];  // at their number modulo it
 };
@@ -38,7 +38,7 @@ struct host {
 enum {
     HOST_RECORD_EPOCH = 1,     // u64 epoch, u64 resources ever made, u32 sessions ever, text member
     HOST_RECORD_SESSION = 2,   // u32 number, id, u64 incarnation, text member
-    HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, calls one behind the other
+    HOST_RECORD_CALL = 3,      // u32 session, u64 answers received, calls one after the other
     HOST_RECORD_END = 4,       // u32 session
     HOST_RECORD_NOTE = 5,      // u64 resource, the kind's note
     HOST_RECORD_RESOURCE = 6,  // of a snapshot: u64 uid, blob key, u8 removed, attributes
@@ -72,7 +72,7 @@ MUST_CHECK weft_err host_add_session(struct host *host, uint32_t number,
                                      const struct session_name *name, struct session **session);
 void host_drop_session(struct host *host, struct session *session);
 
-// Somebody has left, or begun to watch.
+// A session has ended, or begun to watch.
 void host_end_watches_if_alone(struct host *host);
 
 MUST_CHECK weft_err host_add_left(struct host *host, const char *member);

@@ -37,7 +37,7 @@ static void a_call_that_comes_again_is_not_done_again(void **state)
     assert_int_equal(state_of(a, q).takers, 1);
 }
 
-// What is between was forgotten by its caller: it was in a journal that is not this one.
+// The calls between were forgotten by their caller: it was in a journal that is not this one.
 static void numbers_may_not_be_left_out(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void a_handle_is_opened_once(void **state)
     testing_expect_failure(a, testing_try_open(a, CALL_KIND_QUEUE, "r", weft_none()),
                            WEFT_INVALID_ARGUMENT, "handle 0 is in use");
     expect_ok(a, push(a, q, "a"));
-    // What was refused has made nothing.
+    // A refused call has made nothing.
     testing_expect(a, testing_call(a, CALL_LIST, 0, 0, weft_none()), 0,
                    PAYLOAD(U8(CALL_KIND_QUEUE), TEXT("files"), TEXT("q")));
 }
@@ -383,7 +383,7 @@ static void gathered_calls_that_the_journal_refuses_wait_on(void **state)
     push(b, q, "a");
     testing.refuses_with = WEFT_RESOURCE_EXHAUSTED;
     assert_int_equal(host_write_calls(testing.host), WEFT_RESOURCE_EXHAUSTED);
-    // Behind those that wait there is no place for others, and what has no place is not done.
+    // After those that wait there is no place for others, and a call without a place is not done.
     assert_int_equal(call_as(a, CALL_QUEUE_PUSH, a->sequence + 1, q, weft_text("b")),
                      WEFT_RESOURCE_EXHAUSTED);
     err_clear();

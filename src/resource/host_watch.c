@@ -1,4 +1,4 @@
-// Who may still write: a watch ends when nobody is left who could.
+// Which members may still write: a watch ends when none is left that could.
 
 #include "resource/host_state.h"
 

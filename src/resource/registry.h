@@ -18,7 +18,7 @@ void registry_fini(struct registry *registry);
 
 const struct resource_kind *registry_find_kind(uint8_t number);  // NULL: there is none
 
-// What is to be opened. The attributes are the kind's business.
+// The resource to be opened. The attributes are the kind's business.
 struct registry_wish {
     uint8_t kind;
     weft_bytes container, name;

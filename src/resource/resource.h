@@ -19,7 +19,7 @@ struct session;
 struct resource {
     const struct resource_kind *kind;
     struct host *host;
-    uint64_t uid;     // unique among all that ever were, anywhere
+    uint64_t uid;     // unique among all resources of all hosts, ever
     weft_bytes key;   // by which the registry finds it: kind, container, 0, name
     weft_bytes name;  // inside key
     char *key_memory;
@@ -54,25 +54,25 @@ struct resource_kind {
     struct resource *(*make)(weft_bytes attributes, weft_err *err);
 
     // OPEN with attributes of one that exists: INVALID_ARGUMENT with a sentence where they differ. A kind
-    // may take them on when nobody has given any yet.
+    // may take them on when no call has given any yet.
     weft_err (*match)(struct resource *resource, weft_bytes attributes);
 
     // Does the call and answers it, now or later.
     void (*apply)(struct resource *resource, struct session *session, const struct call *call);
 
-    // Takes a wait back: what it had gathered returns, it is answered with the code and freed.
+    // Takes a wait back: the elements that it had gathered return, it is answered with the code and freed.
     void (*cancel)(struct wait *wait, weft_err code, const char *why);
 
     // The session of a holding has ended: gives it back, drops it. NULL: the kind has none.
     void (*release)(struct holding *holding);
 
-    // Nobody is left who could change anything: watches end. NULL: the kind has none.
+    // No member is left that could change anything: watches end. NULL: the kind has none.
     void (*writers_gone)(struct resource *resource);
 
     // The next moment at which expire has something to do, UINT64_MAX: none. NULL: the kind has no time.
     uint64_t (*next_deadline)(const struct resource *resource);
 
-    // What is due at now_ms happens. Each happening is journalled by host_note first and replayed by
+    // Everything that is due at now_ms happens. Each event is journalled by host_note first and replayed by
     // replay, because a journal knows no clock.
     void (*expire)(struct resource *resource, uint64_t now_ms);
     weft_err (*replay)(struct resource *resource, weft_bytes note);
@@ -86,7 +86,7 @@ struct resource_kind {
     weft_err (*save)(const struct resource *resource, struct host_saver *saver);
     weft_err (*load)(struct resource *resource, struct pack_reader *part);
 
-    // What it holds in a few words, on one line, for people: "3 elements, 1 of them taken".
+    // Its content in a few words, on one line, for people: "3 elements, 1 of them taken".
     void (*tell)(const struct resource *resource, struct buf *text);
 
     void (*free)(struct resource *resource);  // no wait and no holding is left

@@ -1,4 +1,4 @@
-// What the tests of all kinds share: a host in memory, members that call it, and what was journalled.
+// What the tests of all kinds share: a host in memory, members that call it, and its journal.
 //
 // TEST(name) gives each test a host of its own. When the test is over the journal is replayed into a
 // second host, which must be the same to the byte; so must be one that was loaded from a snapshot taken
@@ -26,7 +26,7 @@ enum {
     TESTING_MEMBERS_MAX = 16,
     TESTING_PAYLOADS_MAX = 64,
     TESTING_ALL_CUTS_MAX =
-        200,  // journals of up to so many records are cut at each, others at some
+        200,  // journals of up to this many records are cut at each, others at some
 };
 
 // ---- Payloads ----------------------------------------------------------------------------------------
@@ -148,12 +148,12 @@ static inline weft_bytes testing_payload(const struct testing_piece *pieces)
 
 // ---- The host and its journal ------------------------------------------------------------------------
 
-// One that calls. What it was sent and nobody has looked at yet is in its inbox.
+// One that calls. Answers that the test has not looked at yet are in its inbox.
 struct testing_member {
     struct session *session;
     uint32_t number;                  // of the session
     uint64_t sequence, ask_sequence;  // the last ones used
-    uint64_t answered;  // told to the host with each changing call; the test's to raise
+    uint64_t answered;  // sent to the host with each changing call; the test's to raise
     uint16_t handle_count;
     struct buf inbox;  // answers
 };
@@ -210,7 +210,7 @@ static inline int testing_start_as(void **state, bool ends_watches, bool gathers
     return 0;
 }
 
-// As TEST, in a host where watches end when nobody is left to write.
+// As TEST, in a host where watches end when no member is left to write.
 static inline int testing_start_ending_watches(void **state)
 {
     return testing_start_as(state, true, false);
@@ -292,7 +292,7 @@ static inline void testing_check_cut(const struct buf *wanted, size_t cut)
     host_free(after);
 }
 
-// All that can be rebuilt is the same. Called when a test ends; a test may call it at any moment.
+// Everything that can be rebuilt is the same. Called when a test ends; a test may call it at any moment.
 static inline void replayed_host_is_the_same(void)
 {
     testing_must(host_write_calls(testing.host));

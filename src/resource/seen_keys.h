@@ -1,8 +1,8 @@
-// seen_keys: the keys of a queue's pushes, or of what was added to a variable, so that one that comes again
+// seen_keys: the keys of a queue's pushes, or of additions to a variable, so that one that comes again
 // counts once.
 //
 // The last million of them, or fewer with 64 MiB together: then the oldest is forgotten, in the order in which they
-// came. It follows from the calls alone, so that a journal done again ends with the same ones. Why so many:
+// came. It follows from the calls alone, so that a journal done again ends with the same ones. Why this many:
 // docs/decisions/0034.
 #ifndef RESOURCE_SEEN_KEYS_H
 #define RESOURCE_SEEN_KEYS_H

@@ -1,4 +1,4 @@
-// Answers are one buffer: behind kept_from they are kept, behind sent_to they are unsent. The front is
+// Answers are one buffer: after kept_from they are kept, after sent_to they are unsent. The front is
 // moved away only when most of the buffer is front, so an answer costs one copy and no allocation.
 
 #include "resource/session.h"
@@ -75,14 +75,14 @@ void session_fail_unknown(struct session *session, const struct call *call, cons
                  kind, call_op_name(call->op), call->flags);
 }
 
-// Calls that ask are counted apart: a journal does not know them, and what it replays must be as it was.
+// Calls that ask are counted apart: a journal does not know them, and a replay must give the same counts.
 static uint32_t *count_of_waits(struct session *session, uint64_t sequence)
 {
     return is_counted(sequence) ? &session->wait_count : &session->asking_count;
 }
 
-// Waits stand by sequence, whoever brings them: a snapshot has them resource by resource, and they end
-// in the same order all the same.
+// Waits are in the order of their sequence, also those of a snapshot: it has them resource by resource, and they end
+// in the same order anyway.
 bool session_add_wait(struct session *session, struct resource *resource, uint64_t sequence,
                       struct wait *wait)
 {
@@ -136,7 +136,7 @@ static bool record_is_counted(const struct session *session, size_t at)
     return (uint8_t)session->answers.data[at + 5] & ANSWER_FLAG_COUNTED;
 }
 
-// Moves what is kept to the front of the buffer when that pays.
+// Moves the kept answers to the front of the buffer when that pays.
 static void close_gap(struct session *session)
 {
     struct buf *answers = &session->answers;
@@ -150,8 +150,8 @@ static void close_gap(struct session *session)
     answers->size = kept;
 }
 
-// Drops what need not be kept: the first `count` counted answers, and what is sent and not counted
-// between and behind them. What the other side has was sent, though a replay has not seen it go.
+// Drops answers that need not be kept: the first `count` counted ones, and those that are sent and not counted
+// between and after them. Answers that the other side has were sent, though a replay has not seen it go.
 static void drop_front(struct session *session, uint64_t count)
 {
     while (session->kept_from < session->answers.size) {
@@ -187,7 +187,7 @@ void session_sent(struct session *session, size_t bytes)
     drop_front(session, 0);
 }
 
-// Who connects again asks its questions again.
+// A client that connects again asks its questions again.
 void session_rewind(struct session *session)
 {
     struct buf *answers = &session->answers;

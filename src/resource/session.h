@@ -1,7 +1,7 @@
-// session: one user of a host, known by a number it drew, with what it has been answered.
+// session: one user of a host, known by a number it drew, with the answers to its calls.
 //
 // Answers to calls that changed something are kept until the other side says that it has them: after a
-// break they are sent again, so that nobody does such a call twice. How that is told is in
+// break they are sent again, so that such a call is not done twice. The messages for that are in
 // wire/call.h. Calls that wait and things held are lists here, because they end with the session.
 #ifndef RESOURCE_SESSION_H
 #define RESOURCE_SESSION_H
@@ -53,7 +53,7 @@ struct session {
 void session_answer(struct session *session, uint64_t sequence, uint8_t flags, weft_bytes payload);
 
 // The same in two steps, for payloads that are put together in place: exactly `size` bytes are to be
-// written to what is returned; NULL when memory is refused, then the session is broken.
+// written there; NULL: out of memory, then the session is broken.
 char *session_begin_answer(struct session *session, uint64_t sequence, uint8_t flags, size_t size);
 
 // Answers with a failure and its sentence.
@@ -77,10 +77,10 @@ void session_drop_holding(struct holding *holding);
 // Counted answers that were ever given.
 uint64_t session_answer_count(const struct session *session);
 
-// The other side has so many counted answers.
+// The other side has that many counted answers.
 void session_acknowledge(struct session *session, uint64_t count);
 
-// What is to be sent now; session_sent says how much of it was.
+// The bytes to be sent now; session_sent says how many of them were.
 static inline weft_bytes session_unsent(const struct session *session)
 {
     if (session->answers.size == session->sent_to)
@@ -90,10 +90,10 @@ static inline weft_bytes session_unsent(const struct session *session)
 }
 void session_sent(struct session *session, size_t bytes);
 
-// A new connection: all that is counted is to be sent again. The rest will be asked again.
+// A new connection: all counted answers are to be sent again. The rest will be asked again.
 void session_rewind(struct session *session);
 
-// The connection is gone: nobody waits for the answers to questions any more.
+// The connection is gone: no client waits for the answers to questions any more.
 void session_drop_questions(struct session *session);
 
 #endif

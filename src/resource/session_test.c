@@ -1,4 +1,4 @@
-// Tests of sessions: which answers are kept, for how long, and what is sent.
+// Tests of sessions: which answers are kept, for how long, and when they are sent.
 
 #include "resource/session.h"
 
@@ -40,7 +40,7 @@ static void answer(uint64_t sequence, const char *text)
     session_answer(session, sequence, 0, weft_text(text));
 }
 
-// Sends up to so many bytes, as a connection does.
+// Sends up to that many bytes, as a connection does.
 static void send_bytes(size_t most)
 {
     weft_bytes unsent = session_unsent(session);
@@ -49,7 +49,7 @@ static void send_bytes(size_t most)
     session_sent(session, size);
 }
 
-// What was received are the answers to these calls, up to a 0; it is forgotten.
+// The received bytes are the answers to these calls, up to a 0; it is forgotten.
 static void expect_received(const uint64_t *sequences)
 {
     weft_bytes rest = buf_bytes(&received);
@@ -169,7 +169,7 @@ static void acknowledging_more_than_there_is_takes_what_there_is(void **state)
     assert_int_equal(session->acknowledged, 3);
 }
 
-// A replay acknowledges what it has not seen go.
+// A replay acknowledges answers that it has not seen go.
 static void what_was_never_sent_can_be_acknowledged(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void a_session_with_something_to_send_is_stirred_once(void **state)
     assert_true(list_is_empty(host_stirred(host)));
 }
 
-// Beside a plain list of what was answered: the other side loses its connection at any byte, and never
+// Beside a plain list of the answers: the other side loses its connection at any byte, and never
 // misses a counted answer nor sees one twice that it has said to have.
 static void every_counted_answer_arrives_through_any_number_of_breaks(void **state)
 {

@@ -2,7 +2,7 @@
 //
 //   FILE        itself
 //   DIR         all files below, in byte order of their names (`find -L DIR | LC_ALL=C sort`); names that are
-//               hidden (.name) or marked as no data (_name) is left out, links are followed, one that leads
+//               hidden (.name) or marked as no data (_name) are left out, links are followed, one that leads
 //               back up is left out, a FIFO or a socket is left out
 //   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error, and marked
 //               names match only where it says _ itself

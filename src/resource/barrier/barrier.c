@@ -1,11 +1,11 @@
-// barrier: calls wait until there are `count` of them, then all go on together.
+// barrier: calls wait until there are `count` of them, then all return together.
 //
-// Its calls are in wire/ops/barrier.h; whoever makes one has to say the count, at least 1.
+// Its calls are in wire/ops/barrier.h; the call that makes one has to give the count, at least 1.
 //
 //     saved           u64 generation, {u32 session, u64 sequence} of each call that waits
 //
-// It counts calls, not members: one member that waits twice fills two places. Whoever gives up, or
-// loses its session, steps out and is missing; the others go on waiting for somebody in its place.
+// It counts calls, not members: one member that waits twice fills two places. A call that gives up, or
+// loses its session, steps out and is missing; the others keep waiting for another in its place.
 
 #include <stdlib.h>
 

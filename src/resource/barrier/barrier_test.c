@@ -1,4 +1,4 @@
-// A barrier: who waits, who goes on, and what is left of it after a restart.
+// A barrier: which calls wait, which return, and its state after a restart.
 #include "resource/resource_testing.h"
 #include "wire/pack.h"
 
@@ -87,7 +87,7 @@ static void waits_end_from_the_last_call_to_the_first(void **state)
     }
 }
 
-// Watches are not journalled, so what they fill must not decide about calls that are.
+// Watches are not journalled, so the room that they fill must not decide about calls that are.
 static void watches_leave_room_for_waits(void **state)
 {
     (void)state;

@@ -4,7 +4,7 @@
 //     2   {text key, u64 version, blob value}
 //     3   {u32 session, text key}, in the order of the keys' versions: a session's keys go in it
 //
-// The history is not kept: it only saves those who watch from being told all.
+// The history is not kept: it only saves watchers from getting all keys again.
 
 #include <stdlib.h>
 

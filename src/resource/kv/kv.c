@@ -10,7 +10,7 @@
 // With OWNED the key goes when the session does, and all who watch see it go. Every put decides anew
 // whose the key is.
 // KV_RANGE goes from `from` up to and without `to` (empty: to the end); limit 0: all. MORE says that it
-// was cut, by the limit or by KV_ANSWER_BYTES_MAX: ask again from behind the last key.
+// was cut, by the limit or by KV_ANSWER_BYTES_MAX: ask again from after the last key.
 // KV_WATCH is explained in watch.c.
 
 #include <stdlib.h>
@@ -166,7 +166,7 @@ static weft_err check_room(const struct kv *kv, const struct target *target)
     return WEFT_OK;
 }
 
-// The entry of the key, made if it is missing, with the value in it. NULL: memory was refused, and
+// The entry of the key, made if it is missing, with the value in it. NULL: out of memory, and
 // nothing has changed.
 static struct kv_entry *store(struct kv *kv, const struct target *target)
 {

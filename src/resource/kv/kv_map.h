@@ -1,4 +1,4 @@
-// kv_map: the keys of a kv with what they have, in bytewise order.
+// kv_map: the keys of a kv with their values, in bytewise order.
 //
 // Sorted blocks of pointers in a sorted array: a key is found by two binary searches, and putting one
 // into a million moves a block, not the million.
@@ -11,9 +11,9 @@
 enum { KV_BLOCK_ENTRIES = 256 };
 
 struct kv_entry {
-    struct holding holding;  // its session: who owns it; NULL: nobody
+    struct holding holding;  // its session: the owner; NULL: none
     uint64_t version;
-    weft_bytes key;    // behind this struct
+    weft_bytes key;    // after this struct
     weft_bytes value;  // on the heap
     char key_memory[];
 };
@@ -33,7 +33,7 @@ struct kv_place {
     size_t block, index;
 };
 
-struct kv_entry *kv_entry_new(weft_bytes key);  // without a value; NULL: memory was refused
+struct kv_entry *kv_entry_new(weft_bytes key);  // without a value; NULL: out of memory
 void kv_entry_free(struct kv_entry *entry);
 
 void kv_map_fini(struct kv_map *map);  // and all entries
@@ -45,7 +45,7 @@ struct kv_place kv_map_seek(const struct kv_map *map, weft_bytes key);
 struct kv_entry *kv_map_at(const struct kv_map *map, struct kv_place place);  // NULL: the end
 void kv_map_advance(const struct kv_map *map, struct kv_place *place);
 
-// Its key must not be there. False when memory is refused.
+// Its key must not be there. False: out of memory.
 MUST_CHECK bool kv_map_insert(struct kv_map *map, struct kv_entry *entry);
 void kv_map_take_out(struct kv_map *map, const struct kv_entry *entry);
 

@@ -1,4 +1,4 @@
-// The insides of a kv, shared by kv.c (what calls do), watch.c (who is told) and keep.c (how it is
+// The insides of a kv, shared by kv.c (calls), watch.c (watches) and keep.c (how it is
 // saved).
 #ifndef RESOURCE_KV_KV_STATE_H
 #define RESOURCE_KV_KV_STATE_H
@@ -11,8 +11,8 @@ enum {
     KV_VALUE_BYTES_MAX = 1 << 20,
     KV_BYTES_MAX = 1 << 30,          // of all keys and values, with what each costs besides
     KV_ENTRY_COST_BYTES = 128,       // besides its key and value, on whatever machine
-    KV_ANSWER_BYTES_MAX = 16 << 20,  // an answer is cut behind the entry that goes beyond
-    KV_HISTORY_MAX = 4096,           // changes that can still be told one by one
+    KV_ANSWER_BYTES_MAX = 16 << 20,  // an answer is cut after the entry that goes beyond
+    KV_HISTORY_MAX = 4096,           // changes that can still be reported one by one
     KV_HISTORY_BYTES_MAX = 1 << 20,  // of their keys
 };
 
@@ -44,7 +44,7 @@ static inline uint64_t kv_cost(weft_bytes key, size_t value_size)
     return KV_ENTRY_COST_BYTES + key.size + value_size;
 }
 
-// A key of an entry has changed: counts it, remembers it, and tells who watches. An entry that was put
+// A key of an entry has changed: counts it, remembers it, and notifies the watchers. An entry that was put
 // has its new value and gets its new version here; one that was removed is out of the map already.
 void kv_changed(struct kv *kv, enum ops_kv_what what, struct kv_entry *entry);
 

@@ -1,4 +1,4 @@
-// A kv: keys that are put, expected, owned and listed; limits; what is left after a restart.
+// A kv: keys that are put, expected, owned and listed; limits; the state after a restart.
 #include "resource/kv/kv_state.h"
 #include "resource/resource_testing.h"
 #include "wire/pack.h"
@@ -286,7 +286,7 @@ static void damaged_parts_are_refused(void **state)
         {PAYLOAD(U8(2), TEXT("a"), U64(1), BLOB("v")), true},
         {PAYLOAD(U8(2), TEXT("a"), U64(2), BLOB("v")), false},  // twice
         {PAYLOAD(U8(2), TEXT(""), U64(2), BLOB("v")), false},
-        {PAYLOAD(U8(3), U32(7), TEXT("a")), false},  // owned by nobody
+        {PAYLOAD(U8(3), U32(7), TEXT("a")), false},  // its owner does not exist
         {PAYLOAD(U8(4)), false},
         {weft_none(), false},
     };

@@ -1,13 +1,13 @@
-// Who watches a kv is told what has changed under its prefix since the revision that it knows.
+// A watcher of a kv gets the keys that have changed under its prefix since the revision that it knows.
 //
-// Each key that has changed is told as it is now: what was put in between and replaced since is left
+// Each key that has changed is reported with its present value: values in between, replaced since, are left
 // out, so a watcher that was away does not read values that are gone. The answer's revision is the one
-// to ask with next time; a long answer ends early, with the revision up to which it tells.
+// to ask with next time; a long answer ends early, with the revision up to which it reports.
 //
-// Only the keys of the last changes are remembered, and none of a life before a restart. Who knows too
-// old a revision, or one that has not been yet because the host it came from lost its state, is told
-// ALL: every key under the prefix. What is not among them is gone. With MORE that was cut: the rest is
-// read by KV_RANGE from behind the last key, and what changes meanwhile is told by the next watch.
+// Only the keys of the last changes are remembered, and none of a life before a restart. A watcher that knows too
+// old a revision, or one that has not been yet because the host it came from lost its state, gets
+// ALL: every key under the prefix. Keys that are not among them are gone. With MORE that was cut: the rest is
+// read by KV_RANGE from after the last key, and later changes come with the next watch.
 //
 // None of this is saved: a watch asks again after a break.
 
@@ -19,7 +19,7 @@
 struct watch {
     struct wait wait;
     struct link in_kv;
-    weft_bytes prefix;  // behind this struct
+    weft_bytes prefix;  // after this struct
     char prefix_memory[];
 };
 
@@ -45,7 +45,7 @@ void kv_forget_history(struct kv *kv)
         forget_oldest(kv);
 }
 
-// Without memory the history begins anew behind this change: watchers are told all instead.
+// Without memory the history begins anew after this change: watchers get all keys instead.
 static void remember(struct kv *kv, enum ops_kv_what what, weft_bytes key)
 {
     while (kv->history_count == KV_HISTORY_MAX ||
@@ -66,7 +66,7 @@ static void remember(struct kv *kv, enum ops_kv_what what, weft_bytes key)
     kv->history_bytes += key.size;
 }
 
-// ---- Telling -------------------------------------------------------------------------------------------
+// ---- Reporting -----------------------------------------------------------------------------------------
 
 static bool has_prefix(weft_bytes key, weft_bytes prefix)
 {
@@ -98,7 +98,7 @@ static void drop_watch(struct watch *watch)
     free(watch);
 }
 
-// Who waits has seen all that was before: this change is all there is to tell.
+// A watcher that waits has seen everything before: this change is all there is to report.
 void kv_changed(struct kv *kv, enum ops_kv_what what, struct kv_entry *entry)
 {
     remember(kv, what, entry->key);

@@ -1,4 +1,4 @@
-// Who watches a kv: what is told, when all is told instead, and how a watch ends.
+// Watches of a kv: their reports, when they report all keys instead, and how they end.
 #include "resource/kv/kv_state.h"
 #include "resource/resource_testing.h"
 #include "wire/pack.h"

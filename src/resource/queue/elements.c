@@ -112,7 +112,7 @@ static void heap_down(struct element **heap, size_t count)
     }
 }
 
-// Room in the heap for all that is taken: a return must not fail.
+// Room in the heap for all taken elements: a return must not fail.
 static bool can_return_one_more(struct elements *elements)
 {
     const size_t needed = elements->returned.count + elements->taken_count + 1;
@@ -233,7 +233,7 @@ static void unchain(struct elements *elements, struct chunk *chunk)
         elements->first = chunk->next;
 }
 
-// Frees the chunk if it is behind the reader, lets it start again if the reader is at its end.
+// Frees the chunk if the reader has passed it, lets it start again if the reader is at its end.
 static void retire_if_dead(struct elements *elements, struct chunk *chunk)
 {
     if (chunk->live > 0)
@@ -260,8 +260,8 @@ static struct element *first_of_chain(struct elements *elements)
     return element_at(chunk, elements->read_at);
 }
 
-// What came back was read before all that is still in the chain, except after a snapshot: that has put
-// into the chain what had come back by then.
+// Elements that came back were read before all that are still in the chain, except after a snapshot: that has put
+// into the chain those that had come back by then.
 static bool has_returned_first(struct elements *elements)
 {
     const size_t returned = elements->returned.count;

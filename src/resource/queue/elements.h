@@ -4,7 +4,7 @@
 //     [e1 e2 e3 e4] -> [e5 e6 e7 e8] -> [e9 ......]        returned: a heap of e2, e6
 //            ^ read_at                      ^ used
 //
-// Elements lie one behind the other in chunks. One that is taken stays where it is until it is dropped,
+// Elements lie one after the other in chunks. One that is taken stays where it is until it is dropped,
 // or comes back and is again the first: ids only grow, so a heap of those that came back and the chain
 // together are one order. A chunk goes when nothing in it is alive. A short queue lives in one chunk,
 // which starts again from its beginning whenever it is empty.
@@ -40,7 +40,7 @@ struct elements {
 
 void elements_fini(struct elements *elements);
 
-// Adds at the end with the next id; NULL when memory is refused.
+// Adds at the end with the next id; NULL: out of memory.
 struct element *elements_add(struct elements *elements, weft_bytes bytes, bool is_tuple);
 
 // Adds one that had this id, ids ascending; and one that is taken from the start.
@@ -52,12 +52,12 @@ struct element *elements_restore_taken(struct elements *elements, uint64_t id, u
 // Takes the first; NULL: there is none, or memory for its return was refused.
 struct element *elements_take(struct elements *elements);
 
-// What was taken is first again, in its order; or it is gone. Returning one that was taken cannot
+// A taken element is first again, in its order; or it is gone. Returning one that was taken cannot
 // fail: room for it was made when it was taken.
 void elements_return(struct elements *elements, struct element *element);
 void elements_drop(struct elements *elements, struct element *element);
 
-// Walks over what is stored, in order; starts zeroed.
+// Walks over the stored elements, in order; starts zeroed.
 struct elements_walk {
     const struct chunk *chunk;
     size_t at, returned_at;

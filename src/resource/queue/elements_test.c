@@ -15,7 +15,7 @@ enum { MODEL_MAX = 40000, STEPS = 60000 };
 
 enum state { GONE, STORED, TAKEN };
 
-// What there should be: every element that ever was, by its id.
+// The expected state: every element that ever was, by its id.
 static struct {
     enum state states[MODEL_MAX];
     uint32_t sizes[MODEL_MAX], deliveries[MODEL_MAX];
@@ -145,7 +145,7 @@ static void begin(uint64_t seed)
 
 // ---- A snapshot ------------------------------------------------------------------------------------------
 
-// The same elements anew, as a snapshot brings them: first what is stored, then what is taken.
+// The same elements anew, as a snapshot brings them: first the stored ones, then the taken ones.
 static void reload(struct elements *elements)
 {
     struct elements again = {0};
@@ -168,7 +168,7 @@ static void reload(struct elements *elements)
 
 // ---- Tests -------------------------------------------------------------------------------------------------
 
-// What is likely changes all the time: it fills, empties, hands out much, gets most of it back.
+// The odds change all the time: it fills, empties, hands out much, gets most of it back.
 static void walk_at_random(uint64_t seed, bool with_snapshots)
 {
     begin(seed);

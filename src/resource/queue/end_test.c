@@ -64,7 +64,7 @@ static void calls_of_a_session_that_ends_no_longer_wait(void **state)
     assert_false(state_of(a, q).is_closed);
 }
 
-// What its first call had gathered must not go to its second: nobody would get it.
+// Elements that its first call had gathered must not go to its second: they would be lost.
 static void a_session_that_ends_gets_nothing_on_its_way_out(void **state)
 {
     (void)state;
@@ -135,7 +135,7 @@ static void calls_on_a_queue_that_is_removed_are_aborted(void **state)
     testing_expect_failure(a, remove_queue(a, q), WEFT_NOT_FOUND, "the queue 'q' was removed");
 }
 
-// What the first had gathered is not for those behind it: it goes with the queue.
+// Elements that the first had gathered are not for those after it: they go with the queue.
 static void pops_on_a_queue_that_is_removed_are_all_aborted(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void no_more_than_so_many_calls_of_a_session_wait(void **state)
     open_queue(b, "r", (struct queue_limits){.capacity = 2});
     fill_with_waits(a, q);
     testing_expect_failure(a, pop(a, q), WEFT_RESOURCE_EXHAUSTED, "wait already");
-    // What it had gathered goes back, what it had put in stays, and others are served.
+    // The elements that it had gathered go back, those that it had put in stay, and others are served.
     expect_ok(b, push_many(b, 0, "ab"));
     testing_expect_failure(a, pop_many(a, r, 3), WEFT_RESOURCE_EXHAUSTED, "wait already");
     expect_stored(b, 0, "ab");

@@ -150,8 +150,8 @@ static bool serve_giver(struct queue *queue, struct waiter *waiter)
 
 // ---- Taking out --------------------------------------------------------------------------------------------
 
-// Where a delivery is one of few, the death of a consumer would use it up for what it never saw. Where room is
-// limited, what lies at consumers would be room that is not there.
+// Where a delivery is one of few, the death of a consumer would use it up for elements that it never saw. Where room is
+// limited, elements at consumers would take room that is not there.
 bool queue_is_plain(const struct queue *queue)
 {
     const struct ops_queue_attributes *limits = &queue->attributes;
@@ -274,7 +274,7 @@ static bool serve_pop_many(struct queue *queue, struct waiter *waiter)
             break;
         queue_gather(waiter, element);
     }
-    // Pushes that still wait behind the close bring nothing more.
+    // Pushes that still wait after the close bring nothing more.
     const bool will_do =
         waiter->flags & CALL_FLAG_UP_TO && queue->is_closed && waiter->gathered.count > 0;
     if (waiter->gathered.count == waiter->wanted || will_do || has_too_much(waiter)) {
@@ -361,7 +361,7 @@ struct waiter *queue_add_waiter(struct queue *queue, struct session *session,
     return waiter;
 }
 
-// Tries at once when nobody is before it in its line, waits otherwise.
+// Tries at once when no call is before it in its line, waits otherwise.
 static void try_or_wait(struct queue *queue, struct waiter *now, const struct call *call)
 {
     const bool gives = is_giver(call->op);
@@ -378,7 +378,7 @@ static void try_or_wait(struct queue *queue, struct waiter *now, const struct ca
         waiter->gathered.capacity = now->gathered.capacity;
         waiter->gathered_bytes = now->gathered_bytes;
     } else {
-        put_back(queue, now);  // nothing, unless it may not wait; what it put in stays
+        put_back(queue, now);  // nothing, unless it may not wait; the elements that it put in stay
     }
     if (gives ? queue->taker_count : queue->giver_count)
         queue_settle(queue);
@@ -455,7 +455,7 @@ static bool check_push_many(const struct queue *queue, struct session *session,
     return rest.size == 0 || refuse(queue, session, call, "bytes follow its elements");
 }
 
-// What nearly all pushes are: one string without a key, nobody before it, and room. False: nothing
+// Nearly all pushes are like this: one string without a key, no call before it, and room. False: nothing
 // happened, and the long way says why or waits.
 static bool push_at_once(struct queue *queue, struct session *session, const struct call *call)
 {

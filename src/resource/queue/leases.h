@@ -2,7 +2,7 @@
 //
 // A lease has a slot, by which its holder names it: the lowest that is free, so that a replay and a
 // snapshot give the same. Those that end by the clock stand in lists, one for each duration, each in
-// the order in which they end. A lease without a session is one that nobody holds: its element waits
+// the order in which they end. A lease without a session is not held by any client: its element waits
 // to be handed out again.
 #ifndef RESOURCE_QUEUE_LEASES_H
 #define RESOURCE_QUEUE_LEASES_H
@@ -10,10 +10,10 @@
 #include "resource/queue/elements.h"
 #include "resource/resource.h"
 
-enum { LEASES_MAX = 1 << 22 };  // of a queue: what is more waits
+enum { LEASES_MAX = 1 << 22 };  // of a queue: further takes wait
 
 struct lease {
-    struct holding holding;  // session NULL: nobody's
+    struct holding holding;  // session NULL: not held
     struct element *element;
     uint32_t slot;
     uint32_t duration_ms;  // 0: as long as its session lives
@@ -31,7 +31,7 @@ struct leases {
 
 void leases_fini(struct leases *leases);
 
-// A lease at the lowest free slot, or at a given one; NULL when memory is refused, it is taken or
+// A lease at the lowest free slot, or at a given one; NULL: out of memory, it is taken or
 // there are too many.
 struct lease *leases_add(struct leases *leases, struct element *element);
 struct lease *leases_add_at(struct leases *leases, struct element *element, uint32_t slot);
@@ -39,7 +39,7 @@ void leases_drop(struct leases *leases, struct lease *lease);
 
 struct lease *leases_find(const struct leases *leases, uint32_t slot);  // NULL: none
 
-// It ends so long from now; 0: not by the clock. False when memory is refused.
+// It ends after that time; 0: not by the clock. False: out of memory.
 bool leases_set_end(struct leases *leases, struct lease *lease, uint32_t duration_ms,
                     uint64_t now_ms);
 

@@ -109,7 +109,7 @@ static void an_end_can_be_moved_and_taken_away(void **state)
     assert_true(leases_set_end(&leases, one, 10, 0));
     assert_true(leases_set_end(&leases, two, 10, 5));
     assert_ptr_equal(leases_first_to_end(&leases), one);
-    assert_true(leases_set_end(&leases, one, 10, 8));  // the same list, behind the other
+    assert_true(leases_set_end(&leases, one, 10, 8));  // the same list, after the other
     assert_ptr_equal(leases_first_to_end(&leases), two);
     assert_true(leases_set_end(&leases, two, 0, 8));
     assert_ptr_equal(leases_first_to_end(&leases), one);
@@ -118,7 +118,7 @@ static void an_end_can_be_moved_and_taken_away(void **state)
     leases_fini(&leases);
 }
 
-// A lease may last longer than was asked, by a sixteenth; never shorter. What is saved in a snapshot and
+// A lease may last longer than was asked, by a sixteenth; never shorter. A duration that is saved in a snapshot and
 // set again must not grow.
 static void durations_are_rounded_up_by_at_most_a_sixteenth(void **state)
 {

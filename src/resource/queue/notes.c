@@ -7,7 +7,7 @@
 
 #include "resource/queue/queue.h"
 
-enum { FEW = 64 };  // so many notes are kept without a look at what is gone
+enum { FEW = 64 };  // this many notes are kept without a look for elements that are gone
 
 void queue_notes_fini(struct queue_notes *notes)
 {

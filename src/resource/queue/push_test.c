@@ -105,7 +105,7 @@ static void the_first_who_says_what_it_is_decides(void **state)
     struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
     const uint16_t q = testing_open(a, CALL_KIND_QUEUE, "q", weft_none());
     const uint64_t popped = pop(a, q);
-    testing_restart_from_snapshot();  // which knows that nobody has said it yet
+    testing_restart_from_snapshot();  // which knows that it was not said yet
     const uint16_t of_b = open_queue(b, "q", (struct queue_limits){.capacity = 2});
     expect_ok(b, push(b, of_b, "x"));
     expect_element(a, popped, "x");
@@ -319,7 +319,7 @@ static void push_large(struct testing_member *member, uint16_t queue, size_t siz
     free(bytes);
 }
 
-// Lets go of what was large, so that the end of the test need not replay it again and again.
+// Frees large elements, so that the end of the test need not replay it again and again.
 static void let_go(struct testing_member *member, uint16_t queue)
 {
     expect_ok(member, remove_queue(member, queue));

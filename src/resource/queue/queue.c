@@ -80,8 +80,8 @@ static weft_err refuse_other_types(const struct queue *queue)
                    (int)queue->resource.name.size, queue->resource.name.data);
 }
 
-// Whoever takes may come before who knows what the queue is to be. What it holds already stays, though it
-// be more than the capacity; it cannot become something of other types.
+// A taker may come before the member that knows the limits of the queue. The elements of the queue then stay, though they
+// may be more than the capacity; their types cannot change.
 static weft_err declare(struct queue *queue, const struct ops_queue_attributes *wish)
 {
     if (queue->elements.last_id > 0 && wish->signature.size > 0)

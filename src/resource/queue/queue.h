@@ -1,12 +1,12 @@
 // queue: a first-in first-out queue with TensorFlow's rules, and leases.
 //
 // Two lines of calls wait: those that put in (push, close) and those that take out (pop, take). Both
-// are served strictly in the order they came: the first of a line that cannot go on holds up all
-// behind it. Served in turns until neither moves (queue_settle).
+// are served strictly in the order they came: the first of a line that cannot continue holds up all
+// after it. Served in turns until neither moves (queue_settle).
 //
 // Its calls are in wire/ops/queue.h. What TensorFlow has not: an element that is taken is leased, and comes back to the front when its
 // holder gives it back, ends, or lets the lease run out; a closed queue that is empty is not at its
-// end while leases are out, as they may come back. A call that is cancelled half-way puts back what it had
+// end while leases are out, as they may come back. A call that is cancelled half-way puts back its elements
 // (TensorFlow drops it).
 #ifndef RESOURCE_QUEUE_QUEUE_H
 #define RESOURCE_QUEUE_QUEUE_H
@@ -22,7 +22,7 @@
 struct queue {
     struct resource resource;                // first
     struct ops_queue_attributes attributes;  // with a signature of its own
-    bool is_declared;  // somebody has given the attributes; else the first who does decides
+    bool is_declared;  // a call has given the attributes; else the first that does decides
     struct queue_types types;
     struct elements elements;
     struct leases leases;
@@ -38,10 +38,10 @@ struct waiter {
     struct wait wait;  // first
     struct link in_line;
     uint8_t op, flags;
-    uint32_t wanted;                 // QUEUE_POP_MANY, QUEUE_TAKE_MANY
-    uint32_t lease_ms;               // QUEUE_TAKE
-    weft_bytes payload;              // QUEUE_PUSH*: what is left to put in; inside memory
-    uint32_t left;                   // QUEUE_PUSH_MANY: elements of it
+    uint32_t wanted;     // QUEUE_POP_MANY, QUEUE_TAKE_MANY
+    uint32_t lease_ms;   // QUEUE_TAKE
+    weft_bytes payload;  // QUEUE_PUSH*: the elements that are left to put in; inside memory
+    uint32_t left;       // QUEUE_PUSH_MANY: elements of it
     VEC(struct element *) gathered;  // of the same
     size_t gathered_bytes;           // in an answer
     char memory[];
@@ -68,7 +68,7 @@ void queue_gather(struct waiter *waiter, struct element *element);
 
 // ---- taken.c ---------------------------------------------------------------------------------------------
 
-// Leases the element to the session and answers; false: memory was refused and nothing happened.
+// Leases the element to the session and answers; false: out of memory, and nothing happened.
 MUST_CHECK bool queue_lease(struct queue *queue, struct session *session, uint64_t sequence,
                             uint32_t lease_ms, struct element *element);
 

@@ -84,7 +84,7 @@ static void a_big_pop_at_the_head_takes_all_that_arrives(void **state)
     expect_ok(b, push(b, q, "b"));
     expect_waits(a, big);
     expect_waits(b, single);
-    assert_int_equal(state_of(a, q).count, 0);  // what it has gathered is not counted
+    assert_int_equal(state_of(a, q).count, 0);  // elements that it has gathered are not counted
     expect_stored(a, q, "");
     expect_ok(b, push(b, q, "c"));
     expect_elements(a, big, "abc");
@@ -289,7 +289,7 @@ static void closing_with_cancel_is_at_once_and_as_often_as_one_likes(void **stat
     expect_ok(a, close_and_cancel(a, q));
     expect_ok(b, close_and_cancel(b, q));
     expect_closed(a, close_queue(a, q));
-    expect_stored(a, q, "ab");  // what was in stays, also a beginning of many
+    expect_stored(a, q, "ab");  // elements that are in stay, also a beginning of many
     expect_elements(b, pop_many(b, q, 2), "ab");
     expect_end(b, pop(b, q));
 }
@@ -384,7 +384,7 @@ static void a_cancelled_call_is_answered_and_others_go_on(void **state)
     expect_element(a, pop(a, q), "b");
 }
 
-// TensorFlow drops what it had gathered.
+// TensorFlow drops the elements that it had gathered.
 static void a_cancelled_big_pop_puts_back_what_it_had(void **state)
 {
     (void)state;

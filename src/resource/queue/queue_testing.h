@@ -127,7 +127,7 @@ static inline uint64_t remove_queue(struct testing_member *member, uint16_t queu
     return testing_call(member, CALL_REMOVE, 0, queue, weft_none());
 }
 
-// ---- What they give ------------------------------------------------------------------------------------
+// ---- Their results -------------------------------------------------------------------------------------
 
 static inline void expect_ok(struct testing_member *member, uint64_t sequence)
 {
@@ -182,7 +182,7 @@ static inline void expect_stale(struct testing_member *member, uint64_t sequence
     testing_expect_failure(member, sequence, WEFT_ABORTED, "");
 }
 
-// An element that is leased now, for so many times.
+// An element that is leased now, with the number of its delivery.
 static inline struct call_item expect_item(struct testing_member *member, uint64_t sequence,
                                            const char *element, uint32_t delivery)
 {

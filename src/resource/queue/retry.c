@@ -1,6 +1,6 @@
 // Dead letters that get another chance: back to the queue they are of, as the elements they were there, in their
 // order, so that what counted once for one of them does not count again. What never was in that queue is new, and
-// goes to its end. The queue may be closed: they were let in before, as what is leased was.
+// goes to its end. The queue may be closed: they were let in before, as leased elements were.
 
 #include <inttypes.h>
 
@@ -35,7 +35,7 @@ static struct queue *open_origin(const struct queue *letters, weft_err *err)
     return *err ? NULL : queue;
 }
 
-// False: memory was refused.
+// False: out of memory.
 static bool put_back(struct queue *queue, const struct queue *letters, const struct element *letter)
 {
     const struct queue_note *note = queue_note_find(letters, letter->id);

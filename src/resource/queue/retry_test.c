@@ -95,7 +95,7 @@ static void expect_same_element(struct call_item is, struct call_item was)
     assert_int_equal(is.id, was.id);
 }
 
-// Buries the first of q, restarts as told, tries it again and takes it.
+// Buries the first of q, restarts as the caller says, tries it again and takes it.
 static struct call_item fail_and_retry(struct testing_member *a, uint16_t q, uint16_t dead,
                                        struct call_item item, void restart(void))
 {
@@ -170,7 +170,7 @@ static void letters_of_letters_go_back_one_step(void **state)
     assert_int_equal(take_now(a, q, "a", 1).id, 2);
 }
 
-// Whoever waits for more has them meanwhile, and may go.
+// A call that waits for more holds them during that time, and may go.
 static void notes_of_gathered_letters_are_kept(void **state)
 {
     (void)state;

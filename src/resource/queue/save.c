@@ -1,4 +1,4 @@
-// A queue in a snapshot: what it is, what it stores, which keys it has seen, what is leased, who waits.
+// A queue in a snapshot: its attributes, its elements, the keys it has seen, its leases, the calls that wait.
 
 #include <stdlib.h>
 
@@ -237,7 +237,7 @@ static weft_err load_gathered(struct queue *queue, struct pack_reader *part, str
     return err;
 }
 
-// What is read without a look later is looked at here.
+// Values that are used without a check later are checked here.
 static bool is_waiter(const struct call *call, uint32_t wanted, uint32_t left)
 {
     struct ops_queue_push push;

@@ -15,7 +15,7 @@ static uint8_t flags_of(const struct queue *queue, const struct element *element
            (queue_is_plain(queue) ? ANSWER_FLAG_PLAIN : 0);
 }
 
-// A lease of the element for a session; NULL: memory was refused and nothing happened.
+// A lease of the element for a session; NULL: out of memory, and nothing happened.
 static struct lease *begin_lease(struct queue *queue, struct element *element, uint32_t lease_ms)
 {
     struct lease *lease = leases_add(&queue->leases, element);
@@ -94,7 +94,7 @@ static struct element *drop_lease(struct queue *queue, struct lease *lease)
     return element;
 }
 
-// The queue NAME.dead beside this one, of the same types unless somebody has made it otherwise; NULL: it
+// The queue NAME.dead beside this one, of the same types unless a client has made it otherwise; NULL: it
 // cannot be.
 static struct queue *open_dead_letters(const struct queue *queue)
 {
@@ -162,7 +162,7 @@ static bool return_element(struct queue *queue, struct element *element, bool is
     return false;
 }
 
-// Who has said goodbye was not lost with it: that was no try.
+// A client that has said goodbye was not lost with it: that was not a try.
 void queue_release(struct holding *holding)
 {
     struct queue *queue = (struct queue *)holding->resource;
@@ -238,7 +238,7 @@ static struct lease *find_lease(struct queue *queue, struct session *session,
     return NULL;
 }
 
-// A lease of nobody's until the delay is over: the element is neither stored nor lost.
+// A lease without a holder until the delay is over: the element is neither stored nor lost.
 static bool delay(struct queue *queue, struct lease *lease, uint32_t delay_ms)
 {
     if (delay_ms == 0 || has_had_its_chances(queue, lease->element) ||

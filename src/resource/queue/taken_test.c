@@ -66,7 +66,7 @@ static void a_take_waits_its_turn_and_makes_room(void **state)
     expect_item(b, second, "b", 1);
     expect_ok(a, push(a, q, "c"));
     const uint64_t waits = push(a, q, "d");
-    take_now(b, q, "c", 1);  // what is leased is not stored
+    take_now(b, q, "c", 1);  // a leased element is not stored
     expect_ok(a, waits);
 }
 
@@ -110,7 +110,7 @@ static void giving_back_with_a_delay_keeps_it_out_for_so_long(void **state)
     expect_waits(b, waits);
     assert_int_equal(state_of(a, q).leases, 1);
     assert_true(host_next_deadline(testing.host) == 1016);
-    testing_end(a);  // it is nobody's: it does not come back earlier
+    testing_end(a);  // it has no holder: it does not come back earlier
     expect_waits(b, waits);
     set_time(1016);
     expect_item(b, waits, "a", 2);

@@ -1,4 +1,4 @@
-// What elements are, checked when they are pushed: what is in the queue is what its takers expect.
+// The types of elements, checked when they are pushed, so that takers get the types that they expect.
 
 #include "resource/queue/types.h"
 

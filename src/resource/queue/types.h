@@ -1,7 +1,7 @@
 // queue_types: what a queue declares of its elements, and whether one is that.
 //
 // A queue without a signature holds texts: each element is one string, stored as its bytes. So does one
-// whose signature says just that; a tuple of one string is a text there, whoever pushed it. In all others
+// whose signature says just that; a tuple of one string is a text there, also when it was pushed as a tuple. In all others
 // elements are tuples (wire/tuple.h).
 #ifndef RESOURCE_QUEUE_TYPES_H
 #define RESOURCE_QUEUE_TYPES_H
@@ -25,7 +25,7 @@ void queue_types_fini(struct queue_types *types);
 MUST_CHECK weft_err queue_types_check(const struct queue_types *types, weft_bytes element,
                                       bool is_tuple);
 
-// What is stored of an element that was checked.
+// The stored bytes of an element that was checked.
 weft_bytes queue_types_unwrap(const struct queue_types *types, weft_bytes element, bool *is_tuple);
 
 #endif

@@ -31,7 +31,7 @@ static struct item_queue *find_queue(const struct item_set *set, uint64_t uid)
                                                                       : NULL;
 }
 
-// The first range that ends at the id or behind it.
+// The first range that ends at the id or after it.
 static size_t place_of_id(const struct item_queue *queue, uint64_t id)
 {
     size_t low = 0, high = queue->ranges.count;

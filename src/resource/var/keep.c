@@ -1,4 +1,4 @@
-// A var in a snapshot: its value, and what it has counted.
+// A var in a snapshot: its value, and the items it has counted.
 
 #include "resource/host.h"
 #include "resource/var/var_state.h"
@@ -7,7 +7,7 @@
 enum {
     PART_BYTES_MAX = 2 << 20,
     PART_VALUE = 1,  // u64 version, u64 size of the value, the next bytes of it
-    PART_ITEMS = 2,  // {u64 queue, u64 first, u64 last} of what was counted
+    PART_ITEMS = 2,  // {u64 queue, u64 first, u64 last} of counted items
     PART_KEYS = 3,   // texts, the oldest first
 };
 

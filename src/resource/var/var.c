@@ -3,7 +3,7 @@
 // Its calls are in wire/ops/var.h.
 //
 // The version counts how often the value has changed: 0 before the first. What leaves all bytes as they
-// are (an add of 0, a set to the same) succeeds, counts nothing and wakes nobody, so a version that is
+// are (an add of 0, a set to the same) succeeds, counts nothing and wakes no watcher, so a version that is
 // the same means a value that is the same. Values are compared by their bytes: -0.0 is not 0.0.
 //
 // With ONCE a change counts once for its item, whatever delivery of it asks: again it is SEEN, with
@@ -31,7 +31,7 @@ static struct var *var_of(struct resource *resource)
     return (struct var *)resource;
 }
 
-// ---- What it is ----------------------------------------------------------------------------------------
+// ---- Its type ------------------------------------------------------------------------------------------
 
 // Types that are of use as one value, as an array, or both.
 static bool can_be(uint8_t dtype, unsigned rank)
@@ -266,7 +266,7 @@ static void take_next(struct var *var)
     var->version++;
 }
 
-// Looks at the item of a call that counts once. True: it goes on.
+// Looks at the item of a call that counts once. True: the call continues.
 static bool begin_once(struct var *var, struct session *session, const struct call *call,
                        const struct call_item *item, enum ops_var_cut cut)
 {

@@ -20,7 +20,7 @@ struct var {
     struct buf value;
     struct buf next;  // a value while it is made: a change that fails has changed nothing
     struct item_set counted;
-    struct seen_keys keys;  // of what was added
+    struct seen_keys keys;  // of additions
     struct link watches;
 };
 
