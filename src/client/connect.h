@@ -1,4 +1,4 @@
-// connect: a program that is no member of a cluster and uses what is held at one address, by a host
+// connect: a program that is not a member of a cluster and uses the resources at one address, of a host
 // (weft host) or a member. For the command line there is client/tool.h.
 #ifndef CLIENT_CONNECT_H
 #define CLIENT_CONNECT_H

@@ -5,10 +5,10 @@
 #include "base/sized.h"
 #include "wire/tuple.h"
 
-// Fills the data of an item, whose other fields stay. The bytes are copied; DATA_LOSS: they are no tuple.
+// Fills the data of an item, whose other fields stay. The bytes are copied; DATA_LOSS: they are not a tuple.
 MUST_CHECK weft_err item_copy(weft_bytes bytes, bool is_tuple, weft_item *item);
 
-// Items of the program, each as long as its header says; those of an array lie behind each other. Only the members of
+// Items of the program, each as long as its header says; those of an array lie one after the other. Only the members of
 // the first header may be used of one: what else the library is to know of an element lies in its memory.
 void item_give(weft_item *theirs, size_t item_size, const weft_item *ours);
 weft_item *item_at(weft_item *items, size_t item_size, uint32_t i);

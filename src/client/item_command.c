@@ -65,7 +65,7 @@ static bool append_word(struct buf *words, const char *word, weft_bytes item)
     return has_place;
 }
 
-// Words are written one behind the other, each with its zero; pointers follow when all are there.
+// Words are written one after the other, each with its zero; pointers follow when all are there.
 static bool write_words(struct item_worker *worker, bool item_fits)
 {
     const struct item_work_options *options = worker->work->options;
@@ -131,7 +131,7 @@ static bool make_words(struct item_worker *worker)
 
 // ---- Its pipes -----------------------------------------------------------------------------------------------
 
-// Writes what is there up to the last line's end, or all of it: lines of commands that run side by side
+// Writes the output so far up to the last line's end, or all of it: lines of commands that run side by side
 // do not mix.
 static weft_err pass_on(struct item_worker *worker, struct buf *text, int fd, bool all)
 {

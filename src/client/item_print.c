@@ -1,4 +1,4 @@
-// Taking ahead, writing what is here, settling what was written.
+// Taking ahead, writing items that are here, settling items that were written.
 
 #include "client/item_print.h"
 
@@ -86,7 +86,7 @@ static size_t start_of(const struct printing *printing, size_t item)
     return item ? printing->items.items[item - 1].end : 0;
 }
 
-// The items that nobody has seen a byte of.
+// The items of which no byte was written.
 static void give_back_unbegun(struct printing *printing)
 {
     size_t kept = printing->written;
@@ -122,7 +122,7 @@ static weft_err write_some(struct printing *printing)
     return WEFT_OK;
 }
 
-// Nobody else is to wait with us: what was written is done, what was not goes back.
+// No other consumer is to wait with us: written items are done, the others go back.
 static weft_err wait_for_room(struct printing *printing)
 {
     const weft_err err = settle_written(printing);
@@ -171,7 +171,7 @@ static weft_err append(struct printing *printing, const struct peer_call *call)
     return WEFT_OK;
 }
 
-// None came for a moment. OUT_OF_RANGE: there is none. What was on its way to us has arrived with the answer.
+// None came for a moment. OUT_OF_RANGE: there is none. Items on their way to us have arrived with the answer.
 static weft_err look_if_empty(struct printing *printing)
 {
     weft_queue_state state;
@@ -214,7 +214,7 @@ static weft_err await_next(struct printing *printing, struct peer_call **call)
     return prefetch_next(&printing->prefetch, 0, false, deadline_ns, call);
 }
 
-// What is here is written before another is waited for.
+// Items that are here are written before another is waited for.
 static weft_err take_next(struct printing *printing)
 {
     const struct item_print_options *options = printing->options;

@@ -31,7 +31,7 @@ enum {
 
 static const uint64_t ns_per_ms = 1000000;
 
-// ---- Telling -------------------------------------------------------------------------------------------------
+// ---- Messages ------------------------------------------------------------------------------------------------
 
 static void append_item(struct buf *text, weft_bytes item)
 {
@@ -224,7 +224,7 @@ static weft_err work_on_item(struct item_worker *worker)
                  max == 1 ? "is" : "are");
     else
         err = item_command_run(worker, &is_done);
-    // What was killed because all ends is given back by the goodbye.
+    // An item whose command was killed because all ends is given back by the goodbye.
     while (atomic_load(&work->is_stopping))
         clock_sleep_ms(PARKED_MS);
     if (!err)
@@ -237,7 +237,7 @@ static weft_err work_on_item(struct item_worker *worker)
 }
 
 // No item came for a moment. OUT_OF_RANGE: none is left, neither in the queue nor with us. Leases count those
-// that rest before another try, too: where there is none, nobody has to wait for the last of ours.
+// that rest before another try, too: where there is none, no consumer has to wait for the last of ours.
 static weft_err look_if_empty(struct item_worker *worker)
 {
     struct item_work *work = worker->work;

@@ -50,7 +50,7 @@ static void keep_connections(weft_cluster *cluster)
         peer_keep_connected(peer);
 }
 
-// What arrived is taken first: the answer to what was asked back. What is given back then goes out at once.
+// Arrived answers come first, also those to takes that were asked back. Elements that are given back then go out at once.
 static bool make_round(weft_cluster *cluster, bool *has_moved)
 {
     bool has_more = tend_peers(cluster, has_moved);
@@ -61,7 +61,7 @@ static bool make_round(weft_cluster *cluster, bool *has_moved)
 
 // ---- The thread --------------------------------------------------------------------------------------------
 
-// True: go on.
+// True: continue.
 static bool rest(struct keeper *keeper, uint64_t pause_ns)
 {
     const uint64_t until_ns = clock_now_ns() + pause_ns;

@@ -37,14 +37,14 @@ static void stop_hosting(void *owner)
     loop_stop(cluster->loop);
 }
 
-// A library does not end its program: what is hosted here has ended, calls to it fail, and so does
+// A library does not end its program: the host in it has ended, calls to it fail, and so does
 // weft_leave. A program that leaves then ends with a code by which it is started again.
 static void stop_broken(void *owner, weft_err code)
 {
     weft_cluster *cluster = owner;
     member_say(cluster, err_text());
     member_keep_error(cluster, code);
-    net_listener_close(&cluster->listener);  // whoever comes shall not wait for an answer
+    net_listener_close(&cluster->listener);  // a client that comes shall not wait for an answer
     loop_stop(cluster->loop);
 }
 
@@ -57,7 +57,7 @@ static void on_wake(void *owner)
         host_server_leave(cluster->server);
 }
 
-// A call that waits for others at what is hosted here, at a full or empty queue for example.
+// A call that waits for others at the host here, at a full or empty queue for example.
 static void tell_who_is_missing(weft_cluster *cluster)
 {
     struct buf awaited = {0}, sentence = {0};
@@ -333,7 +333,7 @@ static bool say_goodbye(weft_cluster *cluster, const char *name, uint64_t deadli
     return !is_gone;
 }
 
-// Those we never spoke to may be waiting for us: they need not. Who was told leaves the list; true: all.
+// Those we never spoke to may be waiting for us: they need not. A member that was notified leaves the list; true: all.
 static bool say_goodbye_to_strangers(weft_cluster *cluster)
 {
     const uint64_t deadline_ns = clock_now_ns() + GOODBYES_MS * ns_per_ms;
@@ -352,7 +352,7 @@ static bool say_goodbye_to_strangers(weft_cluster *cluster)
     return left == 0;
 }
 
-// Waits for the end of what is hosted here. Meanwhile those who were not there come, perhaps: a host that
+// Waits for the end of the host here. During that time members that were absent may come: a host that
 // starts when we are done would wait for us.
 static void stay(weft_cluster *cluster, bool have_all_been_told)
 {

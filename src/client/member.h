@@ -1,4 +1,4 @@
-// member: this process as a member of a cluster: what it hosts, and whom it knows.
+// member: this process as a member of a cluster: its host, and the members it knows.
 #ifndef CLIENT_MEMBER_H
 #define CLIENT_MEMBER_H
 
@@ -11,7 +11,7 @@
 
 enum { MEMBER_PATIENCE_MS = 60000 };
 
-// Who looks after what the program has left for a moment: client/keeper.h.
+// Looks after elements that the program has left for a moment: client/keeper.h.
 struct keeper {
     struct mutex lock;
     struct condition woken;
@@ -26,15 +26,16 @@ struct keeper {
 
 struct weft_cluster {
     struct cluster_spec spec;
-    char me[SESSION_MEMBER_BYTES];  // "/map/0"; "": a tool, who is nobody's member
-    bool has_at;                    // a tool, or a program: all paths mean what is at this address
+    char me[SESSION_MEMBER_BYTES];  // "/map/0"; "": a tool, which is not a member
+    bool has_at;                    // a tool, or a program: all paths are of this address
     bool is_program;                // that came by weft_connect
-    bool is_at_assumed;             // nobody named the address
+    bool is_at_assumed;             // the user has not named the address
     struct net_address at;
     uint64_t incarnation, joined_ns;
     uint64_t leave_by_ns;  // for handles that are freed by leaving; 0: not leaving
     struct secret token;
-    bool is_token_given;  // by the command line: nobody who is started from here finds it himself
+    bool
+        is_token_given;  // by the command line: programs that are started from here do not find it themselves
     uint32_t patience_ms;
     uint32_t patience_again_ms;  // with a host that was met; 0: no other
 
@@ -46,7 +47,7 @@ struct weft_cluster {
     weft_err first_error;
     char first_sentence[ERR_TEXT_BYTES_MAX];
 
-    // What is hosted here, in a thread of its own; NULL: this member has no address.
+    // The host here, in a thread of its own; NULL: this member has no address.
     struct loop *loop;
     struct thread thread;
     struct net_listener listener;
@@ -75,7 +76,7 @@ struct remote {
     uint32_t timeout_ms;
     _Atomic(weft_err) failure;  // what ended it for weft_take and weft_var_next
     struct mutex opening;
-    _Atomic(bool) is_open;  // the host has been asked: what it said stays as it is
+    _Atomic(bool) is_open;  // the host has been asked: its answer does not change
     bool is_bare;           // a variable that has no value stays so
     bool has_initial;       // else that of a new variable is an int64 of 0
     struct buf initial;
@@ -86,12 +87,12 @@ struct remote {
     char container[ROLE_BYTES_MAX + 1];  // "": the host's own
 };
 
-// A cluster of nobody, and its end; goodbyes were said.
+// A cluster without members, and its end; goodbyes were said.
 weft_cluster *member_new(void);  // NULL with a sentence: no memory
 void member_free(weft_cluster *cluster);
 
 // Names a resource; the attributes are the kind's. Another host is only asked when the resource is first
-// used: who names what he does not need waits for nobody. Failures stick to the cluster.
+// used: a program that names resources it does not need waits for no host. Failures stick to the cluster.
 MUST_CHECK weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kind,
                                 weft_bytes attributes, struct remote *remote);
 void remote_fini(struct remote *remote);
@@ -99,14 +100,14 @@ void remote_fini(struct remote *remote);
 // Frees the handles that the program has not freed.
 void remote_free_all(weft_cluster *cluster);
 
-// Asks the host for it now, so that what it found is known.
+// Asks the host for it now, so that its attributes are known.
 MUST_CHECK weft_err remote_make(struct remote *remote);
 
 // Asks the resource's host and waits. Failures stick to the cluster, see remote_keep_error.
 MUST_CHECK weft_err remote_ask(struct remote *remote, const struct ops_call *op,
                                struct peer_call *call);
 
-// The same by a deadline of the caller's; whether a failure sticks is left to him.
+// The same by a deadline of the caller's; whether a failure sticks is left to the caller.
 MUST_CHECK weft_err remote_ask_within(struct remote *remote, uint32_t timeout_ms,
                                       const struct ops_call *op, struct peer_call *call);
 
@@ -115,7 +116,7 @@ MUST_CHECK weft_err remote_start(struct remote *remote, const struct ops_call *o
                                  struct peer_call *call);
 MUST_CHECK weft_err remote_finish(struct remote *remote, struct peer_call *call,
                                   uint32_t timeout_ms);
-// Without waiting for an answer, and nobody hears of a failure; the handle must be open.
+// Without waiting for an answer, and without reporting a failure; the handle must be open.
 void remote_tell(struct remote *remote, const struct ops_call *op);
 weft_err remote_keep_error(struct remote *remote, weft_err err);
 
@@ -129,7 +130,7 @@ MUST_CHECK weft_err remote_remove(struct remote *remote);
 MUST_CHECK weft_err member_find_peer(weft_cluster *cluster, const char *role, uint32_t index,
                                      struct peer **peer);
 
-// The same to whoever is at an address; `name` is the member that is to be there, "": any.
+// The same to the host at an address; `name` is the member that is to be there, "": any.
 MUST_CHECK weft_err member_find_peer_at(weft_cluster *cluster, const char *name,
                                         const struct cluster_member *member, struct peer **peer);
 

@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 // Keeps the code and this thread's sentence as the reason; WEFT_OK, a cluster that was joined, forgets
-// what was kept. Returns the code.
+// the kept one. Returns the code.
 weft_err no_handle_keep(weft_err code);
 
 // The failure of a call whose handle is NULL: FAILED_PRECONDITION, with the reason as its sentence.

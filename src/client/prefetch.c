@@ -19,8 +19,9 @@ enum {
 static const uint64_t ns_per_ms = 1000000;
 static const uint64_t ahead_ns = 2000000;       // of work may lie here
 static const uint64_t ahead_bytes = 512 << 10;  // and so much of elements
-static const uint64_t slow_ns = 500000;         // who takes longer for one asks for one at a time
-static const uint64_t sure_ns = 1000000000;     // our session is not given up sooner
+static const uint64_t slow_ns =
+    500000;  // a consumer that takes longer for one asks for one at a time
+static const uint64_t sure_ns = 1000000000;  // our session is not given up sooner
 
 void prefetch_init(struct prefetch *prefetch, struct remote *remote)
 {
@@ -76,7 +77,7 @@ static struct peer_call *remove_last(struct prefetch *prefetch)
 // The element was not handed out after all: it is the next caller's.
 static void put_first(struct prefetch *prefetch, struct peer_call *call)
 {
-    if (prefetch->count == PREFETCH_MAX) {  // others came meanwhile
+    if (prefetch->count == PREFETCH_MAX) {  // others came in between
         if (call->is_done)
             give_back(prefetch->remote, call);
         else
@@ -168,7 +169,7 @@ static void adapt(struct prefetch *prefetch, uint64_t now_ns)
 
 // ---- Giving back ---------------------------------------------------------------------------------------------
 
-// What is under way is asked back; true: all has been answered.
+// Takes under way are asked back; true: all have been answered.
 static bool withdraw(struct prefetch *prefetch)
 {
     bool is_all_here = true;
@@ -271,7 +272,7 @@ void prefetch_fini(struct prefetch *prefetch)
 
 // ---- Handing out ---------------------------------------------------------------------------------------------
 
-// What the host is told of an element that came.
+// The call that settles an element that came.
 static void make_settling(struct ops_call *op, uint8_t number, const struct peer_call *call,
                           uint32_t ms)
 {
@@ -324,7 +325,7 @@ static weft_err announce(struct remote *remote, const struct peer_call *call, ui
     return err;
 }
 
-// Time is over: what is under way is asked back, so that nothing is taken for a caller who has gone. The host says
+// Time is over: takes under way are asked back, so that nothing is taken for a caller that has gone. The host says
 // which came first, if it says so soon; else the keeper sees to it.
 static weft_err give_up(struct prefetch *prefetch, struct peer_call *call)
 {
@@ -377,7 +378,7 @@ static void hand_out(struct prefetch *prefetch, const struct peer_call *call, ui
         keeper_arm(prefetch->remote->cluster);
 }
 
-// The call ended, or time is over; what was not handed out goes to its place. False: the next one is to be waited for.
+// The call ended, or time is over; an element that was not handed out goes to its place. False: the next one is to be waited for.
 static bool end_wait(struct prefetch *prefetch, struct peer_call *call, uint64_t now_ns,
                      weft_err *err)
 {
@@ -480,7 +481,7 @@ static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *ca
     return err;
 }
 
-// What is under way is asked back behind itself: the host answers with an element it has, or with CANCELLED. Both
+// Takes under way are asked back by a call after them: the host answers with an element it has, or with CANCELLED. Both
 // come in the order of the calls, so nothing is lost between them. All of it, also beside others who wait: else they would
 // ask for more ahead, and the caller would never come to a call of its own.
 static void ask_back(struct prefetch *prefetch, struct peer_call *call)
@@ -492,7 +493,7 @@ static void ask_back(struct prefetch *prefetch, struct peer_call *call)
     mutex_unlock(&prefetch->lock);
 }
 
-// Who does not wait is told by the host whether there is one. Only a call that was started for this caller says that
+// For a caller that does not wait, the host says whether there is one. Only a call that was started for this caller says that
 // there is none: those before may have been asked back by the keeper, or refused because they were ahead.
 static weft_err next(struct prefetch *prefetch, uint32_t lease_ms, bool is_popped, bool waits,
                      uint64_t deadline_ns, struct peer_call **taken)

@@ -2,12 +2,12 @@
 //
 // A consumer that deals with an element in microseconds would spend its time waiting for the next one. So
 // several takes are under way, as many as it deals with in a couple of milliseconds: that is also as long as a
-// host's journal needs to reach the disk, which it does once for all that is under way. What lies here:
+// host's journal needs to reach the disk, which it does once for all takes under way. An element that lies here:
 //
 //   - is leased to our session, with no end by the clock: an element that was handed out stays with its
 //     holder, however long the work takes. An element that comes up late is asked about first.
-//   - has not been begun: when the consumer stays away for more than a moment, the keeper takes back what is
-//     under way and gives back what is here, in one go, so that others have it, in its old order. That is no
+//   - has not been begun: when the consumer stays away for more than a moment, the keeper takes back the takes
+//     under way and gives back the elements here, in one go, so that others have them, in their old order. That is not a
 //     delivery.
 //   - is small, and not of a queue that counts deliveries (CALL_FLAG_AHEAD).
 #ifndef CLIENT_PREFETCH_H
@@ -63,7 +63,7 @@ void prefetch_stop_awaiting(struct prefetch *prefetch);  // *is_stopping is set
 // Whether the next one is here: then it is handed out without waiting. For the one thread that takes.
 bool prefetch_has_next(struct prefetch *prefetch);
 
-// Gives back what is here and what is under way, as the keeper would, and waits for it, as far as there is time: so
+// Gives back the elements here and those under way, as the keeper would, and waits for it, as far as there is time: so
 // an element that the caller gives back after this comes before them again, and the queue has them all.
 void prefetch_give_back(struct prefetch *prefetch, uint64_t deadline_ns);
 

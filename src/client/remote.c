@@ -21,7 +21,7 @@ uint64_t remote_deadline_ns(const struct remote *remote)
     return deadline_after(remote->timeout_ms);
 }
 
-// Whoever is first gives a variable its value.
+// The first to open it gives a variable its value.
 static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
 {
     const int64_t zero = 0;
@@ -41,7 +41,7 @@ static weft_err create_var(struct remote *remote, uint64_t deadline_ns)
     return err;
 }
 
-// What the host says of a resource: its name for ever, the host's epoch, and the attributes.
+// The host's description of a resource: its permanent name, the host's epoch, and the attributes.
 static weft_err read_description(struct remote *remote, weft_bytes answer)
 {
     struct ops_opened opened;
@@ -81,7 +81,7 @@ static weft_err open_at_host(struct remote *remote, uint64_t deadline_ns)
     return err_wrap(err, "cannot open it");
 }
 
-// Who comes second waits for the first, and for nobody who opens something else.
+// A second thread waits for the first, and not for threads that open something else.
 static weft_err ensure_open(struct remote *remote, uint64_t deadline_ns)
 {
     if (remote->is_open)
@@ -162,7 +162,7 @@ static weft_err find_at_member(struct remote *remote)
         return err;
     remote->name = parts.name;
     weft_err found = member_find_peer(remote->cluster, parts.role, parts.index, &remote->peer);
-    // What is here is made at once: a member that only hosts never uses it itself.
+    // A resource of our own host is made at once: a member that only hosts never uses it itself.
     if (!found && remote->cluster->me[0] && weft_member_is(remote->cluster, parts.role) &&
         weft_member_index(remote->cluster) == parts.index)
         found = ensure_open(remote, deadline_after(remote->timeout_ms));
@@ -189,7 +189,7 @@ weft_err remote_open(weft_cluster *cluster, const char *path, enum call_kind kin
         err = cluster->has_at ? find_at_address(remote) : find_at_member(remote);
     if (!err)
         err = add_to_cluster(remote);
-    // Whatever the program then does: what it holds at a host stays its own.
+    // Whatever the program then does: its leases at a host stay its own.
     if (!err && cluster->is_looked_after)
         keeper_arm(cluster);
     err = member_keep_error(cluster, *path ? err_wrap(err, "%s", path) : err);
@@ -253,7 +253,7 @@ void remote_tell(struct remote *remote, const struct ops_call *op)
 
 weft_err remote_keep_error(struct remote *remote, weft_err err)
 {
-    // The end of a queue and a deadline that the caller has set are what he asked for.
+    // The end of a queue and a deadline that the caller has set are expected results.
     if (err == WEFT_OUT_OF_RANGE || err == WEFT_DEADLINE_EXCEEDED)
         return err;
     return member_keep_error(remote->cluster, err);

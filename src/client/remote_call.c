@@ -51,7 +51,7 @@ static void free_call(weft_call *call)
     free(call);
 }
 
-// An element that nobody wants any more is somebody else's.
+// An element that the caller does not want any more goes to another consumer.
 static weft_err give_back(struct remote *remote, const struct call_item *item)
 {
     struct ops_call op;

@@ -14,7 +14,7 @@ struct weft_call {
 };
 
 // How a call ends that said what becomes of an element, with the flags of its answer: a lease that has
-// ended is told to the caller and fails no program. ABORTED too: the element was marked as failed.
+// ended is reported to the caller and fails no program. ABORTED too: the element was marked as failed.
 weft_err remote_settled(struct remote *remote, const weft_item *item, weft_err err, uint8_t flags);
 
 // NULL with a sentence: no memory, or there is no handle.

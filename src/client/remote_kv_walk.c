@@ -1,8 +1,8 @@
 // Walks over the keys of a kv, and over their changes.
 //
-//     range    KV_RANGE from `from`, again from behind the last key while there is MORE
-//     watch    KV_WATCH with the revision that is known, for ever. When the answer is ALL and there is
-//              MORE, the rest is a range, and then the watch goes on.
+//     range    KV_RANGE from `from`, again from after the last key while there is MORE
+//     watch    KV_WATCH with the revision that is known, again and again. When the answer is ALL and there is
+//              MORE, the rest is a range, and then the watch continues.
 //
 // An answer holds many entries; it is kept while they are handed out.
 
@@ -21,7 +21,7 @@ struct weft_kv_walk {
     bool has_seen;      // an answer of a watch
     uint64_t revision;  // that is known to a watch
     weft_err failure;
-    struct buf from;  // where the range goes on
+    struct buf from;  // where the range continues
     struct buf to;    // where it ends; empty: at the end
     struct buf prefix;
 };
@@ -168,7 +168,7 @@ static weft_err ask_range(weft_kv_walk *walk)
     return WEFT_OK;
 }
 
-// *is_reset: what was told before does not hold any more.
+// *is_reset: entries that were reported before do not hold any more.
 static weft_err ask_watch(weft_kv_walk *walk, bool *is_reset)
 {
     struct buf payload = {0};
@@ -201,7 +201,7 @@ static weft_err read_entry(weft_kv_walk *walk, weft_kv_entry *entry)
                              .is_owned = next.is_owned};
     if (!walk->has_range || walk->rest.size)
         return WEFT_OK;
-    walk->from.size = 0;  // behind the last key: it and a zero is the next there can be
+    walk->from.size = 0;  // after the last key: the next possible key is it and a zero
     buf_append(&walk->from, entry->key.data, entry->key.size);
     buf_append(&walk->from, "", 1);
     return WEFT_OK;

@@ -16,7 +16,7 @@ struct remote_value {
     weft_bytes value;
     bool is_owned;    // of a key
     bool was_seen;    // nothing had to be done
-    bool has_missed;  // it is not what was expected: this is what it is
+    bool has_missed;  // it did not have the expected value: this is its value
 };
 
 void remote_value_fini(struct remote_value *value);
@@ -38,7 +38,7 @@ MUST_CHECK weft_err remote_var_watch(struct remote *var, uint64_t known, struct 
 // NOT_FOUND: there is no such key. Whether a failure sticks is left to the caller.
 MUST_CHECK weft_err remote_kv_get(struct remote *kv, weft_bytes key, struct remote_value *is);
 
-// The version it made; `was_seen`: what was to be removed was not there.
+// The version it made; `was_seen`: the key to be removed was not there.
 MUST_CHECK weft_err remote_kv_change(struct remote *kv, const struct ops_kv_change *change,
                                      struct remote_value *is);
 
@@ -59,7 +59,7 @@ MUST_CHECK weft_err remote_queue_describe(struct buf *attributes,
 // How often it hands an element out, once it is open; 0: no limit.
 uint32_t remote_queue_deliveries_max(const struct remote *queue);
 
-// What it holds and who waits at it.
+// Its content and the calls that wait at it.
 MUST_CHECK weft_err remote_queue_state(struct remote *queue, weft_queue_state *state);
 
 // Elements that are pushed together; starts zeroed.
@@ -71,7 +71,7 @@ struct remote_batch {
 void remote_batch_add(struct remote_batch *batch, weft_bytes element);
 void remote_batch_fini(struct remote_batch *batch);
 
-// Start to push: what is pushed is copied. remote_finish tells how it went.
+// Start to push: the element is copied. remote_finish returns the result.
 MUST_CHECK weft_err remote_queue_start_push(struct remote *queue, const struct ops_queue_push *push,
                                             struct peer_call *call);
 MUST_CHECK weft_err remote_queue_start_batch(struct remote *queue, const struct remote_batch *batch,
@@ -88,7 +88,7 @@ MUST_CHECK weft_err remote_queue_start_settling(struct remote *queue,
                                                 const struct ops_queue_settle *settle,
                                                 struct peer_call *call);
 
-// Gives back what no one has worked on; a failure is nobody's business.
+// Gives back an element that was not begun; a failure is not reported.
 void remote_queue_tell_unbegun(struct remote *queue, const struct call_item *item);
 
 // The first elements, which stay there; starts zeroed.
@@ -114,12 +114,12 @@ void remote_peek_fini(struct remote_peek *peek);
 // CANCELLED: it was closed before. Whether a failure sticks is left to the caller.
 MUST_CHECK weft_err remote_queue_close(struct remote *queue, bool cancels_pending);
 
-// Dead letters get another chance: so many, 0: all.
+// Dead letters get another chance: `count` of them, 0: all.
 MUST_CHECK weft_err remote_queue_retry(struct remote *queue, uint64_t count, uint64_t *moved);
 
 // ---- Barriers ----------------------------------------------------------------------------------------------------
 
-// The attributes of one for so many; 0: of one that somebody else makes.
+// The attributes of one for `count` calls; 0: of one that another caller makes.
 void remote_barrier_describe(struct buf *attributes, uint32_t count);
 
 // For how many it is.

@@ -162,7 +162,7 @@ static void draw_up(struct ops_call *op, uint8_t number, const weft_item *item, 
 
 // ---- Taking ----------------------------------------------------------------------------------------------
 
-// The answer's memory becomes the item's, which needs a zero behind its data.
+// The answer's memory becomes the item's, which needs a zero after its data.
 static weft_err fill_item(struct peer_call *call, weft_bytes element, weft_item *item)
 {
     if (call->flags & ANSWER_FLAG_TUPLE)
@@ -201,7 +201,7 @@ static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
     return err;
 }
 
-// What lies here ahead of its time goes back first: who looks at the queue, or takes from it otherwise, finds it
+// Elements that were taken ahead go back first: a call that looks at the queue, or takes from it otherwise, finds them
 // there, and in its order.
 static void settle_ahead(weft_queue *queue)
 {
@@ -381,7 +381,7 @@ weft_err weft_queue_peek_sized(weft_queue *queue, weft_item *items, size_t item_
 
 // ---- What becomes of it ------------------------------------------------------------------------------------
 
-// It had its last chance: nobody will deal with it now, and that somebody should hear.
+// It had its last chance: no consumer will get it now, and the caller is notified of that.
 static weft_err tell_failed(struct remote *remote, const weft_item *item, bool is_buried)
 {
     const unsigned long long id = item->id_;
@@ -427,7 +427,7 @@ static weft_err settle(weft_queue *queue, const struct ops_call *op, const weft_
     return err;
 }
 
-// What was marked as failed goes back, for others to try.
+// An element that was marked as failed goes back, for others to try.
 static uint8_t op_of_done(const weft_item *item)
 {
     return item->has_failed_ ? CALL_QUEUE_GIVE_BACK : CALL_QUEUE_DONE;
@@ -467,7 +467,7 @@ weft_err weft_give_back(weft_queue *queue, weft_item *item, uint32_t delay_ms)
     if (!queue || !item)
         return member_no_handle();
     draw_up(&op, CALL_QUEUE_GIVE_BACK, item, delay_ms, false);
-    const weft_item named = {.id_ = item->id_};  // he who gives it back knows
+    const weft_item named = {.id_ = item->id_};  // the caller that gives it back knows
     const weft_err err = settle(queue, &op, &named);
     weft_item_free(item);
     return err;
@@ -490,7 +490,7 @@ weft_err weft_queue_close(weft_queue *queue)
     if (!queue)
         return member_no_handle();
     const weft_err err = remote_queue_close(&queue->remote, false);
-    // That it is closed already is no failure of a program that was started again.
+    // That it is closed already is not a failure of a program that was started again.
     return err == WEFT_CANCELLED ? err : remote_keep_error(&queue->remote, err);
 }
 

@@ -30,7 +30,7 @@ static weft_err write_attributes(struct buf *out, const weft_tensor *type)
     return out->has_failed ? err_no_memory("for a type") : WEFT_OK;
 }
 
-// The value of a new variable: what was given, or zeros.
+// The value of a new variable: the given one, or zeros.
 static weft_err write_initial(struct buf *out, const weft_tensor *type)
 {
     uint64_t count;

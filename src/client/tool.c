@@ -158,7 +158,7 @@ weft_err tool_explain(weft_cluster *cluster, weft_err err)
         sentence, address);
 }
 
-// ---- What there is ---------------------------------------------------------------------------------------
+// ---- Lists of resources ----------------------------------------------------------------------------------
 
 const char *tool_kind_name(uint8_t kind)
 {

@@ -1,7 +1,7 @@
-// tool: a process that is no member of a cluster but uses what its members share, or what a broker
-// holds: the command line, scripts, watchers. Nobody waits for a tool. A tool waits for its host as long as
+// tool: a process that is not a member of a cluster but uses the resources of its members, or of a broker:
+// the command line, scripts, watchers. No member waits for a tool. A tool waits for its host as long as
 // its patience lasts, which is short; a host that it has met and lost it waits for as members do, because
-// somebody restarts it, and what the tool is in the middle of goes on then.
+// it may be restarted, and the work of the tool continues then.
 //
 // Where the host is: an address (--at, or WEFT_AT), else the members that TF_CONFIG names, else this
 // machine. With an address a path may be a name alone. Thread: as weft.h says of clusters.
@@ -27,7 +27,7 @@ void tool_hide_tokens(int argc, char **argv);
 // INVALID_ARGUMENT: the host is not named well. Nothing is connected yet.
 MUST_CHECK weft_err tool_open(const struct tool_options *options, weft_cluster **cluster);
 
-// Says goodbye to all hosts that were used: what was leased there returns at once. NULL is fine.
+// Says goodbye to all hosts that were used: elements that were leased there return at once. NULL is fine.
 void tool_close(weft_cluster *cluster);
 
 // Goodbye alone, while other threads still use the cluster: they may only end after it.
@@ -36,7 +36,7 @@ void tool_say_goodbye(weft_cluster *cluster);
 // Adds what to do next to the sentence of a failure, where there is something.
 weft_err tool_explain(weft_cluster *cluster, weft_err err);
 
-// ---- What there is ---------------------------------------------------------------------------------------
+// ---- Lists of resources ----------------------------------------------------------------------------------
 
 struct tool_resource {
     uint8_t kind;  // enum call_kind
@@ -57,7 +57,7 @@ void tool_list_fini(struct tool_list *list);
 MUST_CHECK weft_err tool_check(const struct remote *remote);
 
 // For a tool that has waited TOOL_SILENCE_MS for an item: says so on standard error if nothing was ever pushed
-// to that queue, with a name that may have been meant. A producer may come later, so it is no failure.
+// to that queue, with a name that may have been meant. A producer may come later, so it is not a failure.
 void tool_tell_waiting(struct remote *queue);
 
 #endif

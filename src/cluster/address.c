@@ -17,7 +17,7 @@ static weft_err is_wrong(weft_bytes text, const char *why)
     return err_set(WEFT_INVALID_ARGUMENT, "the address %s %s\n" FORM, role_quote(text).text, why);
 }
 
-// What people write instead of an address, told by what it is.
+// Words that people write instead of an address, with their names.
 static const char *find_mistake(weft_bytes text)
 {
     if (text.size == 0)
@@ -39,7 +39,7 @@ static bool is_host_letter(char c)
            c == '_' || c == '.';
 }
 
-// A name, or four numbers. What looks like numbers must be an address: 10.0.0.256 is no name.
+// A name, or four numbers. A text that looks like numbers must be an address: 10.0.0.256 is not a name.
 static const char *check_name(const char *host)
 {
     struct in_addr ignored;
@@ -93,7 +93,7 @@ static const char *read_port(weft_bytes text, uint16_t *port)
     return NULL;
 }
 
-// Cuts the text into its host (without brackets) and what follows; NULL, or what is wrong.
+// Cuts the text into its host (without brackets) and the rest; NULL, or the reason of a refusal.
 static const char *cut_host(weft_bytes text, weft_bytes *host, weft_bytes *rest)
 {
     const bool is_bracketed = text.data[0] == '[';

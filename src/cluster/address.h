@@ -21,7 +21,7 @@ struct address {
 // a protocol in front, an IPv6 address without brackets, a port beyond 65535.
 MUST_CHECK weft_err address_parse(weft_bytes text, struct address *address);
 
-// Appends host:port, an IPv6 host in brackets. What it appends parses to the same.
+// Appends host:port, an IPv6 host in brackets. The appended text parses to the same.
 void address_append(struct buf *buf, const char *host, uint16_t port);
 
 // The order of two hosts, 0 for the same one: names without regard to case, IPv6 by its bits.

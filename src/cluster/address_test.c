@@ -1,4 +1,4 @@
-// Tests of cluster/address: what is one, what is none and why, and which are the same.
+// Tests of cluster/address: valid ones, refused ones with the reason, and which are the same.
 
 #include "cluster/address.h"
 

@@ -1,4 +1,4 @@
-// config_files: three passes over all members. The first looks at what is there and touches nothing, so
+// config_files: three passes over all members. The first looks at existing files and touches nothing, so
 // that a refusal leaves all as it was; the second writes under hidden names, where a full disk shows;
 // the third only renames. Texts are made anew in each pass: kept, they would grow with the square of
 // the number of members.
@@ -256,8 +256,8 @@ static weft_err move_all(struct config_files *files)
     return err;
 }
 
-// What is still under its hidden name goes. What has its own name by then stays: it is complete, and
-// taking it away could take what somebody put there since.
+// A file that still has its hidden name is removed. One that has its own name by then stays: it is complete, and
+// removing it could remove a file that another process has put there since.
 static void remove_temporaries(struct config_files *files)
 {
     for (size_t i = 0; i < files->items.count; i++)

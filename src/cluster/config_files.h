@@ -1,4 +1,4 @@
-// config_files: a file for every member of a cluster that tells it who it is.
+// config_files: a file for every member of a cluster with its identity.
 //
 //   config_map_0.sh    export TF_CONFIG='{...}'     to be sourced by a shell
 //   config_map_0.json  {...}                        TF_CONFIG by itself

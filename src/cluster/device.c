@@ -1,4 +1,4 @@
-// device: TensorFlow's grammar of device names, told from its behaviour.
+// device: TensorFlow's grammar of device names, derived from its behaviour.
 //
 //   name := "" | "/" | part+
 //   part := "/job:" (NAME | "*") | "/replica:" (N | "*") | "/task:" (N | "*")
@@ -55,7 +55,7 @@ static bool read_number(weft_bytes *text, uint32_t *number)
     return true;
 }
 
-// "*" or a number behind a part's colon.
+// "*" or a number after a part's colon.
 static bool read_number_or_any(weft_bytes *text, bool *is_given, uint32_t *number)
 {
     *is_given = !take(text, "*");

@@ -32,16 +32,16 @@ MUST_CHECK weft_err device_parse(weft_bytes text, struct device *device);
 MUST_CHECK weft_err device_parse_local(weft_bytes text, struct device *device);
 
 // Appends the canonical form: job, replica, task, device, those that are given; an id that is not given
-// behind a type that is becomes "*". "" when nothing is given, as in TensorFlow.
+// after a type that is becomes "*". "" when nothing is given, as in TensorFlow.
 void device_append(struct buf *buf, const struct device *device);
 
 // Appends "CPU:0"; the device must have a type and an id.
 void device_append_local(struct buf *buf, const struct device *device);
 
-// Fills what is not given from `base`.
+// Fills missing parts from `base`.
 void device_complete(struct device *device, const struct device *base);
 
-// Whether `device` has all that `pattern` gives, and the same.
+// Whether `device` has every part of `pattern`, and the same.
 bool device_matches(const struct device *pattern, const struct device *device);
 
 // Whether both name the same job, replica and task, all of them given.
@@ -73,10 +73,10 @@ struct resource_path {
 };
 
 // Reads "/files/0", or TensorFlow's name with a job and a task; a replica other than 0 or a device other
-// than the first CPU is refused: a member has no other. Anything behind is refused too.
+// than the first CPU is refused: a member has no other. Any text after it is refused too.
 MUST_CHECK weft_err member_path_parse(const char *text, struct member_path *path);
 
-// Reads a member with a name behind it. A name has no control characters, does not begin with '/' or '_'
+// Reads a member with a name after it. A name has no control characters, does not begin with '/' or '_'
 // (TensorFlow keeps these for itself), and may hold slashes.
 MUST_CHECK weft_err resource_path_parse(const char *text, struct resource_path *path);
 

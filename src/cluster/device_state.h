@@ -5,9 +5,9 @@
 #include "cluster/device.h"
 
 enum device_part {
-    DEVICE_PART,      // taken from the text, which goes on with '/' or has ended
+    DEVICE_PART,      // read from the text, which continues with '/' or has ended
     DEVICE_NO_PART,   // it begins like none; nothing was taken
-    DEVICE_BAD_PART,  // it begins like one and goes on wrong; nothing was taken
+    DEVICE_BAD_PART,  // it begins like one and continues wrong; nothing was read
 };
 
 // Takes the part that the text begins with.

@@ -188,7 +188,7 @@ static void patterns_match_what_has_all_they_give(void **state)
     assert_true(device_matches(&other, &partial));
 }
 
-// A path, and what it means: "role index name", or "!" and what the refusal has to say.
+// A path, and its meaning: "role index name", or "!" and words of the refusal.
 static const char *const resources[][2] = {
     {"/files/0/filenames", "files 0 filenames"},
     {"/files/0/some/name", "files 0 some/name"},

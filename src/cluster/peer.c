@@ -69,7 +69,7 @@ void peer_free(struct peer *peer, bool says_goodbye)
     struct err_kept kept;  // of what the caller may be ending for
     err_keep(&kept);
     if (says_goodbye && peer_leave(peer) != WEFT_OK)
-        err_clear();  // nobody is told: err_put_back() below says what was said before
+        err_clear();  // not reported: err_put_back() below restores the sentence from before
     mutex_lock(&peer->lock);
     err_set(WEFT_CANCELLED, "the connection was closed");
     peer_fail_all(peer, WEFT_CANCELLED);
@@ -314,7 +314,7 @@ static bool start_ask(struct peer *peer, const struct peer_ask *ask, struct peer
 static void flush_locked(struct peer *peer)
 {
     bool has_moved;
-    // Those who only tell read here what they are answered; to look for it before anything was sent is vain.
+    // Callers that do not wait read the answers here; to look for them before anything was sent is vain.
     const bool may_have_answers = peer->kept_sent > peer->kept_from;
     if (!peer_is_connected(peer))
         return;
@@ -337,7 +337,7 @@ weft_err peer_check_ask(const struct peer *peer, const struct peer_ask *ask, siz
     return WEFT_OK;
 }
 
-// Nagle's rule by answers: the first goes at once, those behind it go together. A host in this process
+// Nagle's rule by answers: the first goes at once, those after it go together. A host in this process
 // answers at once: there, those that follow each other closely and are not waited for go together.
 static bool goes_at_once(const struct peer *peer, const struct peer_ask *ask, bool was_idle)
 {
@@ -420,7 +420,7 @@ static void read_until_done(struct peer *peer, struct peer_call *call, uint64_t 
         if (!is_done(call) && !has_moved && peer_is_connected(peer))
             peer_sleep(peer, deadline_ns);
     }
-    // What was given back or released meanwhile: perhaps nobody calls again for long.
+    // Elements and handles that were given back during the wait: perhaps the program does not call again for long.
     peer_gather(peer);
     peer_send(peer);
     peer->has_reader = false;
@@ -496,7 +496,7 @@ static void take_back(struct peer *peer, struct peer_call *call, uint64_t given_
     struct peer_call cancel = {0};
     const uint64_t deadline_ns = clock_now_ns() + take_back_ns(given_ns);
     if (peer_start_cancel(peer, call->sequence, &cancel)) {
-        if (peer_is_connected(peer))  // else the host is told when it is there again
+        if (peer_is_connected(peer))  // else the host gets it when it is there again
             wait_until(peer, &cancel, deadline_ns);
         if (!is_done(&cancel))
             peer_forget_call(peer, &cancel);

@@ -1,6 +1,6 @@
 // peer: our session with one host, used by the threads that call.
 //
-// Who waits for an answer reads the connection himself and hands the others theirs. A connection that
+// A thread that waits for an answer reads the connection itself and hands the others theirs. A connection that
 // breaks is made anew, and what the host lacks is sent again: a call is done once, however often the
 // line broke. Only when the host has forgotten the session, or cannot be reached for as long as our
 // patience lasts, calls fail: ABORTED, UNAVAILABLE.
@@ -36,7 +36,7 @@ struct peer_port {
     // that was hosted here. Other failures: not all was done, and all may be given again.
     weft_err (*exchange)(void *owner, const struct peer_batch *batch, struct buf *answers);
 
-    // Sleeps until answers may be there, the deadline has come, or, poke said, *fetched is no more what it was.
+    // Sleeps until answers may be there, the deadline has come, or, poke said, *fetched has changed.
     void (*wait)(void *owner, const _Atomic(uint64_t) *fetched, uint64_t before,
                  uint64_t deadline_ns);
     void (*poke)(void *owner);
@@ -47,15 +47,15 @@ struct peer_options {
     const struct peer_port *port;  // instead of the address; NULL: none
     void *port_owner;
     const char *host;      // the member that is to be there, "/files/0"; "": any
-    const char *member;    // who we are; "": a tool
+    const char *member;    // our own name; "": a tool
     uint64_t incarnation;  // which life of the member: drawn once for the process
     const struct secret *token;
     uint32_t patience_ms;                              // how long it may be out of reach
     uint32_t patience_again_ms;                        // the same once it was met; 0: no other
-    void (*waits)(void *owner, const char *sentence);  // it is out of reach, told now and then
+    void (*waits)(void *owner, const char *sentence);  // it is out of reach; called now and then
 
     // Something is left that no calling thread may come back for soon: peer_tend is to be called within a
-    // moment. False: no thread will do that, and it is sent at once. Must not call the peer. NULL: what is left
+    // moment. False: no thread will do that, and it is sent at once. Must not call the peer. NULL: the rest
     // goes with the next call.
     bool (*asks_to_be_tended)(void *owner);
     void *owner;
@@ -63,12 +63,12 @@ struct peer_options {
 
 enum { PEER_PARTS_MAX = 4 };
 
-// What is asked: the payload is the parts, one behind the other.
+// A call to be made: the payload is the parts, one after the other.
 struct peer_ask {
     uint8_t op, flags;
     uint16_t handle;
     bool is_followed;  // others come at once: it goes with them or with a wait
-    bool is_awaited;   // who starts it waits for it at once
+    bool is_awaited;   // the thread that starts it waits for it at once
     uint32_t life;     // in which the handle was opened: ABORTED when that is over; 0: any
     weft_bytes parts[PEER_PARTS_MAX];
 };
@@ -93,7 +93,7 @@ struct peer_call {
     uint64_t sequence;
     uint64_t since_ns;  // the caller's: when it asked. The answer was given after that
     bool is_under_way;
-    _Atomic bool is_done;  // set last: then the answer is there and nobody else touches this
+    _Atomic bool is_done;  // set last: then the answer is there and no other thread touches this
     weft_err code;
     uint8_t flags;
     struct buf answer;    // the payload, or the sentence of a failure
@@ -104,18 +104,18 @@ struct peer_call {
 // NULL with a sentence: no memory. Nothing is connected yet.
 struct peer *peer_new(const struct peer_options *options);
 
-// Tells the host that we are gone, if it can be reached: it does not wait for us. DATA_LOSS: it has lost what
-// it had acknowledged to us. All else is for nobody to know.
+// Notifies the host that we are gone, if it can be reached: it does not wait for us. DATA_LOSS: it has lost changes that
+// it had acknowledged to us. Other failures are not reported.
 MUST_CHECK weft_err peer_leave(struct peer *peer);
 
-// Calls under way fail. With `says_goodbye` the host is told, if it can be reached: it does not wait for us.
+// Calls under way fail. With `says_goodbye` the host is notified, if it can be reached: it does not wait for us.
 void peer_free(struct peer *peer, bool says_goodbye);
 
 // Starts a call. It may stay with us until something else goes or is waited for.
 MUST_CHECK weft_err peer_start(struct peer *peer, const struct peer_ask *ask,
                                struct peer_call *call);
 
-// Starts a changing call whose answer nobody waits for.
+// Starts a changing call whose answer no thread waits for.
 MUST_CHECK weft_err peer_tell(struct peer *peer, const struct peer_ask *ask);
 
 // Waits for the answer and returns its code, with its sentence. At the deadline (clock_now_ns;
@@ -126,7 +126,7 @@ MUST_CHECK weft_err peer_finish(struct peer *peer, struct peer_call *call, uint6
 MUST_CHECK weft_err peer_wait(struct peer *peer, struct peer_call *call, uint64_t deadline_ns);
 
 // Asks the host to take back a call that waits there; does not wait. The call ends all the same: CANCELLED, or
-// with what it was answered before.
+// with the answer that it got before.
 void peer_cancel(struct peer *peer, struct peer_call *call);
 
 // The caller does not want the answer any more; the host is asked to take the call back. An element that

@@ -1,7 +1,7 @@
-// Numbers of handles: drawn here, freed here, told to the host in the order of all changing calls. So a
+// Numbers of handles: drawn here, freed here, sent to the host in the order of all changing calls. So a
 // number may be opened again as soon as its release is on its way: the host hears of the release first.
 //
-// Only an element that comes too late needs its handle still, to be given back by it: a take that nobody
+// Only an element that comes too late needs its handle still, to be given back by it: a take that no thread
 // waits for holds its handle until it is answered.
 
 #include "cluster/peer_state.h"
@@ -23,7 +23,7 @@ weft_err peer_new_handle(struct peer *peer, uint16_t *handle, uint32_t *life)
     return err;
 }
 
-// Where memory is refused the number goes with the session.
+// Out of memory, the number goes with the session.
 static void tell_host(struct peer *peer, uint16_t handle)
 {
     const struct peer_ask ask = {.op = CALL_RELEASE, .handle = handle};

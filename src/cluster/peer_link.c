@@ -54,7 +54,7 @@ static void fill_hello(const struct peer *peer, struct hello *hello)
     snprintf(hello->expected_host, sizeof hello->expected_host, "%s", peer->host);
 }
 
-// What somebody without the token can make us fail with. It is a hint why the host is out of reach, and
+// An error that a process without the token can cause. It is a hint why the host is out of reach, and
 // ends nothing: the host may be there in a moment.
 static bool is_hint(weft_err err, bool is_proven)
 {
@@ -89,7 +89,7 @@ static weft_err try_once(const struct peer *peer, const struct hello *hello, uin
 
 // ---- Connecting ---------------------------------------------------------------------------------------------
 
-// What time mends: nobody there yet, gone for a moment, or at its limits.
+// Errors that time mends: no host there yet, gone for a moment, or at its limits.
 static bool is_worth_another_try(weft_err err)
 {
     return err == WEFT_UNAVAILABLE || err == WEFT_RESOURCE_EXHAUSTED;
@@ -135,7 +135,7 @@ static weft_err try_again_and_again(const struct peer *peer, const struct hello 
     const uint32_t patience_ms = hello->resumes && peer->options.patience_again_ms
                                      ? peer->options.patience_again_ms
                                      : peer->options.patience_ms;
-    // Who was waited for in vain is not waited for again: the next calls find out at once.
+    // A host that was waited for in vain is not waited for again: the next calls find out at once.
     const uint64_t patience_ns = peer->was_given_up ? since_ns : since_ns + patience_ms * ns_per_ms;
     uint64_t next_tell_ns = since_ns + TELL_FIRST_MS * ns_per_ms, pause_ms = RETRY_FIRST_MS;
     const uint64_t hint_tell_ns = since_ns + TELL_HINT_MS * ns_per_ms;
@@ -247,7 +247,7 @@ static void confirm_if_much(struct peer *peer, size_t bytes)
         return;
     append_frame(peer, weft_none(), weft_none());
     if (send_out(peer))
-        err_clear();  // whoever reads next finds out
+        err_clear();  // the next reader finds out
 }
 
 weft_err peer_receive_answers(struct peer *peer, weft_bytes answers)
@@ -290,7 +290,7 @@ void peer_send(struct peer *peer)
     bool has_moved;
     if (peer->is_at_port && peer_unsent_calls(peer).size + peer->new_asks.size > 0)
         peer_port_pump(peer, &has_moved);
-    // Whoever reads finds out what is wrong.
+    // The reader finds out what is wrong.
     if (peer->channel && send_out(peer))
         err_clear();
 }
@@ -315,7 +315,7 @@ void peer_pump(struct peer *peer, bool *has_moved)
     *has_moved = false;
     weft_err err = send_out(peer);
     peer->in.size = 0;
-    // Also after a failed send: what was answered before the end counts.
+    // Also after a failed send: answers from before the end count.
     const weft_err end = channel_receive(peer->channel, &peer->in, &received);
     weft_err broken = WEFT_OK;
     if (received) {
@@ -328,7 +328,7 @@ void peer_pump(struct peer *peer, bool *has_moved)
     peer_disconnect(peer);
 }
 
-// Without the lock: others may send meanwhile; what arrives is the reader's.
+// Without the lock: others may send during that time; arriving bytes are the reader's.
 static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
 {
     struct channel *channel = peer->channel;
@@ -354,7 +354,7 @@ static void sleep_at_channel(struct peer *peer, uint64_t until_ns, bool can_nap)
 
 void peer_sleep(struct peer *peer, uint64_t deadline_ns)
 {
-    // A reader looks up now and then: somebody else may have left something to send.
+    // A reader looks up now and then: another thread may have left something to send.
     const uint64_t nap_ns = clock_now_ns() + CHANNEL_NAP_MS * ns_per_ms;
     const uint64_t until_ns = interrupt_slice(nap_ns < deadline_ns ? nap_ns : deadline_ns);
     if (peer->is_at_port)

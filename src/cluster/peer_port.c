@@ -1,5 +1,5 @@
 // A peer whose host is in this process. Calls are kept, numbered and matched as those of any other; only
-// the way is shorter: whoever sends them does them, and comes back with the answers.
+// the way is shorter: the thread that sends them does them, and comes back with the answers.
 
 #include "cluster/peer_state.h"
 #include "sys/time/clock.h"

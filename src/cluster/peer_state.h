@@ -10,7 +10,7 @@
 
 // A changing call that has no answer yet, at its sequence in a ring.
 struct peer_slot {
-    struct peer_call *call;  // NULL: nobody waits any more
+    struct peer_call *call;  // NULL: no thread waits any more
     uint64_t sequence;       // 0: free
     uint16_t handle;
     uint8_t op;
@@ -24,12 +24,12 @@ struct peer {
 
     struct mutex lock;  // guards all below
     struct condition changed;
-    uint32_t waiter_count;  // who wait for `changed`
+    uint32_t waiter_count;  // threads that wait for `changed`
     bool has_reader;        // one thread is at the connection, perhaps asleep and without the lock
 
     struct channel *channel;    // NULL: not connected
     bool is_at_port;            // connected, to a host in this process
-    uint64_t exchanged_ns;      // when somebody was last there
+    uint64_t exchanged_ns;      // when a thread was last there
     _Atomic(uint64_t) fetched;  // how often a thread came back from there with answers for others
     struct frame_parser parser;
     struct buf in;
@@ -68,7 +68,7 @@ struct peer {
 
 // ---- peer_link.c ---------------------------------------------------------------------------------------
 
-// Connects, if we are not; the lock is let go meanwhile. Failures as in peer.h; the caller fails all calls.
+// Connects, if we are not; the lock is free during that time. Failures as in peer.h; the caller fails all calls.
 MUST_CHECK weft_err peer_connect(struct peer *peer, uint64_t deadline_ns);
 
 // Sends what goes, takes what has arrived. A connection that broke is closed: peer->channel is NULL then.
@@ -85,10 +85,10 @@ void peer_send(struct peer *peer);
 void peer_gather(struct peer *peer);
 void peer_disconnect(struct peer *peer);
 
-// Connected anew: the host has what it has; the rest is to be sent, and all questions asked again.
+// Connected anew: calls that the host lacks are to be sent, and all questions asked again.
 void peer_resume(struct peer *peer, const struct hello_welcome *welcome);
 
-// Answers, one behind the other.
+// Answers, one after the other.
 MUST_CHECK weft_err peer_receive_answers(struct peer *peer, weft_bytes answers);
 
 static inline bool peer_is_connected(const struct peer *peer)
@@ -124,7 +124,7 @@ void peer_fail_all(struct peer *peer, weft_err code);
 // The host has all changing calls up to this one.
 void peer_forget_kept(struct peer *peer, uint64_t sequence);
 
-// Numbers a changing call of `size` bytes and keeps it for the host; `call` is NULL where nobody waits for
+// Numbers a changing call of `size` bytes and keeps it for the host; `call` is NULL where no thread waits for
 // the answer. False: no memory.
 bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct peer_call *call,
                        size_t size);
@@ -137,15 +137,15 @@ size_t peer_size_of_ask(const struct peer_ask *ask);
 // A call is started that asks the host to take another one back. False: no memory.
 bool peer_start_cancel(struct peer *peer, uint64_t sequence, struct peer_call *cancel);
 
-// No thread will see to it that what is left goes or arrives: somebody else is asked to, or it goes now.
+// No thread will see to it that the rest goes or arrives: the owner is asked to, or it goes now.
 void peer_leave_to_tending(struct peer *peer);
 
 weft_err peer_late(const struct peer *peer);  // sets the sentence: DEADLINE_EXCEEDED
 
-// The slot of a call forgets it: the answer is nobody's.
+// The slot of a call forgets it: the answer is dropped.
 void peer_forget_call(struct peer *peer, struct peer_call *call);
 
-// Sends what was started, if enough has gathered, or nothing was under way before.
+// Sends calls that were started, if enough has gathered, or nothing was under way before.
 void peer_flush_if_due(struct peer *peer, const struct peer_ask *ask, bool was_idle);
 
 // ---- peer_handle.c ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// A peer between calls: what was left unsent goes, what has arrived is taken, a broken connection is made again.
+// A peer between calls: unsent calls go, arrived answers are taken, a broken connection is made again.
 
 #include "cluster/peer_state.h"
 #include "sys/thread/interrupt.h"
@@ -65,7 +65,7 @@ static weft_err await_connection(struct peer *peer, uint64_t deadline_ns)
     while (!peer_is_connected(peer)) {
         if (clock_now_ns() >= deadline_ns || interrupt_ends(deadline_ns))
             return peer_late(peer);
-        if (peer->has_reader) {  // who connects; or finds out that the connection broke
+        if (peer->has_reader) {  // which connects, or finds out that the connection broke
             peer->waiter_count++;
             condition_wait_until(&peer->changed, &peer->lock, interrupt_slice(deadline_ns));
             peer->waiter_count--;
@@ -108,8 +108,8 @@ static weft_err await_room(struct peer *peer, uint64_t deadline_ns)
     return !err && has_unsent(peer) ? peer_late(peer) : err;
 }
 
-// A host in this process applies what it is told at once, but its journal may not take it now: so it is asked first
-// whether it does, as long as there is time. What is then said is waited for: if both died, it would come again.
+// A host in this process applies calls at once, but its journal may not take it now: so it is asked first
+// whether it does, as long as there is time. A call that then goes is waited for: if both died, it would come again.
 static weft_err tell_own_host(struct peer *peer, const struct peer_ask *asks, size_t count,
                               uint64_t deadline_ns)
 {
@@ -174,7 +174,7 @@ bool peer_tend(struct peer *peer, bool *has_moved)
             peer_pump(peer, &has_arrived);
         else
             peer_send(peer);
-        // What was taken may have to be answered: an element that no caller wanted goes back.
+        // Answers that were taken may need an answer: an element that no caller wanted goes back.
         if (has_arrived) {
             peer_gather(peer);
             peer_send(peer);
@@ -203,7 +203,7 @@ void peer_keep_connected(struct peer *peer)
     mutex_unlock(&peer->lock);
 }
 
-// Also who only leaves is to hear that what he was told is gone.
+// A member that only leaves is notified, too, that acknowledged changes are gone.
 weft_err peer_leave(struct peer *peer)
 {
     struct peer_call call = {0};

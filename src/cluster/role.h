@@ -19,8 +19,8 @@ MUST_CHECK weft_err role_check_name(weft_bytes text);
 // A whole decimal number from 0 to ROLE_INDEX_MAX; leading zeros are fine, signs and blanks are not.
 bool role_read_index(weft_bytes text, uint32_t *index);
 
-// What somebody wrote, in quotes, on one line, cut to a length that leaves room for the sentence.
-// Lives to the end of the expression: err_set(..., "%s is no name", role_quote(text).text).
+// A text of the user, in quotes, on one line, cut to a length that leaves room for the sentence.
+// Lives to the end of the expression: err_set(..., "%s is not a name", role_quote(text).text).
 struct role_quoted {
     char text[96];
 };

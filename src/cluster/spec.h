@@ -50,14 +50,14 @@ void cluster_spec_fini(struct cluster_spec *spec);
 // is wrong and what would be right: JSON that is none, a key twice, a wrong type, a bad or doubled
 // address, a role that is not in the cluster, an index beyond it.
 
-// TF_CONFIG's text. Empty or blank is no cluster, and fine. Unknown keys are kept in `rest`, null is as
+// TF_CONFIG's text. Empty or blank means no cluster, and is fine. Unknown keys are kept in `rest`, null is as
 // good as absent. "index" may be a text of digits, and is 0 when left out; "type" may be left out when
 // there is one role. An evaluator need not be in the cluster. Without a cluster the type is one that
 // TensorFlow runs alone: chief, master, worker, evaluator.
 MUST_CHECK weft_err cluster_spec_read_tf_config(struct cluster_spec *spec, weft_bytes text,
                                                 const char *source);
 
-// A cluster file's text: the object of roles by itself, or a whole TF_CONFIG, told by its "cluster" key.
+// A cluster file's text: the object of roles by itself, or a whole TF_CONFIG, recognized by its "cluster" key.
 // A file without any member is refused.
 MUST_CHECK weft_err cluster_spec_read_file(struct cluster_spec *spec, weft_bytes text,
                                            const char *source);
@@ -105,7 +105,7 @@ const struct cluster_member *cluster_role_find_member(const struct cluster_role 
 const struct cluster_member *cluster_spec_find_member(const struct cluster_spec *spec,
                                                       const char *role, uint32_t index);
 
-// NOT_FOUND with a sentence that lists what there is, for a member that somebody named.
+// NOT_FOUND with a sentence that lists the members, for one that the user named.
 MUST_CHECK weft_err cluster_spec_check_member(const struct cluster_spec *spec, const char *role,
                                               uint32_t index);
 
@@ -113,7 +113,7 @@ MUST_CHECK weft_err cluster_spec_check_member(const struct cluster_spec *spec, c
 bool cluster_role_is_dense(const struct cluster_role *role);
 
 // Whether we are the one that does what one member has to do: index 0 of chief, else of master, else
-// of worker, whichever the cluster has first; index 0 of any role, or nobody, when it has none of these.
+// of worker, whichever the cluster has first; index 0 of any role, or none, when it has none of these.
 bool cluster_spec_is_chief(const struct cluster_spec *spec);
 
 // ---- Writing -------------------------------------------------------------------------------------------

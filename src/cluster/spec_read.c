@@ -1,5 +1,5 @@
 // spec: reading TF_CONFIG and cluster files. jansson reads the JSON, strictly: a key that stands twice,
-// trailing text, NUL bytes and nesting beyond its limit are refused there. What it says is then checked
+// trailing text, NUL bytes and nesting beyond its limit are refused there. The values are then checked
 // field by field, as TF_CONFIG is often written by hand or by a shell script that went wrong, and
 // TensorFlow itself reports that late, if at all.
 
@@ -41,7 +41,7 @@ static weft_bytes bytes_of(const json_t *text)
     return (weft_bytes){json_string_value(text), json_string_length(text)};
 }
 
-// The value of a key; null is as good as absent, as writers differ in what they do with "none".
+// The value of a key; null is as good as absent, as writers differ in their treatment of "none".
 static const json_t *find_value(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -115,7 +115,7 @@ static weft_err read_cluster(struct cluster_spec *spec, json_t *cluster)
     return err ? err : cluster_spec_check(spec);
 }
 
-// ---- The task: who we are ------------------------------------------------------------------------------
+// ---- The task: our own name ----------------------------------------------------------------------------
 
 static weft_err read_type(const json_t *task, const char **type)
 {
@@ -149,7 +149,7 @@ static weft_err read_index(const json_t *task, bool *is_given, uint32_t *index)
                    "  it is the place of this member in the list of its role");
 }
 
-// What TensorFlow runs by itself when it is told no cluster.
+// The types that TensorFlow runs alone when it has no cluster.
 static bool runs_alone(const char *type, uint32_t index)
 {
     static const char *const types[] = {"chief", "master", "worker"};
@@ -254,7 +254,7 @@ static weft_err read_cluster_file(struct cluster_spec *spec, json_t *root)
     return err;
 }
 
-// What is too large is not empty, whatever its first bytes are.
+// A text that is too large is not empty, whatever its first bytes are.
 static bool is_blank(weft_bytes text)
 {
     if (text.size > CLUSTER_TEXT_BYTES_MAX)
@@ -265,7 +265,7 @@ static bool is_blank(weft_bytes text)
     return true;
 }
 
-// jansson's own words, and what they most often mean: Python's repr, or quotes that a shell took away.
+// jansson's own words, and their most frequent cause: Python's repr, or quotes that a shell took away.
 static weft_err not_json(weft_bytes text, const json_error_t *error)
 {
     const bool has_single = memchr(text.data, '\'', text.size);

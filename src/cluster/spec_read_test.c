@@ -1,4 +1,4 @@
-// Tests of reading descriptions: a table of TF_CONFIG texts with what they say, in one canonical line,
+// Tests of reading descriptions: a table of TF_CONFIG texts with their meaning, in one canonical line,
 // and a table of those that are refused, with what the sentence has to mention.
 
 #include "cluster/spec.h"
