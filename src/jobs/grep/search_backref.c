@@ -10,8 +10,10 @@
 enum {
     COPIES_MAX = 1 << 15,  // measured: a tenth of a second
     OPTIONALS_MAX = 256,   // the same; the time grows with their third power, or worse
-    NESTED_MAX = 4,        // with an anchor in the pattern: 5 take minutes
-    COST_MAX = 1 << 30,    // counting ends here
+    // With an anchor, and + around what may be empty: measured, up to a fifth of a second. The time then grows as
+    // an exponent of these, and an anchor counts three times. 32 may take minutes.
+    ANCHORED_MAX = 24,
+    COST_MAX = 1 << 30,  // counting ends here
 };
 
 // The first match of a pattern at or after a place of the current line.
@@ -35,8 +37,8 @@ struct backref {
 struct cost {
     uint64_t copies;     // nodes of its tree
     uint64_t optionals;  // what may be left out or is empty
-    uint32_t nested;     // how often + stands around what may be empty, as in ((a*)+)+
-    bool has_anchor;
+    uint64_t anchors;    // those of them that are anchors
+    bool has_nested;     // + stands around what may be empty, as in (a*)+
 };
 
 static uint64_t at_most(uint64_t number)
@@ -53,11 +55,12 @@ static struct cost repeat_cost(const struct node *repeat, struct cost child)
     const bool is_nested = is_endless && repeat->min > 0 && child.optionals > 0;
     struct cost cost = {.copies = at_most(child.copies * copies + 1),
                         .optionals = at_most(child.optionals * copies + optionals),
-                        .nested = child.nested + is_nested + repeat->merged,
-                        .has_anchor = child.has_anchor};
+                        .anchors = at_most(child.anchors * copies),
+                        .has_nested = child.has_nested || is_nested || repeat->merged > 0};
     for (uint8_t i = 0; i < repeat->merged; i++) {
         cost.copies = at_most(cost.copies * 2);
         cost.optionals = at_most(cost.optionals * 2);
+        cost.anchors = at_most(cost.anchors * 2);
     }
     return cost;
 }
@@ -69,18 +72,24 @@ static struct cost find_cost(const struct syntax *syntax, uint32_t index)
         return repeat_cost(node, find_cost(syntax, node->child));
     struct cost cost = {.copies = 1,
                         .optionals = node->kind == NODE_EMPTY || node->kind == NODE_ASSERT,
-                        .has_anchor = node->kind == NODE_ASSERT};
+                        .anchors = node->kind == NODE_ASSERT};
     uint64_t child_count = 0;
     for (uint32_t child = node->child; child; child = syntax->nodes.items[child].sibling) {
         const struct cost more = find_cost(syntax, child);
         cost.copies = at_most(cost.copies + more.copies);
         cost.optionals = at_most(cost.optionals + more.optionals);
-        cost.nested = more.nested > cost.nested ? more.nested : cost.nested;
-        cost.has_anchor |= more.has_anchor;
+        cost.anchors = at_most(cost.anchors + more.anchors);
+        cost.has_nested |= more.has_nested;
         child_count++;
     }
     cost.optionals += node->kind == NODE_SEQUENCE && child_count == 0;  // as in (a|)
     return cost;
+}
+
+static bool is_cheap_beside_anchors(const struct cost *cost)
+{
+    return !cost->anchors || !cost->has_nested ||
+           cost->optionals + 2 * cost->anchors <= ANCHORED_MAX;
 }
 
 bool backref_is_cheap(const struct syntax *syntax)
@@ -91,7 +100,7 @@ bool backref_is_cheap(const struct syntax *syntax)
     for (uint32_t line = nodes[syntax->root].child; line && is_cheap; line = nodes[line].sibling) {
         const struct cost cost = find_cost(syntax, line);
         is_cheap = cost.copies <= COPIES_MAX && cost.optionals <= OPTIONALS_MAX &&
-                   (!cost.has_anchor || cost.nested <= NESTED_MAX);
+                   is_cheap_beside_anchors(&cost);
     }
     return is_cheap;
 }

@@ -198,6 +198,13 @@ static void repetitions_of_repetitions_do_not_take_for_ever(void **unused)
     pattern = compiled("^((a?){2}){5000}$", false, false);
     assert_string_equal(matching_lines(pattern, weft_text("b\naaa\n")), "2 ");
     pattern_free(pattern);
+    pattern = compiled("^()*++++(b|$|\\b)+++", false, false);
+    assert_string_equal(matching_lines(pattern, weft_text("\nb\n")), "1 2 ");
+    pattern_free(pattern);
+    // With a back-reference glibc has to be asked; this one it compiles quickly.
+    pattern = compiled("^(b*c*d*e*f*)+(x)\\2$", false, false);
+    assert_string_equal(matching_lines(pattern, weft_text("bcxx\nbcx\n")), "1 ");
+    pattern_free(pattern);
     pattern = compiled("^(((((a*)+)+)+)+)+b+*+++++$", false, false);
     assert_string_equal(matching_lines(pattern, weft_text("c\naabb\n")), "2 ");
     pattern_free(pattern);
