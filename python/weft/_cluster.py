@@ -49,7 +49,7 @@ class Var(_weft.Var):
         if dtype not in _TYPES:
             raise ValueError(f"a variable cannot be of {dtype}; it can be of {', '.join(_TYPES)}")
         number, size, self._letter = _TYPES[dtype]
-        if not shape and getattr(value, "shape", ()):
+        if not shape and hasattr(value, "shape"):
             shape = value.shape
         self.dtype, self.shape = dtype, tuple(int(length) for length in shape)
         count = 1
@@ -77,7 +77,7 @@ class Var(_weft.Var):
     def _unpack(self, data: bytes) -> Any:
         if self.shape:
             try:
-                import numpy
+                import numpy  # type: ignore
             except ImportError:
                 return data
             return numpy.frombuffer(data, dtype=self.dtype).reshape(self.shape)

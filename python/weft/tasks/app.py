@@ -9,7 +9,7 @@ import time
 import traceback
 import uuid
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Type
 
 import weft
 
@@ -114,7 +114,7 @@ class Task:
 
     def __init__(self, app: App, function: Callable[..., Any], *, name: Optional[str] = None, bind: bool = False,
                  max_retries: Optional[int] = 3, default_retry_delay: float = 180, ignore_result: bool = False,
-                 autoretry_for: Tuple[type, ...] = (), retry_backoff: Any = False, retry_backoff_max: float = 600,
+                 autoretry_for: Tuple[Type[BaseException], ...] = (), retry_backoff: Any = False, retry_backoff_max: float = 600,
                  retry_jitter: bool = True, retry_kwargs: Optional[Dict[str, Any]] = None, **unused: Any) -> None:
         functools.update_wrapper(self, function)
         module = app.main if function.__module__ == "__main__" else function.__module__

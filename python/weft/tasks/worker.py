@@ -113,10 +113,11 @@ class Worker:
             try:
                 if not task.ignore_result:
                     self._keep(message["id"], outcome)
-            except TypeError as error:
-                raise TypeError(f"the value of {task.name} must be numbers, texts, lists and dicts: {error}") from None
+            except TypeError as why:
+                raise TypeError(f"the value of {task.name} must be numbers, texts, lists and dicts: {why}") from None
             return self._finish(item)
         except Retry as again:
+            error: BaseException
             error, delay_s = again.cause or again, again.delay_s
         except task.autoretry_for as caught:
             error, delay_s = caught, task.delay_after(task.request.retries)

@@ -34,4 +34,4 @@ InvalidArgumentError = ERRORS["InvalidArgumentError"]
 
 def of(error: weft.Error) -> OpError:
     """The exception that TensorFlow has for one of ours."""
-    return _OF_CODE.get(error.code, OpError)(message=str(error))
+    return _OF_CODE.get(error.code or 0, OpError)(message=str(error))
