@@ -208,6 +208,12 @@ bool agent_has_worker(const struct agent *agent)
     return worker && worker->is_alive;
 }
 
+bool agent_is_ready(const struct agent *agent)
+{
+    const struct worker *worker = worker_of(agent);
+    return worker && worker->is_alive && worker->has_greeted;
+}
+
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
     struct worker *worker = worker_of(agent);

@@ -211,6 +211,9 @@ void sched_more(struct sched *sched, struct sched_actions *out);
 // "sample", "map", "reduce"; the same pointer every time.
 const char *sched_kind_name(enum sched_kind kind);
 
+// The place of the worker with that number: 0 to worker_count - 1; the next life of a worker has the same.
+uint32_t sched_place(const struct sched *sched, uint32_t worker);
+
 // What a progress line and the end of the driver need. Counts are of one kind of task in one stage.
 uint32_t sched_stage(const struct sched *sched);  // the one at work; the last one when done
 uint32_t sched_count(const struct sched *sched, uint32_t stage, enum sched_kind kind,

@@ -294,6 +294,11 @@ const char *sched_kind_name(enum sched_kind kind)
     return names[kind];
 }
 
+uint32_t sched_place(const struct sched *sched, uint32_t worker)
+{
+    return (worker - 1) % sched->worker_max;
+}
+
 uint32_t sched_stage(const struct sched *sched)
 {
     return sched->stage_index;

@@ -27,12 +27,17 @@ static void end(struct coordinator *coordinator, weft_err code)
     coordinator_stop(coordinator);
 }
 
+static struct worker_place *place_of(struct coordinator *coordinator, uint32_t worker)
+{
+    return &coordinator->places[sched_place(coordinator->sched, worker)];
+}
+
 static void start_worker(struct coordinator *coordinator, uint32_t worker)
 {
-    const struct output_place *place = output_place(coordinator->output);
-    coordinator->worker = worker;
-    if (agent_start(&coordinator->agent, place->kind == OUTPUT_PLACE_FD ? place->fd : -1) ==
-        WEFT_OK)
+    const struct output_place *output = output_place(coordinator->output);
+    struct worker_place *place = place_of(coordinator, worker);
+    place->worker = worker;
+    if (agent_start(&place->agent, output->kind == OUTPUT_PLACE_FD ? output->fd : -1) == WEFT_OK)
         return;
     const struct sched_event event = {.type = EVENT_WORKER_LOST,
                                       .worker = worker,
@@ -42,18 +47,18 @@ static void start_worker(struct coordinator *coordinator, uint32_t worker)
     defer(coordinator, &event);
 }
 
-static weft_err send_seal(struct coordinator *coordinator, uint32_t slot)
+static weft_err send_seal(struct agent *agent, uint32_t slot)
 {
     Weft__Seal seal = WEFT__SEAL__INIT;
     seal.slot = slot;
-    return agent_send(&coordinator->agent, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
+    return agent_send(agent, WEFT__FRAME_TYPE__FRAME_SEAL, &seal.base);
 }
 
-static weft_err send_checkpoint(struct coordinator *coordinator, uint32_t slot)
+static weft_err send_checkpoint(struct agent *agent, uint32_t slot)
 {
     Weft__Checkpoint checkpoint = WEFT__CHECKPOINT__INIT;
     checkpoint.slot = slot;
-    return agent_send(&coordinator->agent, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
+    return agent_send(agent, WEFT__FRAME_TYPE__FRAME_CHECKPOINT, &checkpoint.base);
 }
 
 // The sentence of a failed run: what, how often it was tried, what next.
@@ -83,36 +88,76 @@ static void take_failure(struct coordinator *coordinator, const struct sched_act
     end(coordinator, action->code);
 }
 
+// One that is not up yet has done nothing: it need not be waited for.
+static weft_err release_worker(struct worker_place *place)
+{
+    if (agent_is_ready(&place->agent))
+        return agent_release(&place->agent);
+    agent_fini(&place->agent);
+    place->has_bye = place->is_gone = true;
+    return WEFT_OK;
+}
+
 static weft_err finish_job(struct coordinator *coordinator)
 {
     coordinator->is_done = true;
     resume_stop(coordinator->resume);
-    return agent_release(&coordinator->agent);
+    weft_err code = WEFT_OK;
+    for (uint32_t i = 0; i < coordinator->place_count && code == WEFT_OK; i++)
+        code = release_worker(&coordinator->places[i]);
+    coordinator_check_end(coordinator);
+    return code;
 }
 
-static weft_err send_stage_plan(struct coordinator *coordinator, uint32_t stage)
+static weft_err send_stage_plan(struct coordinator *coordinator, struct agent *agent,
+                                uint32_t stage)
 {
     Weft__TaskEnd *const *samples =
         coordinator->samples + run_plan_number(coordinator->plan, stage, SCHED_SAMPLE, 0);
-    return run_plan_send_stage_plan(coordinator->plan, &coordinator->agent, stage, samples,
-                                    coordinator->resume);
+    return run_plan_send_stage_plan(coordinator->plan, agent, stage, samples, coordinator->resume);
 }
 
-static weft_err send_task(struct coordinator *coordinator, const struct sched_action *action)
+static weft_err send_task(struct coordinator *coordinator, struct agent *agent,
+                          const struct sched_action *action)
 {
     const size_t number =
         run_plan_number(coordinator->plan, action->at.stage, action->at.kind, action->at.task);
     tally_begin(&coordinator->tally, number, action->at.attempt);
-    return run_plan_send_task(coordinator->plan, &coordinator->agent, action, &coordinator->bad);
+    return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad);
 }
 
 // The first reduce task begins: all records have been seen, nothing has been written yet.
-static weft_err send_reduce(struct coordinator *coordinator, const struct sched_action *action)
+static weft_err send_reduce(struct coordinator *coordinator, struct agent *agent,
+                            const struct sched_action *action)
 {
     weft_err code = WEFT_OK;
     if (action->stage == 0 && !coordinator->bad.is_judged)
         code = coordinator_judge_bad(coordinator);
-    return code != WEFT_OK ? code : send_task(coordinator, action);
+    return code != WEFT_OK ? code : send_task(coordinator, agent, action);
+}
+
+// What is for one worker.
+static weft_err send_action(struct coordinator *coordinator, const struct sched_action *action)
+{
+    struct agent *agent = &place_of(coordinator, action->worker)->agent;
+    switch (action->type) {
+    case ACTION_STAGE_OPEN:
+        return run_plan_send_stage_open(coordinator->plan, agent, action->stage,
+                                        coordinator->output, coordinator->pieces,
+                                        coordinator->resume);
+    case ACTION_STAGE_PLAN:
+        return send_stage_plan(coordinator, agent, action->stage);
+    case ACTION_RUN:
+        return action->at.kind == SCHED_REDUCE ? send_reduce(coordinator, agent, action)
+                                               : send_task(coordinator, agent, action);
+    case ACTION_SEAL:
+        return send_seal(agent, action->at.slot);
+    case ACTION_CHECKPOINT:
+        return send_checkpoint(agent, action->at.slot);
+    default:
+        agent_kill(agent);
+        return WEFT_OK;
+    }
 }
 
 static weft_err carry_out(struct coordinator *coordinator, const struct sched_action *action)
@@ -121,30 +166,21 @@ static weft_err carry_out(struct coordinator *coordinator, const struct sched_ac
     case ACTION_START_WORKER:
         start_worker(coordinator, action->worker);
         return WEFT_OK;
-    case ACTION_STAGE_OPEN:
-        return run_plan_send_stage_open(coordinator->plan, &coordinator->agent, action->stage,
-                                        coordinator->output, coordinator->pieces,
-                                        coordinator->resume);
-    case ACTION_STAGE_PLAN:
-        return send_stage_plan(coordinator, action->stage);
-    case ACTION_RUN:
-        return action->at.kind == SCHED_REDUCE ? send_reduce(coordinator, action)
-                                               : send_task(coordinator, action);
-    case ACTION_SEAL:
-        return send_seal(coordinator, action->at.slot);
     case ACTION_TASK_STUCK:
         coordinator_look_into(coordinator, action);
-        return WEFT_OK;
-    case ACTION_CHECKPOINT:
-        return send_checkpoint(coordinator, action->at.slot);
-    case ACTION_KILL_WORKER:
-        agent_kill(&coordinator->agent);
         return WEFT_OK;
     case ACTION_JOB_DONE:
         return finish_job(coordinator);
     case ACTION_JOB_FAILED:
         take_failure(coordinator, action);
         return WEFT_OK;
+    case ACTION_STAGE_OPEN:
+    case ACTION_STAGE_PLAN:
+    case ACTION_RUN:
+    case ACTION_SEAL:
+    case ACTION_CHECKPOINT:
+    case ACTION_KILL_WORKER:
+        return send_action(coordinator, action);
     }
     return WEFT_OK;
 }

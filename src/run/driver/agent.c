@@ -239,6 +239,11 @@ bool agent_has_worker(const struct agent *agent)
     return agent->process.is_open;
 }
 
+bool agent_is_ready(const struct agent *agent)
+{
+    return agent->process.is_open && agent->is_ready;
+}
+
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
     return worker_process_send(&agent->process, type, message);

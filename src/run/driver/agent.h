@@ -91,6 +91,7 @@ void agent_fini(struct agent *agent);
 // Starts a worker, in the place of the one before. `output_fd` is one more descriptor that it keeps; -1: none.
 MUST_CHECK weft_err agent_start(struct agent *agent, int output_fd);
 bool agent_has_worker(const struct agent *agent);
+bool agent_is_ready(const struct agent *agent);  // it has one that has said hello
 
 MUST_CHECK weft_err agent_send(struct agent *agent, Weft__FrameType type,
                                const ProtobufCMessage *message);

@@ -48,6 +48,7 @@ static weft_err make_sched(struct coordinator *coordinator)
         };
     const struct sched_plan all = {.stages = stages,
                                    .stage_count = plan->stage_count,
+                                   .worker_count = plan->worker_count,
                                    .max_attempts = coordinator->plan->options->max_attempts,
                                    .asks_before_failing = true};
     coordinator->sched = sched_new(&all);
@@ -64,8 +65,10 @@ weft_err coordinator_make_plan(struct coordinator *coordinator)
     coordinator->samples = calloc(plan->task_count + 1, sizeof *coordinator->samples);
     coordinator->pieces =
         calloc(run_plan_last_stage(plan)->piece_count + 1, sizeof *coordinator->pieces);
-    if (!coordinator->samples || !coordinator->pieces)
+    coordinator->places = calloc(plan->worker_count, sizeof *coordinator->places);
+    if (!coordinator->samples || !coordinator->pieces || !coordinator->places)
         return err_no_memory("to plan the job");
+    coordinator->place_count = plan->worker_count;
     code = tally_init(&coordinator->tally, plan->task_count);
     if (code == WEFT_OK)
         code = make_sched(coordinator);
@@ -90,22 +93,26 @@ weft_err coordinator_take_over(struct coordinator *coordinator)
 
 // ---- The work -----------------------------------------------------------------------------------
 
-static void make_agent(struct coordinator *coordinator)
+static void make_agents(struct coordinator *coordinator)
 {
-    const struct agent_options options = {
-        .loop = coordinator->loop,
-        .slot_count = coordinator->plan->slot_count,
-        .task_timeout_ms = coordinator->plan->options->task_timeout_ms,
-        .record_timeout_ms = coordinator->plan->options->record_timeout_ms,
-        .calls = &coordinator_agent_calls,
-        .owner = coordinator,
-    };
-    agent_init(&coordinator->agent, &options);
+    for (uint32_t i = 0; i < coordinator->place_count; i++) {
+        struct worker_place *place = &coordinator->places[i];
+        const struct agent_options options = {
+            .loop = coordinator->loop,
+            .slot_count = coordinator->plan->slot_count,
+            .task_timeout_ms = coordinator->plan->options->task_timeout_ms,
+            .record_timeout_ms = coordinator->plan->options->record_timeout_ms,
+            .calls = &coordinator_agent_calls,
+            .owner = place,
+        };
+        place->coordinator = coordinator;
+        agent_init(&place->agent, &options);
+    }
 }
 
 void coordinator_start(struct coordinator *coordinator)
 {
-    make_agent(coordinator);
+    make_agents(coordinator);
     resume_start(coordinator->resume);
     coordinator_step(coordinator, &(struct sched_event){.type = EVENT_START});
 }
@@ -131,14 +138,24 @@ bool coordinator_is_done(const struct coordinator *coordinator)
 void coordinator_look(struct coordinator *coordinator)
 {
     const struct run_options *options = coordinator->plan->options;
-    if ((options->task_timeout_ms || options->record_timeout_ms) && !coordinator->is_over)
-        agent_look(&coordinator->agent);
+    const bool has_limits = options->task_timeout_ms || options->record_timeout_ms;
+    for (uint32_t i = 0; has_limits && i < coordinator->place_count && !coordinator->is_over; i++)
+        agent_look(&coordinator->places[i].agent);
     coordinator_show_progress(coordinator);
+}
+
+static bool have_all_left(const struct coordinator *coordinator)
+{
+    for (uint32_t i = 0; i < coordinator->place_count; i++)
+        if (!coordinator->places[i].has_bye)
+            return false;
+    return true;
 }
 
 void coordinator_check_end(struct coordinator *coordinator)
 {
-    if (coordinator->is_done && coordinator->has_bye && output_is_drained(coordinator->output))
+    if (coordinator->is_done && have_all_left(coordinator) &&
+        output_is_drained(coordinator->output))
         loop_stop(coordinator->loop);
 }
 
@@ -155,12 +172,16 @@ weft_err coordinator_finish(struct coordinator *coordinator)
 
 bool coordinator_awaits_exit(const struct coordinator *coordinator)
 {
-    return agent_has_worker(&coordinator->agent) && !coordinator->is_gone && !coordinator->is_over;
+    for (uint32_t i = 0; i < coordinator->place_count && !coordinator->is_over; i++)
+        if (agent_has_worker(&coordinator->places[i].agent) && !coordinator->places[i].is_gone)
+            return true;
+    return false;
 }
 
 void coordinator_end_workers(struct coordinator *coordinator)
 {
-    agent_fini(&coordinator->agent);
+    for (uint32_t i = 0; i < coordinator->place_count; i++)
+        agent_fini(&coordinator->places[i].agent);
     probe_end_worker(&coordinator->probe);
 }
 
@@ -216,7 +237,7 @@ static void count_whole(const struct run_plan *plan, struct summary *summary)
 static void add_figures(const struct coordinator *coordinator, struct summary *summary)
 {
     struct agent_figures figures;
-    agent_read_figures(&coordinator->agent, &figures);
+    coordinator_read_figures(coordinator, &figures);
     summary->memory_peak = figures.memory_peak;
     summary->has_switched_to_sort = figures.has_switched_to_sort;
     summary->spill_bytes = figures.spill_bytes;
@@ -301,6 +322,7 @@ void coordinator_free(struct coordinator *coordinator)
     resume_free(coordinator->resume);
     free_samples(coordinator);
     free(coordinator->pieces);
+    free(coordinator->places);
     tally_fini(&coordinator->tally);
     free(coordinator->actions);
     sched_free(coordinator->sched);

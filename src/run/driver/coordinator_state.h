@@ -11,6 +11,14 @@
 #include "run/driver/probe.h"
 #include "run/driver/resume.h"
 
+// Where one of the workers is; the next one takes its place when it is lost.
+struct worker_place {
+    struct coordinator *coordinator;
+    struct agent agent;
+    uint32_t worker;  // its number in events; 0: none has been started
+    bool has_bye, is_gone;
+};
+
 struct coordinator {
     struct run_plan *plan;
     struct report *report;
@@ -28,11 +36,10 @@ struct coordinator {
     struct bad_records bad;
     struct probe probe;
 
-    // Its worker.
-    struct agent agent;
-    uint32_t worker;  // its number in events
+    // Its workers.
+    struct worker_place *places;
+    uint32_t place_count;
     uint32_t worker_lost_count;
-    bool has_bye, is_gone;
     struct sched_attempt inside[SLOTS_MAX];
 
     // The step under way.
@@ -56,6 +63,8 @@ void coordinator_step(struct coordinator *coordinator, const struct sched_event 
 extern const struct agent_calls coordinator_agent_calls;
 extern const struct resume_calls coordinator_resume_calls;
 
+// What all workers have done.
+void coordinator_read_figures(const struct coordinator *coordinator, struct agent_figures *figures);
 // Brings the report where the run is.
 void coordinator_show_progress(struct coordinator *coordinator);
 

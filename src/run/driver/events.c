@@ -12,6 +12,31 @@
 
 // ---- Where it is -------------------------------------------------------------------------------
 
+static void add_figures(struct agent_figures *total, const struct agent_figures *figures)
+{
+    total->bytes_in += figures->bytes_in;
+    total->records_in += figures->records_in;
+    total->bytes_begun += figures->bytes_begun;
+    total->spill_bytes += figures->spill_bytes;
+    total->spill_runs += figures->spill_runs;
+    total->saved_bytes += figures->saved_bytes;
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
+        total->phase_ns[phase] += figures->phase_ns[phase];
+    total->memory_used += figures->memory_used;
+    total->memory_peak += figures->memory_peak;
+    total->has_switched_to_sort |= figures->has_switched_to_sort;
+}
+
+void coordinator_read_figures(const struct coordinator *coordinator, struct agent_figures *figures)
+{
+    *figures = (struct agent_figures){0};
+    for (uint32_t i = 0; i < coordinator->place_count; i++) {
+        struct agent_figures one;
+        agent_read_figures(&coordinator->places[i].agent, &one);
+        add_figures(figures, &one);
+    }
+}
+
 void coordinator_show_progress(struct coordinator *coordinator)
 {
     if (!report_is_shown(coordinator->report) || coordinator->is_over || !coordinator->sched)
@@ -28,9 +53,10 @@ void coordinator_show_progress(struct coordinator *coordinator)
         facts.task_counts[kind] = run_stage_task_count(at, kind);
     }
     struct status_words words;
-    agent_read_figures(&coordinator->agent, &facts.figures);
-    if (agent_read_status(&coordinator->agent, &words))
-        report_status(coordinator->report, &words);
+    coordinator_read_figures(coordinator, &facts.figures);
+    for (uint32_t i = 0; i < coordinator->place_count; i++)
+        if (agent_read_status(&coordinator->places[i].agent, &words))
+            report_status(coordinator->report, &words);
     report_show(coordinator->report, &facts, clock_now_ns());
 }
 
@@ -38,7 +64,8 @@ void coordinator_show_progress(struct coordinator *coordinator)
 
 static void tell_wrong(void *owner, const char *what)
 {
-    struct coordinator *coordinator = owner;
+    const struct worker_place *place = owner;
+    struct coordinator *coordinator = place->coordinator;
     char text[ERR_TEXT_BYTES_MAX + 32];
     snprintf(text, sizeof text, "the worker sent %s", what);
     report_warn(coordinator->report, text);
@@ -46,10 +73,10 @@ static void tell_wrong(void *owner, const char *what)
 }
 
 // The worker broke the rules: its end is all that can still be expected of it.
-static void give_up_worker(struct coordinator *coordinator, const char *what)
+static void give_up_worker(struct worker_place *place, const char *what)
 {
-    tell_wrong(coordinator, what);
-    agent_kill(&coordinator->agent);
+    tell_wrong(place, what);
+    agent_kill(&place->agent);
 }
 
 static struct sched_attempt attempt_of(const struct agent_attempt *at)
@@ -80,7 +107,8 @@ static void note_harm(struct coordinator *coordinator, const struct agent_attemp
 
 static void take_silence(void *owner)
 {
-    coordinator_fail(owner,
+    const struct worker_place *place = owner;
+    coordinator_fail(place->coordinator,
                      err_set(WEFT_DEADLINE_EXCEEDED,
                              "the worker was not ready within a minute\n  try: call weft_main or "
                              "weft_start first in main(), before anything that takes time"));
@@ -88,15 +116,15 @@ static void take_silence(void *owner)
 
 static void take_ready(void *owner, weft_err code)
 {
-    struct coordinator *coordinator = owner;
+    struct worker_place *place = owner;
+    struct coordinator *coordinator = place->coordinator;
     if (code == WEFT_OK)
-        code = run_plan_send_job(coordinator->plan, &coordinator->agent,
-                                 coordinator->plan->slot_count);
+        code = run_plan_send_job(coordinator->plan, &place->agent, coordinator->plan->slot_count);
     if (code != WEFT_OK) {
         coordinator_fail(coordinator, code);
     } else {
         const struct sched_event event = {.type = EVENT_WORKER_READY,
-                                          .worker = coordinator->worker,
+                                          .worker = place->worker,
                                           .slot_count = coordinator->plan->slot_count};
         coordinator_step(coordinator, &event);
     }
@@ -136,11 +164,12 @@ static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEn
 }
 
 // Takes the message over when it must live longer; tells so by returning true.
-static bool take_task_end(struct coordinator *coordinator, Weft__TaskEnd *end)
+static bool take_task_end(const struct worker_place *place, Weft__TaskEnd *end)
 {
+    struct coordinator *coordinator = place->coordinator;
     struct sched_event event = {
         .type = EVENT_TASK_HELD,
-        .worker = coordinator->worker,
+        .worker = place->worker,
         .at = {.kind = (enum sched_kind)end->kind,
                .task = end->task,
                .attempt = end->attempt,
@@ -191,14 +220,15 @@ static void note_committed_task(struct coordinator *coordinator, uint32_t stage,
         coordinator_fail(coordinator, code);
 }
 
-static void take_committed_task(struct coordinator *coordinator, uint32_t stage,
+static void take_committed_task(const struct worker_place *place, uint32_t stage,
                                 const Weft__Committed *committed, size_t i)
 {
+    struct coordinator *coordinator = place->coordinator;
     const uint32_t task = committed->tasks[i];
     const enum sched_kind kind = (enum sched_kind)committed->kind;
     const bool is_output = is_output_kind(&coordinator->plan->stages[stage], kind);
     const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
-                                      .worker = coordinator->worker,
+                                      .worker = place->worker,
                                       .at = {.kind = kind, .task = task, .stage = stage},
                                       .is_durable = is_output};
     const bool was_durable = sched_is_durable(coordinator->sched, stage, kind, task);
@@ -221,21 +251,23 @@ static void take_committed_task(struct coordinator *coordinator, uint32_t stage,
         coordinator_fail(coordinator, code);
 }
 
-static void take_committed(struct coordinator *coordinator, const Weft__Committed *committed)
+static void take_committed(const struct worker_place *place, const Weft__Committed *committed)
 {
     for (size_t i = 0; i < committed->n_tasks; i++)
-        take_committed_task(coordinator, committed->stage, committed, i);
+        take_committed_task(place, committed->stage, committed, i);
 }
 
-static void take_sealed(struct coordinator *coordinator, const Weft__Sealed *sealed)
+static void take_sealed(const struct worker_place *place, const Weft__Sealed *sealed)
 {
+    struct coordinator *coordinator = place->coordinator;
     const struct sched_event event = {
-        .type = EVENT_SEALED, .worker = coordinator->worker, .at = {.slot = sealed->slot}};
+        .type = EVENT_SEALED, .worker = place->worker, .at = {.slot = sealed->slot}};
     coordinator_step(coordinator, &event);
 }
 
-static void take_checkpointed(struct coordinator *coordinator, const Weft__Checkpointed *done)
+static void take_checkpointed(const struct worker_place *place, const Weft__Checkpointed *done)
 {
+    struct coordinator *coordinator = place->coordinator;
     const weft_err code = resume_note_checkpoint(coordinator->resume, done);
     if (code != WEFT_OK) {
         coordinator_fail(coordinator, code);
@@ -243,20 +275,21 @@ static void take_checkpointed(struct coordinator *coordinator, const Weft__Check
     }
     for (size_t i = 0; i < done->n_tasks; i++) {
         const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
-                                          .worker = coordinator->worker,
+                                          .worker = place->worker,
                                           .at = {.kind = SCHED_MAP, .task = done->tasks[i]},
                                           .is_durable = true};
         coordinator_step(coordinator, &event);
     }
     const struct sched_event event = {
-        .type = EVENT_CHECKPOINTED, .worker = coordinator->worker, .at = {.slot = done->slot}};
+        .type = EVENT_CHECKPOINTED, .worker = place->worker, .at = {.slot = done->slot}};
     coordinator_step(coordinator, &event);
 }
 
 // After the last task: with the last of the output.
-static void take_worker_failed(struct coordinator *coordinator, const Weft__WorkerFailed *failed)
+static void take_worker_failed(const struct worker_place *place, const Weft__WorkerFailed *failed)
 {
-    struct sched_event event = {.worker = coordinator->worker, .code = (weft_err)failed->code};
+    struct coordinator *coordinator = place->coordinator;
+    struct sched_event event = {.worker = place->worker, .code = (weft_err)failed->code};
     event.type = coordinator->is_done ? EVENT_CANCEL : EVENT_WORKER_FAILED;
     snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", failed->text);
     coordinator->blame.next[0] = 0;
@@ -280,42 +313,44 @@ static struct answer_rules rules_of(const struct coordinator *coordinator, uint3
 
 static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *message)
 {
-    struct coordinator *coordinator = owner;
+    struct worker_place *place = owner;
+    struct coordinator *coordinator = place->coordinator;
     const uint32_t at_work = sched_stage(coordinator->sched);
     const uint32_t stage = answer_stage(type, message, at_work);
     const struct answer_rules rules = rules_of(coordinator, stage < at_work ? stage : at_work);
     bool is_kept = false;
     if (answer_check(type, &rules, message) != WEFT_OK)
-        give_up_worker(coordinator, err_text());
+        give_up_worker(place, err_text());
     else if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
-        is_kept = take_task_end(coordinator, (Weft__TaskEnd *)message);
+        is_kept = take_task_end(place, (Weft__TaskEnd *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
-        take_committed(coordinator, (Weft__Committed *)message);
+        take_committed(place, (Weft__Committed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
-        take_sealed(coordinator, (Weft__Sealed *)message);
+        take_sealed(place, (Weft__Sealed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
-        take_checkpointed(coordinator, (Weft__Checkpointed *)message);
+        take_checkpointed(place, (Weft__Checkpointed *)message);
     else
-        take_worker_failed(coordinator, (Weft__WorkerFailed *)message);
+        take_worker_failed(place, (Weft__WorkerFailed *)message);
     coordinator_show_progress(coordinator);
     return is_kept;
 }
 
 static void take_bye(void *owner)
 {
-    struct coordinator *coordinator = owner;
-    coordinator->has_bye = true;
-    coordinator_check_end(coordinator);
+    struct worker_place *place = owner;
+    place->has_bye = true;
+    coordinator_check_end(place->coordinator);
 }
 
 static void take_late(void *owner, const struct agent_attempt *late, bool is_record)
 {
-    struct coordinator *coordinator = owner;
+    const struct worker_place *place = owner;
+    struct coordinator *coordinator = place->coordinator;
     if (coordinator->is_over || !is_task(coordinator, late))
         return;
     const uint32_t stage = sched_stage(coordinator->sched);
     const struct sched_event event = {
-        .type = EVENT_TASK_TIMED_OUT, .worker = coordinator->worker, .at = attempt_of(late)};
+        .type = EVENT_TASK_TIMED_OUT, .worker = place->worker, .at = attempt_of(late)};
     const uint32_t before = sched_charges(coordinator->sched, stage, event.at.kind, event.at.task);
     blame_explain_timeout(&coordinator->blame, stage, late, is_record);
     note_harm(coordinator, late);
@@ -360,30 +395,32 @@ static void tell_loss(struct coordinator *coordinator, uint32_t stage,
 }
 
 // All work is done: a worker that ends badly now cannot harm it, but the user should know.
-static void take_last_end(struct coordinator *coordinator, const struct process_exit *exit)
+static void take_last_end(struct worker_place *place, const struct process_exit *exit)
 {
+    struct coordinator *coordinator = place->coordinator;
     char how[128], text[256];
     process_describe_exit(exit, how, sizeof how);
     snprintf(text, sizeof text, "the worker did not end well (%s); the output is complete", how);
-    if (!coordinator->has_bye && !coordinator->is_over)
+    if (!place->has_bye && !coordinator->is_over)
         report_warn(coordinator->report, text);
-    coordinator->has_bye = coordinator->is_gone = true;
+    place->has_bye = place->is_gone = true;
     coordinator_check_end(coordinator);
 }
 
 static void take_loss(void *owner, const struct agent_loss *loss)
 {
-    struct coordinator *coordinator = owner;
+    struct worker_place *place = owner;
+    struct coordinator *coordinator = place->coordinator;
     const uint32_t stage = sched_stage(coordinator->sched);
     const struct agent_attempt *seen[SLOTS_MAX];
     uint32_t charges[SLOTS_MAX];
     if (coordinator->is_done) {
-        take_last_end(coordinator, loss->exit);
+        take_last_end(place, loss->exit);
         return;
     }
     coordinator->worker_lost_count++;
     struct sched_event event = {.type = EVENT_WORKER_LOST,
-                                .worker = coordinator->worker,
+                                .worker = place->worker,
                                 .inside = coordinator->inside,
                                 .code = loss->was_ready ? WEFT_ABORTED : WEFT_UNAVAILABLE};
     event.inside_count = find_inside(coordinator, loss, seen, &event.crash_slot);

@@ -209,7 +209,7 @@ weft_err run_plan_init(struct run_plan *plan, const weft_job *job,
                        const struct run_options *options)
 {
     const struct code *user = code_of(job);
-    *plan = (struct run_plan){.options = options};
+    *plan = (struct run_plan){.options = options, .worker_count = 1};
     if (user->title)
         user->title(&options->args, plan->title);
     weft_err code = chain_init(&plan->chain, job, options->job_size, &options->args);

@@ -44,8 +44,9 @@ struct run_plan {
     uint32_t stage_count;
     size_t task_count;  // of all kinds and stages
     uint32_t *parts;    // the part of each piece of the last stage
-    uint32_t slot_count;
-    uint64_t worker_bytes;  // the worker's share of the memory
+    uint32_t worker_count;
+    uint32_t slot_count;    // of each worker
+    uint64_t worker_bytes;  // the share of the memory of each
 };
 
 // Copies and configures the job. The job cannot run, or the options are wrong: a failure. run_plan_fini either way.
