@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,6 +188,30 @@ weft_err process_fork(int (*body)(void *), void *owner, struct process *process)
     process->pid = pid;
     process->pidfd = open_pidfd(pid);
     return WEFT_OK;
+}
+
+static bool has_ended(const struct process *process)
+{
+    struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+    return process->pid == 0 || (process->pidfd >= 0 && poll(&end, 1, 0) > 0);
+}
+
+weft_err process_open_file(const struct process *process, uint32_t number, int *fd)
+{
+    char path[48];
+    struct stat status;
+    snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)process->pid, number);
+    // Without waiting: it could be a FIFO.
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd >= 0 && fstat(*fd, &status) == 0 && S_ISREG(status.st_mode))
+        return WEFT_OK;
+    const bool is_open = *fd >= 0;
+    const weft_err err = is_open ? err_set(WEFT_INVALID_ARGUMENT, "%s is not a file", path)
+                                 : err_errno("cannot open %s", path);
+    if (is_open)
+        close(*fd);
+    *fd = -1;
+    return has_ended(process) ? err_set(WEFT_UNAVAILABLE, "the process has ended") : err;
 }
 
 void process_kill(struct process *process)

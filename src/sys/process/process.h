@@ -41,6 +41,10 @@ MUST_CHECK weft_err process_fork(int (*body)(void *), void *owner, struct proces
 // Kills it at once; does not wait. Does nothing when there is none.
 void process_kill(struct process *process);
 
+// Opens for reading a regular file that the process has open under that number; it stays open when the process
+// ends. UNAVAILABLE: it has ended.
+MUST_CHECK weft_err process_open_file(const struct process *process, uint32_t number, int *fd);
+
 struct process_exit {
     bool is_known;  // false: another part of the program waited for it
     bool was_signalled;

@@ -300,12 +300,57 @@ static void a_copy_has_our_memory_and_not_our_descriptors(void **state)
     close(fds[1]);
 }
 
+// It waits for a byte while we look.
+static int hold_a_file(void *owner)
+{
+    const int *values = owner;
+    char byte;
+    const int fd = open("/proc/self/exe", O_RDONLY);
+    return dup2(fd, values[1]) == values[1] && read(values[0], &byte, 1) == 1 ? 0 : 1;
+}
+
+static void a_file_of_another_process_stays_open_after_its_end(void **state)
+{
+    (void)state;
+    enum { NUMBER = 77 };
+    int fds[2], fd = -1, tries = 0;
+    struct process process;
+    struct process_exit exit;
+    char start[4];
+    assert_int_equal(pipe(fds), 0);
+    const int input = dup(0);
+    assert_int_equal(dup2(fds[0], 0),
+                     0);  // of all descriptors the copy keeps only the standard ones
+    int values[2] = {0, NUMBER};
+    assert_int_equal(process_fork(hold_a_file, values, &process), WEFT_OK);
+    while (process_open_file(&process, NUMBER, &fd) != WEFT_OK && ++tries < 1000)
+        usleep(10000);
+    assert_true(fd >= 0);
+    int other;
+    assert_int_not_equal(process_open_file(&process, 9999, &other), WEFT_OK);
+    assert_int_equal(process_open_file(&process, 0, &other), WEFT_INVALID_ARGUMENT);  // a pipe
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    struct pollfd end = {.fd = process.pidfd, .events = POLLIN};
+    assert_int_equal(poll(&end, 1, 10000), 1);
+    assert_int_equal(process_open_file(&process, NUMBER, &other), WEFT_UNAVAILABLE);
+    process_wait(&process, &exit);
+    assert_int_equal(exit.number, 0);
+    assert_int_equal(read(fd, start, 4), 4);
+    assert_memory_equal(start, "\177ELF", 4);
+    dup2(input, 0);
+    close(input);
+    close(fd);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         return run_child(argv[0], argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_has_our_memory_and_not_our_descriptors),
+        cmocka_unit_test(a_file_of_another_process_stays_open_after_its_end),
         cmocka_unit_test(an_exit_code_is_told),
         cmocka_unit_test(a_crash_is_told_by_the_name_of_its_signal),
         cmocka_unit_test(a_killed_child_is_waited_for_and_its_pidfd_tells_the_end),

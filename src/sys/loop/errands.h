@@ -1,0 +1,19 @@
+// errands: work that would hold the loop up, done by one thread beside it, in order; its end is reported in the loop's
+// thread. Thread: the loop's, except `work`.
+#ifndef SYS_LOOP_ERRANDS_H
+#define SYS_LOOP_ERRANDS_H
+
+#include "sys/loop/loop.h"
+
+struct errands;
+
+// NULL with a sentence when the system refuses. The thread is started by the first errand.
+struct errands *errands_new(struct loop *loop);
+// Waits for the errand that is being done; the others are not done, and no `done` is called. Before loop_free. NULL is
+// fine.
+void errands_free(struct errands *errands);
+
+// Calls `work` in the other thread, after those that were given before, then `done` in this one.
+MUST_CHECK weft_err errands_do(struct errands *errands, loop_fn *work, loop_fn *done, void *owner);
+
+#endif
