@@ -80,7 +80,7 @@ static void open_divided(struct rig *rig, const weft_job *job)
     rig->stage.slot_count = SLOTS;
     rig->stage.range_count = 16;
     rig->budget.limit = SLOTS * SLOT_BYTES;
-    assert_true(memory_plan_make(&rig->stage.memory, SLOTS * SLOT_BYTES, SLOTS, 16));
+    assert_true(memory_plan_make(&rig->stage.memory, SLOTS * SLOT_BYTES, SLOTS, 1, 16));
     for (; rig->cut_count < 16; rig->cut_count++) {
         snprintf(cuts[rig->cut_count], 3, "%02zu", rig->cut_count * 100 / 16);
         rig->cuts[rig->cut_count] = weft_text(cuts[rig->cut_count]);

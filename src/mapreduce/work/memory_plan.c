@@ -28,7 +28,7 @@ static size_t power_of_two_below(uint64_t value)
 }
 
 bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_count,
-                      uint32_t range_count)
+                      uint32_t worker_count, uint32_t range_count)
 {
     const uint64_t share = bytes / slot_count;
     if (share < SLOT_BYTES_MIN)
@@ -45,8 +45,9 @@ bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_co
     plan->combine_bytes = clamp(plan->collect_bytes / 8, 4 * plan->page_bytes, 16 * MIB);
     plan->block_bytes = clamp(share / 256, 8 * KIB, 256 * KIB);
     // A reducing slot reads every run of every slot, a block each: up to three levels of them.
+    const uint64_t slots_read = (uint64_t)slot_count * worker_count;
     plan->runs_per_merge =
-        (uint32_t)clamp(plan->area_bytes / plan->block_bytes / slot_count / 3, 4, 128);
+        (uint32_t)clamp(plan->area_bytes / plan->block_bytes / slots_read / 3, 4, 128);
     // A chunk per range should be a small part of what the slot may collect.
     const uint32_t chunk_count = range_count ? range_count : 1;
     const size_t chunk_bytes = clamp(plan->collect_bytes / 16 / chunk_count, 512, 4096);

@@ -45,7 +45,7 @@ static void shares_add_up_to_no_more_than_the_budget(void **state)
         for (uint32_t slots = 1; slots <= 64; slots++) {
             for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
                 struct memory_plan plan;
-                if (!memory_plan_make(&plan, bytes, slots, ranges[i]))
+                if (!memory_plan_make(&plan, bytes, slots, 1, ranges[i]))
                     continue;
                 check_plan(&plan, bytes, slots);
                 check_small_things(&plan, slots);
@@ -60,16 +60,16 @@ static void a_budget_is_refused_when_a_slot_would_get_too_little(void **state)
 {
     (void)state;
     struct memory_plan plan;
-    assert_true(memory_plan_make(&plan, 5 * MIB, 1, 64));
-    assert_true(memory_plan_make(&plan, 12 * MIB, 2, 64));
-    assert_false(memory_plan_make(&plan, 12 * MIB, 64, 64));
-    assert_false(memory_plan_make(&plan, MIB, 1, 1));
-    assert_false(memory_plan_make(&plan, 0, 1, 1));
+    assert_true(memory_plan_make(&plan, 5 * MIB, 1, 1, 64));
+    assert_true(memory_plan_make(&plan, 12 * MIB, 2, 1, 64));
+    assert_false(memory_plan_make(&plan, 12 * MIB, 64, 1, 64));
+    assert_false(memory_plan_make(&plan, MIB, 1, 1, 1));
+    assert_false(memory_plan_make(&plan, 0, 1, 1, 1));
     for (uint64_t bytes = MIB; bytes < 64 * MIB; bytes += MIB / 3) {
         for (uint32_t slots = 2; slots <= 64; slots++) {
             // Memory that is enough for some slots is enough for fewer.
-            if (memory_plan_make(&plan, bytes, slots, 64))
-                assert_true(memory_plan_make(&plan, bytes, slots - 1, 64));
+            if (memory_plan_make(&plan, bytes, slots, 1, 64))
+                assert_true(memory_plan_make(&plan, bytes, slots - 1, 1, 64));
         }
     }
 }
@@ -78,9 +78,9 @@ static void more_memory_is_never_less_of_anything(void **state)
 {
     (void)state;
     struct memory_plan less, more;
-    assert_true(memory_plan_make(&less, 4 * MIB, 1, 64));
+    assert_true(memory_plan_make(&less, 4 * MIB, 1, 1, 64));
     for (uint64_t bytes = 5 * MIB; bytes < 4096ull * MIB; bytes += bytes / 5, less = more) {
-        assert_true(memory_plan_make(&more, bytes, 1, 64));
+        assert_true(memory_plan_make(&more, bytes, 1, 1, 64));
         assert_true(more.read_bytes >= less.read_bytes && more.text_bytes >= less.text_bytes);
         assert_true(more.area_bytes >= less.area_bytes && more.table_bytes >= less.table_bytes);
         assert_true(more.page_bytes >= less.page_bytes && more.held_bytes >= less.held_bytes);

@@ -44,7 +44,7 @@ static inline void rig_expect(weft_err code)
 static inline struct memory_plan rig_plan(void)
 {
     struct memory_plan plan = {.dataset_bytes = 1 << 20};
-    assert_true(memory_plan_make(&plan, 256 << 20, RIG_SLOTS, RIG_RANGES_MAX));
+    assert_true(memory_plan_make(&plan, 256 << 20, RIG_SLOTS, 1, RIG_RANGES_MAX));
     plan.page_bytes = 64 << 10;
     return plan;
 }
@@ -78,10 +78,9 @@ static inline void rig_init(struct rig *rig, const weft_job *job, weft_bytes tex
     rig->stage.is_map_only = !job->reduce;
 }
 
-static inline void rig_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
-                               uint64_t records)
+static inline void rig_written(void *owner, const struct sink_piece *piece)
 {
-    (void)owner, (void)piece, (void)bytes, (void)crc, (void)records;
+    (void)owner, (void)piece;
 }
 
 static inline void rig_open_sink(struct rig *rig)

@@ -72,8 +72,9 @@ struct stage {
     bool is_map_only;
     uint32_t part_count, range_count, map_count, sample_count;
     struct ranges ranges;
-    struct sink *sink;  // NULL: the output is kept for the next stage
+    struct sink *sink;  // NULL: the output is kept for the next stage, in `kept`
     struct dataset *kept;
+    bool shelves_pairs;      // the sink is a shelf for pairs of the next stage, not for text
     struct dataset *source;  // NULL: the stage reads files
     struct input *inputs;
     uint32_t input_count;
@@ -90,9 +91,16 @@ struct stage {
     uint32_t top;  // of the last stage before --top and of its own: keep the N largest; 0: all
 };
 
-// Divides `bytes` among that many slots; false when it is too little to work in.
+// The output is text, as the user sees it.
+static inline bool stage_writes_text(const struct stage *stage)
+{
+    return stage->sink && !stage->shelves_pairs;
+}
+
+// Divides `bytes` among that many slots; false when it is too little to work in. A reduce task reads the runs of all
+// slots of all `worker_count` workers.
 bool memory_plan_make(struct memory_plan *plan, uint64_t bytes, uint32_t slot_count,
-                      uint32_t range_count);
+                      uint32_t worker_count, uint32_t range_count);
 
 // Which of the ready-made reducers fold integers on every emit.
 enum fold_op stage_fold_op(weft_reduce_fn *combine);

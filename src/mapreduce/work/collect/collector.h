@@ -25,7 +25,8 @@ struct wide_pending {
 
 // The part of a collector that outlives its worker, or came from a worker that has ended.
 struct durable {
-    const char *directory;  // where the file of runs is; NULL: no other process reads the runs
+    bool is_kept;           // other processes read the runs
+    const char *directory;  // where the file of runs is; NULL: it has no name
     weft_bytes identity;
     size_t adopted_count;     // this many runs at the front were adopted
     size_t kept_count;        // this many runs at the front are adopted or in the last checkpoint
@@ -93,13 +94,15 @@ MUST_CHECK weft_err collector_seal(struct slot *slot);
 //
 // What a checkpoint covers is final: the slot's later failures throw away only what came after it.
 
-// From now on runs go to a file with a name in `directory`. Both are borrowed until the next stage.
-// identity: see run_index.h, at most RUN_IDENTITY_BYTES_MAX.
+// From now on runs go to a file with a name in `directory`, or to one without a name if that is NULL: other processes
+// then read it while this one, or one to which it has lent the descriptor, has it open. Both are borrowed until the
+// next stage. identity: see run_index.h, at most RUN_IDENTITY_BYTES_MAX.
 void collector_keep_runs(struct slot *slot, const char *directory, weft_bytes identity);
 
 // Where a checkpoint is found: for run_index_open in another process.
 struct checkpoint {
-    const char *path;  // borrowed until the next stage
+    const char *path;  // borrowed until the next stage; NULL: the file has no name
+    int fd;            // of the file; the collector's
     uint64_t offset;   // of the index
     uint64_t bytes;    // written by this checkpoint
 };

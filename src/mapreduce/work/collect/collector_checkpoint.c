@@ -25,6 +25,7 @@ void collector_keep_runs(struct slot *slot, const char *directory, weft_bytes id
 {
     struct collector *c = &slot->collector;
     ASSERT(c->spill.fd < 0 && identity.size <= RUN_IDENTITY_BYTES_MAX);
+    c->durable.is_kept = true;
     c->durable.directory = directory;
     c->durable.identity = identity;
 }
@@ -88,7 +89,7 @@ void collector_drop_runs(struct collector *collector)
         run_fini(&collector->runs.items[i]);
     collector->runs.count = durable->kept_count;
     collector->has_mixed = durable->has_mixed;
-    if (collector->spill.fd >= 0 && collector->spill.has_name)
+    if (collector->spill.fd >= 0 && durable->is_kept)
         collector->spill.size = durable->kept_bytes;  // later bytes are written over
     else if (collector->spill.fd >= 0)
         spill_close(&collector->spill);
@@ -98,6 +99,7 @@ void collector_fini_durable(struct collector *collector)
 {
     struct durable *durable = &collector->durable;
     durable->kept_count = 0;
+    durable->is_kept = false;
     collector_drop_runs(collector);
     if (collector->spill.fd >= 0)
         spill_close(&collector->spill);
@@ -167,7 +169,7 @@ weft_err collector_checkpoint(struct slot *slot, const uint32_t *tasks, size_t t
 {
     struct collector *c = &slot->collector;
     struct durable *durable = &c->durable;
-    ASSERT(durable->directory && !c->is_sealed && !c->wide_queued);
+    ASSERT(durable->is_kept && !c->is_sealed && !c->wide_queued);
     const enum phase phase = slot->phase;
     weft_err err = collector_open_spill(slot);
     durable->is_saving = true;
@@ -189,8 +191,10 @@ weft_err collector_checkpoint(struct slot *slot, const uint32_t *tasks, size_t t
     slot_enter(slot, phase);
     if (err)
         return err_wrap(err, "checkpoint");
-    *checkpoint =
-        (struct checkpoint){c->spill.directory, offset, c->spill.size - durable->kept_bytes};
+    *checkpoint = (struct checkpoint){.path = c->spill.has_name ? c->spill.directory : NULL,
+                                      .fd = c->spill.fd,
+                                      .offset = offset,
+                                      .bytes = c->spill.size - durable->kept_bytes};
     durable->kept_count = c->runs.count;
     durable->kept_bytes = c->spill.size;
     durable->has_mixed = c->has_mixed;

@@ -296,7 +296,7 @@ static void begin_with_ranges(struct rig *rig, uint64_t bytes)
     rig_init(rig, &sum_job, weft_text(""));
     rig->stage.range_count = RIG_RANGES_MAX;
     rig->budget.limit = bytes;
-    assert_true(memory_plan_make(&rig->stage.memory, bytes, 1, RIG_RANGES_MAX));
+    assert_true(memory_plan_make(&rig->stage.memory, bytes, 1, 1, RIG_RANGES_MAX));
     for (uint32_t i = 0; i < RIG_RANGES_MAX; i++, rig->cut_count++) {
         snprintf(cuts[i], 3, "%02u", i * 100 / RIG_RANGES_MAX);
         rig->cuts[i] = weft_text(cuts[i]);

@@ -1,5 +1,7 @@
 // Map after the first stage: the records are the pairs that the stage before has kept.
 
+#include "base/crc32c.h"
+#include "mapreduce/sample_segment.h"
 #include "mapreduce/work/map/map.h"
 
 enum { SAMPLE_BYTES = 64 << 10 };
@@ -9,12 +11,13 @@ weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
 {
     const struct dataset *source = slot->stage->source;
     uint64_t done = 0;
+    uint32_t crc = 0;
     while (done < bytes_max && !slot->has_failed) {
         size_t got = 0;
         weft_err code =
             dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
         if (code || got == 0)
-            return code;
+            return code ? code : dataset_check(source, range, crc);
         size_t at = 0;
         slot_enter(slot, PHASE_MAP);
         while (got - at >= 8 && done + at < bytes_max && !slot->has_failed) {
@@ -30,6 +33,7 @@ weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
             slot->record_index++;
             map_note_progress(slot, 1, 8 + (uint64_t)sizes[0] + sizes[1]);
         }
+        crc = crc32c(crc, slot->read_buffer, at);
         done += at;
         if (at == 0 && !slot->has_failed &&
             (code = map_grow_buffer(slot, "the stage before", done, got)))
@@ -38,11 +42,10 @@ weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
     return WEFT_OK;
 }
 
-// Sample task i of n looks at the beginning of a segment that stands for its share of them.
 weft_err map_kept_sample(struct slot *slot)
 {
     const struct stage *stage = slot->stage;
     const uint32_t range =
-        (uint32_t)((uint64_t)slot->task * stage->source->range_count / stage->sample_count);
+        sample_segment(slot->task, stage->sample_count, stage->source->range_count);
     return map_kept(slot, range, SAMPLE_BYTES);
 }

@@ -104,6 +104,15 @@ weft_err source_check_mapped(const struct input *input)
     return status.inode == input->inode ? check_unwritten(input, &status) : WEFT_OK;
 }
 
+weft_err source_check_all_mapped(const struct stage *stage)
+{
+    weft_err code = WEFT_OK;
+    for (uint32_t i = 0; i < stage->input_count && !code; i++)
+        if (stage->inputs[i].map.data)
+            code = source_check_mapped(&stage->inputs[i]);
+    return code;
+}
+
 weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,
                      uint64_t from)
 {

@@ -33,6 +33,8 @@ MUST_CHECK weft_err source_read(struct source *source, void *data, size_t size, 
 MUST_CHECK weft_err source_check(const struct source *source);
 MUST_CHECK weft_err
 source_check_mapped(const struct input *input);  // the same of one that is mapped
+MUST_CHECK weft_err
+source_check_all_mapped(const struct stage *stage);  // and of every mapped input
 
 static inline bool source_is_at_end(const struct source *source)
 {

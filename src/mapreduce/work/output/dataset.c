@@ -72,7 +72,7 @@ weft_err dataset_append(struct dataset *dataset, uint32_t range, weft_bytes pair
     struct dataset_stretch *stretch = VEC_NEXT(&segment->stretches);
     if (!stretch)
         return err_no_memory("to keep pairs for the next stage");
-    *stretch = (struct dataset_stretch){.size = pairs.size};
+    *stretch = (struct dataset_stretch){.size = pairs.size, .fd = -1};
     stretch->memory = take_memory(dataset, pairs.size);
     if (stretch->memory) {
         memcpy(stretch->memory, pairs.data, pairs.size);
@@ -99,6 +99,30 @@ void dataset_discard(struct dataset *dataset, uint32_t range)
         drop_stretches(dataset, &dataset->segments[range]);
 }
 
+weft_err dataset_adopt(struct dataset *dataset, uint32_t range, int fd, uint64_t offset,
+                       uint64_t size, uint32_t crc32c)
+{
+    struct dataset_segment *segment = &dataset->segments[range];
+    drop_stretches(dataset, segment);
+    *segment = (struct dataset_segment){.is_done = true, .has_crc = true, .crc32c = crc32c};
+    const struct dataset_stretch stretch = {.size = size, .offset = offset, .fd = fd};
+    if (size && !VEC_PUSH(&segment->stretches, stretch))
+        return err_no_memory("for the pairs between two stages");
+    segment->size = size;
+    return WEFT_OK;
+}
+
+weft_err dataset_check(const struct dataset *dataset, uint32_t range, uint32_t crc32c)
+{
+    const struct dataset_segment *segment = &dataset->segments[range];
+    if (!segment->has_crc || segment->crc32c == crc32c)
+        return WEFT_OK;
+    return err_set(WEFT_DATA_LOSS,
+                   "pairs kept in %s for the next stage are damaged: their checksum is %08x, not "
+                   "%08x; check the disk, or give --tmp another directory",
+                   dataset->tmp, crc32c, segment->crc32c);
+}
+
 static weft_err read_stretch(const struct dataset *dataset, const struct dataset_stretch *stretch,
                              uint64_t at, char *data, size_t size)
 {
@@ -107,8 +131,8 @@ static weft_err read_stretch(const struct dataset *dataset, const struct dataset
         return WEFT_OK;
     }
     size_t got = 0;
-    const weft_err code =
-        file_read_at(dataset->fd, dataset->tmp, data, size, stretch->offset + at, &got);
+    const weft_err code = file_read_at(stretch->fd >= 0 ? stretch->fd : dataset->fd, dataset->tmp,
+                                       data, size, stretch->offset + at, &got);
     if (!code && got < size)
         return err_set(WEFT_DATA_LOSS, "pairs kept in %s are cut", dataset->tmp);
     return code;

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "mapreduce/work/sort/random_pairs.h"
+#include "sys/file/file.h"
 #include "sys/thread/thread.h"
 
 enum { RANGES = 40, SEGMENT_MAX = 60000 };
@@ -179,6 +181,38 @@ static void slots_write_their_segments_side_by_side(void **state)
     assert_int_equal(budget.used, 0);
 }
 
+static void a_segment_of_another_process_is_read_and_checked(void **state)
+{
+    (void)state;
+    static const char text[] = "before|the pairs|after";
+    char data[32];
+    size_t got;
+    int fd;
+    budget = (struct mem_budget){0};
+    struct dataset *dataset = dataset_new(&budget, 2, 100, TMP);
+    assert_int_equal(file_create_nameless(TMP, &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "file", text, sizeof text, 0), WEFT_OK);
+    const uint32_t crc = crc32c(0, "the pairs", 9);
+    assert_int_equal(dataset_append(dataset, 1, (weft_bytes){"old", 3}), WEFT_OK);
+    assert_int_equal(dataset_adopt(dataset, 1, fd, 7, 9, crc), WEFT_OK);
+    assert_int_equal(dataset_read(dataset, 1, 4, data, sizeof data, &got), WEFT_OK);
+    assert_int_equal(got, 5);
+    assert_memory_equal(data, "pairs", 5);
+    assert_int_equal(dataset_check(dataset, 1, crc), WEFT_OK);
+    assert_int_equal(dataset_check(dataset, 1, crc + 1), WEFT_DATA_LOSS);
+    assert_int_equal(dataset_check(dataset, 0, 5), WEFT_OK);  // its own
+    assert_int_equal(dataset_adopt(dataset, 0, fd, 0, 0, 0), WEFT_OK);
+    assert_int_equal(dataset_read(dataset, 0, 0, data, sizeof data, &got), WEFT_OK);
+    assert_int_equal(got, 0);
+    // A file that is shorter than it was said to be.
+    assert_int_equal(dataset_adopt(dataset, 0, fd, 7, 9999, 0), WEFT_OK);
+    char much[64];
+    assert_int_equal(dataset_read(dataset, 0, 0, much, sizeof much, &got), WEFT_DATA_LOSS);
+    dataset_free(dataset);
+    file_close(fd);
+    assert_int_equal(budget.used, 0);
+}
+
 static void a_directory_that_is_missing_is_told(void **state)
 {
     (void)state;
@@ -197,6 +231,7 @@ int main(void)
         cmocka_unit_test(the_first_complete_segment_of_a_range_counts),
         cmocka_unit_test(a_failed_attempt_leaves_nothing_to_the_next),
         cmocka_unit_test(slots_write_their_segments_side_by_side),
+        cmocka_unit_test(a_segment_of_another_process_is_read_and_checked),
         cmocka_unit_test(a_directory_that_is_missing_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ enum {
 
 static bool is_compressed(const struct stage *stage)
 {
-    return stage->sink && stage->compress != CODEC_NONE;
+    return stage_writes_text(stage) && stage->compress != CODEC_NONE;
 }
 
 // Compresses the first bytes of the text, whole frames of it, into slot->packed.
@@ -154,7 +154,7 @@ static void write_formed(struct slot *slot, const struct record_pair *pair)
 void text_write_pair(struct slot *slot, weft_bytes key, enum value_type type, int64_t number,
                      weft_bytes bytes)
 {
-    if (!slot->stage->sink) {
+    if (!stage_writes_text(slot->stage)) {
         write_kept(slot, key, type, number, bytes);
         return;
     }
@@ -215,7 +215,7 @@ void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
         map_draft_text(slot, text, line_count);
         return;
     }
-    if (slot->mode != SLOT_OUTPUT || !slot->stage->sink) {
+    if (slot->mode != SLOT_OUTPUT || !stage_writes_text(slot->stage)) {
         weft_fail(task, "weft_write where pairs are not output: emit them");
         return;
     }
@@ -236,8 +236,8 @@ void weft_write(weft_task *task, weft_bytes text, uint64_t line_count)
 char *task_output_room(weft_task *task, size_t *size)
 {
     struct slot *slot = slot_of_task(task);
-    if (slot->has_failed || slot->is_drafting || slot->mode != SLOT_OUTPUT || !slot->stage->sink ||
-        slot->stage->text_form != OUTPUT_TEXT)
+    if (slot->has_failed || slot->is_drafting || slot->mode != SLOT_OUTPUT ||
+        !stage_writes_text(slot->stage) || slot->stage->text_form != OUTPUT_TEXT)
         return NULL;
     char *room = slot->text.size == 0 && !is_compressed(slot->stage)
                      ? sink_room(slot->stage->sink, slot->piece, size)

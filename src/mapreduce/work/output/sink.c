@@ -54,18 +54,19 @@ struct sink {
     enum sink_kind kind;
     char *path, *tmp;
     const char *suffix;  // of part files; not ours
-    int fd;              // FILE, FD; PARTS: -1
+    int fd;              // FILE, FD, SHELF; PARTS: -1
     bool is_resumed;
     struct held_store held;
-    void (*written)(void *, uint32_t, uint64_t, uint32_t, uint64_t);
+    void (*written)(void *, const struct sink_piece *);
     void *owner;
     uint32_t piece_count, part_count;
     struct piece *pieces;
 
     struct mutex mutex;  // guards all below, and what pieces say is under it
     struct part *parts;
-    bool has_remains;  // something was written early by an attempt that failed
-    weft_err failure;  // the first one in writing the output
+    uint64_t shelf_bytes;  // SHELF: of the file
+    bool has_remains;      // something was written early by an attempt that failed
+    weft_err failure;      // the first one in writing the output
     char failure_text[ERR_TEXT_BYTES_MAX];
 };
 
@@ -87,6 +88,8 @@ static weft_err create_files(struct sink *sink)
         sink->is_resumed ? file_open_kept : file_create;
     if (sink->kind == SINK_FILE)
         return open_file(sink->path, &sink->fd);
+    if (sink->kind == SINK_SHELF)
+        return file_create_nameless(sink->tmp, &sink->fd);
     weft_err err = WEFT_OK;
     for (uint32_t i = 0; sink->kind == SINK_PARTS && i < sink->part_count && !err; i++) {
         char path[PATH_MAX];
@@ -99,11 +102,16 @@ static weft_err create_files(struct sink *sink)
     return err;
 }
 
+static bool has_parts(enum sink_kind kind)
+{
+    return kind == SINK_PARTS || kind == SINK_SHELF;
+}
+
 // Which pieces are whose. Pieces of a part are neighbours.
 static void deal_pieces(struct sink *sink, const struct sink_options *options)
 {
     for (uint32_t i = 0; i < sink->piece_count; i++) {
-        const uint32_t part = options->kind == SINK_PARTS ? options->part_of_piece[i] : 0;
+        const uint32_t part = has_parts(options->kind) ? options->part_of_piece[i] : 0;
         ASSERT(part < sink->part_count && (i == 0 || part >= sink->pieces[i - 1].part));
         if (sink->parts[part].end_piece == 0)
             sink->parts[part].next_piece = i;
@@ -120,7 +128,7 @@ struct sink *sink_new(const struct sink_options *options)
         err_no_memory("for the output");
         return NULL;
     }
-    const uint32_t part_count = options->kind == SINK_PARTS ? options->part_count : 1;
+    const uint32_t part_count = has_parts(options->kind) ? options->part_count : 1;
     *sink = (struct sink){
         .kind = options->kind,
         .path = strdup(options->path ? options->path : "the output"),
@@ -198,6 +206,8 @@ static void drop_draft(struct sink *sink, struct draft *draft)
 static bool is_next(const struct sink *sink, uint32_t index, uint64_t *offset)
 {
     const struct part *part = &sink->parts[sink->pieces[index].part];
+    if (sink->kind == SINK_SHELF)
+        return false;  // its place is known when its size is
     uint32_t next = part->next_piece;
     *offset = part->next_offset;
     for (; next < index && sink->pieces[next].is_adopted; next++)
@@ -309,7 +319,8 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
         if (err)
             return err;
         if (sink->written)
-            sink->written(sink->owner, i, piece->size, piece->crc, piece->records);
+            sink->written(sink->owner, &(struct sink_piece){i, piece->crc, piece->size,
+                                                            piece->records, piece->offset});
     }
     // A lost worker or a failed attempt may have left a longer file than the output is now. No
     // process reads that part of a nameless file, and /dev/null cannot be cut.
@@ -323,7 +334,9 @@ static weft_err remember_failure(struct sink *sink, weft_err err, const char *pa
 {
     if (err == WEFT_RESOURCE_EXHAUSTED)
         err_set(err, "no room for the output in %s; free some or %s", path,
-                sink->kind == SINK_FD ? "name another directory by --tmp" : "write it elsewhere");
+                sink->kind == SINK_FD || sink->kind == SINK_SHELF
+                    ? "name another directory by --tmp"
+                    : "write it elsewhere");
     mutex_lock(&sink->mutex);
     if (!sink->failure) {
         sink->failure = err;
@@ -439,12 +452,40 @@ static weft_err write_some(struct sink *sink, uint32_t own, weft_bytes text)
     }
 }
 
+// Writes a piece after those that came before it.
+static weft_err shelve(struct sink *sink, struct sink_piece *written, weft_bytes text)
+{
+    struct draft *draft = &sink->pieces[written->piece].draft;
+    mutex_lock(&sink->mutex);
+    written->offset = sink->shelf_bytes;
+    sink->shelf_bytes += written->bytes;
+    mutex_unlock(&sink->mutex);
+    uint64_t at = written->offset;
+    weft_err err = held_write(&sink->held, &draft->held, sink->fd, sink->tmp, &at);
+    if (!err)
+        err = file_write_at(sink->fd, sink->tmp, text.data, text.size, at);
+    drop_draft(sink, draft);
+    if (err)
+        return remember_failure(sink, err, sink->tmp);
+    sink->written(sink->owner, written);
+    return WEFT_OK;
+}
+
+int sink_shelf_fd(const struct sink *sink)
+{
+    return sink->fd;
+}
+
 weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_t records)
 {
     ASSERT(index < sink->piece_count);
     struct piece *piece = &sink->pieces[index];
     struct draft *draft = &piece->draft;
     const uint32_t crc = crc32c(draft->crc, text.data, text.size);
+    if (sink->kind == SINK_SHELF) {
+        struct sink_piece written = {index, crc, draft->size + text.size, records, 0};
+        return shelve(sink, &written, text);
+    }
     const struct taking taking = take_piece(sink, index, draft->size + text.size, crc, records);
     if (taking.err || taking.is_repeated) {
         drop_draft(sink, draft);

@@ -5,13 +5,23 @@
 // all pieces before it in its part have their length; until then it is held (in memory up to a
 // limit, then in a nameless spool file). The slot that completes the chain writes all pieces that
 // can be written, with pwrite, outside the lock: slots write side by side. Thread: any slot.
+//
+// A shelf is a sink without places: pieces lie in one nameless file in the order in which they came, and the
+// process that knows their places reads them there.
 #ifndef MAPREDUCE_WORK_OUTPUT_SINK_H
 #define MAPREDUCE_WORK_OUTPUT_SINK_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD };
+enum sink_kind { SINK_FILE, SINK_PARTS, SINK_FD, SINK_SHELF };
+
+// A piece that is completely written.
+struct sink_piece {
+    uint32_t piece, crc32c;
+    uint64_t bytes, records;
+    uint64_t offset;  // SHELF: where in the file it begins
+};
 
 struct sink_options {
     enum sink_kind kind;
@@ -20,13 +30,13 @@ struct sink_options {
                          // FD: its name in error sentences
     int fd;              // FD: already open; a file without other writers, or /dev/null
     uint32_t piece_count;
-    uint32_t part_count;            // PARTS; the others are one part
-    const uint32_t *part_of_piece;  // PARTS: increasing; copied
+    uint32_t part_count;            // PARTS, SHELF; the others are one part
+    const uint32_t *part_of_piece;  // likewise: increasing; copied
     const char *tmp;                // for the spool
     size_t held_bytes_max;          // memory for pieces that wait; beyond it they are spooled
     bool is_resumed;  // an earlier worker wrote here: its files are kept, not truncated
     // Called when a piece is completely written, outside any lock, from the slot that wrote it.
-    void (*written)(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc32c, uint64_t records);
+    void (*written)(void *owner, const struct sink_piece *piece);
     void *owner;
 };
 
@@ -47,7 +57,7 @@ MUST_CHECK weft_err sink_finish(struct sink *sink);
 // written (after a worker was lost) is given by sink_adopt before the first submit. A full disk is
 // RESOURCE_EXHAUSTED with the path. A failure to write the output stays: no later piece is taken,
 // as pieces of other slots may be among the unwritten ones. A piece belongs to one thread at a
-// time.
+// time. A shelf takes a piece as often as it comes, and calls `written` each time.
 MUST_CHECK weft_err sink_submit(struct sink *sink, uint32_t piece, weft_bytes text,
                                 uint64_t records);
 
@@ -65,6 +75,9 @@ void sink_fill(struct sink *sink, uint32_t piece, weft_bytes filled);
 
 // Whether so much appended to the piece would go to its place at once, or stay in memory until it can.
 bool sink_takes_early(struct sink *sink, uint32_t piece, size_t size);
+
+// The descriptor of a shelf.
+int sink_shelf_fd(const struct sink *sink);
 
 // Whether the piece is the first of its part.
 bool sink_is_first(const struct sink *sink, uint32_t piece);

@@ -48,14 +48,14 @@ static void scene_fini(struct scene *scene)
         free((char *)scene->texts[i].data);
 }
 
-static void note_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
-                         uint64_t records)
+static void note_written(void *owner, const struct sink_piece *written)
 {
     struct scene *scene = owner;
+    const uint32_t piece = written->piece;
     scene->written_times[piece]++;
-    scene->written_bytes[piece] = bytes;
-    scene->written_crc[piece] = crc;
-    scene->written_records[piece] = records;
+    scene->written_bytes[piece] = written->bytes;
+    scene->written_crc[piece] = written->crc32c;
+    scene->written_records[piece] = written->records;
 }
 
 static struct sink_options options_for(struct scene *scene, enum sink_kind kind)

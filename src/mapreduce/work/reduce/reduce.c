@@ -39,7 +39,7 @@ static inline void copy_short_key(char *to, weft_bytes key)
 // A line "key TAB total": what most output is made of.
 static void write_total(struct slot *slot, weft_bytes key, int64_t total)
 {
-    const bool is_text = slot->stage->sink && slot->stage->text_form == OUTPUT_TEXT;
+    const bool is_text = stage_writes_text(slot->stage) && slot->stage->text_form == OUTPUT_TEXT;
     if (!is_text || key.size - 1 >= 16) {
         text_write_pair(slot, key, VALUE_INT, total, weft_none());
         return;
@@ -98,7 +98,8 @@ static inline void write_text(struct slot *slot, weft_bytes line)
 static weft_err write_all(struct slot *slot, const struct sorted *sorted)
 {
     enum { AHEAD = 20 };
-    const bool is_text_output = slot->stage->sink && slot->stage->text_form == OUTPUT_TEXT;
+    const bool is_text_output =
+        stage_writes_text(slot->stage) && slot->stage->text_form == OUTPUT_TEXT;
     for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
         const struct entry entry = sorted->entries[i];
         if (i + AHEAD < sorted->entry_count)
@@ -239,16 +240,6 @@ static bool holds_only_integers(const struct stage *stage)
     return true;
 }
 
-// Keys may point into mapped input until they are written.
-static weft_err check_mapped_inputs(const struct stage *stage)
-{
-    weft_err code = WEFT_OK;
-    for (uint32_t i = 0; i < stage->input_count && !code; i++)
-        if (stage->inputs[i].map.data)
-            code = source_check_mapped(&stage->inputs[i]);
-    return code;
-}
-
 static weft_err reduce_range(struct slot *slot, uint32_t range)
 {
     const struct stage *stage = slot->stage;
@@ -266,8 +257,8 @@ static weft_err reduce_range(struct slot *slot, uint32_t range)
         code = has_runs(stage) ? reduce_merged(slot, range, &sorted, is_folded)
                                : reduce_sorted(slot, &sorted, is_folded);
     if (!code)
-        code = check_mapped_inputs(stage);
-    if (!code && stage->top && stage->kept)
+        code = source_check_all_mapped(stage);  // keys may point into it until they are written
+    if (!code && stage->top && !stage_writes_text(stage))
         code = top_keep_largest(slot);
     return code;
 }
