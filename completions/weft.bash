@@ -10,7 +10,7 @@ _weft_run() {
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --per-file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
-        --output-format --compress --slots --memory --tmp --max-attempts --timeout --task-timeout
+        --output-format --compress --slots --workers --memory --tmp --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"
     case $previous in
@@ -51,7 +51,7 @@ _weft_run() {
         mapfile -t COMPREPLY < <(compgen -W "30s 1m 10m 1h" -- "$current")
         return
         ;;
-    --reducers | --top | --slots | --max-attempts | --skip-bad | --delimiter | --separator | \
+    --reducers | --top | --slots | --workers | --max-attempts | --skip-bad | --delimiter | --separator | \
         --key-fields | --sort-fields | --partition-fields | --lines-per-task) return ;;
     esac
 
@@ -64,7 +64,7 @@ _weft_run() {
             job=--map
             break
             ;;
-        -o | --output | --reducers | --top | -n | --slots | --memory | --tmp | --timeout | \
+        -o | --output | --reducers | --top | -n | --slots | --workers | --memory | --tmp | --timeout | \
             --task-timeout | --record-timeout | --max-attempts | --skip-bad | --bad-records | \
             --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
             --sort-fields | --partition-fields | --lines-per-task) ((i++)) ;;

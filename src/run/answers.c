@@ -103,6 +103,15 @@ static weft_err check_committed(const struct answer_rules *rules, const Weft__Co
                       committed->n_output_records != committed->n_tasks))
         return refuse("a commit of %zu tasks with the sizes of %zu", committed->n_tasks,
                       committed->n_output_bytes);
+    if (rules->is_shared && (committed->n_output_bytes != committed->n_tasks ||
+                             committed->n_output_crc != committed->n_tasks ||
+                             committed->n_output_records != committed->n_tasks ||
+                             committed->n_shelf_offsets != committed->n_tasks))
+        return refuse("a commit of %zu tasks with the places of %zu", committed->n_tasks,
+                      committed->n_shelf_offsets);
+    for (size_t i = 0; i < committed->n_shelf_offsets; i++)
+        if (committed->shelf_offsets[i] > INT64_MAX)
+            return refuse("a commit at byte %llu", (unsigned long long)committed->shelf_offsets[i]);
     for (size_t i = 0; i < committed->n_output_bytes; i++)
         if (committed->output_bytes[i] > INT64_MAX)
             return refuse("a commit of %llu bytes", (unsigned long long)committed->output_bytes[i]);
@@ -114,12 +123,15 @@ static weft_err check_checkpointed(const struct answer_rules *rules, const Weft_
     const weft_err code = check_slot(rules, done->slot, "a checkpoint");
     if (code != WEFT_OK)
         return code;
-    if (rules->stage > 0 || rules->is_map_only)
+    if ((rules->stage > 0 && !rules->is_shared) || rules->is_map_only)
         return refuse("a checkpoint of a stage that keeps nothing");
+    if (done->is_seal && !rules->is_shared)
+        return refuse("a seal for other workers, which there are not");
     const char *slash = strrchr(done->path, '/');
     const char *name = slash ? slash + 1 : done->path;
+    const bool needs_name = done->n_tasks && (!rules->is_shared || done->path[0]);
     // It becomes the name of a file in our own directory.
-    if (done->n_tasks && (!name[0] || name[0] == '.' || strlen(name) > NAME_BYTES_MAX))
+    if (needs_name && (!name[0] || name[0] == '.' || strlen(name) > NAME_BYTES_MAX))
         return refuse("a checkpoint in no file");
     if (done->offset > INT64_MAX)
         return refuse("a checkpoint at byte %llu", (unsigned long long)done->offset);
@@ -132,7 +144,9 @@ uint32_t answer_stage(Weft__FrameType type, const ProtobufCMessage *message, uin
 {
     return type == WEFT__FRAME_TYPE__FRAME_TASK_END    ? ((const Weft__TaskEnd *)message)->stage
            : type == WEFT__FRAME_TYPE__FRAME_COMMITTED ? ((const Weft__Committed *)message)->stage
-                                                       : at_work;
+           : type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED
+               ? ((const Weft__Checkpointed *)message)->stage
+               : at_work;
 }
 
 static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)

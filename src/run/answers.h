@@ -14,6 +14,7 @@ struct answer_rules {
     uint32_t stage, slot_count;
     uint32_t task_counts[SCHED_KIND_COUNT];
     bool is_map_only, is_last;
+    bool is_shared;  // with other workers
     size_t input_count;
 };
 

@@ -172,8 +172,12 @@ static void a_checkpoint_is_checked(void **state)
     done.n_tasks = 1;
     done.path = (char *)"/runs/map-0-0-0";
     assert_int_equal(hear_by(&rules, type, &done), WEFT_OK);
-    later.stage = 1;
+    later.stage = done.stage = 1;
     assert_refused(hear_by(&later, type, &done), "a stage that keeps nothing");
+    done.stage = 0;
+    done.is_seal = true;
+    assert_refused(hear_by(&rules, type, &done), "a seal for other workers");
+    done.is_seal = false;
     task = 3;
     assert_refused(hear_by(&rules, type, &done), "a checkpoint of map task 3 of 3");
     done.slot = 2;
@@ -187,6 +191,39 @@ static void a_checkpoint_is_checked(void **state)
     done.path = (char *)"map";
     done.offset = UINT64_MAX;
     assert_refused(hear_by(&rules, type, &done), "a checkpoint at byte");
+}
+
+// ---- where workers share
+
+static void what_workers_share_has_its_place(void **state)
+{
+    struct answer_rules shared = rules;
+    struct commit commit;
+    uint64_t offsets[2] = {0, 5};
+    uint32_t task = 2;
+    Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
+    (void)state;
+    shared.is_shared = true;
+    shared.is_last = false;
+    fill_commit(&commit);
+    commit.message.shelf_offsets = offsets;
+#define hear_shared() hear_by(&shared, WEFT__FRAME_TYPE__FRAME_COMMITTED, &commit.message)
+    assert_refused(hear_shared(), "with the places of 0");
+    commit.message.n_shelf_offsets = 2;
+    assert_int_equal(hear_shared(), WEFT_OK);
+    commit.message.n_output_records = 1;
+    assert_refused(hear_shared(), "a commit of 2 tasks");
+    commit.message.n_output_records = 2;
+    offsets[1] = UINT64_MAX;
+    assert_refused(hear_shared(), "a commit at byte");
+#undef hear_shared
+    // Map output for others is in a file without a name, in any stage.
+    done.tasks = &task, done.n_tasks = 1;
+    done.stage = shared.stage = 1;
+    done.is_seal = true;
+    assert_int_equal(hear_by(&shared, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done), WEFT_OK);
+    done.path = (char *)"/runs/..";
+    assert_refused(hear_by(&shared, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done), "in no file");
 }
 
 // ---- the rest
@@ -230,6 +267,7 @@ int main(void)
         cmocka_unit_test(the_end_of_a_task_is_checked),
         cmocka_unit_test(a_commit_is_checked),
         cmocka_unit_test(a_checkpoint_is_checked),
+        cmocka_unit_test(what_workers_share_has_its_place),
         cmocka_unit_test(a_seal_is_checked),
         cmocka_unit_test(an_answer_names_the_stage_whose_rules_it_is_held_to),
         cmocka_unit_test(a_failure_has_a_code),

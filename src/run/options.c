@@ -479,9 +479,10 @@ static weft_err choose_memory(struct run_options *options)
 
 weft_err options_complete(struct run_options *options)
 {
+    options->workers = options->workers ? options->workers : 1;
     if (options->slots == 0) {
-        const uint32_t cores = machine_core_count();
-        options->slots = cores < SLOTS_MAX ? cores : SLOTS_MAX;
+        const uint32_t cores = machine_core_count() / options->workers;
+        options->slots = cores == 0 ? 1 : cores < SLOTS_MAX ? cores : SLOTS_MAX;
     }
     if (options->max_attempts == 0)
         options->max_attempts = OPTIONS_ATTEMPTS;

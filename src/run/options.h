@@ -20,6 +20,7 @@ enum {
     OPTIONS_ATTEMPTS = 4,  // default of --max-attempts
     OPTIONS_ATTEMPTS_MAX = 100,
     OPTIONS_REDUCERS_MAX = PLAN_PARTS_MAX,
+    OPTIONS_WORKERS_MAX = 64,  // processes on one machine
 };
 #define OPTIONS_MEMORY_MIN (UINT64_C(16) << 20)  // less cannot hold the buffers of one slot
 
@@ -55,7 +56,8 @@ struct run_options {
     struct plan_hadoop_options hadoop;
 
     // 0 until options_complete; then never 0.
-    uint32_t slots;
+    uint32_t slots;  // of each worker
+    uint32_t workers;
     uint64_t memory_bytes;
     uint32_t max_attempts;
     char *tmp;  // likewise NULL until then

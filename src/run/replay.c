@@ -270,10 +270,9 @@ struct stand {
     bool has_slot;
 };
 
-static void ignore_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
-                           uint64_t records)
+static void ignore_written(void *owner, const struct sink_piece *piece)
 {
-    (void)owner, (void)piece, (void)bytes, (void)crc, (void)records;
+    (void)owner, (void)piece;
 }
 
 static weft_err open_stage(struct stand *stand, const struct run_options *options)
@@ -297,7 +296,7 @@ static weft_err open_stage(struct stand *stand, const struct run_options *option
         .slot_count = 1,
     };
     weft_err code = options_choose_format(options, &stage->job, &stage->format);
-    if (code == WEFT_OK && !memory_plan_make(&stage->memory, REPLAY_MEMORY_BYTES, 1, 1))
+    if (code == WEFT_OK && !memory_plan_make(&stage->memory, REPLAY_MEMORY_BYTES, 1, 1, 1))
         code = no_memory();
     if (code == WEFT_OK)
         code = file_create_nameless(options->tmp, &stand->fd);

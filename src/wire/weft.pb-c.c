@@ -322,6 +322,51 @@ void   weft__adopted_runs__free_unpacked
   assert(message->base.descriptor == &weft__adopted_runs__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__seals__init
+                     (Weft__Seals         *message)
+{
+  static const Weft__Seals init_value = WEFT__SEALS__INIT;
+  *message = init_value;
+}
+size_t weft__seals__get_packed_size
+                     (const Weft__Seals *message)
+{
+  assert(message->base.descriptor == &weft__seals__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__seals__pack
+                     (const Weft__Seals *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__seals__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__seals__pack_to_buffer
+                     (const Weft__Seals *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__seals__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Seals *
+       weft__seals__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Seals *)
+     protobuf_c_message_unpack (&weft__seals__descriptor,
+                                allocator, len, data);
+}
+void   weft__seals__free_unpacked
+                     (Weft__Seals *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__seals__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__stage_plan__init
                      (Weft__StagePlan         *message)
 {
@@ -410,6 +455,51 @@ void   weft__piece__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &weft__piece__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__source__init
+                     (Weft__Source         *message)
+{
+  static const Weft__Source init_value = WEFT__SOURCE__INIT;
+  *message = init_value;
+}
+size_t weft__source__get_packed_size
+                     (const Weft__Source *message)
+{
+  assert(message->base.descriptor == &weft__source__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__source__pack
+                     (const Weft__Source *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__source__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__source__pack_to_buffer
+                     (const Weft__Source *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__source__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Source *
+       weft__source__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Source *)
+     protobuf_c_message_unpack (&weft__source__descriptor,
+                                allocator, len, data);
+}
+void   weft__source__free_unpacked
+                     (Weft__Source *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__source__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   weft__place__init
@@ -1402,7 +1492,7 @@ const ProtobufCMessageDescriptor weft__record_format__descriptor =
   (ProtobufCMessageInit) weft__record_format__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[13] =
+static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[14] =
 {
   {
     "job",
@@ -1560,6 +1650,18 @@ static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[13] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "worker_count",
+    14,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__JobStart, worker_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__job_start__field_indices_by_name[] = {
   1,   /* field[1] = args */
@@ -1575,11 +1677,12 @@ static const unsigned weft__job_start__field_indices_by_name[] = {
   11,   /* field[11] = text_form */
   5,   /* field[5] = tmp */
   8,   /* field[8] = top */
+  13,   /* field[13] = worker_count */
 };
 static const ProtobufCIntRange weft__job_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 13 }
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor weft__job_start__descriptor =
 {
@@ -1589,7 +1692,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   "Weft__JobStart",
   "weft",
   sizeof(Weft__JobStart),
-  13,
+  14,
   weft__job_start__field_descriptors,
   weft__job_start__field_indices_by_name,
   1,  weft__job_start__number_ranges,
@@ -1918,6 +2021,57 @@ const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
   (ProtobufCMessageInit) weft__adopted_runs__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor weft__seals__field_descriptors[2] =
+{
+  {
+    "stage",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Seals, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "seals",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__Seals, n_seals),
+    offsetof(Weft__Seals, seals),
+    &weft__adopted_runs__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__seals__field_indices_by_name[] = {
+  1,   /* field[1] = seals */
+  0,   /* field[0] = stage */
+};
+static const ProtobufCIntRange weft__seals__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__seals__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Seals",
+  "Seals",
+  "Weft__Seals",
+  "weft",
+  sizeof(Weft__Seals),
+  2,
+  weft__seals__field_descriptors,
+  weft__seals__field_indices_by_name,
+  1,  weft__seals__number_ranges,
+  (ProtobufCMessageInit) weft__seals__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[3] =
 {
   {
@@ -2046,6 +2200,83 @@ const ProtobufCMessageDescriptor weft__piece__descriptor =
   (ProtobufCMessageInit) weft__piece__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
+static const ProtobufCFieldDescriptor weft__source__field_descriptors[4] =
+{
+  {
+    "path",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Source, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Source, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Source, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "crc",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Source, crc),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__source__field_indices_by_name[] = {
+  3,   /* field[3] = crc */
+  1,   /* field[1] = offset */
+  0,   /* field[0] = path */
+  2,   /* field[2] = size */
+};
+static const ProtobufCIntRange weft__source__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__source__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Source",
+  "Source",
+  "Weft__Source",
+  "weft",
+  sizeof(Weft__Source),
+  4,
+  weft__source__field_descriptors,
+  weft__source__field_indices_by_name,
+  1,  weft__source__number_ranges,
+  (ProtobufCMessageInit) weft__source__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
 static const ProtobufCFieldDescriptor weft__place__field_descriptors[2] =
 {
   {
@@ -2097,7 +2328,7 @@ const ProtobufCMessageDescriptor weft__place__descriptor =
   (ProtobufCMessageInit) weft__place__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[9] =
+static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[10] =
 {
   {
     "kind",
@@ -2207,6 +2438,18 @@ static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[9] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "source",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskRun, source),
+    &weft__source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_run__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -2216,13 +2459,14 @@ static const unsigned weft__task_run__field_indices_by_name[] = {
   7,   /* field[7] = purpose */
   5,   /* field[5] = skips */
   3,   /* field[3] = slot */
+  9,   /* field[9] = source */
   8,   /* field[8] = stage */
   1,   /* field[1] = task */
 };
 static const ProtobufCIntRange weft__task_run__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor weft__task_run__descriptor =
 {
@@ -2232,7 +2476,7 @@ const ProtobufCMessageDescriptor weft__task_run__descriptor =
   "Weft__TaskRun",
   "weft",
   sizeof(Weft__TaskRun),
-  9,
+  10,
   weft__task_run__field_descriptors,
   weft__task_run__field_indices_by_name,
   1,  weft__task_run__number_ranges,
@@ -2651,7 +2895,7 @@ const ProtobufCMessageDescriptor weft__seal__descriptor =
   (ProtobufCMessageInit) weft__seal__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__committed__field_descriptors[6] =
+static const ProtobufCFieldDescriptor weft__committed__field_descriptors[8] =
 {
   {
     "kind",
@@ -2725,19 +2969,45 @@ static const ProtobufCFieldDescriptor weft__committed__field_descriptors[6] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "shelf",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Committed, shelf),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "shelf_offsets",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Weft__Committed, n_shelf_offsets),
+    offsetof(Weft__Committed, shelf_offsets),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__committed__field_indices_by_name[] = {
   0,   /* field[0] = kind */
   2,   /* field[2] = output_bytes */
   3,   /* field[3] = output_crc */
   4,   /* field[4] = output_records */
+  6,   /* field[6] = shelf */
+  7,   /* field[7] = shelf_offsets */
   5,   /* field[5] = stage */
   1,   /* field[1] = tasks */
 };
 static const ProtobufCIntRange weft__committed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor weft__committed__descriptor =
 {
@@ -2747,7 +3017,7 @@ const ProtobufCMessageDescriptor weft__committed__descriptor =
   "Weft__Committed",
   "weft",
   sizeof(Weft__Committed),
-  6,
+  8,
   weft__committed__field_descriptors,
   weft__committed__field_indices_by_name,
   1,  weft__committed__number_ranges,
@@ -2830,7 +3100,7 @@ const ProtobufCMessageDescriptor weft__checkpoint__descriptor =
   (ProtobufCMessageInit) weft__checkpoint__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[6] =
+static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[9] =
 {
   {
     "slot",
@@ -2904,19 +3174,58 @@ static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[6] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "stage",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_seal",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, is_seal),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__checkpointed__field_indices_by_name[] = {
   4,   /* field[4] = bytes */
+  8,   /* field[8] = file */
+  7,   /* field[7] = is_seal */
   5,   /* field[5] = nanoseconds */
   3,   /* field[3] = offset */
   2,   /* field[2] = path */
   0,   /* field[0] = slot */
+  6,   /* field[6] = stage */
   1,   /* field[1] = tasks */
 };
 static const ProtobufCIntRange weft__checkpointed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 9 }
 };
 const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
 {
@@ -2926,7 +3235,7 @@ const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
   "Weft__Checkpointed",
   "weft",
   sizeof(Weft__Checkpointed),
-  6,
+  9,
   weft__checkpointed__field_descriptors,
   weft__checkpointed__field_indices_by_name,
   1,  weft__checkpointed__number_ranges,
@@ -3475,7 +3784,7 @@ const ProtobufCMessageDescriptor weft__host_refused__descriptor =
   (ProtobufCMessageInit) weft__host_refused__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[26] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[27] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -3491,6 +3800,7 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[26] =
   { "FRAME_BYE", "WEFT__FRAME_TYPE__FRAME_BYE", 11 },
   { "FRAME_CHECKPOINT", "WEFT__FRAME_TYPE__FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", "WEFT__FRAME_TYPE__FRAME_CHECKPOINTED", 13 },
+  { "FRAME_SEALS", "WEFT__FRAME_TYPE__FRAME_SEALS", 14 },
   { "FRAME_HOST_HELLO", "WEFT__FRAME_TYPE__FRAME_HOST_HELLO", 32 },
   { "FRAME_HOST_CHALLENGE", "WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE", 33 },
   { "FRAME_HOST_PROOF", "WEFT__FRAME_TYPE__FRAME_HOST_PROOF", 34 },
@@ -3505,31 +3815,32 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[26] =
   { "FRAME_FETCH_CREDIT", "WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT", 43 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 14},{0, 26}
+{0, 0},{32, 15},{0, 27}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[26] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[27] =
 {
-  { "FRAME_ANSWERS", 20 },
+  { "FRAME_ANSWERS", 21 },
   { "FRAME_BYE", 11 },
-  { "FRAME_CALLS", 19 },
+  { "FRAME_CALLS", 20 },
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
   { "FRAME_COMMITTED", 8 },
-  { "FRAME_FETCH", 22 },
-  { "FRAME_FETCH_BLOCK", 23 },
-  { "FRAME_FETCH_CREDIT", 25 },
-  { "FRAME_FETCH_FAILED", 24 },
+  { "FRAME_FETCH", 23 },
+  { "FRAME_FETCH_BLOCK", 24 },
+  { "FRAME_FETCH_CREDIT", 26 },
+  { "FRAME_FETCH_FAILED", 25 },
   { "FRAME_HELLO", 1 },
-  { "FRAME_HOST_CHALLENGE", 15 },
-  { "FRAME_HOST_HELLO", 14 },
-  { "FRAME_HOST_PROOF", 16 },
-  { "FRAME_HOST_REFUSED", 18 },
-  { "FRAME_HOST_WELCOME", 17 },
+  { "FRAME_HOST_CHALLENGE", 16 },
+  { "FRAME_HOST_HELLO", 15 },
+  { "FRAME_HOST_PROOF", 17 },
+  { "FRAME_HOST_REFUSED", 19 },
+  { "FRAME_HOST_WELCOME", 18 },
   { "FRAME_JOB_START", 2 },
   { "FRAME_NONE", 0 },
-  { "FRAME_NUMBERED", 21 },
+  { "FRAME_NUMBERED", 22 },
   { "FRAME_SEAL", 7 },
   { "FRAME_SEALED", 9 },
+  { "FRAME_SEALS", 14 },
   { "FRAME_STAGE_OPEN", 3 },
   { "FRAME_STAGE_PLAN", 4 },
   { "FRAME_TASK_END", 6 },
@@ -3543,9 +3854,9 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  26,
+  27,
   weft__frame_type__enum_values_by_number,
-  26,
+  27,
   weft__frame_type__enum_values_by_name,
   2,
   weft__frame_type__value_ranges,
@@ -3581,22 +3892,24 @@ const ProtobufCEnumDescriptor weft__task_kind__descriptor =
   weft__task_kind__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };
-static const ProtobufCEnumValue weft__output_kind__enum_values_by_number[4] =
+static const ProtobufCEnumValue weft__output_kind__enum_values_by_number[5] =
 {
   { "OUTPUT_KEEP", "WEFT__OUTPUT_KIND__OUTPUT_KEEP", 0 },
   { "OUTPUT_FILE", "WEFT__OUTPUT_KIND__OUTPUT_FILE", 1 },
   { "OUTPUT_PARTS", "WEFT__OUTPUT_KIND__OUTPUT_PARTS", 2 },
   { "OUTPUT_FD", "WEFT__OUTPUT_KIND__OUTPUT_FD", 3 },
+  { "OUTPUT_SHELF", "WEFT__OUTPUT_KIND__OUTPUT_SHELF", 4 },
 };
 static const ProtobufCIntRange weft__output_kind__value_ranges[] = {
-{0, 0},{0, 4}
+{0, 0},{0, 5}
 };
-static const ProtobufCEnumValueIndex weft__output_kind__enum_values_by_name[4] =
+static const ProtobufCEnumValueIndex weft__output_kind__enum_values_by_name[5] =
 {
   { "OUTPUT_FD", 3 },
   { "OUTPUT_FILE", 1 },
   { "OUTPUT_KEEP", 0 },
   { "OUTPUT_PARTS", 2 },
+  { "OUTPUT_SHELF", 4 },
 };
 const ProtobufCEnumDescriptor weft__output_kind__descriptor =
 {
@@ -3605,9 +3918,9 @@ const ProtobufCEnumDescriptor weft__output_kind__descriptor =
   "OutputKind",
   "Weft__OutputKind",
   "weft",
-  4,
+  5,
   weft__output_kind__enum_values_by_number,
-  4,
+  5,
   weft__output_kind__enum_values_by_name,
   1,
   weft__output_kind__value_ranges,

@@ -22,8 +22,10 @@ typedef struct Weft__JobStart Weft__JobStart;
 typedef struct Weft__Output Weft__Output;
 typedef struct Weft__StageOpen Weft__StageOpen;
 typedef struct Weft__AdoptedRuns Weft__AdoptedRuns;
+typedef struct Weft__Seals Weft__Seals;
 typedef struct Weft__StagePlan Weft__StagePlan;
 typedef struct Weft__Piece Weft__Piece;
+typedef struct Weft__Source Weft__Source;
 typedef struct Weft__Place Weft__Place;
 typedef struct Weft__TaskRun Weft__TaskRun;
 typedef struct Weft__BadRecord Weft__BadRecord;
@@ -95,9 +97,13 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_CHECKPOINT = 12,
   /*
-   * worker -> driver: it is, and where
+   * worker -> driver: it is, and where; also the answer to a SEAL where workers share
    */
   WEFT__FRAME_TYPE__FRAME_CHECKPOINTED = 13,
+  /*
+   * driver -> worker, where workers share: the map output of all; reduce tasks may follow
+   */
+  WEFT__FRAME_TYPE__FRAME_SEALS = 14,
   /*
    * A member and a host (src/wire/hello.h). Before the proof no frame is over 4 KiB.
    */
@@ -162,7 +168,7 @@ typedef enum _Weft__TaskKind {
 } Weft__TaskKind;
 typedef enum _Weft__OutputKind {
   /*
-   * pairs stay in the worker and feed the next stage
+   * pairs for the next stage: they stay in the worker, or in its shelf where workers share
    */
   WEFT__OUTPUT_KIND__OUTPUT_KEEP = 0,
   /*
@@ -176,7 +182,11 @@ typedef enum _Weft__OutputKind {
   /*
    * as FILE, but into the inherited descriptor `fd`, a nameless file of the driver's
    */
-  WEFT__OUTPUT_KIND__OUTPUT_FD = 3
+  WEFT__OUTPUT_KIND__OUTPUT_FD = 3,
+  /*
+   * text in the worker's shelf, a nameless file of its own: the driver copies it
+   */
+  WEFT__OUTPUT_KIND__OUTPUT_SHELF = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__OUTPUT_KIND)
 } Weft__OutputKind;
 /*
@@ -303,10 +313,15 @@ struct  Weft__JobStart
    * of the output: codec_kind
    */
   uint32_t compress;
+  /*
+   * Above 1, this worker is one of several that share the work: it leaves all that it makes in files without a
+   * name, which the driver opens (/proc/PID/fd/N), keeps open, and lends to the others.
+   */
+  uint32_t worker_count;
 };
 #define WEFT__JOB_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__job_start__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0 }
+    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0, 0 }
 
 
 struct  Weft__Output
@@ -384,6 +399,21 @@ struct  Weft__AdoptedRuns
     , (char *)protobuf_c_empty_string, 0 }
 
 
+/*
+ * Of all workers, where they share: which together have every map task of the stage once.
+ */
+struct  Weft__Seals
+{
+  ProtobufCMessage base;
+  uint32_t stage;
+  size_t n_seals;
+  Weft__AdoptedRuns **seals;
+};
+#define WEFT__SEALS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__seals__descriptor) \
+    , 0, 0,NULL }
+
+
 struct  Weft__StagePlan
 {
   ProtobufCMessage base;
@@ -411,6 +441,25 @@ struct  Weft__Piece
 #define WEFT__PIECE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__piece__descriptor) \
     , 0, 0, 0 }
+
+
+/*
+ * Pairs that the stage before has left in a file.
+ */
+struct  Weft__Source
+{
+  ProtobufCMessage base;
+  char *path;
+  uint64_t offset;
+  uint64_t size;
+  /*
+   * crc32c of them
+   */
+  uint32_t crc;
+};
+#define WEFT__SOURCE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__source__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0, 0 }
 
 
 /*
@@ -450,10 +499,14 @@ struct  Weft__TaskRun
   protobuf_c_boolean is_careful;
   Weft__Purpose purpose;
   uint32_t stage;
+  /*
+   * of a sample or map task after the first stage, where workers share
+   */
+  Weft__Source *source;
 };
 #define WEFT__TASK_RUN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_run__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN, 0, NULL }
 
 
 /*
@@ -559,10 +612,16 @@ struct  Weft__Committed
   size_t n_output_records;
   uint64_t *output_records;
   uint32_t stage;
+  /*
+   * Where workers share: the descriptor of the worker's shelf, and where in it the output of each task begins.
+   */
+  uint32_t shelf;
+  size_t n_shelf_offsets;
+  uint64_t *shelf_offsets;
 };
 #define WEFT__COMMITTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__committed__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0,NULL, 0,NULL, 0,NULL, 0,NULL, 0, 0, 0,NULL }
 
 
 struct  Weft__Sealed
@@ -607,10 +666,19 @@ struct  Weft__Checkpointed
    * that the slot spent on it
    */
   uint64_t nanoseconds;
+  uint32_t stage;
+  /*
+   * where workers share: the answer to a SEAL, not to a CHECKPOINT
+   */
+  protobuf_c_boolean is_seal;
+  /*
+   * likewise: the descriptor of the file that the index is in
+   */
+  uint32_t file;
 };
 #define WEFT__CHECKPOINTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__checkpointed__descriptor) \
-    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, 0 }
+    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0 }
 
 
 struct  Weft__WorkerFailed
@@ -884,6 +952,25 @@ Weft__AdoptedRuns *
 void   weft__adopted_runs__free_unpacked
                      (Weft__AdoptedRuns *message,
                       ProtobufCAllocator *allocator);
+/* Weft__Seals methods */
+void   weft__seals__init
+                     (Weft__Seals         *message);
+size_t weft__seals__get_packed_size
+                     (const Weft__Seals   *message);
+size_t weft__seals__pack
+                     (const Weft__Seals   *message,
+                      uint8_t             *out);
+size_t weft__seals__pack_to_buffer
+                     (const Weft__Seals   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Seals *
+       weft__seals__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__seals__free_unpacked
+                     (Weft__Seals *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__StagePlan methods */
 void   weft__stage_plan__init
                      (Weft__StagePlan         *message);
@@ -921,6 +1008,25 @@ Weft__Piece *
                       const uint8_t       *data);
 void   weft__piece__free_unpacked
                      (Weft__Piece *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__Source methods */
+void   weft__source__init
+                     (Weft__Source         *message);
+size_t weft__source__get_packed_size
+                     (const Weft__Source   *message);
+size_t weft__source__pack
+                     (const Weft__Source   *message,
+                      uint8_t             *out);
+size_t weft__source__pack_to_buffer
+                     (const Weft__Source   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Source *
+       weft__source__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__source__free_unpacked
+                     (Weft__Source *message,
                       ProtobufCAllocator *allocator);
 /* Weft__Place methods */
 void   weft__place__init
@@ -1249,11 +1355,17 @@ typedef void (*Weft__StageOpen_Closure)
 typedef void (*Weft__AdoptedRuns_Closure)
                  (const Weft__AdoptedRuns *message,
                   void *closure_data);
+typedef void (*Weft__Seals_Closure)
+                 (const Weft__Seals *message,
+                  void *closure_data);
 typedef void (*Weft__StagePlan_Closure)
                  (const Weft__StagePlan *message,
                   void *closure_data);
 typedef void (*Weft__Piece_Closure)
                  (const Weft__Piece *message,
+                  void *closure_data);
+typedef void (*Weft__Source_Closure)
+                 (const Weft__Source *message,
                   void *closure_data);
 typedef void (*Weft__Place_Closure)
                  (const Weft__Place *message,
@@ -1320,8 +1432,10 @@ extern const ProtobufCMessageDescriptor weft__job_start__descriptor;
 extern const ProtobufCMessageDescriptor weft__output__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_open__descriptor;
 extern const ProtobufCMessageDescriptor weft__adopted_runs__descriptor;
+extern const ProtobufCMessageDescriptor weft__seals__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_plan__descriptor;
 extern const ProtobufCMessageDescriptor weft__piece__descriptor;
+extern const ProtobufCMessageDescriptor weft__source__descriptor;
 extern const ProtobufCMessageDescriptor weft__place__descriptor;
 extern const ProtobufCMessageDescriptor weft__task_run__descriptor;
 extern const ProtobufCMessageDescriptor weft__bad_record__descriptor;

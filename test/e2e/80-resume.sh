@@ -54,7 +54,8 @@ finish_killed() {
         [ $code = 137 ] || break
         interrupted=$((interrupted + 1))
         # Slots and memory are not part of what a job is.
-        [ $((RANDOM % 3)) = 0 ] && set -- "$@" --slots $((RANDOM % 3 + 1)) --memory $((RANDOM % 100 + 32))M
+        [ $((RANDOM % 3)) = 0 ] &&
+            set -- "$@" --slots $((RANDOM % 3 + 1)) --workers $((RANDOM % 3 + 1)) --memory $((RANDOM % 100 + 48))M
     done
     if [ $kills = 0 ]; then
         weft run --json "$@" --output "$name/" 2>"$err"

@@ -291,9 +291,9 @@ static weft_err sample(void)
     return code;
 }
 
-static void ignore_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc, uint64_t n)
+static void ignore_written(void *owner, const struct sink_piece *piece)
 {
-    (void)owner, (void)piece, (void)bytes, (void)crc, (void)n;
+    (void)owner, (void)piece;
 }
 
 static void open_output(int fd)

@@ -1,5 +1,4 @@
-// Agents and the lives of their workers. The driver has one worker at a time; the search for a bad record has
-// another.
+// Agents and the lives of their workers: those that share the work, and one more for the search for a bad record.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@ static void forget(struct worker *worker)
     VEC_FINI(&worker->in);
     VEC_FINI(&worker->out);
     message_free(worker->open);
+    worker_close_files(worker);
     *worker = (struct worker){.agent = worker->agent};
 }
 
@@ -226,6 +226,11 @@ weft_err agent_release(struct agent *agent)
 {
     agent->is_released = true;
     return agent_send(agent, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+}
+
+weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)
+{
+    return worker_open_file(worker_of(agent), number, fd);
 }
 
 void agent_kill(struct agent *agent)

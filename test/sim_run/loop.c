@@ -6,8 +6,15 @@
 
 #include "sim_run/sim_run.h"
 #include "sys/env.h"
+#include "sys/loop/errands.h"
 
-enum { TIMERS_MAX = 16, STEPS_MAX = 2000000, TIMER_RATE = 5, NOW_MS_FIRST = 1000000 };
+enum {
+    ERRANDS_MAX = 64,
+    TIMERS_MAX = 16,
+    STEPS_MAX = 2000000,
+    TIMER_RATE = 5,
+    NOW_MS_FIRST = 1000000
+};
 
 struct loop_timer {
     bool is_set;
@@ -16,7 +23,14 @@ struct loop_timer {
     void *owner;
 };
 
+struct errand {
+    loop_fn *done;
+    void *owner;
+};
+
 struct loop {
+    struct errand errands[ERRANDS_MAX];  // whose end is to be reported
+    size_t errand_count;
     loop_fn *woken;
     void *owner;
     bool is_stopped, is_woken;
@@ -97,6 +111,40 @@ void loop_signal_free(struct loop_signal *signal)
     (void)signal;
 }
 
+// ---- Errands: done at once, reported when it is their turn
+
+struct errands *errands_new(struct loop *loop)
+{
+    return (struct errands *)(void *)loop;
+}
+
+void errands_free(struct errands *errands)
+{
+    struct loop *loop = (struct loop *)(void *)errands;
+    if (loop)
+        loop->errand_count = 0;
+}
+
+weft_err errands_do(struct errands *errands, loop_fn *work, loop_fn *done, void *owner)
+{
+    struct loop *loop = (struct loop *)(void *)errands;
+    if (loop->errand_count == ERRANDS_MAX)
+        sim_wrong("the driver has more than %d errands", ERRANDS_MAX);
+    work(owner);
+    loop->errands[loop->errand_count++] = (struct errand){done, owner};
+    return WEFT_OK;
+}
+
+static bool report_errand(struct loop *loop)
+{
+    if (loop->errand_count == 0)
+        return false;
+    const struct errand first = loop->errands[0];
+    memmove(loop->errands, loop->errands + 1, --loop->errand_count * sizeof first);
+    first.done(first.owner);
+    return true;
+}
+
 static bool fire_next(struct loop *loop)
 {
     struct loop_timer *next = NULL;
@@ -120,10 +168,12 @@ static bool step(struct loop *loop)
         loop->woken(loop->owner);
         return true;
     }
+    if (sim_chance(200) && report_errand(loop))
+        return true;
     // Work may take any time: timers come between any two things.
     if (sim_chance(TIMER_RATE) && fire_next(loop))
         return true;
-    return workers_step() || fire_next(loop);
+    return workers_step() || report_errand(loop) || fire_next(loop);
 }
 
 void loop_run(struct loop *loop)

@@ -96,6 +96,7 @@ static void draw_options(void)
     };
     sim.options.has_two_stages = !sim.options.is_map_only && sim_chance(250);
     sim.options.bad_offset = sim_below(sim.options.map_count * MIB);
+    sim.options.workers = sim_chance(500) ? 1 : 2 + sim_below(WORKERS_MAX - 1);
 }
 
 // ---- The job -------------------------------------------------------------------------------------------------------
@@ -181,7 +182,8 @@ static int live(void)
         .input_count = 1,
         .output = output,
         .slots = sim.options.slots,
-        .memory_bytes = 64 << 20,
+        .workers = sim.options.workers,
+        .memory_bytes = 512 << 20,
         .max_attempts = sim.options.max_attempts,
         .reducers = sim.options.reducers,
         .tmp = sim.folder,

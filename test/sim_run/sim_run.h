@@ -3,7 +3,8 @@
 //
 //   sim_run.c  draws a job and its faults from a seed, lives a run as often as it is killed, looks at the answer
 //   loop.c     a clock and timers in a time that goes by steps; what happens next is drawn
-//   worker.c   a worker: slots, collectors, seals, checkpoints, pieces
+//   worker.c   a worker: frames, slots, attempts, pieces of the answer
+//   shared.c   what it leaves for others: seals, checkpoints, pairs between stages
 //   agents.c   how workers live and die
 //
 // A life is a process of its own, and a kill is its end between two steps, with nothing tidied up: what the next
@@ -21,11 +22,12 @@ enum {
     PIECE_BYTES = 9,  // "piece 07\n"
     TASKS_MAX = 60,   // of a kind: they fit the bits of a uint64_t
     BAD_TEXT_BYTES = 8,
+    WORKERS_MAX = 4,
 };
 
 // The job and its faults; rates per mille of steps, or of attempts where it says so.
 struct sim_options {
-    uint32_t map_count, reducers, slots, max_attempts;
+    uint32_t map_count, reducers, slots, workers, max_attempts;
     bool is_map_only, has_two_stages, has_directory;
     uint32_t fail_rate, crash_rate, hang_rate;  // of attempts
     uint32_t kill_rate;                         // of the worker

@@ -7,21 +7,12 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "mapreduce/sample_segment.h"
 #include "mapreduce/work/run/run_index.h"
 #include "sim_run/worker.h"
 #include "store/part.h"
 
 struct worker workers[AGENTS_MAX];
-
-static uint64_t bit(uint32_t task)
-{
-    return UINT64_C(1) << task;
-}
-
-static uint64_t all_of(uint32_t count)
-{
-    return bit(count) - 1;
-}
 
 // ---- Frames --------------------------------------------------------------------------------------------------------
 
@@ -159,6 +150,8 @@ static uint32_t part_of(const Weft__StageOpen *open, uint32_t piece)
                              : piece / (open->range_count / open->part_count);
 }
 
+// ---- Text of the answer ---------------------------------------------------------------------------------------------------
+
 // Also parts without a byte are files.
 static void make_parts(const Weft__StageOpen *open)
 {
@@ -204,11 +197,14 @@ static void commit_piece(struct worker *worker, const Weft__TaskRun *run)
     committed.tasks = &task;
     if (run->kind == WEFT__TASK_KIND__TASK_REDUCE && worker->sealed != all_of(open->map_count))
         sim_wrong("reduce task %u runs before all map tasks are sealed", task);
-    if (worker->submitted & bit(task))
+    if ((worker->submitted & bit(task)) && !worker->is_shared)
         return;  // it was written by an attempt that failed behind that
     worker->submitted |= bit(task);
-    if (is_last) {
-        write_piece(open, task);
+    if (worker->is_shared)
+        worker_shelve(worker, text, &committed);
+    if (is_last || worker->is_shared) {
+        if (!worker->is_shared)
+            write_piece(open, task);
         committed.n_output_bytes = committed.n_output_crc = committed.n_output_records = 1;
         committed.output_bytes = &bytes;
         committed.output_crc = &crc;
@@ -217,101 +213,6 @@ static void commit_piece(struct worker *worker, const Weft__TaskRun *run)
         worker->kept[worker->stage] |= bit(task);
     }
     worker_say(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
-}
-
-// ---- Seals and checkpoints ---------------------------------------------------------------------------------------------
-
-static uint32_t list_tasks(uint64_t tasks, uint32_t list[TASKS_MAX])
-{
-    uint32_t count = 0;
-    for (uint32_t task = 0; task < TASKS_MAX; task++)
-        if (tasks & bit(task))
-            list[count++] = task;
-    return count;
-}
-
-static void seal(struct worker *worker, uint32_t index)
-{
-    struct slot *slot = &worker->slots[index];
-    uint32_t tasks[TASKS_MAX];
-    Weft__Committed committed = WEFT__COMMITTED__INIT;
-    Weft__Sealed sealed = WEFT__SEALED__INIT;
-    if (worker->sealed & slot->held)
-        sim_wrong("a map task is sealed twice");
-    worker->sealed |= slot->held;
-    committed.stage = worker->stage;
-    committed.kind = WEFT__TASK_KIND__TASK_MAP;
-    committed.tasks = tasks;
-    committed.n_tasks = list_tasks(slot->held, tasks);
-    sealed.slot = index;
-    slot->held = 0;
-    if (committed.n_tasks)
-        worker_say(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
-    worker_say(worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
-}
-
-// The file is a real one: a later life looks into it.
-static uint64_t write_index(struct worker *worker, const char *path, uint64_t held)
-{
-    uint32_t tasks[TASKS_MAX];
-    struct run_index index = {.tasks = tasks, .range_count = worker->open->range_count};
-    struct spill spill;
-    index.task_count = list_tasks(held, tasks);
-    const ProtobufCBinaryData identity = worker->open->runs_identity;
-    if (spill_create_named(&spill, path) != WEFT_OK)
-        sim_wrong("cannot make %s: %s", path, err_text());
-    const uint64_t offset = spill.size;
-    if (run_index_write(&spill, &index, (weft_bytes){(char *)identity.data, identity.len}) !=
-        WEFT_OK)
-        sim_wrong("cannot write %s: %s", path, err_text());
-    spill_close(&spill);
-    if (sim_has_faults() && sim_chance(sim.options.checkpoint_lost_rate) && truncate(path, 10))
-        sim_wrong("cannot cut %s", path);
-    return offset;
-}
-
-static void checkpoint(struct worker *worker, uint32_t index)
-{
-    struct slot *slot = &worker->slots[index];
-    uint32_t tasks[TASKS_MAX];
-    char path[512];
-    Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
-    done.slot = index;
-    done.tasks = tasks;
-    done.n_tasks = list_tasks(slot->held, tasks);
-    snprintf(path, sizeof path, "%.400s/runs-%u-%u-%u", worker->open->runs_directory, sim.life,
-             sim.step, ++worker->checkpoint_count);
-    done.path = path;
-    if (done.n_tasks) {
-        // A file for what is new. It is safe, and seen by reduces, whatever becomes of the rest.
-        done.offset = write_index(worker, path, slot->held);
-        worker->sealed |= slot->held;
-        slot->held = 0;
-    }
-    worker_say(worker, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done.base);
-}
-
-static void adopt(struct worker *worker, const Weft__StagePlan *plan)
-{
-    const ProtobufCBinaryData identity = worker->open->runs_identity;
-    for (size_t i = 0; i < plan->n_adopted; i++) {
-        struct run_index *index = NULL;
-        if (run_index_open(&index, plan->adopted[i]->path, plan->adopted[i]->offset,
-                           (weft_bytes){(char *)identity.data, identity.len}, false) != WEFT_OK) {
-            Weft__WorkerFailed failed = WEFT__WORKER_FAILED__INIT;
-            failed.code = WEFT_DATA_LOSS;
-            failed.text = "what was saved cannot be read";
-            sim.may_fail = true;
-            worker_say(worker, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
-            return;
-        }
-        for (uint32_t t = 0; t < index->task_count; t++) {
-            if (worker->sealed & bit(index->tasks[t]))
-                sim_wrong("map task %u is taken over twice", index->tasks[t]);
-            worker->sealed |= bit(index->tasks[t]);
-        }
-        run_index_close(index);
-    }
 }
 
 // ---- Attempts ------------------------------------------------------------------------------------------------------
@@ -428,10 +329,10 @@ void worker_go_on(struct worker *worker, uint32_t index)
     memmove(slot->is_seal, slot->is_seal + 1, slot->run_count * sizeof *slot->is_seal);
     if (run)
         finish(worker, index, run);
-    else if (is_seal)
-        seal(worker, index);
+    else if (is_seal && !worker->is_shared)
+        worker_seal(worker, index);
     else
-        checkpoint(worker, index);
+        worker_checkpoint(worker, index, is_seal);
     message_free(run);
 }
 
@@ -451,7 +352,7 @@ static void open_stage(struct worker *worker, const struct parcel *parcel)
     Weft__StageOpen *open = unpack(parcel, &weft__stage_open__descriptor);
     const Weft__StageOpen *before = worker->open;
     const bool is_written = open->n_done_pieces == piece_count(open);  // nothing is read for it
-    if (open->stage > 0 && !is_written &&
+    if (open->stage > 0 && !is_written && !worker->is_shared &&
         worker->kept[open->stage - 1] != all_of(before && before->stage + 1 == open->stage
                                                     ? piece_count(before)
                                                     : open->map_count))
@@ -460,9 +361,19 @@ static void open_stage(struct worker *worker, const struct parcel *parcel)
     worker->open = open;
     worker->stage = open->stage;
     worker->sealed = worker->submitted = 0;
+    worker->has_seals = false;
+    worker_close_files(worker);
+    for (uint32_t i = 0; i < SLOTS_MAX; i++)
+        worker->slots[i].safe = 0;
     make_parts(open);
     for (size_t i = 0; i < open->n_done_pieces; i++)
         worker->submitted |= bit(open->done_pieces[i]);
+}
+
+static void take_task(struct worker *worker, Weft__TaskRun *run)
+{
+    worker_check_source(worker, run);
+    queue(worker, run->slot, run, false);
 }
 
 void worker_receive(struct worker *worker)
@@ -470,18 +381,25 @@ void worker_receive(struct worker *worker)
     const struct parcel parcel = take_first(worker->in.items, &worker->in.count);
     void *message = NULL;
     worker_show(worker, "hears", &parcel);
-    switch (parcel.type) {
+    switch (worker->has_failed ? WEFT__FRAME_TYPE__FRAME_NONE : parcel.type) {
+    case WEFT__FRAME_TYPE__FRAME_JOB_START:
+        message = unpack(&parcel, &weft__job_start__descriptor);
+        worker->is_shared = ((Weft__JobStart *)message)->worker_count > 1;
+        break;
+    case WEFT__FRAME_TYPE__FRAME_SEALS:
+        worker_take_seals(worker, message = unpack(&parcel, &weft__seals__descriptor));
+        break;
     case WEFT__FRAME_TYPE__FRAME_STAGE_OPEN:
         open_stage(worker, &parcel);
         break;
     case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
-        adopt(worker, message = unpack(&parcel, &weft__stage_plan__descriptor));
+        message = unpack(&parcel, &weft__stage_plan__descriptor);
+        worker_adopt(worker, ((Weft__StagePlan *)message)->adopted,
+                     ((Weft__StagePlan *)message)->n_adopted);
         break;
-    case WEFT__FRAME_TYPE__FRAME_TASK_RUN: {
-        Weft__TaskRun *run = unpack(&parcel, &weft__task_run__descriptor);
-        queue(worker, run->slot, run, false);
+    case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
+        take_task(worker, unpack(&parcel, &weft__task_run__descriptor));
         break;
-    }
     case WEFT__FRAME_TYPE__FRAME_SEAL:
         message = unpack(&parcel, &weft__seal__descriptor);
         queue(worker, ((Weft__Seal *)message)->slot, NULL, true);

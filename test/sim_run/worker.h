@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "sim_run/sim_run.h"
 
-enum { AGENTS_MAX = 2, QUEUE_MAX = 8 };
+enum { AGENTS_MAX = WORKERS_MAX + 1, QUEUE_MAX = 8, FILES_MAX = 256 };
 
 // A frame on its way: packed as it would be on the wire.
 struct parcel {
@@ -20,6 +20,7 @@ struct slot {
     size_t run_count;
     bool is_inside, hangs, crashes, fails;
     uint64_t held;  // map tasks in its collector
+    uint64_t safe;  // where workers share: those that its last seal covers
 };
 
 struct worker {
@@ -34,9 +35,27 @@ struct worker {
     VEC(struct parcel) in, out;
     VEC(struct parcel) past;  // ends of attempts that it has told of in stages before this one
     uint32_t checkpoint_count;
+
+    // Where workers share.
+    bool is_shared, has_seals;
+    bool has_failed;       // it cannot go on, has said so, and carries out nothing more
+    int files[FILES_MAX];  // that it has open
+    size_t file_count;
+    int shelf;  // one of them; 0: none yet
+    uint64_t shelf_size;
 };
 
 extern struct worker workers[AGENTS_MAX];
+
+static inline uint64_t bit(uint32_t task)
+{
+    return UINT64_C(1) << task;
+}
+
+static inline uint64_t all_of(uint32_t count)
+{
+    return bit(count) - 1;
+}
 
 // The next frame that it was sent, the next that it has to say, the next step of a slot.
 void worker_receive(struct worker *worker);
@@ -47,6 +66,19 @@ struct parcel worker_pack(Weft__FrameType type, const ProtobufCMessage *message)
 void worker_say(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message);
 void worker_show(const struct worker *worker, const char *what, const struct parcel *parcel);
 bool worker_has_faults(const struct worker *worker);
+// ---- shared.c
+
+// A piece of the answer, or pairs for the next stage: the same text stands for both.
+void worker_shelve(struct worker *worker, const char *text, Weft__Committed *committed);
+// A task reads what the one with its number has left.
+void worker_check_source(const struct worker *worker, const Weft__TaskRun *run);
+void worker_seal(struct worker *worker, uint32_t slot);
+void worker_checkpoint(struct worker *worker, uint32_t slot, bool is_seal);
+void worker_adopt(struct worker *worker, Weft__AdoptedRuns *const *runs, size_t count);
+void worker_take_seals(struct worker *worker, const Weft__Seals *seals);
+// Opens one of its files, as /proc/PID/fd would.
+weft_err worker_open_file(const struct worker *worker, uint32_t number, int *fd);
+void worker_close_files(struct worker *worker);
 // What its page would show of the slot.
 void worker_fill_attempt(const struct worker *worker, uint32_t slot, struct agent_attempt *at);
 

@@ -6,19 +6,24 @@
 
 #include <stdio.h>
 
+// Its turn comes when all actions of the step under way are carried out: other workers wait for theirs.
 static void defer(struct coordinator *coordinator, const struct sched_event *event)
 {
-    if (!coordinator->has_deferred)  // the first thing that went wrong is the one to tell
-        coordinator->deferred = *event;
-    coordinator->has_deferred = true;
+    const struct deferred deferred = {*event, coordinator->blame};
+    ASSERT(event->inside_count == 0);  // they are borrowed
+    ASSERT(VEC_PUSH(&coordinator->deferred, deferred));
 }
 
 void coordinator_fail(struct coordinator *coordinator, weft_err code)
 {
     const struct sched_event event = {.type = EVENT_CANCEL, .code = code};
+    const struct blame before = coordinator->blame;
+    const bool is_stepping = coordinator->is_stepping;
     snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", err_text());
     coordinator->blame.next[0] = 0;
     coordinator_step(coordinator, &event);
+    if (is_stepping)
+        coordinator->blame = before;
 }
 
 static void end(struct coordinator *coordinator, weft_err code)
@@ -36,15 +41,19 @@ static void start_worker(struct coordinator *coordinator, uint32_t worker)
 {
     const struct output_place *output = output_place(coordinator->output);
     struct worker_place *place = place_of(coordinator, worker);
+    const bool writes = output->kind == OUTPUT_PLACE_FD && !run_plan_is_shared(coordinator->plan);
     place->worker = worker;
-    if (agent_start(&place->agent, output->kind == OUTPUT_PLACE_FD ? output->fd : -1) == WEFT_OK)
+    place->seals_sent = 0;
+    if (agent_start(&place->agent, writes ? output->fd : -1) == WEFT_OK)
         return;
     const struct sched_event event = {.type = EVENT_WORKER_LOST,
                                       .worker = worker,
                                       .crash_slot = SCHED_NO_SLOT,
                                       .code = WEFT_UNAVAILABLE};
+    const struct blame before = coordinator->blame;
     snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", err_text());
     defer(coordinator, &event);
+    coordinator->blame = before;
 }
 
 static weft_err send_seal(struct agent *agent, uint32_t slot)
@@ -88,7 +97,7 @@ static void take_failure(struct coordinator *coordinator, const struct sched_act
     end(coordinator, action->code);
 }
 
-// One that is not up yet has done nothing: it need not be waited for.
+// A worker that is not ready has done no task: the run does not wait for it.
 static weft_err release_worker(struct worker_place *place)
 {
     if (agent_is_ready(&place->agent))
@@ -109,6 +118,18 @@ static weft_err finish_job(struct coordinator *coordinator)
     return code;
 }
 
+static weft_err open_stage(struct coordinator *coordinator, struct agent *agent, uint32_t stage)
+{
+    const weft_err code = run_plan_is_shared(coordinator->plan)
+                              ? shelves_begin_stage(&coordinator->shelves, stage,
+                                                    coordinator->plan->stages[stage].piece_count)
+                              : WEFT_OK;
+    return code != WEFT_OK
+               ? code
+               : run_plan_send_stage_open(coordinator->plan, agent, stage, coordinator->output,
+                                          coordinator->pieces, coordinator->resume);
+}
+
 static weft_err send_stage_plan(struct coordinator *coordinator, struct agent *agent,
                                 uint32_t stage)
 {
@@ -123,32 +144,45 @@ static weft_err send_task(struct coordinator *coordinator, struct agent *agent,
     const size_t number =
         run_plan_number(coordinator->plan, action->at.stage, action->at.kind, action->at.task);
     tally_begin(&coordinator->tally, number, action->at.attempt);
-    return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad);
+    return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad,
+                              &coordinator->shelves);
+}
+
+// Where workers share, each is told once where the map output of all is.
+static weft_err send_seals(struct coordinator *coordinator, struct worker_place *place,
+                           uint32_t stage)
+{
+    if (!run_plan_is_shared(coordinator->plan) || place->seals_sent == stage + 1)
+        return WEFT_OK;
+    place->seals_sent = stage + 1;
+    return run_plan_send_seals(coordinator->plan, &place->agent, stage, coordinator->resume,
+                               &coordinator->shelves);
 }
 
 // The first reduce task begins: all records have been seen, nothing has been written yet.
-static weft_err send_reduce(struct coordinator *coordinator, struct agent *agent,
+static weft_err send_reduce(struct coordinator *coordinator, struct worker_place *place,
                             const struct sched_action *action)
 {
     weft_err code = WEFT_OK;
     if (action->stage == 0 && !coordinator->bad.is_judged)
         code = coordinator_judge_bad(coordinator);
-    return code != WEFT_OK ? code : send_task(coordinator, agent, action);
+    if (code == WEFT_OK)
+        code = send_seals(coordinator, place, action->stage);
+    return code != WEFT_OK ? code : send_task(coordinator, &place->agent, action);
 }
 
-// What is for one worker.
+// Sends the frame of an action to its worker.
 static weft_err send_action(struct coordinator *coordinator, const struct sched_action *action)
 {
-    struct agent *agent = &place_of(coordinator, action->worker)->agent;
+    struct worker_place *place = place_of(coordinator, action->worker);
+    struct agent *agent = &place->agent;
     switch (action->type) {
     case ACTION_STAGE_OPEN:
-        return run_plan_send_stage_open(coordinator->plan, agent, action->stage,
-                                        coordinator->output, coordinator->pieces,
-                                        coordinator->resume);
+        return open_stage(coordinator, agent, action->stage);
     case ACTION_STAGE_PLAN:
         return send_stage_plan(coordinator, agent, action->stage);
     case ACTION_RUN:
-        return action->at.kind == SCHED_REDUCE ? send_reduce(coordinator, agent, action)
+        return action->at.kind == SCHED_REDUCE ? send_reduce(coordinator, place, action)
                                                : send_task(coordinator, agent, action);
     case ACTION_SEAL:
         return send_seal(agent, action->at.slot);
@@ -187,10 +221,27 @@ static weft_err carry_out(struct coordinator *coordinator, const struct sched_ac
 
 static void carry_out_all(struct coordinator *coordinator)
 {
-    for (uint32_t i = 0; i < coordinator->actions->count && !coordinator->has_deferred; i++) {
+    for (uint32_t i = 0; i < coordinator->actions->count && !coordinator->is_over; i++) {
         const weft_err code = carry_out(coordinator, &coordinator->actions->items[i]);
         if (code != WEFT_OK)
             coordinator_fail(coordinator, code);
+    }
+}
+
+static void take_event(struct coordinator *coordinator, const struct sched_event *event)
+{
+    coordinator->is_stepping = true;
+    sched_step(coordinator->sched, event, coordinator->actions);
+    carry_out_all(coordinator);
+    while (coordinator->actions->has_more && !coordinator->is_over) {
+        sched_more(coordinator->sched, coordinator->actions);
+        carry_out_all(coordinator);
+    }
+    coordinator->is_stepping = false;
+    // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
+    if (event->type == EVENT_CANCEL && !coordinator->is_over) {
+        snprintf(coordinator->error, sizeof coordinator->error, "%s", coordinator->blame.why);
+        end(coordinator, event->code);
     }
 }
 
@@ -202,22 +253,11 @@ void coordinator_step(struct coordinator *coordinator, const struct sched_event 
         defer(coordinator, event);
         return;
     }
-    struct sched_event now = *event;
-    do {
-        coordinator->is_stepping = true;
-        coordinator->has_deferred = false;
-        sched_step(coordinator->sched, &now, coordinator->actions);
-        carry_out_all(coordinator);
-        while (coordinator->actions->has_more && !coordinator->has_deferred) {
-            sched_more(coordinator->sched, coordinator->actions);
-            carry_out_all(coordinator);
-        }
-        coordinator->is_stepping = false;
-        // The scheduler does not listen after the last task, but the last of the answer may still go wrong.
-        if (now.type == EVENT_CANCEL && !coordinator->is_over && !coordinator->has_deferred) {
-            snprintf(coordinator->error, sizeof coordinator->error, "%s", coordinator->blame.why);
-            end(coordinator, now.code);
-        }
-        now = coordinator->deferred;
-    } while (coordinator->has_deferred && !coordinator->is_over);
+    take_event(coordinator, event);
+    for (size_t i = 0; i < coordinator->deferred.count && !coordinator->is_over; i++) {
+        const struct deferred next = coordinator->deferred.items[i];
+        coordinator->blame = next.blame;
+        take_event(coordinator, &next.event);
+    }
+    coordinator->deferred.count = 0;
 }

@@ -249,6 +249,11 @@ weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMe
     return worker_process_send(&agent->process, type, message);
 }
 
+weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)
+{
+    return process_open_file(&agent->process.process, number, fd);
+}
+
 weft_err agent_release(struct agent *agent)
 {
     agent->is_released = true;

@@ -95,6 +95,9 @@ bool agent_is_ready(const struct agent *agent);  // it has one that has said hel
 
 MUST_CHECK weft_err agent_send(struct agent *agent, Weft__FrameType type,
                                const ProtobufCMessage *message);
+// Opens for reading a file that the worker has open under that number, so that the file outlives the worker.
+// UNAVAILABLE: the worker has ended; other failures: it has no such file.
+MUST_CHECK weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd);
 // There is nothing left to do: the worker may end.
 MUST_CHECK weft_err agent_release(struct agent *agent);
 // Kills the worker; `lost` follows, as told: its owner knows why.

@@ -60,6 +60,8 @@ weft_err coordinator_make_plan(struct coordinator *coordinator)
 {
     struct run_plan *plan = coordinator->plan;
     weft_err code = run_plan_make(plan, coordinator->report);
+    if (code == WEFT_OK)
+        code = run_plan_divide_memory(plan);
     if (code != WEFT_OK)
         return code;
     coordinator->samples = calloc(plan->task_count + 1, sizeof *coordinator->samples);
@@ -70,9 +72,7 @@ weft_err coordinator_make_plan(struct coordinator *coordinator)
         return err_no_memory("to plan the job");
     coordinator->place_count = plan->worker_count;
     code = tally_init(&coordinator->tally, plan->task_count);
-    if (code == WEFT_OK)
-        code = make_sched(coordinator);
-    return code == WEFT_OK ? run_plan_divide_memory(plan) : code;
+    return code == WEFT_OK ? make_sched(coordinator) : code;
 }
 
 weft_err coordinator_print_plan(struct coordinator *coordinator)
@@ -83,12 +83,26 @@ weft_err coordinator_print_plan(struct coordinator *coordinator)
                      coordinator->pieces);
 }
 
+static weft_err open_drafts(struct coordinator *coordinator)
+{
+    const struct drafts_options options = {.plan = coordinator->plan,
+                                           .place = output_place(coordinator->output),
+                                           .pieces = coordinator->pieces,
+                                           .loop = coordinator->loop,
+                                           .calls = &coordinator_drafts_calls,
+                                           .owner = coordinator};
+    return drafts_open(&coordinator->drafts, &options);
+}
+
 weft_err coordinator_take_over(struct coordinator *coordinator)
 {
     weft_err code = resume_open(coordinator->resume, coordinator->pieces);
     if (code == WEFT_OK)
         code = run_plan_divide_output(coordinator->plan, coordinator->output);
-    return code == WEFT_OK ? resume_restore(coordinator->resume) : code;
+    if (code == WEFT_OK)
+        code = resume_restore(coordinator->resume);
+    return code == WEFT_OK && run_plan_is_shared(coordinator->plan) ? open_drafts(coordinator)
+                                                                    : code;
 }
 
 // ---- The work -----------------------------------------------------------------------------------
@@ -155,6 +169,7 @@ static bool have_all_left(const struct coordinator *coordinator)
 void coordinator_check_end(struct coordinator *coordinator)
 {
     if (coordinator->is_done && have_all_left(coordinator) &&
+        (!coordinator->drafts || drafts_are_written(coordinator->drafts)) &&
         output_is_drained(coordinator->output))
         loop_stop(coordinator->loop);
 }
@@ -165,9 +180,10 @@ weft_err coordinator_finish(struct coordinator *coordinator)
 {
     if (coordinator->is_over || !coordinator->is_done)
         return coordinator->code;
-    const weft_err judged =
-        coordinator->bad.is_judged ? WEFT_OK : coordinator_judge_bad(coordinator);
-    return judged == WEFT_OK ? output_commit(coordinator->output) : judged;
+    weft_err code = coordinator->bad.is_judged ? WEFT_OK : coordinator_judge_bad(coordinator);
+    if (code == WEFT_OK && coordinator->drafts)
+        code = drafts_finish(coordinator->drafts);
+    return code == WEFT_OK ? output_commit(coordinator->output) : code;
 }
 
 bool coordinator_awaits_exit(const struct coordinator *coordinator)
@@ -182,6 +198,9 @@ void coordinator_end_workers(struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->place_count; i++)
         agent_fini(&coordinator->places[i].agent);
+    drafts_free(coordinator->drafts);
+    coordinator->drafts = NULL;
+    shelves_fini(&coordinator->shelves);
     probe_end_worker(&coordinator->probe);
 }
 
@@ -323,6 +342,7 @@ void coordinator_free(struct coordinator *coordinator)
     free_samples(coordinator);
     free(coordinator->pieces);
     free(coordinator->places);
+    VEC_FINI(&coordinator->deferred);
     tally_fini(&coordinator->tally);
     free(coordinator->actions);
     sched_free(coordinator->sched);

@@ -1,22 +1,31 @@
 // What a coordinator knows of its run. Private to:
 //   coordinator.c  its life, in the order of a run
 //   actions.c      what the scheduler wants becomes frames
-//   events.c       what its agent and its journal report becomes events
+//   events.c       what its agents and its journal report becomes events
+//   results.c      what workers have made is kept, and becomes events
 //   verdict.c      what follows from bad records
 #ifndef RUN_DRIVER_COORDINATOR_STATE_H
 #define RUN_DRIVER_COORDINATOR_STATE_H
 
 #include "run/driver/blame.h"
 #include "run/driver/coordinator.h"
+#include "run/driver/drafts.h"
 #include "run/driver/probe.h"
 #include "run/driver/resume.h"
+#include "run/driver/shelves.h"
 
 // Where one of the workers is; the next one takes its place when it is lost.
 struct worker_place {
     struct coordinator *coordinator;
     struct agent agent;
-    uint32_t worker;  // its number in events; 0: none has been started
+    uint32_t worker;      // its number in events; 0: none has been started
+    uint32_t seals_sent;  // the last stage whose SEALS were sent to it, plus 1; 0: none
     bool has_bye, is_gone;
+};
+
+struct deferred {
+    struct sched_event event;
+    struct blame blame;
 };
 
 struct coordinator {
@@ -42,10 +51,14 @@ struct coordinator {
     uint32_t worker_lost_count;
     struct sched_attempt inside[SLOTS_MAX];
 
+    // What workers share; of one worker nothing.
+    struct shelves shelves;
+    struct drafts *drafts;
+
     // The step under way.
-    bool is_stepping, has_deferred;
-    struct sched_event deferred;  // found while actions are carried out
-    struct blame blame;           // of the event under way
+    bool is_stepping;
+    struct blame blame;             // of the event under way
+    VEC(struct deferred) deferred;  // events that came up while actions were carried out, in order
 
     bool is_done, is_over;
     weft_err code;
@@ -67,6 +80,17 @@ extern const struct resume_calls coordinator_resume_calls;
 void coordinator_read_figures(const struct coordinator *coordinator, struct agent_figures *figures);
 // Brings the report where the run is.
 void coordinator_show_progress(struct coordinator *coordinator);
+
+// A worker broke the rules: it is killed, and then it is lost like any other.
+void coordinator_give_up_worker(struct worker_place *place, const char *what);
+
+// ---- results.c
+
+extern const struct drafts_calls coordinator_drafts_calls;
+
+void coordinator_take_committed(struct worker_place *place, const Weft__Committed *committed);
+void coordinator_take_sealed(const struct worker_place *place, uint32_t slot);
+void coordinator_take_checkpointed(struct worker_place *place, const Weft__Checkpointed *done);
 
 // ---- verdict.c
 

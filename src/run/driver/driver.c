@@ -297,7 +297,8 @@ static weft_err run(struct driver *driver)
         .job = run_plan_title(&driver->plan),
         .input_count = driver->plan.inputs.count,
         .input_bytes = driver->plan.inputs.total_bytes,
-        .slots = driver->plan.slot_count,
+        .workers = driver->plan.worker_count,
+        .slots = driver->plan.worker_count * driver->plan.slot_count,
         .memory_bytes = driver->options->memory_bytes,
     };
     report_begin(&driver->report, &begin);
@@ -326,7 +327,8 @@ static void sum_up(struct driver *driver)
     summary->input_count = driver->plan.inputs.count;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
-    summary->slots = driver->plan.slot_count;
+    summary->workers = driver->plan.worker_count;
+    summary->slots = driver->plan.worker_count * driver->plan.slot_count;
     summary->retry_count = driver->report.retry_count;
     summary->memory_limit = driver->options->memory_bytes;
     summary->elapsed_ns = clock_now_ns() - driver->begun_ns;

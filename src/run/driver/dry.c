@@ -122,13 +122,16 @@ static void append_places(struct buf *text, const struct dry_facts *facts)
     }
     if (facts->output && output_resume_place(facts->output))
         buf_format(text, "; until it is complete in %s/", output_resume_place(facts->output));
-    buf_format(text,
-               "\nspill    %s, when it does not fit in memory\nslots    %" PRIu32 "\nmemory   ",
+    buf_format(text, "\nspill    %s, when it does not fit in memory\nslots    %" PRIu32,
                options->tmp, facts->plan->slot_count);
+    if (run_plan_is_shared(facts->plan))
+        buf_format(text, " in each of %" PRIu32 " workers", facts->plan->worker_count);
+    buf_append_text(text, "\nmemory   ");
     text_append_bytes(text, options->memory_bytes);
     buf_append_text(text, " at most, ");
     text_append_bytes(text, facts->plan->worker_bytes);
-    buf_append_text(text, " of it for the worker\n");
+    buf_append_text(text, run_plan_is_shared(facts->plan) ? " of it for each worker\n"
+                                                          : " of it for the worker\n");
 }
 
 static void append_done(struct buf *text, const struct dry_facts *facts)
@@ -189,7 +192,8 @@ static void format_json(struct buf *text, const struct dry_facts *facts)
     json_append_uint(text, "part_count", has_parts(facts) ? last_stage(facts)->part_count : 1);
     json_append_text(text, "unfinished", facts->output ? output_resume_place(facts->output) : NULL);
     json_append_text(text, "tmp", options->tmp);
-    json_append_uint(text, "slots", facts->plan->slot_count);
+    json_append_uint(text, "workers", facts->plan->worker_count);
+    json_append_uint(text, "slots", facts->plan->worker_count * facts->plan->slot_count);
     json_append_uint(text, "memory_limit_bytes", options->memory_bytes);
     json_append_uint(text, "worker_bytes", facts->plan->worker_bytes);
     json_append_uint(text, "piece_count", piece_count);

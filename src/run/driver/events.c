@@ -73,7 +73,7 @@ static void tell_wrong(void *owner, const char *what)
 }
 
 // The worker broke the rules: its end is all that can still be expected of it.
-static void give_up_worker(struct worker_place *place, const char *what)
+void coordinator_give_up_worker(struct worker_place *place, const char *what)
 {
     tell_wrong(place, what);
     agent_kill(&place->agent);
@@ -119,7 +119,8 @@ static void take_ready(void *owner, weft_err code)
     struct worker_place *place = owner;
     struct coordinator *coordinator = place->coordinator;
     if (code == WEFT_OK)
-        code = run_plan_send_job(coordinator->plan, &place->agent, coordinator->plan->slot_count);
+        code = run_plan_send_job(coordinator->plan, &place->agent, coordinator->plan->slot_count,
+                                 run_plan_is_shared(coordinator->plan));
     if (code != WEFT_OK) {
         coordinator_fail(coordinator, code);
     } else {
@@ -203,88 +204,6 @@ static bool take_task_end(const struct worker_place *place, Weft__TaskEnd *end)
     return is_kept;
 }
 
-static bool is_output_kind(const struct run_stage *stage, uint32_t kind)
-{
-    return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
-}
-
-// What was made of it may outlive this run, and with that what it has counted and left out.
-static void note_committed_task(struct coordinator *coordinator, uint32_t stage,
-                                enum sched_kind kind, uint32_t task, bool is_noted)
-{
-    if (is_noted || kind == SCHED_SAMPLE ||
-        sched_task_state(coordinator->sched, stage, kind, task) != SCHED_COMMITTED)
-        return;
-    const weft_err code = resume_note_task(coordinator->resume, stage, kind, task);
-    if (code != WEFT_OK)
-        coordinator_fail(coordinator, code);
-}
-
-static void take_committed_task(const struct worker_place *place, uint32_t stage,
-                                const Weft__Committed *committed, size_t i)
-{
-    struct coordinator *coordinator = place->coordinator;
-    const uint32_t task = committed->tasks[i];
-    const enum sched_kind kind = (enum sched_kind)committed->kind;
-    const bool is_output = is_output_kind(&coordinator->plan->stages[stage], kind);
-    const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
-                                      .worker = place->worker,
-                                      .at = {.kind = kind, .task = task, .stage = stage},
-                                      .is_durable = is_output};
-    const bool was_durable = sched_is_durable(coordinator->sched, stage, kind, task);
-    coordinator_step(coordinator, &event);
-    if (!is_output) {
-        note_committed_task(coordinator, stage, kind, task, was_durable);
-        return;
-    }
-    if (was_durable || !sched_is_durable(coordinator->sched, stage, kind, task))
-        return;
-    coordinator->pieces[task] = (struct output_piece){.bytes = committed->output_bytes[i],
-                                                      .records = committed->output_records[i],
-                                                      .crc32c = committed->output_crc[i],
-                                                      .is_done = true};
-    weft_err code = output_piece_committed(coordinator->output, task, committed->output_bytes[i],
-                                           committed->output_crc[i], committed->output_records[i]);
-    if (code == WEFT_OK)
-        code = resume_note_piece(coordinator->resume, task);
-    if (code != WEFT_OK)
-        coordinator_fail(coordinator, code);
-}
-
-static void take_committed(const struct worker_place *place, const Weft__Committed *committed)
-{
-    for (size_t i = 0; i < committed->n_tasks; i++)
-        take_committed_task(place, committed->stage, committed, i);
-}
-
-static void take_sealed(const struct worker_place *place, const Weft__Sealed *sealed)
-{
-    struct coordinator *coordinator = place->coordinator;
-    const struct sched_event event = {
-        .type = EVENT_SEALED, .worker = place->worker, .at = {.slot = sealed->slot}};
-    coordinator_step(coordinator, &event);
-}
-
-static void take_checkpointed(const struct worker_place *place, const Weft__Checkpointed *done)
-{
-    struct coordinator *coordinator = place->coordinator;
-    const weft_err code = resume_note_checkpoint(coordinator->resume, done);
-    if (code != WEFT_OK) {
-        coordinator_fail(coordinator, code);
-        return;
-    }
-    for (size_t i = 0; i < done->n_tasks; i++) {
-        const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
-                                          .worker = place->worker,
-                                          .at = {.kind = SCHED_MAP, .task = done->tasks[i]},
-                                          .is_durable = true};
-        coordinator_step(coordinator, &event);
-    }
-    const struct sched_event event = {
-        .type = EVENT_CHECKPOINTED, .worker = place->worker, .at = {.slot = done->slot}};
-    coordinator_step(coordinator, &event);
-}
-
 // After the last task: with the last of the output.
 static void take_worker_failed(const struct worker_place *place, const Weft__WorkerFailed *failed)
 {
@@ -307,6 +226,7 @@ static struct answer_rules rules_of(const struct coordinator *coordinator, uint3
                         run_stage_task_count(stage, SCHED_REDUCE)},
         .is_map_only = stage->is_map_only,
         .is_last = stage->is_last,
+        .is_shared = run_plan_is_shared(coordinator->plan),
         .input_count = coordinator->plan->inputs.count,
     };
 }
@@ -320,15 +240,15 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     const struct answer_rules rules = rules_of(coordinator, stage < at_work ? stage : at_work);
     bool is_kept = false;
     if (answer_check(type, &rules, message) != WEFT_OK)
-        give_up_worker(place, err_text());
+        coordinator_give_up_worker(place, err_text());
     else if (type == WEFT__FRAME_TYPE__FRAME_TASK_END)
         is_kept = take_task_end(place, (Weft__TaskEnd *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
-        take_committed(place, (Weft__Committed *)message);
+        coordinator_take_committed(place, (Weft__Committed *)message);
     else if (type == WEFT__FRAME_TYPE__FRAME_SEALED)
-        take_sealed(place, (Weft__Sealed *)message);
+        coordinator_take_sealed(place, ((Weft__Sealed *)message)->slot);
     else if (type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED)
-        take_checkpointed(place, (Weft__Checkpointed *)message);
+        coordinator_take_checkpointed(place, (Weft__Checkpointed *)message);
     else
         take_worker_failed(place, (Weft__WorkerFailed *)message);
     coordinator_show_progress(coordinator);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "mapreduce/sample_segment.h"
+
 static weft_err no_memory(void)
 {
     return err_no_memory("for the description of the job");
@@ -45,7 +47,8 @@ static void fill_format(const struct run_plan *plan, Weft__RecordFormat *format)
     format->fixed_bytes = plan->format.fixed_bytes;
 }
 
-weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uint32_t slot_count)
+weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uint32_t slot_count,
+                           bool shares)
 {
     const struct run_options *options = plan->options;
     const weft_job *jobs = plan->chain.jobs.items;
@@ -61,6 +64,7 @@ weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uin
     start.n_args = options->job_word_count;
     start.config = message_bytes(jobs[0].config);
     start.slots = slot_count;
+    start.worker_count = shares ? plan->worker_count : 1;
     start.memory_bytes = plan->worker_bytes;
     start.tmp = options->tmp;
     start.may_map_input = plan->inputs.total_bytes <= plan->worker_bytes;
@@ -134,7 +138,10 @@ weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *age
         resume_fill_open(resume, &open, &runs);
     if (at->is_last) {
         fill_output(target, &output);
-        code = fill_done(pieces, at->piece_count, &open);
+        if (run_plan_is_shared(plan))
+            weft__output__init(&output), output.kind = WEFT__OUTPUT_KIND__OUTPUT_SHELF;
+        else
+            code = fill_done(pieces, at->piece_count, &open);
         if (at->is_map_only) {
             open.part_of_task = plan->parts;
             open.n_part_of_task = at->piece_count;
@@ -164,18 +171,57 @@ weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *age
     for (uint32_t i = 0; i < at->sample_count; i++)
         for (size_t j = 0; samples[i] && j < samples[i]->n_sample_keys; j++)
             message.sample_keys[message.n_sample_keys++] = samples[i]->sample_keys[j];
-    weft_err code = stage == 0 ? resume_fill_adopted(resume, &message) : WEFT_OK;
+    weft_err code = WEFT_OK;
+    if (stage == 0 && !run_plan_is_shared(plan))
+        code = resume_fill_adopted(resume, &message.adopted, &message.n_adopted);
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &message.base);
-    resume_free_adopted(&message);
+    resume_free_adopted(message.adopted, message.n_adopted);
     free(message.sample_keys);
     return code;
 }
 
+// Map output that outlives this run is listed by the journal, with what an earlier run has left.
+weft_err run_plan_send_seals(const struct run_plan *plan, struct agent *agent, uint32_t stage,
+                             const struct resume *resume, const struct shelves *shelves)
+{
+    const bool is_kept = stage == 0 && resume_keeps_runs(resume);
+    Weft__Seals seals = WEFT__SEALS__INIT;
+    (void)plan;
+    seals.stage = stage;
+    weft_err code = is_kept ? resume_fill_adopted(resume, &seals.seals, &seals.n_seals)
+                            : shelves_fill_seals(shelves, &seals);
+    if (code == WEFT_OK)
+        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_SEALS, &seals.base);
+    if (is_kept)
+        resume_free_adopted(seals.seals, seals.n_seals);
+    else
+        shelves_free_seals(&seals);
+    return code;
+}
+
+// Where the pairs are that a task after the first stage reads.
+static weft_err fill_source(const struct run_plan *plan, const struct sched_action *action,
+                            const struct shelves *shelves, Weft__Source *source, Weft__TaskRun *run)
+{
+    const struct run_stage *stage = &plan->stages[action->stage];
+    if (!run_plan_is_shared(plan) || action->stage == 0 || action->at.kind == SCHED_REDUCE)
+        return WEFT_OK;
+    run->source = source;
+    return shelves_fill_source(
+        shelves,
+        action->at.kind == SCHED_MAP
+            ? action->at.task
+            : sample_segment(action->at.task, stage->sample_count, stage->map_count),
+        source);
+}
+
 weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
-                            const struct sched_action *action, const struct bad_records *bad)
+                            const struct sched_action *action, const struct bad_records *bad,
+                            const struct shelves *shelves)
 {
     Weft__TaskRun run = WEFT__TASK_RUN__INIT;
+    Weft__Source source = WEFT__SOURCE__INIT;
     size_t count = 0;
     const struct plan_piece *pieces = NULL;
     if (action->stage == 0 && action->at.kind == SCHED_MAP)
@@ -200,6 +246,8 @@ weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
     run.is_careful = plan->options->skip_bad.is_set && action->stage == 0;
     if (code == WEFT_OK && action->stage == 0 && action->at.kind != SCHED_REDUCE)
         code = bad_records_fill_skips(bad, &run);
+    if (code == WEFT_OK)
+        code = fill_source(plan, action, shelves, &source, &run);
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
     bad_records_free_skips(&run);

@@ -4,10 +4,11 @@
 #define RUN_DRIVER_MESSAGES_H
 
 #include "run/driver/resume.h"
+#include "run/driver/shelves.h"
 
-// The job and its inputs: the first that a worker is sent.
+// The job and its inputs: the first that a worker is sent. `shares`: it is one of those that share the work.
 MUST_CHECK weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent,
-                                      uint32_t slot_count);
+                                      uint32_t slot_count, bool shares);
 // A stage begins. `pieces` are those of the last stage; what an earlier worker has committed stays.
 MUST_CHECK weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *agent,
                                              uint32_t stage, const struct output *output,
@@ -17,8 +18,13 @@ MUST_CHECK weft_err run_plan_send_stage_open(const struct run_plan *plan, struct
 MUST_CHECK weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent,
                                              uint32_t stage, Weft__TaskEnd *const *samples,
                                              const struct resume *resume);
+// The map output of all workers: where they share, before the first reduce task of a worker.
+MUST_CHECK weft_err run_plan_send_seals(const struct run_plan *plan, struct agent *agent,
+                                        uint32_t stage, const struct resume *resume,
+                                        const struct shelves *shelves);
 MUST_CHECK weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
                                        const struct sched_action *action,
-                                       const struct bad_records *bad);
+                                       const struct bad_records *bad,
+                                       const struct shelves *shelves);
 
 #endif

@@ -168,8 +168,8 @@ static weft_err make_stages(struct run_plan *plan)
 
 // ---- Memory -------------------------------------------------------------------------------------
 
-// Divides the promise: a share for us, the rest for the worker; and finds how many slots can live on
-// that, and have something to do.
+// Divides the promise: a share for us, the rest for the workers; and finds how many of them, and how many slots, have
+// something to do, and can live on that.
 weft_err run_plan_divide_memory(struct run_plan *plan)
 {
     const uint64_t all = plan->options->memory_bytes;
@@ -189,14 +189,22 @@ weft_err run_plan_divide_memory(struct run_plan *plan)
                        "--memory is too small for %zu inputs\n  try: --memory %lluM, or fewer "
                        "and larger files",
                        plan->inputs.count, (unsigned long long)(least >> 20) + 1);
-    plan->worker_bytes = all - ours;
     uint32_t useful = 1;
     for (uint32_t i = 0; i < plan->stage_count; i++) {
         const struct run_stage *stage = &plan->stages[i];
         useful = stage->map_count > useful ? stage->map_count : useful;
         useful = stage->range_count > useful ? stage->range_count : useful;
     }
+    const uint32_t workers = plan->options->workers ? plan->options->workers : 1;
+    plan->worker_count = workers < useful ? workers : useful;
+    plan->worker_bytes = (all - ours) / plan->worker_count;
     const uint64_t fitting = plan->worker_bytes / slot_min;
+    if (fitting == 0)
+        return err_set(WEFT_RESOURCE_EXHAUSTED,
+                       "--memory is too small for %u workers\n  try: --memory %lluM, or fewer "
+                       "--workers",
+                       plan->worker_count,
+                       (unsigned long long)((ours + plan->worker_count * slot_min) >> 20) + 1);
     uint64_t slots = plan->options->slots < SLOTS_MAX ? plan->options->slots : SLOTS_MAX;
     slots = slots < useful ? slots : useful;
     plan->slot_count = (uint32_t)(slots < fitting ? slots : fitting);
@@ -209,7 +217,7 @@ weft_err run_plan_init(struct run_plan *plan, const weft_job *job,
                        const struct run_options *options)
 {
     const struct code *user = code_of(job);
-    *plan = (struct run_plan){.options = options, .worker_count = 1};
+    *plan = (struct run_plan){.options = options};
     if (user->title)
         user->title(&options->args, plan->title);
     weft_err code = chain_init(&plan->chain, job, options->job_size, &options->args);

@@ -42,9 +42,9 @@ struct run_plan {
     struct plan split;         // of the first stage
     struct run_stage *stages;
     uint32_t stage_count;
-    size_t task_count;  // of all kinds and stages
-    uint32_t *parts;    // the part of each piece of the last stage
-    uint32_t worker_count;
+    size_t task_count;      // of all kinds and stages
+    uint32_t *parts;        // the part of each piece of the last stage
+    uint32_t worker_count;  // above 1: they share the work (run/driver/shelves.h)
     uint32_t slot_count;    // of each worker
     uint64_t worker_bytes;  // the share of the memory of each
 };
@@ -56,7 +56,7 @@ void run_plan_fini(struct run_plan *plan);
 
 // When the inputs are in: looks into them and makes the stages.
 MUST_CHECK weft_err run_plan_make(struct run_plan *plan, struct report *report);
-// Finds how many slots can live on the memory that there is. After run_plan_make.
+// Finds how many workers and slots can live on the memory that there is. After run_plan_make.
 MUST_CHECK weft_err run_plan_divide_memory(struct run_plan *plan);
 // Tells the output its pieces.
 MUST_CHECK weft_err run_plan_divide_output(struct run_plan *plan, struct output *output);
@@ -70,6 +70,11 @@ MUST_CHECK weft_err run_plan_look_at_inputs(struct run_plan *plan, uint64_t spli
                                             struct report *report);
 
 // ---- Reading it
+
+static inline bool run_plan_is_shared(const struct run_plan *plan)
+{
+    return plan->worker_count > 1;
+}
 
 // What the user is shown as the job's name.
 static inline const char *run_plan_title(const struct run_plan *plan)

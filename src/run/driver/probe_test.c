@@ -70,6 +70,13 @@ weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMe
     return WEFT_OK;
 }
 
+weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)
+{
+    (void)agent, (void)number, (void)fd;
+    fail_msg("%s", "a search shares no files");
+    return WEFT_INTERNAL;
+}
+
 void agent_kill(struct agent *agent)
 {
     (void)agent;

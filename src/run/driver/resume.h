@@ -64,9 +64,12 @@ MUST_CHECK weft_err resume_note_checkpoint(struct resume *resume, const Weft__Ch
 
 // Where a worker of the first stage puts map output that is to outlive it. `directory` is lent to the message.
 void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct buf *directory);
+// Whether map output of the first stage outlives this run.
+bool resume_keeps_runs(const struct resume *resume);
 // Map output that is safe, whichever run made it; resume_free_adopted in every case.
-MUST_CHECK weft_err resume_fill_adopted(const struct resume *resume, Weft__StagePlan *plan);
-void resume_free_adopted(Weft__StagePlan *plan);
+MUST_CHECK weft_err resume_fill_adopted(const struct resume *resume, Weft__AdoptedRuns ***adopted,
+                                        size_t *adopted_count);
+void resume_free_adopted(Weft__AdoptedRuns **adopted, size_t count);
 
 // ---- At the end
 

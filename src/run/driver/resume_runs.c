@@ -136,16 +136,22 @@ void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct
     open->runs_identity = message_bytes(weft_text(resume->origin.identity));
 }
 
-weft_err resume_fill_adopted(const struct resume *resume, Weft__StagePlan *plan)
+bool resume_keeps_runs(const struct resume *resume)
+{
+    return resume->journal;
+}
+
+weft_err resume_fill_adopted(const struct resume *resume, Weft__AdoptedRuns ***adopted,
+                             size_t *adopted_count)
 {
     const size_t count = resume->runs.count;
     Weft__AdoptedRuns *runs = calloc(count + 1, sizeof *runs);
-    plan->adopted = calloc(count + 1, sizeof *plan->adopted);
-    if (!runs || !plan->adopted) {
+    Weft__AdoptedRuns **list = *adopted = calloc(count + 1, sizeof *list);
+    if (!runs || !list) {
         free(runs);
         return err_no_memory("for the description of the job");
     }
-    plan->adopted[0] = runs;
+    list[0] = runs;
     for (size_t i = 0; i < count; i++) {
         struct buf path = {0};
         buf_format(&path, "%s/%s/%s", output_resume_place(resume->output), OUTPUT_RUNS,
@@ -156,17 +162,17 @@ weft_err resume_fill_adopted(const struct resume *resume, Weft__StagePlan *plan)
         buf_fini(&path);
         if (!runs[i].path)
             return err_no_memory("for the description of the job");
-        plan->adopted[i] = &runs[i];
-        plan->n_adopted = i + 1;
+        list[i] = &runs[i];
+        *adopted_count = i + 1;
     }
     return WEFT_OK;
 }
 
-void resume_free_adopted(Weft__StagePlan *plan)
+void resume_free_adopted(Weft__AdoptedRuns **adopted, size_t count)
 {
-    for (size_t i = 0; i < plan->n_adopted; i++)
-        free(plan->adopted[i]->path);
-    if (plan->adopted)
-        free(plan->adopted[0]);
-    free(plan->adopted);
+    for (size_t i = 0; i < count; i++)
+        free(adopted[i]->path);
+    if (adopted)
+        free(adopted[0]);
+    free(adopted);
 }

@@ -250,10 +250,10 @@ static void what_is_safe_is_taken_over_with_its_counters(void **state)
     assert_int_equal(things(&scene, SCHED_REDUCE, 1), 11);
     assert_int_equal(resume_record_count(scene.resume), 200);
     Weft__StagePlan plan = WEFT__STAGE_PLAN__INIT;
-    assert_int_equal(resume_fill_adopted(scene.resume, &plan), WEFT_OK);
+    assert_int_equal(resume_fill_adopted(scene.resume, &plan.adopted, &plan.n_adopted), WEFT_OK);
     assert_int_equal(plan.n_adopted, 1);
     assert_non_null(strstr(plan.adopted[0]->path, "/first"));
-    resume_free_adopted(&plan);
+    resume_free_adopted(plan.adopted, plan.n_adopted);
     // A signal: the user wants nothing kept.
     end_run(&scene, false, false);
     assert_int_not_equal(access(path_of(".out.weft-unfinished"), F_OK), 0);

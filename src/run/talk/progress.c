@@ -81,14 +81,18 @@ void progress_begin(struct progress *progress, const struct progress_begin *begi
         json_append_text(text, "job", begin->job);
         json_append_uint(text, "input_count", begin->input_count);
         json_append_uint(text, "input_bytes", begin->input_bytes);
+        json_append_uint(text, "workers", begin->workers);
         json_append_uint(text, "slots", begin->slots);
         json_append_uint(text, "memory_bytes", begin->memory_bytes);
         close_event(progress);
     } else if (progress->mode == PROGRESS_LINES) {
         buf_format(text, "%s: ", begin->job);
         text_append_bytes(text, begin->input_bytes);
-        buf_format(text, " in %zu file%s, %" PRIu32 " slot%s, ", begin->input_count,
+        buf_format(text, " in %zu file%s, %" PRIu32 " slot%s", begin->input_count,
                    begin->input_count == 1 ? "" : "s", begin->slots, begin->slots == 1 ? "" : "s");
+        if (begin->workers > 1)
+            buf_format(text, " in %" PRIu32 " workers", begin->workers);
+        buf_append_text(text, ", ");
         text_append_bytes(text, begin->memory_bytes);
         buf_append_text(text, " of memory\n");
     }

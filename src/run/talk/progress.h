@@ -16,7 +16,7 @@ struct progress_begin {
     const char *job;
     size_t input_count;
     uint64_t input_bytes;
-    uint32_t slots;
+    uint32_t workers, slots;  // slots of all workers
     uint64_t memory_bytes;
 };
 

@@ -27,6 +27,7 @@ static struct progress start(enum progress_mode mode)
 static const struct progress_begin begin = {.job = "wordcount",
                                             .input_count = 2,
                                             .input_bytes = 1000000000,
+                                            .workers = 1,
                                             .slots = 2,
                                             .memory_bytes = UINT64_C(512) << 20};
 
@@ -112,7 +113,7 @@ static void json_tells_in_objects_at_most_once_a_second(void **state)
     progress_begin(&progress, &begin);
     assert_string_equal(printed(),
                         "{\"event\":\"start\",\"version\":\"0.1.0\",\"job\":\"wordcount\","
-                        "\"input_count\":2,\"input_bytes\":1000000000,\"slots\":2,"
+                        "\"input_count\":2,\"input_bytes\":1000000000,\"workers\":1,\"slots\":2,"
                         "\"memory_bytes\":536870912}\n");
     progress_update(&progress, &at, 100 * MS);
     assert_string_equal(printed(), "{\"event\":\"stage\",\"stage\":1,\"stage_count\":1,"

@@ -64,7 +64,8 @@ static void append_spill(struct buf *buf, const struct summary *summary)
     if (summary->saved_bytes) {
         buf_append_text(buf, "; saved ");
         text_append_bytes(buf, summary->saved_bytes);
-        buf_append_text(buf, " of map output, in case the run is killed");
+        buf_append_text(buf, summary->workers > 1 ? " of map output, for all workers"
+                                                  : " of map output, in case the run is killed");
     }
     buf_append_text(buf, "\n");
 }
@@ -196,6 +197,7 @@ static void append_json_totals(struct buf *buf, const struct summary *summary)
     json_append_uint(buf, "spill_bytes", summary->spill_bytes);
     json_append_uint(buf, "spill_runs", summary->spill_runs);
     json_append_uint(buf, "saved_bytes", summary->saved_bytes);
+    json_append_uint(buf, "workers", summary->workers);
     json_append_uint(buf, "slots", summary->slots);
     json_append_uint(buf, "memory_limit_bytes", summary->memory_limit);
     json_append_uint(buf, "memory_peak_bytes", summary->memory_peak);

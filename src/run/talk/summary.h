@@ -24,10 +24,10 @@ struct summary {
     uint64_t input_count;  // files
     uint64_t records_in, bytes_in, records_out, bytes_out;
     uint64_t elapsed_ns;
-    uint32_t slots;
+    uint32_t workers, slots;  // slots of all workers
     uint64_t memory_limit, memory_peak;
     uint64_t spill_bytes, spill_runs;
-    uint64_t saved_bytes;                           // map output in checkpoints
+    uint64_t saved_bytes;                           // map output for a later run or other workers
     uint32_t stage_count, map_count, reduce_count;  // tasks of all stages
     bool is_already_done;                           // by an earlier run: nothing was done
     bool has_checkpoints;            // map output was made safe on disk: no lack of memory

@@ -19,6 +19,7 @@ static const struct summary sample = {
     .records_out = 400000,
     .bytes_out = 5200000,
     .elapsed_ns = 643000000,
+    .workers = 1,
     .slots = 2,
     .memory_limit = UINT64_C(1) << 30,
     .memory_peak = 123456789,
@@ -147,7 +148,7 @@ static void the_object_has_the_documented_fields(void **state)
         "\"error\":null,\"output\":null,\"output_cut\":false,\"input_count\":22,"
         "\"records_in\":10000000,\"bytes_in\":1073741824,\"records_out\":400000,"
         "\"bytes_out\":5200000,\"seconds\":0.643,\"megabytes_per_second\":1670,\"spill_bytes\":0,"
-        "\"spill_runs\":0,\"saved_bytes\":0,\"slots\":2,\"memory_limit_bytes\":1073741824,"
+        "\"spill_runs\":0,\"saved_bytes\":0,\"workers\":1,\"slots\":2,\"memory_limit_bytes\":1073741824,"
         "\"memory_peak_bytes\":123456789,\"stage_count\":1,\"map_tasks\":64,\"reduce_tasks\":1,"
         "\"retries\":0,\"workers_lost\":0,\"resumed_tasks\":0,"
         "\"already_done\":false,\"bad_records\":0,\"unsplit_inputs\":0,"

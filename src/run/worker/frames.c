@@ -43,6 +43,12 @@ weft_err frames_know_chain(struct told *told, const struct chain *chain)
 
 // ---- stages
 
+// Several workers share the work: stages and tasks of others are not known here.
+static bool is_shared(const struct told *told)
+{
+    return told->start->worker_count > 1;
+}
+
 static bool is_at_work(const struct told_slot *slot)
 {
     return slot->task_count || slot->is_sealing || slot->is_checkpointing;
@@ -62,9 +68,9 @@ static weft_err check_next_stage(const struct told *told, const Weft__StageOpen 
     const struct told_stage *before = &told->stage;
     if (!before->is_open)
         return WEFT_OK;
-    if (before->is_probe || open->stage != before->number + 1)
+    if (before->is_probe || (open->stage != before->number + 1 && !is_shared(told)))
         return frames_refuse("stage %u after stage %u", open->stage, before->number);
-    if (open->map_count != before->piece_count)
+    if (open->stage == before->number + 1 && open->map_count != before->piece_count)
         return frames_refuse("%u map tasks for %u pieces of the stage before", open->map_count,
                              before->piece_count);
     return check_idle(told, "another stage");
@@ -90,11 +96,11 @@ static weft_err take_stage(struct told *told, const struct order *order)
                             told->chain->jobs.items[open->job_index].reduce;
     told->stage = (struct told_stage){
         .is_open = true,
-        .has_source = before.is_open && before.is_kept,
+        .has_source = is_shared(told) || (before.is_open && before.is_kept),
         .is_probe = open->is_map_only && has_reduce,
         .is_map_only = open->is_map_only,
         .is_kept = !open->output || open->output->kind == WEFT__OUTPUT_KIND__OUTPUT_KEEP,
-        .keeps_runs = open->runs_directory[0] && !open->is_map_only,
+        .keeps_runs = (open->runs_directory[0] || is_shared(told)) && !open->is_map_only,
         .number = open->stage,
         .piece_count = open->is_map_only ? open->map_count : open->range_count,
         .task_counts = {open->sample_count, open->map_count,
@@ -122,6 +128,36 @@ static weft_err take_plan(struct told *told, const struct order *order)
             return frames_refuse("map output to be adopted from nowhere");
     const weft_err code = check_idle(told, "a plan");
     told->stage.is_planned = code == WEFT_OK;
+    return code;
+}
+
+static weft_err check_none_held(const struct told *told, const char *what)
+{
+    for (uint32_t i = 0; i < told->start->slots; i++)
+        if (told->slots[i].held_count)
+            return frames_refuse("%s, while slot %u is not sealed", what, i);
+    return WEFT_OK;
+}
+
+// The collectors are emptied for it.
+static weft_err take_seals(struct told *told, const struct order *order)
+{
+    const Weft__Seals *seals = order->seals;
+    const struct told_stage *stage = &told->stage;
+    if (!told->start || !is_shared(told))
+        return frames_refuse("the map output of others, which there are not");
+    if (!stage->is_open || seals->stage != stage->number || !stage->is_planned ||
+        stage->is_map_only)
+        return frames_refuse("the map output of stage %u, which is not planned", seals->stage);
+    if (stage->has_seals)
+        return frames_refuse("the map output of stage %u again", seals->stage);
+    for (size_t i = 0; i < seals->n_seals; i++)
+        if (!seals->seals[i]->path[0])
+            return frames_refuse("map output from nowhere");
+    weft_err code = check_none_held(told, "the map output of all");
+    if (code == WEFT_OK)
+        code = check_idle(told, "the map output of all");
+    told->stage.has_seals = code == WEFT_OK;
     return code;
 }
 
@@ -168,7 +204,7 @@ static weft_err check_map(const struct told *told, const Weft__TaskRun *run)
         return frames_refuse("a map task of a stage that only looks at records");
     if (!stage->is_planned)
         return frames_refuse("a map task before the plan of its stage");
-    if (stage->is_reducing)
+    if (stage->is_reducing || stage->has_seals)
         return frames_refuse("a map task after the first reduce task");
     if (slot->is_sealing || slot->is_sealed)
         return frames_refuse("a map task for slot %u, which is sealed", run->slot);
@@ -180,12 +216,12 @@ static weft_err check_reduce(const struct told *told)
 {
     if (!told->stage.is_planned)
         return frames_refuse("a reduce task before the plan of its stage");
+    if (is_shared(told) && !told->stage.has_seals)
+        return frames_refuse("a reduce task before the map output of all");
     if (told->stage.is_reducing)
         return WEFT_OK;
-    for (uint32_t i = 0; i < told->start->slots; i++)
-        if (told->slots[i].held_count)
-            return frames_refuse("a reduce task, while slot %u is not sealed", i);
-    return check_idle(told, "the first reduce task");
+    const weft_err code = check_none_held(told, "a reduce task");
+    return code != WEFT_OK ? code : check_idle(told, "the first reduce task");
 }
 
 static weft_err check_by_kind(const struct told *told, const Weft__TaskRun *run)
@@ -243,7 +279,8 @@ static weft_err check_collector(const struct told *told, uint32_t slot, const ch
     const weft_err code = check_slot(told, slot, what);
     if (code != WEFT_OK)
         return code;
-    if (told->stage.is_map_only || !told->stage.is_planned || told->stage.is_reducing)
+    if (told->stage.is_map_only || !told->stage.is_planned || told->stage.is_reducing ||
+        told->stage.has_seals)
         return frames_refuse("%s while there is nothing to collect", what);
     if (told->slots[slot].is_sealing || told->slots[slot].is_sealed ||
         told->slots[slot].is_checkpointing)
@@ -287,6 +324,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__stage_open__descriptor;
     case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
         return &weft__stage_plan__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_SEALS:
+        return &weft__seals__descriptor;
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
         return &weft__task_run__descriptor;
     case WEFT__FRAME_TYPE__FRAME_SEAL:
@@ -307,6 +346,8 @@ static weft_err take_message(struct told *told, struct order *order)
         return take_stage(told, order);
     case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
         return take_plan(told, order);
+    case WEFT__FRAME_TYPE__FRAME_SEALS:
+        return take_seals(told, order);
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
         return take_task(told, order);
     case WEFT__FRAME_TYPE__FRAME_SEAL:
@@ -363,7 +404,8 @@ void frames_note_dropped(struct told *told, uint32_t slot, const uint32_t *tasks
 void frames_note_sealed(struct told *told, uint32_t slot)
 {
     told->slots[slot].is_sealing = false;
-    told->slots[slot].is_sealed = true;
+    told->slots[slot].is_sealed =
+        !is_shared(told);  // else it may collect more, and be sealed again
     told->slots[slot].held_count = 0;
 }
 

@@ -29,6 +29,7 @@ struct order {
         Weft__JobStart *start;
         Weft__StageOpen *open;
         Weft__StagePlan *plan;
+        Weft__Seals *seals;
         Weft__TaskRun *run;
     };
     uint32_t slot;  // SEAL, CHECKPOINT
@@ -53,6 +54,7 @@ struct told_stage {
     bool is_map_only;  // as the driver said
     bool is_kept;      // the pairs are for the next stage
     bool keeps_runs;   // checkpoints can be made
+    bool has_seals;    // where workers share: the map output of all is known
     bool is_reducing;  // a reduce task was ordered
     uint32_t number, piece_count;
     uint32_t task_counts[SCHED_KIND_COUNT];

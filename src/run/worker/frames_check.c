@@ -53,6 +53,8 @@ weft_err frames_check_job(const Weft__JobStart *start)
 {
     if (start->slots < 1 || start->slots > SLOTS_MAX)
         return frames_refuse("%u slots, not 1 to %d", start->slots, SLOTS_MAX);
+    if (start->worker_count > SCHED_WORKERS_MAX)
+        return frames_refuse("%u workers, at most %d", start->worker_count, SCHED_WORKERS_MAX);
     if (!start->tmp[0])
         return frames_refuse("a job without a place for temporary files");
     if (start->text_form >= OUTPUT_FORMAT_COUNT)
@@ -132,6 +134,10 @@ static weft_err check_output(const struct told *told, const Weft__StageOpen *ope
         if (!output->path[0])
             return frames_refuse("an output without a path");
         break;
+    case WEFT__OUTPUT_KIND__OUTPUT_SHELF:
+        if (told->start->worker_count < 2)
+            return frames_refuse("a shelf for workers that share nothing");
+        break;
     case WEFT__OUTPUT_KIND__OUTPUT_FD:
         if (output->fd < 0 || output->fd == told->fd)
             return frames_refuse("descriptor %d as output", output->fd);
@@ -203,12 +209,28 @@ static weft_err check_skip(const struct told *told, const Weft__TaskRun *run, si
     return is_behind ? WEFT_OK : frames_refuse("records to leave out that are not in order");
 }
 
+// Where workers share, a task says where the pairs are that it reads.
+static weft_err check_source(const struct told *told, const Weft__TaskRun *run, bool reads_files)
+{
+    const bool needs_one =
+        told->start->worker_count > 1 && !reads_files && run->kind != WEFT__TASK_KIND__TASK_REDUCE;
+    if (!run->source != !needs_one)
+        return frames_refuse(needs_one ? "a task that reads pairs from nowhere"
+                                       : "pairs for a task that reads none");
+    if (run->source && (!run->source->path[0] || run->source->size > INT64_MAX ||
+                        run->source->offset > INT64_MAX - run->source->size))
+        return frames_refuse("%llu bytes of pairs at byte %llu",
+                             (unsigned long long)run->source->size,
+                             (unsigned long long)run->source->offset);
+    return WEFT_OK;
+}
+
 weft_err frames_check_pieces(const struct told *told, const Weft__TaskRun *run)
 {
     const bool reads_files = told->stage.number == 0 && run->kind != WEFT__TASK_KIND__TASK_REDUCE;
     if (!reads_files && (run->n_pieces || run->n_skips))
         return frames_refuse("pieces of files for a task that reads none");
-    weft_err code = WEFT_OK;
+    weft_err code = check_source(told, run, reads_files);
     for (size_t i = 0; i < run->n_pieces && code == WEFT_OK; i++)
         code = check_piece(told, run, i);
     for (size_t i = 0; i < run->n_skips && code == WEFT_OK; i++)

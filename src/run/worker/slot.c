@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "mapreduce/work/map/source.h"
 #include "run/worker/worker_state.h"
 #include "sys/process/crash.h"
 
@@ -239,12 +240,13 @@ static void send_end(struct slot_thread *thread, const Weft__TaskRun *run, const
 static void submit_output(struct slot_thread *thread, const Weft__TaskRun *run)
 {
     struct slot *slot = thread->slot;
-    const uint64_t bytes = slot->text.size, records = slot->records_out;
+    const struct sink_piece kept = {
+        .piece = run->task, .bytes = slot->text.size, .records = slot->records_out};
     const weft_err code = text_submit(slot);
     if (code)
         worker_send_failed(thread->worker, code);
     else if (!slot->stage->sink)
-        worker_send_committed(thread->worker, run->kind, run->task, bytes, 0, records);
+        worker_send_committed(thread->worker, &kept);
 }
 
 // A failure in map says at which record it happened, unless its sentence names the file already.
@@ -342,26 +344,42 @@ static void seal(struct slot_thread *thread)
     worker_send(thread->worker, WEFT__FRAME_TYPE__FRAME_SEALED, &sealed.base);
 }
 
-static void take_checkpoint(struct slot_thread *thread)
+// Keys may point into mapped input until they are written.
+static weft_err save_collected(struct slot_thread *thread, struct checkpoint *checkpoint)
+{
+    struct slot *slot = thread->slot;
+    slot_enter(slot, PHASE_SPILL);
+    flush(slot);
+    weft_err code =
+        collector_checkpoint(slot, thread->held.items, thread->held.count, false, checkpoint);
+    if (!code)
+        code = source_check_all_mapped(slot->stage);
+    slot_enter(slot, PHASE_IDLE);
+    note_state(thread);
+    return code;
+}
+
+static void take_checkpoint(struct slot_thread *thread, bool is_seal)
 {
     struct slot *slot = thread->slot;
     struct checkpoint checkpoint = {0};
     const uint64_t begun_ns = clock_now_ns();
-    slot_enter(slot, PHASE_SPILL);
-    flush(slot);
-    const weft_err code =
-        collector_checkpoint(slot, thread->held.items, thread->held.count, false, &checkpoint);
-    slot_enter(slot, PHASE_IDLE);
-    note_state(thread);
+    const weft_err code = save_collected(thread, &checkpoint);
     if (code) {
         worker_send_failed(thread->worker, code);
         return;
     }
     mutex_lock(&thread->worker->send_lock);
-    frames_note_checkpointed(&thread->worker->told, slot->index);
+    if (is_seal)
+        frames_note_sealed(&thread->worker->told, slot->index);
+    else
+        frames_note_checkpointed(&thread->worker->told, slot->index);
     mutex_unlock(&thread->worker->send_lock);
     Weft__Checkpointed done = WEFT__CHECKPOINTED__INIT;
+    done.stage = slot->stage->number;
     done.slot = slot->index;
+    done.is_seal = is_seal;
+    done.file = (uint32_t)checkpoint.fd;
     done.tasks = thread->held.items;
     done.n_tasks = thread->held.count;
     done.path = checkpoint.path ? (char *)checkpoint.path : done.path;
@@ -394,10 +412,13 @@ void slot_thread_run(void *argument)
             message_free(command.run);
             break;
         case COMMAND_SEAL:
-            seal(thread);
+            if (worker_shares(thread->worker))
+                take_checkpoint(thread, true);
+            else
+                seal(thread);
             break;
         case COMMAND_CHECKPOINT:
-            take_checkpoint(thread);
+            take_checkpoint(thread, false);
             break;
         case COMMAND_TEAR_DOWN:
             tear_down(thread->slot);

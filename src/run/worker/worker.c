@@ -47,18 +47,24 @@ void worker_send_failed(struct worker *worker, weft_err code)
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
 }
 
-void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t task,
-                           uint64_t bytes, uint32_t crc, uint64_t records)
+void worker_send_committed(struct worker *worker, const struct sink_piece *piece)
 {
+    const struct stage *stage = worker->stage;
+    struct sink_piece copy = *piece;
     Weft__Committed committed = WEFT__COMMITTED__INIT;
-    committed.stage = worker->stage->number;
-    committed.kind = kind;
+    committed.stage = stage->number;
+    committed.kind = stage->is_map_only ? WEFT__TASK_KIND__TASK_MAP : WEFT__TASK_KIND__TASK_REDUCE;
     committed.n_tasks = committed.n_output_bytes = 1;
     committed.n_output_crc = committed.n_output_records = 1;
-    committed.tasks = &task;
-    committed.output_bytes = &bytes;
-    committed.output_crc = &crc;
-    committed.output_records = &records;
+    committed.tasks = &copy.piece;
+    committed.output_bytes = &copy.bytes;
+    committed.output_crc = &copy.crc32c;
+    committed.output_records = &copy.records;
+    if (worker_shares(worker)) {
+        committed.shelf = (uint32_t)sink_shelf_fd(stage->sink);
+        committed.n_shelf_offsets = 1;
+        committed.shelf_offsets = &copy.offset;
+    }
     worker_send(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
 }
 
@@ -179,13 +185,9 @@ static const weft_job *job_of_stage(const struct worker *worker, uint32_t job_in
                                                 : &worker_top_job;
 }
 
-static void piece_written(void *owner, uint32_t piece, uint64_t bytes, uint32_t crc,
-                          uint64_t records)
+static void piece_written(void *owner, const struct sink_piece *piece)
 {
-    struct worker *worker = owner;
-    const Weft__TaskKind kind =
-        worker->stage->is_map_only ? WEFT__TASK_KIND__TASK_MAP : WEFT__TASK_KIND__TASK_REDUCE;
-    worker_send_committed(worker, kind, piece, bytes, crc, records);
+    worker_send_committed(owner, piece);
 }
 
 static uint32_t *parts_of_pieces(const struct stage *stage, const Weft__StageOpen *open,
@@ -210,7 +212,8 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
         return err_no_memory("for %u pieces of output", piece_count);
     const Weft__Output *output = open->output;
     const struct sink_options options = {
-        .kind = output->kind == WEFT__OUTPUT_KIND__OUTPUT_FILE    ? SINK_FILE
+        .kind = worker_shares(worker)                             ? SINK_SHELF
+                : output->kind == WEFT__OUTPUT_KIND__OUTPUT_FILE  ? SINK_FILE
                 : output->kind == WEFT__OUTPUT_KIND__OUTPUT_PARTS ? SINK_PARTS
                                                                   : SINK_FD,
         .path = output->path && *output->path ? output->path : stage->tmp,  // nameless there
@@ -236,7 +239,9 @@ static weft_err open_sink(struct worker *worker, struct stage *stage, const Weft
 
 static weft_err open_output(struct worker *worker, struct stage *stage, const Weft__StageOpen *open)
 {
-    if (open->output && open->output->kind != WEFT__OUTPUT_KIND__OUTPUT_KEEP)
+    const bool is_kept = !open->output || open->output->kind == WEFT__OUTPUT_KIND__OUTPUT_KEEP;
+    stage->shelves_pairs = is_kept && worker_shares(worker);
+    if (!is_kept || stage->shelves_pairs)
         return open_sink(worker, stage, open);
     const uint32_t segments = stage->is_map_only ? stage->map_count : stage->range_count;
     stage->kept = dataset_new(stage->budget, segments, stage->memory.dataset_bytes, stage->tmp);
@@ -364,7 +369,9 @@ static weft_err plan_memory(struct worker *worker, struct stage *stage)
 {
     const bool has_kept = worker->chain.stage_count > 1 || worker->start->top;
     const uint64_t all = worker->budget.limit, kept = has_kept ? all / 4 : 0;
-    if (!memory_plan_make(&stage->memory, all - kept, worker->slot_count, stage->range_count))
+    if (!memory_plan_make(&stage->memory, all - kept, worker->slot_count,
+                          worker_shares(worker) ? worker->start->worker_count : 1,
+                          stage->range_count))
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "the memory budget is too small for %u slots; "
                        "give more --memory or fewer --slots",
@@ -373,20 +380,20 @@ static weft_err plan_memory(struct worker *worker, struct stage *stage)
     return WEFT_OK;
 }
 
-// From now on map output goes where it outlives this worker.
-static weft_err keep_runs(struct worker *worker, const struct stage *stage,
-                          const Weft__StageOpen *open)
+// The pairs that the stage before has kept; where workers share, the order of each task names their place.
+static weft_err take_source(struct worker *worker, struct stage *stage, struct stage *before)
 {
-    if (!open->runs_directory[0] || stage->is_map_only)
+    worker_forget_sources(worker);
+    if (stage->number == 0)
         return WEFT_OK;
-    worker->runs_directory = strdup(open->runs_directory);
-    char *identity = malloc(open->runs_identity.len + 1);
-    if (!worker->runs_directory || !identity)
-        return err_no_memory("for a stage");
-    memcpy(identity, open->runs_identity.data, open->runs_identity.len);
-    worker->runs_identity = (weft_bytes){identity, open->runs_identity.len};
-    for (uint32_t i = 0; i < worker->slot_count; i++)
-        collector_keep_runs(&worker->slots[i], worker->runs_directory, worker->runs_identity);
+    if (worker_shares(worker)) {
+        stage->source = dataset_new(stage->budget, stage->map_count, 0, stage->tmp);
+        return stage->source ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+    }
+    if (before) {
+        stage->source = before->kept;
+        before->kept = NULL;
+    }
     return WEFT_OK;
 }
 
@@ -398,11 +405,9 @@ static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
     if (before)
         wait_for_slots(worker);
     fill_stage(worker, stage, open);
-    if (open->stage > 0 && before) {
-        stage->source = before->kept;
-        before->kept = NULL;
-    }
-    weft_err code = plan_memory(worker, stage);
+    weft_err code = take_source(worker, stage, before);
+    if (!code)
+        code = plan_memory(worker, stage);
     if (code)
         return code;
     map_inputs(worker, stage);
@@ -413,23 +418,9 @@ static weft_err open_stage(struct worker *worker, const Weft__StageOpen *open)
     for (uint32_t i = 0; i < worker->slot_count && !code; i++)
         code = slot_begin_stage(&worker->slots[i], stage);
     if (!code)
-        code = keep_runs(worker, stage, open);
+        code = worker_keep_runs(worker, stage, open);
     close_stage(before);
     return code;
-}
-
-// What earlier workers have made safe is dealt out to the slots, as if they had made it.
-static weft_err adopt_runs(struct worker *worker, const Weft__StagePlan *plan)
-{
-    weft_err code = WEFT_OK;
-    for (size_t i = 0; !code && i < plan->n_adopted; i++) {
-        const Weft__AdoptedRuns *runs = plan->adopted[i];
-        struct run_index *index = NULL;
-        code = run_index_open(&index, runs->path, runs->offset, worker->runs_identity, false);
-        if (!code)
-            code = collector_adopt_take(&worker->slots[i % worker->slot_count], index);
-    }
-    return err_wrap(code, "map output of an earlier worker");
 }
 
 static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
@@ -449,7 +440,9 @@ static weft_err plan_stage(struct worker *worker, const Weft__StagePlan *plan)
     free(keys);
     if (!is_good)
         return err_no_memory("for the ranges of keys");
-    return adopt_runs(worker, plan);
+    // What earlier workers have made safe is dealt out to the slots, as if they had made it.
+    return err_wrap(worker_adopt_runs(worker, plan->adopted, plan->n_adopted),
+                    "map output of an earlier worker");
 }
 
 // ---- frames
@@ -467,7 +460,12 @@ static weft_err carry_out(struct worker *worker, struct order *order)
     case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
         code = plan_stage(worker, order->plan);
         break;
+    case WEFT__FRAME_TYPE__FRAME_SEALS:
+        code = worker_take_seals(worker, order->seals);
+        break;
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
+        if (order->run->source && (code = worker_take_source(worker, order->run)))
+            break;
         slot_thread_push(&worker->threads[order->run->slot],
                          (struct command){COMMAND_RUN, order->run});
         return WEFT_OK;

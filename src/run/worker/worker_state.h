@@ -1,5 +1,6 @@
 // What a worker knows of its job. Private to worker*.c:
 //   worker.c   the control thread: orders to commands, stages
+//   shared.c   reads map output and pairs of other workers
 //   frames*.c  what the driver may say, and when: frames to orders
 //   slot.c     the slot threads: commands to attempts, attempts to frames
 //   top.c      the job of --top
@@ -46,6 +47,12 @@ struct slot_thread {
     size_t skip_capacity;
 };
 
+// A file in which another worker has left pairs.
+struct source_file {
+    char *path;
+    int fd;
+};
+
 struct worker {
     int fd;
     struct mutex send_lock;  // for the connection and for `told`
@@ -66,7 +73,8 @@ struct worker {
     struct mutex inputs_lock;
     char *runs_directory;  // of the first stage, for good; NULL: nowhere
     weft_bytes runs_identity;
-    struct stage *stage;  // NULL before the first
+    struct stage *stage;              // NULL before the first
+    VEC(struct source_file) sources;  // where workers share: that tasks of this stage have read
     bool has_mapped_inputs;
 };
 
@@ -75,8 +83,26 @@ void worker_send(struct worker *worker, Weft__FrameType type, const ProtobufCMes
 void worker_send_failed(struct worker *worker, weft_err code);
 
 // Reports to the driver that an output piece (or kept range) is where it belongs.
-void worker_send_committed(struct worker *worker, Weft__TaskKind kind, uint32_t task,
-                           uint64_t bytes, uint32_t crc, uint64_t records);
+void worker_send_committed(struct worker *worker, const struct sink_piece *piece);
+
+// Several workers share the work.
+static inline bool worker_shares(const struct worker *worker)
+{
+    return worker->start->worker_count > 1;
+}
+
+// ---- shared.c
+
+// From now on map output goes where it outlives this worker, or where others read it.
+MUST_CHECK weft_err worker_keep_runs(struct worker *worker, const struct stage *stage,
+                                     const Weft__StageOpen *open);
+// Deals map output of other workers out to the slots, as if they had made it.
+MUST_CHECK weft_err worker_adopt_runs(struct worker *worker, Weft__AdoptedRuns *const *runs,
+                                      size_t count);
+MUST_CHECK weft_err worker_take_seals(struct worker *worker, const Weft__Seals *seals);
+// Where the pairs are that a task reads.
+MUST_CHECK weft_err worker_take_source(struct worker *worker, const Weft__TaskRun *run);
+void worker_forget_sources(struct worker *worker);
 
 // ---- slot.c
 void slot_thread_run(void *thread);  // the thread's body

@@ -1,0 +1,182 @@
+// results: what workers have made, as they report it: tasks that are committed, map output that is sealed or safe, pieces
+// of the answer. It is kept first (journal, shelves, drafts), then it is an event.
+
+#include "run/driver/coordinator_state.h"
+
+static bool is_output_kind(const struct run_stage *stage, uint32_t kind)
+{
+    return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
+}
+
+// The output of the task may outlive this run, and then its counters and its bad records have to, too.
+static void note_committed_task(struct coordinator *coordinator, uint32_t stage,
+                                enum sched_kind kind, uint32_t task, bool is_noted)
+{
+    if (is_noted || kind == SCHED_SAMPLE ||
+        sched_task_state(coordinator->sched, stage, kind, task) != SCHED_COMMITTED)
+        return;
+    const weft_err code = resume_note_task(coordinator->resume, stage, kind, task);
+    if (code != WEFT_OK)
+        coordinator_fail(coordinator, code);
+}
+
+// A piece of the answer is in its place.
+static void note_piece(struct coordinator *coordinator, uint32_t piece,
+                       const struct output_piece *as)
+{
+    coordinator->pieces[piece] = *as;
+    weft_err code =
+        output_piece_committed(coordinator->output, piece, as->bytes, as->crc32c, as->records);
+    if (code == WEFT_OK)
+        code = resume_note_piece(coordinator->resume, piece);
+    if (code != WEFT_OK)
+        coordinator_fail(coordinator, code);
+}
+
+static struct output_piece piece_of(const Weft__Committed *committed, size_t i)
+{
+    return (struct output_piece){.bytes = committed->output_bytes[i],
+                                 .records = committed->output_records[i],
+                                 .crc32c = committed->output_crc[i],
+                                 .is_done = true};
+}
+
+static void take_committed_task(const struct worker_place *place, const Weft__Committed *committed,
+                                size_t i)
+{
+    struct coordinator *coordinator = place->coordinator;
+    const uint32_t task = committed->tasks[i], stage = committed->stage;
+    const enum sched_kind kind = (enum sched_kind)committed->kind;
+    const bool is_output = is_output_kind(&coordinator->plan->stages[stage], kind);
+    const bool is_shared = run_plan_is_shared(coordinator->plan);
+    const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
+                                      .worker = place->worker,
+                                      .at = {.kind = kind, .task = task, .stage = stage},
+                                      .is_durable = is_output || is_shared};
+    const bool was_durable = sched_is_durable(coordinator->sched, stage, kind, task);
+    coordinator_step(coordinator, &event);
+    if (!is_output)
+        note_committed_task(coordinator, stage, kind, task, was_durable);
+    else if (!is_shared && !was_durable &&
+             sched_is_durable(coordinator->sched, stage, kind, task)) {
+        const struct output_piece as = piece_of(committed, i);
+        note_piece(coordinator, task, &as);
+    }
+}
+
+// ---- What workers share ---------------------------------------------------------------------------
+
+// Keeps a file that the worker names. False: it has ended, or has no such file and is given up.
+static bool hold_file(struct worker_place *place, uint32_t stage, uint32_t descriptor,
+                      uint32_t *file)
+{
+    const struct shelf_name name = {place->worker, stage, descriptor};
+    const weft_err code = shelves_hold(&place->coordinator->shelves, &place->agent, &name, file);
+    if (code == WEFT_RESOURCE_EXHAUSTED)
+        coordinator_fail(place->coordinator, code);
+    else if (code != WEFT_OK && code != WEFT_UNAVAILABLE)
+        coordinator_give_up_worker(place, "the number of a file that it does not have open");
+    return code == WEFT_OK;
+}
+
+// Output of a task is on the worker's shelf: pairs for the next stage, or a piece of the answer. What came before it
+// counts; only the answer is compared.
+static weft_err shelve_task(const struct worker_place *place, const Weft__Committed *committed,
+                            size_t i, uint32_t file)
+{
+    struct coordinator *coordinator = place->coordinator;
+    const uint32_t task = committed->tasks[i];
+    const enum sched_kind kind = (enum sched_kind)committed->kind;
+    const struct shelved at = {file, committed->output_crc[i], committed->shelf_offsets[i],
+                               committed->output_bytes[i]};
+    const struct draft draft = {shelves_fd(&coordinator->shelves, file), at.offset,
+                                piece_of(committed, i), place->worker};
+    if (is_output_kind(&coordinator->plan->stages[committed->stage], kind))
+        return drafts_take(coordinator->drafts, task, &draft);
+    if (!sched_is_durable(coordinator->sched, committed->stage, kind, task))
+        shelves_note_segment(&coordinator->shelves, task, &at);
+    return WEFT_OK;
+}
+
+void coordinator_take_committed(struct worker_place *place, const Weft__Committed *committed)
+{
+    struct coordinator *coordinator = place->coordinator;
+    const bool is_shared = run_plan_is_shared(coordinator->plan);
+    uint32_t file = 0;
+    if (is_shared && !hold_file(place, committed->stage, committed->shelf, &file))
+        return;
+    for (size_t i = 0; i < committed->n_tasks; i++) {
+        const weft_err code = is_shared ? shelve_task(place, committed, i, file) : WEFT_OK;
+        if (code == WEFT_OK)
+            take_committed_task(place, committed, i);
+        else
+            coordinator_fail(coordinator, code);
+    }
+}
+
+static void take_written(void *owner, uint32_t piece, const struct output_piece *as)
+{
+    struct coordinator *coordinator = owner;
+    if (!coordinator->is_over)
+        note_piece(coordinator, piece, as);
+    coordinator_check_end(coordinator);
+}
+
+static void take_unwritable(void *owner, weft_err code)
+{
+    coordinator_fail(owner, code);
+}
+
+const struct drafts_calls coordinator_drafts_calls = {
+    .written = take_written,
+    .failed = take_unwritable,
+};
+
+// ---- Map output -------------------------------------------------------------------------------------
+
+void coordinator_take_sealed(const struct worker_place *place, uint32_t slot)
+{
+    const struct sched_event event = {
+        .type = EVENT_SEALED, .worker = place->worker, .at = {.slot = slot}};
+    coordinator_step(place->coordinator, &event);
+}
+
+// Where it is: for a later run, and for other workers.
+static bool note_checkpoint(struct worker_place *place, const Weft__Checkpointed *done)
+{
+    struct coordinator *coordinator = place->coordinator;
+    struct seal seal = {.worker = place->worker, .slot = done->slot, .index.offset = done->offset};
+    weft_err code = WEFT_OK;
+    if (run_plan_is_shared(coordinator->plan) && done->n_tasks) {
+        if (!hold_file(place, done->stage, done->file, &seal.index.file))
+            return false;
+        code = shelves_note_seal(&coordinator->shelves, &seal);
+    }
+    if (code == WEFT_OK && done->stage == 0)
+        code = resume_note_checkpoint(coordinator->resume, done);
+    if (code != WEFT_OK)
+        coordinator_fail(coordinator, code);
+    return code == WEFT_OK;
+}
+
+void coordinator_take_checkpointed(struct worker_place *place, const Weft__Checkpointed *done)
+{
+    struct coordinator *coordinator = place->coordinator;
+    if (!note_checkpoint(place, done))
+        return;
+    for (size_t i = 0; i < done->n_tasks; i++) {
+        const struct sched_event event = {
+            .type = EVENT_TASK_COMMITTED,
+            .worker = place->worker,
+            .at = {.kind = SCHED_MAP, .task = done->tasks[i], .stage = done->stage},
+            .is_durable = true};
+        coordinator_step(coordinator, &event);
+    }
+    if (done->is_seal) {
+        coordinator_take_sealed(place, done->slot);
+        return;
+    }
+    const struct sched_event event = {
+        .type = EVENT_CHECKPOINTED, .worker = place->worker, .at = {.slot = done->slot}};
+    coordinator_step(coordinator, &event);
+}

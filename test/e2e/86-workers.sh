@@ -1,0 +1,134 @@
+#!/bin/bash
+# --workers N: several processes share the work, and the bytes are those of one, whoever is killed.
+# takes long
+# also: asan tsan
+. "$(dirname "$0")/lib.sh"
+
+rounds=3
+sizes=("2 1" "3 2")
+is_sanitized && rounds=1 sizes=("2 1")
+is_long && rounds=200
+RANDOM=86
+
+generate words 6000000 861 >words
+generate lines 120000 862 >lines
+generate bytes 800000 863 | tr '\200' '\201' >bytes
+seq 1 4000 >numbers
+sed 's/^777$/boom segv/; s/^1500$/boom fail/; s/^3999$/boom abort/' numbers >mined
+gzip -k lines
+compile stages && compile slow && compile mines && compile order || exit 1
+printf 'id,kind\n' >table.csv
+seq 1 60000 | sed 's/$/,"a,b"/' >>table.csv
+
+# ---- the same bytes ---------------------------------------------------------------------------------
+
+# shared SENTENCE WORD...: what `weft run WORD...` prints is the same with several workers, and so is how it ends.
+shared() {
+    local sentence=$1 limits
+    shift
+    answer "$@" >expected 2>/dev/null
+    local expected_code=$?
+    for limits in "${sizes[@]}"; do
+        read -r workers slots <<<"$limits"
+        try answer --workers "$workers" --slots "$slots" "$@"
+        if [ $code = $expected_code ] && cmp -s expected "$out"; then
+            ok "$sentence: $workers workers"
+        else
+            not_ok "$sentence: $workers workers"
+            { echo "exit $code, not $expected_code" && head -n 3 "$err" && cmp expected "$out"; } | note
+        fi
+    done
+}
+
+shared "wordcount" wordcount words lines
+shared "sort" sort words bytes
+shared "sort by keys" sort -k2,2n -k1,1r -u words
+shared "grep, without a reduce" grep '[0-9a-f]{3}b' words bytes
+shared "grep -c" grep -c -H a words lines bytes
+shared "index" index words lines
+shared "the largest counts" --top 100 wordcount words
+shared "a job of several stages" ./stages words
+shared "a job with an order and a partition of its own" --reducers 3 ./order lines
+shared "compressed input" count lines.gz
+shared "csv" --format csv --map 'cut -d, -f2' --no-reduce table.csv
+shared "commands" --map 'tr " " "\n"' --reduce 'uniq -c' words
+shared "little memory" --memory 64M sort words bytes
+shared "compressed output" --compress gzip wordcount words
+shared "records for other programs" --output-format jsonl wordcount words
+shared "bad records that are left out" --skip-bad 10 --lines-per-task 300 ./mines mined
+check "as many as there are" is "$(wc -l <_weft-bad-records.jsonl)" 3
+shared "a bad record that ends the job" --lines-per-task 300 ./mines mined
+shared "counters of all workers" --lines-per-task 300 --map 'cat; echo reporter:counter:g,c,1 >&2' numbers
+shared "an empty input" wordcount /dev/null
+answer wordcount words >expected
+gives "standard input" expected answer --workers 3 --slots 1 wordcount - <words
+
+answer wordcount words --reducers 5 -o one/ && answer --workers 3 --slots 1 wordcount words --reducers 5 -o many/
+check "a directory of parts has the same files" diff -r one many
+answer --workers 3 --slots 1 wordcount words -o file && answer wordcount words >expected
+same "a file" expected file
+: >both && answer wordcount words >>both && answer --workers 2 wordcount words >>both 2>&1
+cat expected expected >twice
+same "standard output is appended to" twice both
+
+# ---- how it is asked for --------------------------------------------------------------------------------
+
+fails_with "no workers at all" 2 'workers 0 makes no sense' weft run --workers 0 wordcount words
+fails_with "too little memory says how much is needed" 5 'memory is too small for 6 workers' \
+    weft run --workers 6 --memory 32M wordcount words
+try weft run --workers 3 --slots 1 --json -o "$dir/x" wordcount words
+check "slots are those of all workers" is "$(jsonlines -g slots <"$err" | tail -n 1)" 3
+try weft run --workers 9 --json wordcount numbers
+check "workers that have nothing to do are not started" is "$(jsonlines -g slots <"$err" | tail -n 1)" 1
+
+# ---- kill -9 ----------------------------------------------------------------------------------------------
+
+# span WORD...: how long it takes, in ms.
+span() {
+    local begun=${EPOCHREALTIME/./}
+    answer "$@" >/dev/null
+    echo $(((${EPOCHREALTIME/./} - begun) / 1000 + 1))
+}
+
+# killed WORD...: workers are killed at random moments; no run may fail, and the bytes are the same.
+killed() {
+    local i ms
+    answer "$@" >expected
+    ms=$(span --workers 3 --slots 1 "$@")
+    for ((i = 0; i < rounds; i++)); do
+        corral -w $((RANDOM % ms + 1)) -r $((RANDOM % 3 + 1)) -l "$left" -- \
+            "$WEFT" run -q --workers 3 --slots 1 "$@" >"$out" 2>"$err"
+        code=$?
+        [ $code = 0 ] && cmp -s expected "$out" && [ ! -s "$left" ] && continue
+        { echo "round $i: exit $code" && cat "$err" "$left" && cmp expected "$out"; } | note
+        return 1
+    done
+}
+
+check "wordcount with workers that are killed" killed wordcount words lines
+check "sort with workers that are killed" killed sort words bytes
+check "several stages with workers that are killed" killed ./stages words
+check "commands with workers that are killed" killed --map 'tr " " "\n"' --reduce 'uniq -c' words
+check "slow maps with workers that are killed" killed --lines-per-task 100 ./slow -u 100 numbers
+
+# The driver is killed: its workers end, and the files that they share have no names.
+for ((i = 0; i < rounds / 3 + 1; i++)); do
+    corral -s 9 -a $((RANDOM % 200 + 20)) -e 4000 -l "$left" -- \
+        "$WEFT" run -q --workers 3 --slots 1 --lines-per-task 100 ./slow -u 200 numbers >/dev/null 2>&1
+done
+check "a driver that is killed leaves no process" test ! -s "$left"
+check "and no file" is "$(ls -A "$TMPDIR")" ""
+
+# ---- going on after a kill ----------------------------------------------------------------------------------
+
+export WEFT_CHECKPOINT_MS=10
+slowly=(--lines-per-task 100 ./slow numbers)
+answer "${slowly[@]}" -o expected.d/
+export SLOW_US=300
+kill_when "has_done .out.weft-unfinished" "$WEFT" run -q --workers 3 --slots 1 "${slowly[@]}" -o out/
+try weft run --json --workers 2 --slots 1 "${slowly[@]}" -o out/
+check "the same command goes on, with another number of workers" is "$code" 0
+check_not "and does not begin again" is "$(jsonlines -g resumed_tasks <"$err" | tail -n 1)" 0
+check "with the same bytes" diff -r out expected.d
+
+finish
