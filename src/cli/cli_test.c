@@ -1,4 +1,4 @@
-// Tests of the command without running a job: what it prints where, and with which exit code.
+// Tests of the command without running a job: its output on each stream, and its exit codes.
 // test/golden has the whole texts, test/e2e runs real jobs.
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-// Tests of the words of a streaming job: what is understood, what is refused, and with which words.
+// Tests of the words of a streaming job: words that are understood, words that are refused, and the messages.
 #include "hadoop/streaming.h"
 
 #include <setjmp.h>

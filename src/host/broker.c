@@ -31,11 +31,11 @@ struct broker {
     struct loop_signal *signals[SIGNALS_MAX];
 };
 
-// ---- What it says ----------------------------------------------------------------------------------------
+// ---- Its messages ----------------------------------------------------------------------------------------
 
 static void write_out(int fd, struct buf *text)
 {
-    // Nobody listening to what we say is no failure.
+    // That no process reads our messages is not a failure.
     if (file_write(fd, "output", text->data, text->size))
         err_clear();
     buf_fini(text);
@@ -57,7 +57,7 @@ static void say(void *owner, const char *sentence)
     write_out(STDERR_FILENO, &text);
 }
 
-// By which others reach it: "all interfaces" is no address to connect to.
+// The address for other machines: "all interfaces" is not one that they can connect to.
 static void name_address(const struct broker *broker, char text[NET_ADDRESS_TEXT_BYTES])
 {
     struct net_address address = broker->address;
@@ -103,7 +103,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-// What is lost now that could have been kept.
+// Reports the content that is lost now and could have been kept.
 static void tell_end(struct broker *broker)
 {
     struct census census;
@@ -191,7 +191,7 @@ static size_t format_port(const struct broker *broker, char text[PORT_TEXT_BYTES
     return (size_t)snprintf(text, PORT_TEXT_BYTES, "%u\n", broker->listener.port);
 }
 
-// In one step: who waits for the file reads all of it.
+// In one step: a script that waits for the file reads all of it.
 static weft_err write_port_file(struct broker *broker)
 {
     const char *path = broker->options->port_file;

@@ -1,4 +1,4 @@
-// broker: a host that is nobody's member: queues, variables and maps for whoever has its token.
+// broker: a host that is not a member: queues, variables and maps for all programs that have its token.
 #ifndef HOST_BROKER_H
 #define HOST_BROKER_H
 

@@ -76,7 +76,7 @@ static weft_err do_calls(struct host_local *local, uint64_t answered, weft_bytes
     return err;
 }
 
-// Others are told what these calls have for them: by us where their connections take it, else by the loop.
+// Answers of these calls to other clients: we send them where their connections take it, else the loop does.
 static void tell_others(struct host_local *local)
 {
     struct host_server *server = local->connection.server;

@@ -1,8 +1,8 @@
-// host_local: a member's way to what it hosts itself: no connection, no other thread.
+// host_local: a member's way to its own host: no connection, no other thread.
 //
-// The thread that calls does the calls, between two turns of the loop, under the server's lock. What
-// others are to be told of it goes to their connections at once, what they do not take with the loop's
-// next turn. Where there is a journal that turn commits first, and nobody is told anything before.
+// The thread that calls does the calls, between two turns of the loop, under the server's lock. Answers
+// for other clients go to their connections at once; bytes that these do not take go with the loop's
+// next turn. Where there is a journal that turn commits first, and no answer goes out before.
 #ifndef HOST_LOCAL_H
 #define HOST_LOCAL_H
 
@@ -11,7 +11,7 @@
 
 struct host_local;
 
-// NULL: no memory. To be freed when nobody calls any more, before the server.
+// NULL: no memory. To be freed when no thread calls any more, before the server.
 struct host_local *host_local_new(struct host_server *server);
 void host_local_free(struct host_local *local);
 

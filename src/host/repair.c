@@ -1,6 +1,6 @@
-// Repairing the journal of a host: store/journal.h does it, this says what it means.
+// Repairing the journal of a host: store/journal.h does it, this shows the consequences.
 //
-// The state that is left is known by replaying what is kept, as the host will do when it starts.
+// The state that is left is found by replaying the kept records, as the host will do when it starts.
 
 #include "host/repair.h"
 
@@ -15,7 +15,7 @@
 #include "sys/file/file.h"
 #include "sys/file/standard.h"
 
-enum { SHOWN_MAX = 100, ANSWER_BYTES_MAX = 64 };  // of resources; of what is typed
+enum { SHOWN_MAX = 100, ANSWER_BYTES_MAX = 64 };  // of resources; of the typed answer
 
 struct repair {
     const struct host_repair_options *options;
@@ -33,7 +33,7 @@ static const char *plural(uint64_t count)
 
 static void write_out(int fd, struct buf *text)
 {
-    // Nobody listening to what we say is no failure.
+    // That no process reads our messages is not a failure.
     if (file_write(fd, "output", text->data, text->size))
         err_clear();
     text->size = 0;
@@ -46,7 +46,7 @@ static void append_command(const struct repair *repair, const char *more, struct
     buf_append_text(text, more);
 }
 
-// ---- What is done again ---------------------------------------------------------------------------------
+// ---- Replaying ------------------------------------------------------------------------------------------
 
 static weft_err begin(void *owner)
 {
@@ -63,7 +63,7 @@ static weft_err visit(void *owner, const struct journal_record *record)
                     record->sequence);
 }
 
-// ---- What is shown --------------------------------------------------------------------------------------
+// ---- Showing --------------------------------------------------------------------------------------------
 
 static void tell_text(void *owner, const char *kind, const char *name, const char *what)
 {

@@ -1,5 +1,5 @@
 // The journal of a host: opened by doing all of it again, written once a turn, rewritten as a snapshot
-// when it has grown to a multiple of what it holds.
+// when it has grown to a multiple of its content.
 
 #include <stdio.h>
 
@@ -32,7 +32,7 @@ weft_err host_server_describe_broken(weft_err code)
                    "the journal can no longer be written: %s\n  %s", kept.text, advice);
 }
 
-// He may try again, and says meanwhile for what he waits.
+// The client may try again, and shows in the meantime what it waits for.
 weft_err host_server_refuse_stuck(const struct host_server *server)
 {
     return err_set(
@@ -63,7 +63,7 @@ weft_err host_server_log(void *owner, uint32_t type, weft_bytes payload)
     return err;
 }
 
-// Damage has a next step, whoever has met it.
+// Damage has a next step, in every message about it.
 static weft_err name_journal(const char *directory, weft_err err)
 {
     struct buf word = {0};
@@ -154,12 +154,12 @@ static void end_rewrite(void *owner)
         say_not_rewritten(server, err_text());
         return;
     }
-    // Where little was gained the journal is mostly what is still held, and will be the next time.
+    // Where little was gained the journal is mostly content that is still held, and will be the next time.
     const uint64_t left = journal_size(server->journal);
     server->journal_base = left > server->rewritten_bytes / 2 ? 2 * left : left;
 }
 
-// A copy of this process writes what it holds at this moment, while this one goes on.
+// A copy of this process writes the state of this moment, while this one continues.
 static void rewrite_if_long(struct host_server *server)
 {
     const uint64_t size = journal_size(server->journal);

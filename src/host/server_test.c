@@ -1,4 +1,4 @@
-// Tests of a host behind sockets, asked by peers.
+// Tests of a host with sockets, asked by peers.
 
 #include "host/server_testing.h"
 
@@ -11,7 +11,7 @@ static void calls_that_do_not_fit_into_one_frame_arrive(void **state)
     const uint16_t queue = 1;
     char *element = calloc(1, SIZE);
     assert_non_null(element);
-    // They gather while nobody is there.
+    // They gather while the host is absent.
     server_start(&scene);
     server_stop(&scene);
     struct peer *peer = testing_peer(&scene, "/map/0");
@@ -37,7 +37,7 @@ static void calls_that_do_not_fit_into_one_frame_arrive(void **state)
     assert_string_equal(scene.said, "");
 }
 
-// Whoever says that more follows need not say what was the last: waiting for any of them sends all.
+// A caller that says "more follows" need not say which is the last: waiting for any of them sends all.
 static void calls_that_are_followed_go_with_the_next_wait(void **state)
 {
     enum { COUNT = 100 };
@@ -180,7 +180,7 @@ static void the_limit_of_handles_is_told_and_does_not_last(void **state)
     server_stop(&scene);
 }
 
-// Whoever asked for it has gone; nobody else had it if it were not given back.
+// The client that asked for it has gone; no other would have it if it were not given back.
 static void an_element_that_comes_too_late_is_given_back_by_its_released_handle(void **state)
 {
     (void)state;

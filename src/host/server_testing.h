@@ -136,7 +136,7 @@ static inline uint16_t testing_open(struct peer *peer, enum call_kind kind)
     return handle;
 }
 
-// All that the host has answered so far is here then.
+// All answers of the host so far are here then.
 static inline void testing_ping(struct peer *peer)
 {
     const struct peer_ask ask = {.op = CALL_PING};

@@ -65,7 +65,7 @@ static void tell_all_running(struct crew *crew, enum crew_action_kind kind,
             add(actions, kind, i);
 }
 
-// Who rests has ended already; it is only not started again.
+// A member that rests has ended already; it is only not started again.
 static void stop(struct crew *crew, struct crew_actions *actions)
 {
     if (crew->is_stopping)
@@ -128,7 +128,7 @@ static void fail_start(struct crew *crew, size_t index, int exit_code, struct cr
         return;
     crew->members[index].exit_code = exit_code;
     crew->members[index].state = CREW_STOPPED;
-    // What made the first start fail makes the others fail: that is told once.
+    // The cause of the first failed start makes the others fail: it is reported once.
     if (!crew->is_stopping)
         give_up(crew, index, exit_code, actions);
 }
@@ -143,7 +143,7 @@ static void ask_to_stop(struct crew *crew, const struct crew_event *event,
         kill_all(crew, actions);
 }
 
-// Servers that never end by themselves are stopped when there is nobody left to serve.
+// Servers that never end by themselves are stopped when no client is left to serve.
 static void stop_when_done(struct crew *crew, struct crew_actions *actions)
 {
     size_t awaited = 0;

@@ -1,12 +1,12 @@
-// crew: the members of a cluster that one process has started, and what is decided about them.
+// crew: the members of a cluster that one process has started, and the decisions about them.
 //
 //   crew_begin -> START of each -> MEMBER_ENDED...
 //       well: nothing, until all have ended
 //       with a failure: START_LATER while it has restarts left, then START_DUE -> START
-//                       otherwise GIVEN_UP, and the others are asked to end (unless they may go on)
-//       when all who are waited for have ended, the others are asked to end, and that is no failure
+//                       otherwise GIVEN_UP, and the others are asked to end (unless they may continue)
+//       when all that are waited for have ended, the others are asked to end, and that is not a failure
 //   STOP_ASKED: TERMINATE all, SET_GRACE; asked again by a person, or GRACE_ENDED: KILL all
-//   -> FINISHED, once, when nobody runs and nobody is to be started
+//   -> FINISHED, once, when no member runs and none is to be started
 //
 // The owner turns exits, signals and timers into events, hands them in one at a time in the order they
 // happened, and carries out the actions in the order they come out. Pure: no clock, no I/O, no
@@ -42,7 +42,7 @@ struct crew_member {
 struct crew {
     struct crew_member *members;
     size_t count;
-    bool keeps_going;   // the failure of one is no reason to end the others
+    bool keeps_going;   // the failure of one does not end the others
     uint32_t grace_ms;  // between asking to end and killing
     bool is_stopping, is_killing, is_finished;
     bool has_failed;
@@ -51,7 +51,7 @@ struct crew {
 
 enum crew_event_kind {
     CREW_MEMBER_ENDED,  // `member` with `exit_code`
-    CREW_START_FAILED,  // `member` could not be started; `exit_code` says how that is told
+    CREW_START_FAILED,  // `member` could not be started; `exit_code` is for the report
     CREW_START_DUE,     // the time of a START_LATER has come
     CREW_STOP_ASKED,    // with `exit_code`; `is_person`: when asked twice, they are killed
     CREW_GRACE_ENDED,
@@ -67,7 +67,7 @@ struct crew_event {
 enum crew_action_kind {
     CREW_START,
     CREW_START_LATER,  // after `delay_ms`, say START_DUE
-    CREW_GIVEN_UP,     // told: it failed for good
+    CREW_GIVEN_UP,     // to be reported: it failed for good
     CREW_TERMINATE,
     CREW_KILL,
     CREW_SET_GRACE,  // after `delay_ms`, say GRACE_ENDED

@@ -1,4 +1,4 @@
-// prefix: complete lines go straight from what was read to the output; only the last, unfinished one is
+// prefix: complete lines go straight from the input to the output; only the last, unfinished one is
 // kept.
 
 #include "launch/prefix.h"
@@ -30,7 +30,7 @@ void prefix_feed(struct prefix *prefix, weft_bytes bytes, struct buf *out)
     while (at < end) {
         const size_t room = PREFIX_LINE_BYTES_MAX - prefix->partial.size;
         const size_t left = (size_t)(end - at);
-        // A line of just the limit is whole, so its newline may stand behind that.
+        // A line of just the limit is whole, so its newline may follow that.
         const size_t look = left < room + 1 ? left : room + 1;
         const char *newline = memchr(at, '\n', look);
         if (newline) {

@@ -19,10 +19,10 @@ struct prefix {
 
 void prefix_fini(struct prefix *prefix);
 
-// Appends to `out` what is complete by now. Each piece of a long line has its own text and newline.
+// Appends to `out` the lines that are complete by now. Each piece of a long line has its own text and newline.
 void prefix_feed(struct prefix *prefix, weft_bytes bytes, struct buf *out);
 
-// There will be no more: what is left goes out as a line.
+// There will be no more: the rest goes out as a line.
 void prefix_end(struct prefix *prefix, struct buf *out);
 
 #endif

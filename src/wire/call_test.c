@@ -39,7 +39,7 @@ static void a_call_is_read_as_it_was_written(void **state)
     buf_fini(&bytes);
 }
 
-// What is in journals and between versions must stay as it is.
+// Bytes in journals and between versions must not change.
 static void the_layout_is_the_one_that_is_drawn(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void the_number_of_a_call_tells_whether_it_changes_something(void **state
     expect_call_refused(255, 1 | CALL_ASKS_BIT);
 }
 
-// It must fit into a frame, and so must the answer that hands it to someone else.
+// It must fit into a frame, and so must the answer that hands it to another client.
 static void a_call_that_is_too_large_is_data_loss(void **state)
 {
     (void)state;

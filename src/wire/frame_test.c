@@ -1,4 +1,4 @@
-// Tests of frames and messages: what is sent arrives, what is no frame is refused.
+// Tests of frames and messages: sent bytes arrive, bytes that are not a frame are refused.
 
 #include "wire/messages.h"
 

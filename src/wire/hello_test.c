@@ -123,7 +123,7 @@ static void a_host_with_another_token_sees_no_proof(void **state)
     part(&meeting);
 }
 
-// A member without the token can only guess, or send back what it was shown.
+// A member without the token can only guess, or send back the bytes that it has seen.
 static void a_member_without_the_token_is_refused(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void another_version_is_refused_by_name(void **state)
     part(&meeting);
 }
 
-// Whatever an impostor refuses with, it is no answer of the host.
+// Whatever an impostor refuses with, it is not an answer of the host.
 static void a_refusal_without_a_proof_is_a_hint(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-// Tuples and signatures: what is written is read back, and what cannot be is refused by name.
+// Tuples and signatures: a written one is read back, and an impossible one is refused by name.
 #include "wire/tuple.h"
 
 #include <setjmp.h>

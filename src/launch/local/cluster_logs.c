@@ -1,6 +1,6 @@
 // The logs of a cluster in the background are files that only grow, one for each member, made before the
-// members are started. So a reader needs no word from anybody: it reads on from where it was, and the lock
-// of the cluster tells when nothing more will come.
+// members are started. So a reader needs no message from them: it reads on from where it was, and the lock
+// of the cluster shows when nothing more will come.
 
 #include "launch/local/cluster_logs.h"
 
@@ -185,7 +185,7 @@ static weft_err read_logs(struct logs *logs, bool follows)
     weft_err err = WEFT_OK;
     for (bool goes_on = true; goes_on && !err;) {
         pid_t pid;
-        // Asked first: what is written before the end is read after it.
+        // Asked first: lines that are written before the end are read after it.
         goes_on = follows && daemon_is_alive(buf_text(&logs->lock), &pid);
         for (size_t i = 0; i < logs->list.count && !err; i++)
             err = read_on(&logs->list.items[i], &out);

@@ -9,7 +9,7 @@ struct cluster_logs_options {
     const char *const *members;  // "map/0", "map" for all of the role, "weft" for what weft says
     size_t member_count;         // 0: all
     uint64_t lines;              // of each log only the last ones; UINT64_MAX: all
-    bool follows;                // goes on until the cluster has ended
+    bool follows;                // continues until the cluster has ended
 };
 
 // Writes the lines to standard output; where there are several logs, each line has its member in front.

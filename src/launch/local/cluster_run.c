@@ -36,7 +36,7 @@ static void member_ended(void *owner)
     child_end(&member->child);
     member->since_s = clock_calendar_s();
     talk_ended(member, &exit);
-    // Nobody knows how it ended only when the nursery was killed, and it with that.
+    // How it ended is unknown only when the nursery was killed, and it with that.
     const int code = !exit.is_known       ? signal_exit_code(SIGNAL_KILL)
                      : exit.was_signalled ? signal_exit_code(exit.number)
                                           : exit.number;
@@ -73,7 +73,7 @@ static void signal_caught(void *owner, int number)
     struct run *run = owner;
     const uint64_t now_ns = clock_now_ns();
     const bool is_first = run->first_signal_ns == 0;
-    // Only output that nobody takes is left: leave it.
+    // Only output that is not read is left: leave it.
     if (run->is_over) {
         loop_stop(run->loop);
         return;
@@ -127,8 +127,8 @@ static void watch_member(struct run_member *member)
     talk_started(member);
 }
 
-// A program that cannot be executed is no member's matter as long as no member has started. When one of
-// the others cannot be started, those behind it are not even tried, unless the run goes on without it.
+// A program that cannot be executed is not the failure of a member as long as no member has started. When one of
+// the others cannot be started, those after it are not even tried, unless the run continues without it.
 static void start_member(struct run_member *member)
 {
     struct run *run = member->run;
@@ -193,7 +193,7 @@ static void carry_out(struct run *run, const struct crew_action *action)
     }
 }
 
-// What is told while actions are carried out (a start that fails, an output that breaks) waits for its turn.
+// An event that comes while actions are carried out (a start that fails, an output that breaks) waits for its turn.
 static void tell_crew(struct run *run, struct crew_event event)
 {
     ASSERT(run->event_count < sizeof run->events / sizeof *run->events);
@@ -211,7 +211,7 @@ static void tell_crew(struct run *run, struct crew_event event)
     run_save(run);
 }
 
-// Starts all. What happens meanwhile is told to the crew afterwards.
+// Starts all. Events during that time go to the crew afterwards.
 static void begin(struct run *run)
 {
     run->is_telling = true;

@@ -1,5 +1,5 @@
 // cluster_run: all members of a cluster as processes of this machine, from the first start to the last
-// end. What is to be done when is decided by launch/crew.h; this carries it out over the event loop.
+// end. launch/crew.h decides; this carries it out over the event loop.
 // Thread: the only one of the process, because of sys/process/nursery.h.
 #ifndef LAUNCH_LOCAL_CLUSTER_RUN_H
 #define LAUNCH_LOCAL_CLUSTER_RUN_H
@@ -9,7 +9,7 @@
 #include "cluster/spec.h"
 
 struct cluster_run_restart {
-    const char *role;  // NULL: of all that are not named
+    const char *role;  // NULL: of all roles that are not named
     uint32_t count;
 };
 
@@ -21,15 +21,15 @@ struct cluster_run_options {
     VEC(const char *) until;  // roles: when all their members have ended, the others are stopped
     const char *journal;  // a directory that stays; NULL: one of the run when there are restarts
     const char *tmp;      // where that is made; NULL: $TMPDIR or /tmp
-    const char *input_member;  // "map/0": who reads our standard input; NULL: nobody
+    const char *input_member;  // "map/0": reads our standard input; NULL: no member
     uint32_t timeout_ms;       // 0: none
     uint32_t grace_ms;         // between SIGTERM and SIGKILL
     bool keep_going;
     bool quiet, verbose, json;
     bool no_prefix, no_color;
 
-    // In the background (launch/local/cluster_up.h): what the members are up to is written to state.json in this
-    // directory, and what they say to ROLE_INDEX.log. NULL: it is not.
+    // In the background (launch/local/cluster_up.h): the state of the members is written to state.json in this
+    // directory, and their output to ROLE_INDEX.log. NULL: in the foreground.
     const char *state_directory;
     const char *name;                      // of the cluster, in that file
     void (*started)(void *started_owner);  // all have been started for the first time
@@ -37,7 +37,7 @@ struct cluster_run_options {
 };
 
 // Gives every member of the spec that has no port an address on this machine, starts all, waits for the
-// end of all. What they write goes to our standard output and error, what happens is told on the latter.
+// end of all. Their output goes to our standard output and error, reports of events go to the latter.
 // *exit_code: 0, or that of the first failure, 128 + N after signal N, 6 when time was over.
 // An error means that nothing has been started: INVALID_ARGUMENT (an address of another machine, a role
 // that is not there), NOT_FOUND (no such program)...

@@ -1,5 +1,5 @@
-// Who is to be started: each member of the description with an address of this machine and the
-// environment that tells the program who it is.
+// The members to be started: each one of the description with an address of this machine and the
+// environment that names the member to its program.
 
 #include "launch/local/cluster_run_state.h"
 
@@ -179,7 +179,7 @@ static weft_err check_roles(const struct cluster_spec *spec,
     return WEFT_OK;
 }
 
-// What is said of the role counts, otherwise what is said of all; the last of each.
+// An option for the role counts, otherwise one for all; the last of each.
 static uint32_t find_restarts(const struct cluster_run_options *options, const char *role)
 {
     uint32_t of_all = 0, of_role = 0;

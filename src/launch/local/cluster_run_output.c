@@ -1,6 +1,6 @@
 // Lines on their way from members to our standard output and error.
 //
-// Our outputs may be slow, or read by nobody for a while (a pager). We never wait for them: what does not
+// Our outputs may be slow, or not read for a while (a pager). We never wait for them: output that does not
 // go is kept, and when that is a mebibyte, the members whose lines lead there are not read, so that they
 // wait in their turn. Each readable member gets one read per turn of the loop: one that floods does not
 // keep the others waiting.
@@ -18,7 +18,7 @@ enum {
     READ_BYTES = 64 << 10,
     SINK_FULL_BYTES = 1 << 20,
     SINK_RESUME_BYTES = 256 << 10,
-    // What a pipe holds at most (sys/process/nursery.c), twice: all that a member can have left behind.
+    // The most that two pipes hold (sys/process/nursery.c): a member cannot have left more.
     LEFTOVER_READS_MAX = 2 * (1 << 20) / READ_BYTES,
     SIGPIPE_NUMBER = 13,
 };
@@ -92,7 +92,7 @@ static void set_full(struct run_sink *sink, bool is_full)
                 watch_stream(&sink->run->members[i].streams[k]);
 }
 
-// Without anybody to read the answer the members work for nothing. Talk that nobody hears is no loss.
+// Without a reader of the answer the members work for nothing. Messages without a reader are not a loss.
 static void break_sink(struct run_sink *sink, weft_err err)
 {
     struct run *run = sink->run;
@@ -151,7 +151,7 @@ static void append_objects(struct run_stream *stream, const struct buf *lines, s
     }
 }
 
-// Hands on what was read; NULL: the stream has ended.
+// Hands on the bytes that were read; NULL: the stream has ended.
 static void hand_on(struct run_stream *stream, const weft_bytes *bytes)
 {
     struct buf *unsent = &stream->sink->outlet.unsent, lines = {0};
@@ -225,7 +225,7 @@ void run_begin_streams(struct run_member *member)
     }
 }
 
-// The member has ended, and so has what it left in its session: what is in the pipes is all there is.
+// The member has ended, and so has the rest of its session: the pipes hold all there is.
 void run_end_streams(struct run_member *member)
 {
     for (int i = 0; i < 2; i++) {

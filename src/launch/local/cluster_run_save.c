@@ -40,7 +40,7 @@ static void append_run(struct buf *text, const struct run *run)
     buf_append(text, "\n", 1);
 }
 
-// A state that cannot be written is told in our log, and the run goes on.
+// A state that cannot be written is reported in our log, and the run continues.
 void run_save(struct run *run)
 {
     const char *directory = run->options->state_directory;

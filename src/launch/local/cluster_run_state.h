@@ -3,7 +3,7 @@
 //   cluster_run.c          the life: setting up, events to the crew, actions from it
 //   cluster_run_members.c  who there is: addresses, names, environments
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
-//   cluster_run_talk.c     what is told, as sentences or as JSON
+//   cluster_run_talk.c     reports, as sentences or as JSON
 //   cluster_run_save.c     what others may know of a run in the background
 #ifndef LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
 #define LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
@@ -24,7 +24,7 @@ struct run_sink {
     struct outlet outlet;
     struct loop_watch *writable;  // while something is unsent
     bool is_full;                 // nothing is read for it until it has room
-    bool is_broken;               // nobody will read it: what comes is dropped
+    bool is_broken;               // its reader has gone: further output is dropped
 };
 
 // One of a member's two outputs.
@@ -104,16 +104,16 @@ MUST_CHECK weft_err run_open_logs(struct run *run);
 void run_close_logs(struct run *run);
 bool run_has_unsent(const struct run *run);
 
-// Sends what was appended to sink->outlet.unsent, as far as it goes now.
+// Sends as much of sink->outlet.unsent as goes now.
 void sink_flush(struct run_sink *sink);
 
-// Reads from a child that has just been started, until run_end_streams, which takes what is left.
+// Reads from a child that has just been started, until run_end_streams, which takes the rest.
 void run_begin_streams(struct run_member *member);
 void run_end_streams(struct run_member *member);
 
 // ---- The life (cluster_run.c), as the output sees it ----------------------------------------------------------
 
-// Ends the members because of something that is no member's fault; the exit code says what.
+// Ends the members for a reason that is not a member's fault; the exit code says which.
 void run_ask_to_stop(struct run *run, int exit_code);
 void run_leave_when_sent(struct run *run);
 

@@ -80,7 +80,7 @@ void talk_ended(struct run_member *member, const struct process_exit *exit)
     if (!exit->is_known || exit->was_signalled || exit->number != 0)
         process_describe_exit(exit, words, sizeof words);
     const bool is_failure = strcmp(words, "ended") != 0;
-    // Who was asked to end may do so in any way.
+    // A member that was asked to end may do so in any way.
     const bool is_news = is_failure && !run->crew.is_stopping && !run->options->quiet;
     if (!is_news && !run->options->verbose)
         return;

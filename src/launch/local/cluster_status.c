@@ -49,7 +49,7 @@ static int64_t number_of(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-// Who runs according to the state, but has nobody to look after it, was killed with that one.
+// A member that runs according to the state, without a process that looks after it, was killed with that process.
 static const char *state_of(const json_t *member, bool is_alive)
 {
     const char *state = text_of(member, "state");

@@ -1,5 +1,5 @@
 // A cluster in the background: a process that does just what weft cluster run does, with its outputs in
-// files. Who holds the lock looks after the cluster; everything else in the directory is only memory.
+// files. The holder of the lock looks after the cluster; everything else in the directory is only memory.
 
 #include "launch/local/cluster_up.h"
 
@@ -174,7 +174,7 @@ weft_err cluster_down(const char *name)
                       name);
     if (!err)
         err = daemon_stop(buf_text(&lock));
-    // With the lock in our hand nobody puts it up again while it is removed.
+    // While we hold the lock no process can put it up again.
     if (!err)
         err = file_lock(buf_text(&lock), &fd);
     if (!err)

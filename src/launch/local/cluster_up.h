@@ -1,6 +1,6 @@
-// cluster_up: clusters that go on in the background, each known by a name.
+// cluster_up: clusters that run in the background, each known by a name.
 //
-// What is known of one lies in ${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME: `lock`, held by the
+// The state of one is in ${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME: `lock`, held by the
 // process that looks after the members; state.json; a log for each member, weft.log for what weft says.
 // It stays when all members have ended, until the cluster is taken down or put up again.
 // Thread: the only one of the process.

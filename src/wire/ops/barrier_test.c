@@ -1,4 +1,4 @@
-// Tests of the calls of a barrier. What is in journals and between versions must stay as it is drawn.
+// Tests of the calls of a barrier. Bytes in journals and between versions must stay as they are drawn.
 
 #include "wire/ops/barrier.h"
 
