@@ -14,37 +14,20 @@
 
 #include <cmocka.h>
 
-static char directory[] = "/tmp/command_test.XXXXXX";
+#include "sys/file/folder_testing.h"
+
 static struct buf output;
 static int64_t counter;  // "Group.name" of the last run
 
-static int set_up(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) ? 0 : -1;
-}
-
 static int tear_down(void **state)
 {
-    (void)state;
     buf_fini(&output);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
-}
-
-static const char *path_of(const char *name)
-{
-    static char paths[4][128];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return testing_remove_folder(state);
 }
 
 static void write_file(const char *name, const char *text)
 {
-    FILE *file = fopen(path_of(name), "w");
+    FILE *file = fopen(testing_path(name), "w");
     assert_non_null(file);
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
@@ -53,28 +36,28 @@ static void write_file(const char *name, const char *text)
 static void read_output(void)
 {
     char chunk[65536];
-    FILE *file = fopen(path_of("out"), "r");
+    FILE *file = fopen(testing_path("out"), "r");
     output.size = 0;
     assert_non_null(file);
     for (size_t got; (got = fread(chunk, 1, sizeof chunk, file)) > 0;)
         buf_append(&output, chunk, got);
     fclose(file);
-    unlink(path_of("out"));
+    unlink(testing_path("out"));
 }
 
 // Runs the job over the inputs "a" and, if it is there, "b".
 static weft_err run(const char *const *arguments)
 {
     char a[128], b[128], out[128];
-    snprintf(a, sizeof a, "%s", path_of("a"));
-    snprintf(b, sizeof b, "%s", path_of("b"));
-    snprintf(out, sizeof out, "%s", path_of("out"));
+    snprintf(a, sizeof a, "%s", testing_path("a"));
+    snprintf(b, sizeof b, "%s", testing_path("b"));
+    snprintf(out, sizeof out, "%s", testing_path("out"));
     const char *const inputs[] = {a, access(b, F_OK) == 0 ? b : NULL, NULL};
     const weft_options options = {.inputs = inputs,
                                   .output = out,
                                   .slots = 2,
                                   .memory_bytes = 256 << 20,
-                                  .tmp = directory,
+                                  .tmp = testing_folder,
                                   .max_attempts = 1,
                                   .arguments = arguments};
     weft_run *job = weft_submit(&command_job, &options);
@@ -199,7 +182,7 @@ static void each_input_file_is_known_to_its_mapper(void **state)
     expect_output(OPTIONS("-m", "echo \"<$map_input_file>\"; cat", "-S"), "<>\n1\n2\n");
     expect_output(OPTIONS("-m", "echo $mapreduce_task_ismap $COLOR", "-S", "-e", "COLOR=red"),
                   "true red\n");
-    unlink(path_of("b"));
+    unlink(testing_path("b"));
 }
 
 static void a_mapper_may_stop_reading(void **state)
@@ -251,7 +234,7 @@ static void a_kept_command_serves_all_tasks(void **state)
     expect_output(OPTIONS("-K", "-m", "sed -u 's/^[0-9]/> &/'"), "> 1\n> 2\n");
     expect_failure(OPTIONS("-K", "-m", "head -n 1"),
                    "instead of answering the end of a task; without --keep it need not");
-    unlink(path_of("b"));
+    unlink(testing_path("b"));
 }
 
 static void hadoops_own_ways_are_known(void **state)
@@ -288,5 +271,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_kept_command_serves_all_tasks),
         cmocka_unit_test(hadoops_own_ways_are_known),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, testing_make_folder, tear_down);
 }

@@ -17,24 +17,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *path_of(const char *name)
-{
-    static char paths[4][256];
-    static unsigned next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", testing_folder, name);
-    return path;
-}
-
 static void a_missing_file_is_named_in_the_error(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(file_open(path_of("none"), &fd), WEFT_NOT_FOUND);
-    assert_non_null(strstr(err_text(), path_of("none")));
+    assert_int_equal(file_open(testing_path("none"), &fd), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), testing_path("none")));
     assert_non_null(strstr(err_text(), "no such file"));
     struct file_stat status;
-    assert_int_equal(file_stat(path_of("none"), &status), WEFT_OK);
+    assert_int_equal(file_stat(testing_path("none"), &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_MISSING);
     assert_int_equal(file_stat("/dev/null/below", &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_MISSING);
@@ -44,7 +35,7 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("a"), &fd), WEFT_OK);
     assert_int_equal(file_write_at(fd, "a", "world", 5, 6), WEFT_OK);
     assert_int_equal(file_write_at(fd, "a", "hello ", 6, 0), WEFT_OK);
     char got[64];
@@ -62,7 +53,7 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
     assert_int_not_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
     file_close(fd);
 
-    assert_int_equal(file_open_kept(path_of("a"), &fd), WEFT_OK);
+    assert_int_equal(file_open_kept(testing_path("a"), &fd), WEFT_OK);
     assert_int_equal(file_stat_fd(fd, "a", &status), WEFT_OK);
     assert_int_equal(status.size, 11);
     assert_int_equal(file_truncate(fd, "a", 5), WEFT_OK);
@@ -70,14 +61,14 @@ static void what_is_written_at_an_offset_is_read_back(void **state)
     assert_int_equal(size, 5);
     file_close(fd);
     assert_int_equal(file_truncate(-1, "a", 5), WEFT_UNKNOWN);
-    assert_int_equal(file_create_new(path_of("a"), &fd), WEFT_ALREADY_EXISTS);
-    assert_int_equal(file_create_new(path_of("fresh"), &fd), WEFT_OK);
+    assert_int_equal(file_create_new(testing_path("a"), &fd), WEFT_ALREADY_EXISTS);
+    assert_int_equal(file_create_new(testing_path("fresh"), &fd), WEFT_OK);
     file_close(fd);
 
     assert_int_equal(file_create_named("/dev/null", &fd), WEFT_OK);  // which cannot be truncated
     file_close(fd);
-    assert_int_equal(file_create(path_of("a"), &fd), WEFT_OK);  // truncates
-    assert_int_equal(file_stat(path_of("a"), &status), WEFT_OK);
+    assert_int_equal(file_create(testing_path("a"), &fd), WEFT_OK);  // truncates
+    assert_int_equal(file_stat(testing_path("a"), &status), WEFT_OK);
     assert_int_equal(status.size, 0);
     file_close(fd);
 }
@@ -102,8 +93,8 @@ static void a_nameless_file_leaves_no_name(void **state)
     assert_int_equal(count_entries(), before);
     file_close(fd);
     file_close(-1);
-    assert_int_equal(file_create_nameless(path_of("none"), &fd), WEFT_NOT_FOUND);
-    assert_non_null(strstr(err_text(), path_of("none")));
+    assert_int_equal(file_create_nameless(testing_path("none"), &fd), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), testing_path("none")));
 }
 
 static void kinds_of_files_are_told_apart(void **state)
@@ -112,8 +103,8 @@ static void kinds_of_files_are_told_apart(void **state)
     struct file_stat status;
     assert_int_equal(file_stat(testing_folder, &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_DIRECTORY);
-    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
-    assert_int_equal(file_stat(path_of("fifo"), &status), WEFT_OK);
+    assert_int_equal(mkfifo(testing_path("fifo"), 0600), 0);
+    assert_int_equal(file_stat(testing_path("fifo"), &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_STREAM);
     assert_int_equal(file_stat("/dev/null", &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_STREAM);
@@ -152,7 +143,7 @@ static void a_write_cut_short_by_the_size_limit_fails_and_keeps_what_fitted(void
 {
     (void)state;
     int fd;
-    assert_int_equal(file_create(path_of("limited"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("limited"), &fd), WEFT_OK);
     struct rlimit old, small;
     getrlimit(RLIMIT_FSIZE, &old);
     small = (struct rlimit){4096, old.rlim_max};
@@ -224,24 +215,24 @@ static void a_full_pipe_has_no_room_until_it_is_read(void **state)
 static void directories_are_made_with_parents_and_taken_away_whole(void **state)
 {
     (void)state;
-    assert_int_equal(file_make_directory(path_of("x/y/z/")), WEFT_OK);
-    assert_int_equal(file_make_directory(path_of("x/y/z")), WEFT_OK);
-    assert_int_equal(file_make_directory(path_of("x/y/w")), WEFT_OK);
+    assert_int_equal(file_make_directory(testing_path("x/y/z/")), WEFT_OK);
+    assert_int_equal(file_make_directory(testing_path("x/y/z")), WEFT_OK);
+    assert_int_equal(file_make_directory(testing_path("x/y/w")), WEFT_OK);
     int fd;
-    assert_int_equal(file_create(path_of("x/y/z/file"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("x/y/z/file"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(file_create(path_of("kept"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("kept"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(symlink(path_of("kept"), path_of("x/link")), 0);
-    assert_int_equal(file_make_directory(path_of("x/y/z/file")), WEFT_ALREADY_EXISTS);
-    assert_int_equal(file_make_directory(path_of("x/y/z/file/below")), WEFT_NOT_FOUND);
+    assert_int_equal(symlink(testing_path("kept"), testing_path("x/link")), 0);
+    assert_int_equal(file_make_directory(testing_path("x/y/z/file")), WEFT_ALREADY_EXISTS);
+    assert_int_equal(file_make_directory(testing_path("x/y/z/file/below")), WEFT_NOT_FOUND);
 
-    assert_int_equal(file_remove_tree(path_of("x")), WEFT_OK);
-    assert_int_equal(file_remove_tree(path_of("x")), WEFT_OK);
+    assert_int_equal(file_remove_tree(testing_path("x")), WEFT_OK);
+    assert_int_equal(file_remove_tree(testing_path("x")), WEFT_OK);
     struct file_stat status;
-    assert_int_equal(file_stat(path_of("x"), &status), WEFT_OK);
+    assert_int_equal(file_stat(testing_path("x"), &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_MISSING);
-    assert_int_equal(file_stat(path_of("kept"), &status), WEFT_OK);
+    assert_int_equal(file_stat(testing_path("kept"), &status), WEFT_OK);
     assert_int_equal(status.kind, FILE_REGULAR);
 }
 
@@ -249,23 +240,23 @@ static void renaming_moves_and_tells_both_names_when_it_cannot(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(file_create(path_of("from"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("from"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(file_rename(path_of("from"), path_of("to")), WEFT_OK);
-    assert_int_equal(file_rename(path_of("from"), path_of("to")), WEFT_NOT_FOUND);
-    assert_non_null(strstr(err_text(), path_of("from")));
-    assert_non_null(strstr(err_text(), path_of("to")));
+    assert_int_equal(file_rename(testing_path("from"), testing_path("to")), WEFT_OK);
+    assert_int_equal(file_rename(testing_path("from"), testing_path("to")), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), testing_path("from")));
+    assert_non_null(strstr(err_text(), testing_path("to")));
 }
 
 static void what_was_written_is_synced_where_that_is_possible(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(file_create(path_of("synced"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("synced"), &fd), WEFT_OK);
     assert_int_equal(file_sync(fd, "synced"), WEFT_OK);
     file_close(fd);
     assert_int_equal(file_sync_directory(testing_folder), WEFT_OK);
-    assert_int_equal(file_sync_directory(path_of("none")), WEFT_NOT_FOUND);
+    assert_int_equal(file_sync_directory(testing_path("none")), WEFT_NOT_FOUND);
     assert_int_not_equal(file_sync(-1, "a name"), WEFT_OK);
     assert_non_null(strstr(err_text(), "a name"));
 }
@@ -277,7 +268,7 @@ static void whole_blocks_are_written_past_the_cache(void **state)
     memset(block, 'b', sizeof block);
     for (int is_synced = 0; is_synced < 2; is_synced++) {
         int fd;
-        const weft_err err = file_open_direct(path_of("direct"), is_synced, &fd);
+        const weft_err err = file_open_direct(testing_path("direct"), is_synced, &fd);
         if (err == WEFT_UNIMPLEMENTED)
             return;
         assert_int_equal(err, WEFT_OK);
@@ -297,18 +288,18 @@ static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
     (void)state;
     int first, second;
     char holder[64];
-    assert_int_equal(file_lock(path_of("lock"), &first), WEFT_OK);
-    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_UNAVAILABLE);
+    assert_int_equal(file_lock(testing_path("lock"), &first), WEFT_OK);
+    assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_UNAVAILABLE);
     assert_int_equal(second, -1);
     snprintf(holder, sizeof holder, "lock is locked by process %d", (int)getpid());
     assert_non_null(strstr(err_text(), holder));
     assert_int_equal(file_truncate(first, "lock", 0), WEFT_OK);
-    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_UNAVAILABLE);
+    assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_UNAVAILABLE);
     assert_non_null(strstr(err_text(), "another process"));
     file_close(first);
-    assert_int_equal(file_lock(path_of("lock"), &second), WEFT_OK);
+    assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_OK);
     file_close(second);
-    assert_int_equal(file_lock(path_of("none/lock"), &first), WEFT_NOT_FOUND);
+    assert_int_equal(file_lock(testing_path("none/lock"), &first), WEFT_NOT_FOUND);
 }
 
 static weft_err count_name(void *owner, const char *name)
@@ -324,19 +315,19 @@ static void names_are_listed_and_taken_away(void **state)
 {
     (void)state;
     int fd, left = 5;
-    assert_int_equal(file_make_directory(path_of("names/sub")), WEFT_OK);
-    assert_int_equal(file_create(path_of("names/.hidden"), &fd), WEFT_OK);
+    assert_int_equal(file_make_directory(testing_path("names/sub")), WEFT_OK);
+    assert_int_equal(file_create(testing_path("names/.hidden"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(file_create(path_of("names/a"), &fd), WEFT_OK);
+    assert_int_equal(file_create(testing_path("names/a"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(file_list(path_of("names"), count_name, &left), WEFT_OK);
+    assert_int_equal(file_list(testing_path("names"), count_name, &left), WEFT_OK);
     assert_int_equal(left, 2);
     left = 1;
-    assert_int_equal(file_list(path_of("names"), count_name, &left), WEFT_OUT_OF_RANGE);
-    assert_int_equal(file_list(path_of("none"), count_name, &left), WEFT_NOT_FOUND);
-    assert_int_equal(file_remove(path_of("names/a")), WEFT_OK);
-    assert_int_equal(file_remove(path_of("names/a")), WEFT_OK);
-    assert_int_not_equal(file_remove(path_of("names/sub")), WEFT_OK);
+    assert_int_equal(file_list(testing_path("names"), count_name, &left), WEFT_OUT_OF_RANGE);
+    assert_int_equal(file_list(testing_path("none"), count_name, &left), WEFT_NOT_FOUND);
+    assert_int_equal(file_remove(testing_path("names/a")), WEFT_OK);
+    assert_int_equal(file_remove(testing_path("names/a")), WEFT_OK);
+    assert_int_not_equal(file_remove(testing_path("names/sub")), WEFT_OK);
 }
 
 static void memory_file_systems_are_known(void **state)
@@ -351,7 +342,7 @@ static void memory_file_systems_are_known(void **state)
         assert_int_equal(file_is_in_memory("/dev/shm", &is_in_memory), WEFT_OK);
         assert_true(is_in_memory);
     }
-    assert_int_equal(file_is_in_memory(path_of("none"), &is_in_memory), WEFT_NOT_FOUND);
+    assert_int_equal(file_is_in_memory(testing_path("none"), &is_in_memory), WEFT_NOT_FOUND);
 }
 
 int main(void)

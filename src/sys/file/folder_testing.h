@@ -25,6 +25,16 @@ static inline int testing_remove_folder(void **state)
     return file_remove_tree(testing_folder) == WEFT_OK ? 0 : -1;
 }
 
+// Of a file in the folder. The last four are valid.
+static inline const char *testing_path(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", testing_folder, name);
+    return path;
+}
+
 static inline int testing_enter_folder(void **state)
 {
     fflush(stdout);

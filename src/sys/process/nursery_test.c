@@ -20,54 +20,42 @@
 
 #include <cmocka.h>
 
+#include "sys/file/folder_testing.h"
+
 static struct nursery *nursery;
-static char directory[] = "/tmp/nursery_test.XXXXXX";
 
 static int set_up(void **state)
 {
-    (void)state;
     nursery = nursery_new();
-    return nursery && mkdtemp(directory) ? 0 : -1;
+    return nursery ? testing_make_folder(state) : -1;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     nursery_free(nursery);
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", directory);
-    return system(command);
-}
-
-static const char *path_of(const char *name)
-{
-    static char paths[4][128];
-    static int next;
-    char *path = paths[next++ % 4];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
+    return testing_remove_folder(state);
 }
 
 static void write_file(const char *name, const char *text, mode_t mode)
 {
-    FILE *file = fopen(path_of(name), "w");
+    FILE *file = fopen(testing_path(name), "w");
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    assert_int_equal(chmod(path_of(name), mode), 0);
+    assert_int_equal(chmod(testing_path(name), mode), 0);
 }
 
 static weft_err start(const char *program, const char *argument, struct child *child)
 {
     const char *const arguments[] = {program, argument, NULL};
-    const struct nursery_spec spec = {.arguments = arguments, .directory = directory};
+    const struct nursery_spec spec = {.arguments = arguments, .directory = testing_folder};
     return nursery_start(nursery, &spec, child);
 }
 
 static void start_shell(const char *script, struct child *child)
 {
     const char *const arguments[] = {"sh", "-c", script, NULL};
-    const struct nursery_spec spec = {.arguments = arguments, .directory = directory};
+    const struct nursery_spec spec = {.arguments = arguments, .directory = testing_folder};
     assert_int_equal(nursery_start(nursery, &spec, child), WEFT_OK);
 }
 
@@ -211,7 +199,7 @@ static void it_gets_its_environment_its_directory_and_its_path(void **state)
     char text[256];
     write_file("only-here", "#!/bin/sh\necho $COLOR in ${PWD##*/}\n", 0755);
     char path[160];
-    snprintf(path, sizeof path, "PATH=/nowhere:%s:/bin", directory);
+    snprintf(path, sizeof path, "PATH=/nowhere:%s:/bin", testing_folder);
     const char *const arguments[] = {"only-here", NULL};
     const char *const environment[] = {"COLOR=blue", path, NULL};
     const struct nursery_spec spec = {
@@ -348,9 +336,9 @@ static void a_flood_on_standard_error_is_read_beside_the_output(void **state)
 
 static int open_fifo(void)
 {
-    unlink(path_of("fifo"));
-    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
-    const int fd = open(path_of("fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    unlink(testing_path("fifo"));
+    assert_int_equal(mkfifo(testing_path("fifo"), 0600), 0);
+    const int fd = open(testing_path("fifo"), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(fcntl(fd, F_SETFL, 0), 0);  // from now on reading waits
     return fd;
