@@ -387,7 +387,8 @@ static inline void weft_start(int argc, char **argv, const weft_job *const *jobs
 }
 
 // Starts a job and returns at once; NULL on failure, see weft_error(). Job and options are copied; options that
-// are NULL are all zero. Relative names mean the present directory, also if the program changes it during the run.
+// are NULL are all zero. Relative names mean the present directory, also if the program changes it during the run
+// (except in containers that forbid unshare).
 WEFT_API weft_run *weft_submit_sized(const weft_job *job, size_t job_size,
                                      const weft_options *options, size_t options_size);
 static inline weft_run *weft_submit(const weft_job *job, const weft_options *options)

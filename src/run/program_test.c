@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -405,6 +406,8 @@ static weft_run *submit_and_move(const weft_job *job, const char *output)
 static void a_program_may_change_its_directory_while_a_job_runs(void **state)
 {
     (void)state;
+    if (unshare(CLONE_FS) != 0)
+        skip();  // a container forbids it
     for (int i = 0; i < 20; i++) {
         weft_run *run = submit_and_move(&dying_once, "moved");
         assert_int_equal(weft_run_wait(run, 0), WEFT_OK);
