@@ -28,6 +28,10 @@ def zipf(mb):
     return make(f"zipf-{mb}.txt", mb * MIB, "zipf", mb * MIB, 42, VOCABULARY, 1.05)
 
 
+def zipf_of(mb, vocabulary, exponent):
+    return make(f"zipf-{mb}-{vocabulary}.txt", mb * MIB, "zipf", mb * MIB, 42, vocabulary, exponent)
+
+
 def card(mb):
     return make(f"card-{mb}.txt", mb * MIB, "card", mb * MIB, 43, 1_000_000_000)
 
