@@ -54,9 +54,9 @@ struct weft_cluster {
     struct host_server *server;
     struct host_local *local;  // our own way there
     VEC(char *) expected;
-    bool is_leaving;   // set before the loop is woken
-    bool is_hurried;   // the same: the loop ends without waiting for users of its resources
-    bool has_stopped;  // the thread is at its end; guarded by the lock
+    _Atomic(bool) is_leaving;  // set before the loop is woken, and read by it
+    bool is_hurried;           // the same: the loop ends without waiting for users of its resources
+    bool has_stopped;          // the thread is at its end; guarded by the lock
     struct condition stopped;
 };
 
