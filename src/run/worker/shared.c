@@ -22,7 +22,8 @@ weft_err worker_keep_runs(struct worker *worker, const struct stage *stage,
     worker->runs_identity = (weft_bytes){identity, open->runs_identity.len};
     if (!identity || (open->runs_directory[0] && !worker->runs_directory))
         return err_no_memory("for a stage");
-    memcpy(identity, open->runs_identity.data, open->runs_identity.len);
+    if (open->runs_identity.len)
+        memcpy(identity, open->runs_identity.data, open->runs_identity.len);
     for (uint32_t i = 0; i < worker->slot_count; i++)
         collector_keep_runs(&worker->slots[i], worker->runs_directory, worker->runs_identity);
     return WEFT_OK;

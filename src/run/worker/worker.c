@@ -511,6 +511,8 @@ static void take_frame(struct worker *worker, const struct frame *frame)
 static _Noreturn void end_well(struct worker *worker)
 {
     weft_err finished;
+    mutex_lock(&worker->send_lock);  // as in take_order: the work of the slots came before
+    mutex_unlock(&worker->send_lock);
     if (worker->stage)
         wait_for_slots(worker);
     if (worker->stage && worker->stage->sink && (finished = sink_finish(worker->stage->sink)))
