@@ -1,7 +1,7 @@
 #!/bin/bash
 # --workers N: several processes share the work, and the bytes are those of one, whoever is killed.
 # takes long
-# also: asan tsan
+# also: tsan
 . "$(dirname "$0")/lib.sh"
 
 rounds=3
