@@ -10,11 +10,6 @@
 
 enum { NS_PER_MS = 1000000 };
 
-static int open_socket(int family)
-{
-    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-}
-
 // A port nobody listens on may be the very one that the kernel picks for our own end: TCP then connects
 // the socket to itself.
 static bool is_its_own_peer(int fd)
@@ -50,7 +45,7 @@ static int finish(int fd, uint64_t deadline_ns)
 // One address; 0, or the number of the error.
 static int try_endpoint(const struct net_endpoint *endpoint, uint64_t deadline_ns, int *connected)
 {
-    const int fd = open_socket(endpoint->storage.ss_family);
+    const int fd = net_open_socket(endpoint->storage.ss_family);
     if (fd < 0)
         return errno;
     net_set_options(fd);
@@ -64,23 +59,6 @@ static int try_endpoint(const struct net_endpoint *endpoint, uint64_t deadline_n
     else
         *connected = fd;
     return number;
-}
-
-static bool connect_nearby(const struct net_address *address, int *connected)
-{
-    struct net_endpoint local;
-    if (!net_find_local(address, &local))
-        return false;
-    const int fd = open_socket(AF_UNIX);
-    if (fd < 0)
-        return false;
-    if (connect(fd, (const struct sockaddr *)&local.storage, local.size) == 0 &&
-        net_peer_is_ours(fd)) {
-        *connected = fd;
-        return true;
-    }
-    close(fd);
-    return false;
 }
 
 static weft_err refuse(const struct net_address *address, uint32_t timeout_ms, int number)
@@ -103,7 +81,7 @@ weft_err net_connect(const struct net_address *address, uint32_t timeout_ms, int
     if (address->port == 0)
         return err_set(WEFT_INVALID_ARGUMENT, "cannot connect to %.200s: it has no port",
                        address->host);
-    if (connect_nearby(address, fd))
+    if (net_connect_nearby(address, fd))
         return WEFT_OK;
     const uint64_t deadline_ns = clock_now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
     struct net_endpoint endpoints[NET_ENDPOINTS_MAX];

@@ -195,3 +195,23 @@ void net_name_peer(int fd, char *text, size_t size)
         snprintf(text, size, "[%s]:%u", number, ntohs(six->sin6_port));
     }
 }
+
+int net_open_socket(int family)
+{
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+bool net_connect_nearby(const struct net_address *address, int *connected)
+{
+    struct net_endpoint local;
+    const int fd = net_find_local(address, &local) ? net_open_socket(AF_UNIX) : -1;
+    if (fd < 0)
+        return false;
+    if (connect(fd, (const struct sockaddr *)&local.storage, local.size) == 0 &&
+        net_peer_is_ours(fd)) {
+        *connected = fd;
+        return true;
+    }
+    close(fd);
+    return false;
+}

@@ -1,4 +1,4 @@
-// What net.c, address.c, listen.c and connect.c share.
+// What net.c, address.c, listen.c, connect.c and route.c share.
 #ifndef SYS_NET_NET_STATE_H
 #define SYS_NET_NET_STATE_H
 
@@ -25,6 +25,12 @@ uint16_t net_get_port(const struct net_endpoint *endpoint);
 
 // The name of the Unix socket that belongs to the address; false: there is none for it.
 bool net_find_local(const struct net_address *address, struct net_endpoint *endpoint);
+
+// A socket on which no call waits; -1: errno says why.
+int net_open_socket(int family);
+
+// Connects to the Unix socket that belongs to the address, which succeeds at once or not at all.
+bool net_connect_nearby(const struct net_address *address, int *connected);
 
 // Sends at once, and learns of a dead peer; nothing to do for Unix sockets.
 void net_set_options(int fd);

@@ -36,27 +36,6 @@ void net_route_close(struct net_route *route)
     free(route);
 }
 
-static int open_socket(int family)
-{
-    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-}
-
-// A Unix socket connects at once or not at all.
-static bool connect_nearby(const struct net_route *route, int *connected)
-{
-    struct net_endpoint local;
-    const int fd = net_find_local(&route->address, &local) ? open_socket(AF_UNIX) : -1;
-    if (fd < 0)
-        return false;
-    if (connect(fd, (const struct sockaddr *)&local.storage, local.size) == 0 &&
-        net_peer_is_ours(fd)) {
-        *connected = fd;
-        return true;
-    }
-    close(fd);
-    return false;
-}
-
 static weft_err cannot_connect(const struct net_route *route)
 {
     char text[NET_ADDRESS_TEXT_BYTES];
@@ -81,10 +60,10 @@ static bool is_connecting(int fd)
 
 weft_err net_route_connect(const struct net_route *route, uint32_t attempt, int *fd)
 {
-    if (connect_nearby(route, fd))
+    if (net_connect_nearby(&route->address, fd))
         return WEFT_OK;
     const struct net_endpoint *endpoint = &route->endpoints[attempt % route->count];
-    const int made = open_socket(endpoint->storage.ss_family);
+    const int made = net_open_socket(endpoint->storage.ss_family);
     if (made < 0)
         return cannot_connect(route);
     net_set_options(made);
