@@ -2,6 +2,7 @@
 
 #include "store/part.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,6 +14,33 @@ enum { READ_BYTES = 1 << 20 };
 void part_format_name(char name[PART_NAME_BYTES], uint32_t part, const char *suffix)
 {
     snprintf(name, PART_NAME_BYTES, "part-%05u%.7s", (unsigned)part, suffix);
+}
+
+void part_files_name(const struct part_files *files, uint32_t part, char *path, size_t size)
+{
+    char name[PART_NAME_BYTES];
+    part_format_name(name, part, files->suffix);
+    if (files->has_parts)
+        snprintf(path, size, "%s/%s", files->path, name);
+    else
+        snprintf(path, size, "%s", files->path);
+}
+
+weft_err part_files_create(const struct part_files *files, bool is_resumed, int *fd)
+{
+    weft_err (*const open_file)(const char *, int *) = is_resumed ? file_open_kept : file_create;
+    if (!files->has_parts)
+        return open_file(files->path, fd);
+    weft_err err = WEFT_OK;
+    for (uint32_t i = 0; i < files->count && !err; i++) {
+        char path[PATH_MAX];
+        int made;
+        part_files_name(files, i, path, sizeof path);
+        err = open_file(path, &made);
+        if (!err)
+            file_close(made);
+    }
+    return err;
 }
 
 weft_err part_sum(int fd, const char *path, uint64_t offset, uint64_t bytes_max, uint64_t *bytes,

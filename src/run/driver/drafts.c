@@ -55,37 +55,24 @@ static bool has_parts(const struct drafts *drafts)
     return drafts->options.place->kind == OUTPUT_PLACE_PARTS;
 }
 
-static void name_part(const struct drafts *drafts, uint32_t part, char *path, size_t size)
+static struct part_files files_of(const struct drafts *drafts)
 {
     const struct output_place *place = drafts->options.place;
-    char name[PART_NAME_BYTES];
-    part_format_name(name, part, codec_suffix(drafts->options.plan->options->compress));
-    if (has_parts(drafts))
-        snprintf(path, size, "%s/%s", place->path, name);
-    else
-        snprintf(path, size, "%s", place->path ? place->path : "the output");
+    return (struct part_files){
+        .path = place->path ? place->path : "the output",
+        .has_parts = has_parts(drafts),
+        .count = drafts->part_count,
+        .suffix = codec_suffix(drafts->options.plan->options->compress),
+    };
 }
 
-// Part files are made also when they stay empty.
 static weft_err make_files(struct drafts *drafts)
 {
-    const struct output_place *place = drafts->options.place;
-    weft_err (*const open_file)(const char *, int *) =
-        drafts->is_resumed ? file_open_kept : file_create;
-    if (place->kind == OUTPUT_PLACE_FD)
-        drafts->fd = place->fd;
-    else if (place->kind == OUTPUT_PLACE_FILE)
-        return open_file(place->path, &drafts->fd);
-    weft_err code = WEFT_OK;
-    for (uint32_t i = 0; has_parts(drafts) && i < drafts->part_count && code == WEFT_OK; i++) {
-        char path[PATH_MAX];
-        int fd;
-        name_part(drafts, i, path, sizeof path);
-        code = open_file(path, &fd);
-        if (code == WEFT_OK)
-            file_close(fd);
-    }
-    return code;
+    const struct part_files files = files_of(drafts);
+    if (drafts->options.place->kind != OUTPUT_PLACE_FD)
+        return part_files_create(&files, drafts->is_resumed, &drafts->fd);
+    drafts->fd = drafts->options.place->fd;
+    return WEFT_OK;
 }
 
 // ---- Copying, in the thread beside the loop --------------------------------------------------------
@@ -133,9 +120,10 @@ static weft_err cut(const struct drafts *drafts, const struct piece *piece, int 
 
 static weft_err put_in_place(struct drafts *drafts, const struct piece *piece)
 {
+    const struct part_files files = files_of(drafts);
     char path[PATH_MAX];
     int fd = drafts->fd;
-    name_part(drafts, piece->part, path, sizeof path);
+    part_files_name(&files, piece->part, path, sizeof path);
     weft_err code = has_parts(drafts) ? file_open_kept(path, &fd) : WEFT_OK;
     if (code != WEFT_OK)
         return code;

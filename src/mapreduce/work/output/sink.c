@@ -72,34 +72,26 @@ struct sink {
 
 // ---- Beginning and end --------------------------------------------------------------------------
 
+static struct part_files files_of(const struct sink *sink)
+{
+    return (struct part_files){.path = sink->path,
+                               .has_parts = sink->kind == SINK_PARTS,
+                               .count = sink->part_count,
+                               .suffix = sink->suffix};
+}
+
 static void name_part(const struct sink *sink, uint32_t part, char *path, size_t size)
 {
-    char name[PART_NAME_BYTES];
-    part_format_name(name, part, sink->suffix);
-    if (sink->kind == SINK_PARTS)
-        snprintf(path, size, "%s/%s", sink->path, name);
-    else
-        snprintf(path, size, "%s", sink->path);
+    const struct part_files files = files_of(sink);
+    part_files_name(&files, part, path, size);
 }
 
 static weft_err create_files(struct sink *sink)
 {
-    weft_err (*const open_file)(const char *, int *) =
-        sink->is_resumed ? file_open_kept : file_create;
-    if (sink->kind == SINK_FILE)
-        return open_file(sink->path, &sink->fd);
+    const struct part_files files = files_of(sink);
     if (sink->kind == SINK_SHELF)
         return file_create_nameless(sink->tmp, &sink->fd);
-    weft_err err = WEFT_OK;
-    for (uint32_t i = 0; sink->kind == SINK_PARTS && i < sink->part_count && !err; i++) {
-        char path[PATH_MAX];
-        int fd;
-        name_part(sink, i, path, sizeof path);
-        err = open_file(path, &fd);
-        if (!err)
-            file_close(fd);
-    }
-    return err;
+    return sink->kind == SINK_FD ? WEFT_OK : part_files_create(&files, sink->is_resumed, &sink->fd);
 }
 
 static bool has_parts(enum sink_kind kind)
