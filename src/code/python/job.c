@@ -16,7 +16,7 @@ enum {
     MARK_INT = 0xFA,
 };
 
-// As python/src/slot.h numbers them.
+// As python/src/slot/slot.h numbers them.
 enum { CUT_LINES, CUT_WHOLE, CUT_CHUNKS, CUT_FRAMED };
 
 // ---- Map ------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // Jobs whose functions are Python: one interpreter for each slot, fed with frames
-// (python/src/slot.h draws them). The package `weft` finds out what a script or a call of weft.run()
+// (python/src/slot/slot.h draws them). The package `weft` finds out what a script or a call of weft.run()
 // means, and starts this job with the words below; people do not write them.
 #ifndef CODE_PYTHON_PYTHON_H
 #define CODE_PYTHON_PYTHON_H

@@ -155,8 +155,7 @@ static weft_err send_seals(struct coordinator *coordinator, struct worker_place 
     if (!run_plan_is_shared(coordinator->plan) || place->seals_sent == stage + 1)
         return WEFT_OK;
     place->seals_sent = stage + 1;
-    return run_plan_send_seals(coordinator->plan, &place->agent, stage, coordinator->resume,
-                               &coordinator->shelves);
+    return run_plan_send_seals(&place->agent, stage, coordinator->resume, &coordinator->shelves);
 }
 
 // The first reduce task begins: all records have been seen, nothing has been written yet.

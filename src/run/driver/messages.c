@@ -137,11 +137,12 @@ weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *age
     if (stage == 0)
         resume_fill_open(resume, &open, &runs);
     if (at->is_last) {
-        fill_output(target, &output);
-        if (run_plan_is_shared(plan))
-            weft__output__init(&output), output.kind = WEFT__OUTPUT_KIND__OUTPUT_SHELF;
-        else
+        if (run_plan_is_shared(plan)) {
+            output.kind = WEFT__OUTPUT_KIND__OUTPUT_SHELF;
+        } else {
+            fill_output(target, &output);
             code = fill_done(pieces, at->piece_count, &open);
+        }
         if (at->is_map_only) {
             open.part_of_task = plan->parts;
             open.n_part_of_task = at->piece_count;
@@ -182,12 +183,11 @@ weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *age
 }
 
 // Map output that outlives this run is listed by the journal, with what an earlier run has left.
-weft_err run_plan_send_seals(const struct run_plan *plan, struct agent *agent, uint32_t stage,
-                             const struct resume *resume, const struct shelves *shelves)
+weft_err run_plan_send_seals(struct agent *agent, uint32_t stage, const struct resume *resume,
+                             const struct shelves *shelves)
 {
     const bool is_kept = stage == 0 && resume_keeps_runs(resume);
     Weft__Seals seals = WEFT__SEALS__INIT;
-    (void)plan;
     seals.stage = stage;
     weft_err code = is_kept ? resume_fill_adopted(resume, &seals.seals, &seals.n_seals)
                             : shelves_fill_seals(shelves, &seals);

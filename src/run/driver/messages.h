@@ -19,9 +19,8 @@ MUST_CHECK weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct
                                              uint32_t stage, Weft__TaskEnd *const *samples,
                                              const struct resume *resume);
 // The map output of all workers: where they share, before the first reduce task of a worker.
-MUST_CHECK weft_err run_plan_send_seals(const struct run_plan *plan, struct agent *agent,
-                                        uint32_t stage, const struct resume *resume,
-                                        const struct shelves *shelves);
+MUST_CHECK weft_err run_plan_send_seals(struct agent *agent, uint32_t stage,
+                                        const struct resume *resume, const struct shelves *shelves);
 MUST_CHECK weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
                                        const struct sched_action *action,
                                        const struct bad_records *bad,
