@@ -10,7 +10,7 @@ _weft_run() {
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --per-file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
-        --output-format --compress --slots --workers --memory --tmp --max-attempts --timeout --task-timeout
+        --final --output-format --compress --slots --workers --memory --tmp --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"
     case $previous in

@@ -43,6 +43,7 @@ complete -c weft -n $run -s o -l output -r -F -d 'Where the answer goes: FILE or
 complete -c weft -n $run -l force -d 'Replace an existing output'
 complete -c weft -n $run -l reducers -x -d 'How many parts'
 complete -c weft -n $run -l top -x -d 'Only the N largest counts'
+complete -c weft -n $run -l final -d 'Only the final of a Python script'
 complete -c weft -n $run -l output-format -x -a 'text csv jsonl tfrecord' -d 'Write records as'
 complete -c weft -n $run -l compress -x -a 'zstd gzip lz4' -d 'Compress the output'
 complete -c weft -n $run -s n -l slots -x -d 'How many tasks at a time'

@@ -36,11 +36,13 @@ class Result:
     def __init__(self, path, summary):
         self.summary = summary  # what `weft run --json` reports at the end
         self.counters = summary.get("counters", {})
+        self.path = path  # of the pairs, for as long as they have a name
         self._output = summary.get("output")
-        self._file = None
-        if path is not None:
-            self._file = open(path, "rb")
-            os.unlink(path)
+        self._file = open(path, "rb") if path is not None else None
+
+    def fileno(self):
+        """The descriptor of the pairs."""
+        return self._file.fileno()
 
     def __len__(self):
         return self.summary["records_out"]
@@ -207,8 +209,11 @@ def raise_failure(talk, folder):
     raise cls(text) from cause
 
 
-def execute(job, words, *, main_module, first_path, source=None, is_written=False, progress=None):
-    """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one."""
+def execute(job, words, *, main_module, first_path, source=None, is_written=False, path=None, progress=None):
+    """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one.
+
+    The pairs are in a file without a name, or in `path`, which is then the caller's.
+    """
     import shutil
     import subprocess
     import tempfile
@@ -219,7 +224,8 @@ def execute(job, words, *, main_module, first_path, source=None, is_written=Fals
         items = Source(source, folder) if source is not None else None
         description = job.describe(main_module, import_path(package, first_path), errors=folder,
                                    source=items.path if items else None)
-        path = None if is_written else os.path.join(folder, "pairs")
+        if path is None and not is_written:
+            path = os.path.join(folder, "pairs")
         scripts = [job.main["path"]] if job.main else []
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
                      *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written),

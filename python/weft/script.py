@@ -12,14 +12,14 @@ from . import _slot, code
 from .code import BadJob
 
 
-def fail(script, text, words):
-    """Prints an error as the command does, and ends with 1: the script is the user's."""
+def fail(script, text, words, name="FAILED_PRECONDITION", status=1):
+    """Prints an error as the command does, and ends; mostly with 1: the script is the user's."""
     text = f"cannot run {script}\n  {text}" if "\n" not in text else f"cannot run {script}\n" + indent(text)
     if "--json" in words:
-        print(json.dumps({"event": "error", "code": "FAILED_PRECONDITION", "text": text}), file=sys.stderr)
+        print(json.dumps({"event": "error", "code": name, "text": text}), file=sys.stderr)
     else:
         print(f"weft: {text}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(status)
 
 
 def indent(text):
@@ -111,20 +111,25 @@ def become(command, job, module, package, words):
 def stay(job, module, words):
     """The job has a source or a final, which are for this process. Returns the exit code."""
     from . import _weft, job as engine
+    from .kept import Kept
     final = getattr(module, "final", None)
+    kept = Kept(job.main["path"]) if final is not None else None
+    path = kept.new_path() if kept else None
     is_written = any(word.startswith(("-o", "--output=")) or word == "--output" for word in words)
     if is_written and final is not None:
         raise BadJob("there are a final, which gets the results, and --output\n  try: without one of them")
     words = [*(["--format", job.format] if job.format and "--format" not in words else []), *words]
     try:
         result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
-                                source=getattr(module, "source", None), is_written=is_written)
+                                source=getattr(module, "source", None), is_written=is_written, path=path)
     except _weft.Error as error:
         print(f"weft: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    return 0 if is_written else hand_over(result, final or print_pair)
+    if path:
+        kept.take(result)
+    return 0 if is_written else hand_over(result, final or print_pair, kept if path else None, job.main["path"])
 
 
 def print_pair(key, value):
@@ -132,18 +137,44 @@ def print_pair(key, value):
     sys.stdout.buffer.write(_slot.show_pair(key, value))
 
 
-def hand_over(result, final):
-    """Calls final for each key, in order. Returns the exit code."""
+def hand_over(result, final, kept, script):
+    """Calls final for each key, in order; then nothing is kept any more. Returns the exit code."""
+    from .kept import offer
     for key, value in result:
         try:
             final(key, value)
         except BaseException as error:
             sys.stdout.flush()
             print("weft: " + code.fit(f"final {code.sentence_of(error)}", code.frames_of(error),
-                                      [f"  at the key {code.show(key)}"]), file=sys.stderr)
+                                      [f"  at the key {code.show(key)}", *(offer(script) if kept else [])]),
+                  file=sys.stderr)
             return 1
     sys.stdout.flush()
+    if kept:
+        kept.drop(result)
     return 0
+
+
+def finish(module, script, words):
+    """`weft run --final SCRIPT`: the kept results go to final, and nothing else runs. Returns the exit code, or None:
+    there are no results."""
+    from .kept import Kept
+    final = getattr(module, "final", None)
+    if final is None:
+        raise BadJob("it has no final\n  try: def final(key, value): print(key, value)")
+    others = [word for word in words if word not in ("--final", "--quiet", "-q", "--json", "--no-color")]
+    if others:
+        raise BadJob(f"with --final there is no job, and nothing to do with {others[0]}")
+    kept = Kept(script)
+    result = kept.open()
+    return None if result is None else hand_over(result, final, kept, script)
+
+
+def run_job(command, job, module, package, words):
+    """Runs the job of the script and returns the exit code, unless this process becomes the command."""
+    if not hasattr(module, "source") and not hasattr(module, "final"):
+        become(command, job, module, package, words)
+    return stay(job, module, words)
 
 
 def main():
@@ -155,10 +186,13 @@ def main():
     sys.path[:] = import_path(package, folder)
     try:
         module = load_script(script)
-        job = job_of_module(module, script)
-        if not hasattr(module, "source") and not hasattr(module, "final"):
-            become(command, job, module, package, words)
-        status = stay(job, module, words)
+        if "--final" in words:
+            status = finish(module, script, words)
+        else:
+            status = run_job(command, job_of_module(module, script), module, package, words)
     except BaseException as error:
         fail(script, code.describe_load(error), words)
+    if status is None:
+        fail(script, f"no results are kept for its final: no job has run, or final has had them all\ntry: weft run {script}",
+             words, name="NOT_FOUND", status=4)
     sys.exit(status)

@@ -479,6 +479,10 @@ static weft_err choose_memory(struct run_options *options)
 
 weft_err options_complete(struct run_options *options)
 {
+    if (options->final_alone)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--final is for a Python script with a function of that name\n"
+                       "  try: weft run --final SCRIPT.py");
     options->workers = options->workers ? options->workers : 1;
     if (options->slots == 0) {
         const uint32_t cores = machine_core_count() / options->workers;

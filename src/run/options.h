@@ -43,6 +43,7 @@ struct run_options {
     size_t input_count;
     char *output;  // NULL: standard output; '/' at its end: a directory of parts
     bool force;
+    bool final_alone;  // --final: for a Python script, which program_words go to
 
     char *format;             // --format; NULL: what the job says, else lines
     char *delimiter;          // --delimiter; NULL: the line end

@@ -14,6 +14,7 @@
 enum option_id {
     OPTION_OUTPUT = 1,
     OPTION_FORCE,
+    OPTION_FINAL,
     OPTION_TOP,
     OPTION_FORMAT,
     OPTION_DELIMITER,
@@ -83,6 +84,8 @@ const struct args_option options_table[] = {
     {OPTION_REDUCERS, 0, "reducers", "N",
      "make N part files (default: from the input's size; 1 with --reduce)"},
     {OPTION_TOP, 0, "top", "N", "only the N largest counts, largest first (jobs that count)"},
+    {OPTION_FINAL, 0, "final", NULL,
+     "of a Python script: only its final, for the results of its last job"},
     {OPTION_OUTPUT_FORMAT, 0, "output-format", "FORMAT", "write text, csv, jsonl or tfrecord"},
     {OPTION_COMPRESS, 0, "compress", "CODEC", "compress the output: zstd, gzip or lz4"},
     {ARGS_HEADING, 0, NULL, NULL, "Resources"},
@@ -229,15 +232,11 @@ static const struct {
     size_t at;
 } flags[] =
     {
-        {OPTION_FORCE, AT(force)},
-        {OPTION_QUIET, AT(quiet)},
-        {OPTION_VERBOSE, AT(verbose)},
-        {OPTION_JSON, AT(json)},
-        {OPTION_NO_COLOR, AT(no_color)},
-        {OPTION_NUL, AT(ends_with_nul)},
-        {OPTION_DRY_RUN, AT(dry_run)},
-        {OPTION_HELP, AT(wants_help)},
-        {OPTION_SKIP_MISSING, AT(skip_missing)},
+        {OPTION_FORCE, AT(force)},       {OPTION_FINAL, AT(final_alone)},
+        {OPTION_QUIET, AT(quiet)},       {OPTION_VERBOSE, AT(verbose)},
+        {OPTION_JSON, AT(json)},         {OPTION_NO_COLOR, AT(no_color)},
+        {OPTION_NUL, AT(ends_with_nul)}, {OPTION_DRY_RUN, AT(dry_run)},
+        {OPTION_HELP, AT(wants_help)},   {OPTION_SKIP_MISSING, AT(skip_missing)},
 },
   texts[] =
       {

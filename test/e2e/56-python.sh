@@ -230,6 +230,7 @@ fault latin "encoding is 'latin-1'" "another encoding"
 fails_with "no Python" 2 "there is no Python here" env WEFT_PYTHON=/nonexistent "$WEFT" run wc.py small
 fails_with "a Python without the package" 1 "has no package weft" env PATH="$PATH" sh -c \
     "mkdir -p bin && cp '$WEFT' bin/weft && bin/weft run wc.py small"
+fails_with "--final of a job that is not a script" 2 "for a Python script" weft run --final wordcount small
 fails_with "a script that does not exist" 4 "no such file" weft run nosuch.py small
 script prints <<'END'
 import os, sys, threading, time

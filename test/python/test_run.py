@@ -253,15 +253,50 @@ def test_without_final_results_are_printed_and_with_output_written(folder):
     assert (folder / "out").read_text() == "0\t0\n1\t1\n2\t3\n3\t6\n4\t10\n"
 
 
-def test_a_final_that_raises_ends_with_1():
-    name = script("final.py", """\
-        source = [1, 2]
-        def mapfn(value): yield value, value
-        def reducefn(key, values): return values
-        def final(key, value): return 1 // (key - 2)
-        """)
-    said = octo(name, code=1)[1]
-    assert "final raised ZeroDivisionError" in said and "at the key 2" in said and 'File "final.py", line 4' in said
+def kept_results():
+    place = os.path.join(os.environ["XDG_CACHE_HOME"], "weft", "final")
+    return [name for name in os.listdir(place) if name.startswith("final.py-")]
+
+
+FINAL = """\
+    source = [1, 2]
+    class Value:
+        def __init__(self, number): self.number = number
+    def mapfn(value):
+        open("calls", "a").write("x")
+        yield value, Value(value)
+    def reducefn(key, values): return values[0]
+    def final(key, value): print(key, value.number, 1 // (key - LIMIT))
+    """
+
+
+def test_a_final_that_raises_ends_with_1_and_can_be_called_alone(folder):
+    name = script("final.py", FINAL.replace("LIMIT", "2"))
+    for words in [], ["--final"]:
+        said, warned = octo(name, *words, code=1)
+        assert said == "1 1 -1\n" and "final raised ZeroDivisionError" in warned and "at the key 2" in warned
+        assert 'File "final.py", line 8' in warned and "try: weft run --final final.py" in warned
+    script("final.py", FINAL.replace("LIMIT", "3"))
+    assert octo(name, "--final") == ("1 1 -1\n2 2 -1\n", "")
+    assert (folder / "calls").read_text() == "xx" and kept_results() == []
+    assert "no results are kept" in octo(name, "--final", code=4)[1]
+
+
+def test_results_are_kept_when_final_is_killed_and_replaced_by_the_next_job():
+    name = script("final.py", FINAL.replace("print(", "__import__('os').kill(__import__('os').getpid(), 9); print("))
+    octo(name, code=-9)
+    octo(name, code=-9)
+    assert len(kept_results()) == 1
+    script("final.py", FINAL.replace("LIMIT", "3"))
+    assert octo(name)[0] == "1 1 -1\n2 2 -1\n"
+    assert kept_results() == []
+
+
+def test_wrong_uses_of_final_alone():
+    name = script("none.py", "def mapfn(line): yield line, 1\n")
+    assert "it has no final" in octo(name, "--final", code=1)[1]
+    script("none.py", "def mapfn(line): yield line, 1\ndef final(key, value): pass\n")
+    assert "nothing to do with --slots=3" in octo(name, "--final", "--slots", "3", code=1)[1]
 
 
 def test_final_runs_in_order_once_per_key_in_this_process(folder):
