@@ -191,10 +191,9 @@ struct fetching {
     uint64_t left;
 };
 
-static void on_done(void *owner, void *tag, weft_err code)
+static void on_done(void *owner, weft_err code)
 {
     struct fetching *fetching = owner;
-    (void)tag;
     if (code)
         die("fetch");
     if (--fetching->left == 0)
@@ -217,18 +216,19 @@ static double run_fetch(bool has_tls)
     struct fetch_client_options options = {.loop = fetching.loop,
                                            .address = {.port = listener.port},
                                            .token = &token,
-                                           .name = "bench",
-                                           .done = on_done,
-                                           .owner = &fetching};
+                                           .name = "bench"};
     // The Unix socket has the name of the everyday loopback address; another one goes by TCP.
     strcpy(options.address.host, has_tls ? "127.0.0.9" : "127.0.0.1");
     const uint64_t since = clock_now_ns();
     struct fetch_client *client = fetch_client_new(&options);
     for (uint64_t at = 0; at < total; at += STRETCH, fetching.left++)
-        if (fetch_client_get(
-                client,
-                &(struct fetch_wanted){
-                    .file = 7, .offset = at, .size = STRETCH, .fd = to_fd, .to_offset = at}))
+        if (fetch_client_get(client, &(struct fetch_wanted){.file = 7,
+                                                            .offset = at,
+                                                            .size = STRETCH,
+                                                            .fd = to_fd,
+                                                            .to_offset = at,
+                                                            .done = on_done,
+                                                            .owner = &fetching}))
             die("get");
     loop_run(fetching.loop);
     const double seconds = (double)(clock_now_ns() - since) / 1e9;

@@ -20,8 +20,9 @@ struct request {
     uint64_t got;      // bytes that have arrived
     uint64_t checked;  // of them, in blocks with a right checksum
     struct link in_client;
-    weft_err code;  // a failure on this side: the rest is read and not used
-    char *reason;   // its sentence; NULL: no memory for it
+    bool is_forgotten;  // the owner does not wait for it; like a failed one, but it ends in silence
+    weft_err code;      // a failure on this side: the rest is read and not used
+    char *reason;       // its sentence; NULL: no memory for it
 };
 
 struct fetch_client {
@@ -34,7 +35,8 @@ struct fetch_client {
     struct fetch_intake *intake;
     struct link requests;  // the oldest first: answers come in this order
     size_t request_count;
-    size_t sent_count;  // of them, in this connection
+    size_t forgotten_count;  // of them; all are under way
+    size_t sent_count;       // of them, in this connection
     uint64_t last_number;
     uint64_t used_bytes;   // of the window since credit was last given
     uint64_t progress_ms;  // when something last arrived
@@ -63,7 +65,7 @@ static void free_request(struct fetch_client *client, struct request *request)
 {
     list_take_out(&request->in_client);
     client->request_count--;
-    client->sent_count -= client->sent_count > 0;
+    client->forgotten_count -= request->is_forgotten;
     free(request->reason);
     free(request);
 }
@@ -71,13 +73,27 @@ static void free_request(struct fetch_client *client, struct request *request)
 static void end_first(struct fetch_client *client)
 {
     struct request *request = first_of(client);
-    void *tag = request->wanted.tag;
+    const struct fetch_wanted wanted = request->wanted;
+    const bool is_forgotten = request->is_forgotten;
     const weft_err code = request->code;
     if (code)
         err_set(code, "%s", request->reason ? request->reason : "no memory to say why");
+    client->sent_count -= client->sent_count > 0;
     free_request(client, request);
-    client->options.done(client->options.owner, tag, code);
+    if (!is_forgotten)
+        wanted.done(wanted.owner, code);
     err_clear();
+}
+
+// Nothing under way is left for them: their answers will not come.
+static void free_forgotten(struct fetch_client *client)
+{
+    for (struct link *at = client->requests.next, *next; client->forgotten_count; at = next) {
+        struct request *request = LIST_ITEM(at, struct request, in_client);
+        next = at->next;
+        if (request->is_forgotten)
+            free_request(client, request);
+    }
 }
 
 static void hang_up(struct fetch_client *client)
@@ -85,6 +101,7 @@ static void hang_up(struct fetch_client *client)
     dial_free(client->dial);
     client->dial = NULL;
     client->sent_count = 0;
+    free_forgotten(client);
 }
 
 // All requests of now, for this thread's reason; those that are made in the calls are not among them.
@@ -158,8 +175,9 @@ static void on_bytes(void *owner, weft_bytes bytes)
     struct fetch_client *client = owner;
     struct request *request = first_of(client);
     const struct fetch_wanted *wanted = &request->wanted;
-    if (!request->code) {
-        const weft_err code = file_write_at(wanted->fd, "a fetched file", bytes.data, bytes.size,
+    if (!request->code && !request->is_forgotten) {
+        const char *path = wanted->path ? wanted->path : "a fetched file";
+        const weft_err code = file_write_at(wanted->fd, path, bytes.data, bytes.size,
                                             wanted->to_offset + request->got);
         if (code)
             keep_failure(request, code);
@@ -320,9 +338,27 @@ weft_err fetch_client_get(struct fetch_client *client, const struct fetch_wanted
     return WEFT_OK;
 }
 
+// A request whose answer is on its way keeps its place, so that the answer finds it.
+void fetch_client_forget(struct fetch_client *client, const void *owner)
+{
+    size_t left = client->sent_count;
+    for (struct link *at = client->requests.next, *next; at != &client->requests; at = next) {
+        struct request *request = LIST_ITEM(at, struct request, in_client);
+        const bool is_sent = left > 0;
+        next = at->next;
+        left -= is_sent;
+        if (request->wanted.owner != owner || request->is_forgotten)
+            continue;
+        request->is_forgotten = true;
+        client->forgotten_count++;
+        if (!is_sent)
+            free_request(client, request);
+    }
+}
+
 size_t fetch_client_pending(const struct fetch_client *client)
 {
-    return client->request_count;
+    return client->request_count - client->forgotten_count;
 }
 
 // ---- Beginning and end --------------------------------------------------------------------------------------

@@ -13,11 +13,18 @@
 struct fetch_client;
 struct loop;
 
+// A request has ended; a failure has this thread's sentence. UNAVAILABLE: the server is out of reach; DATA_LOSS: a block came with a
+// wrong checksum, or the server's file is not whole; others as the server gives them, or the disk here. May
+// call every function here but fetch_client_free.
+typedef void fetch_done_fn(void *owner, weft_err code);
+
 struct fetch_wanted {
     uint64_t file, offset, size;  // of the server
     int fd;                       // to write to; stays the caller's, open until it is done
     uint64_t to_offset;
-    void *tag;  // the caller's
+    const char *path;     // of fd, for sentences; stays the caller's; NULL: "a fetched file"
+    fetch_done_fn *done;  // called once, later, from the loop
+    void *owner;
 };
 
 struct fetch_client_options {
@@ -27,12 +34,6 @@ struct fetch_client_options {
     const char *name;            // of this process; stays the caller's
     uint64_t window_bytes;       // of data on its way; 0: FETCH_WINDOW_BYTES
     uint32_t patience_ms;        // 0: FETCH_PATIENCE_MS
-
-    // A request has ended; a failure has this thread's sentence. UNAVAILABLE: the server is out of reach; DATA_LOSS: a block came with a
-    // wrong checksum, or the server's file is not whole; others as the server gives them, or the disk here. May
-    // call every function here but fetch_client_free.
-    void (*done)(void *owner, void *tag, weft_err code);
-    void *owner;
 };
 
 enum { FETCH_PATIENCE_MS = 10000 };
@@ -45,6 +46,10 @@ void fetch_client_free(struct fetch_client *client);  // requests are forgotten;
 MUST_CHECK weft_err fetch_client_get(struct fetch_client *client,
                                      const struct fetch_wanted *wanted);
 
-size_t fetch_client_pending(const struct fetch_client *client);  // requests that have not ended
+// Forgets all requests of that owner: `done` is not called, and nothing is written to their files any more.
+void fetch_client_forget(struct fetch_client *client, const void *owner);
+
+size_t fetch_client_pending(const struct fetch_client *client);  // requests that have not ended and
+                                                                 // are not forgotten
 
 #endif

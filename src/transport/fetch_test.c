@@ -23,6 +23,12 @@ static const struct secret token = {.bytes = "0123456789abcdef", .size = 16};
 
 enum { SIZE = 5 << 20, FILE_ID = 42, SHORT_ID = 43, RESULTS_MAX = 2000 };
 
+struct request {
+    struct scene *scene;
+    weft_err code;
+    int end_count;
+};
+
 struct scene {
     struct loop *loop;
     struct net_listener listener;
@@ -31,7 +37,7 @@ struct scene {
     struct fetch_client *client;
     int source_fd, target_fd;
     size_t wanted, ended;
-    weft_err codes[RESULTS_MAX];
+    struct request requests[RESULTS_MAX];
     char sentence[ERR_TEXT_BYTES_MAX];  // of the last failure
     bool is_late;
 };
@@ -47,10 +53,12 @@ static weft_err refuse(void *owner, struct hub_peer *peer, const struct hello *h
     return err_set(WEFT_UNIMPLEMENTED, "files only");
 }
 
-static void on_done(void *owner, void *tag, weft_err code)
+static void on_done(void *owner, weft_err code)
 {
-    struct scene *scene = owner;
-    scene->codes[(size_t)tag] = code;
+    struct request *request = owner;
+    struct scene *scene = request->scene;
+    request->code = code;
+    request->end_count++;
     if (code)
         snprintf(scene->sentence, sizeof scene->sentence, "%s", err_text());
     if (++scene->ended == scene->wanted)
@@ -93,9 +101,7 @@ static void start(struct scene *scene, bool has_tls)
                                            .token = &token,
                                            .name = "tester",
                                            .window_bytes = 300000,
-                                           .patience_ms = 1000,
-                                           .done = on_done,
-                                           .owner = scene};
+                                           .patience_ms = 1000};
     strcpy(options.address.host, has_tls ? "127.0.0.9" : "127.0.0.1");
     scene->client = fetch_client_new(&options);
     assert_non_null(scene->client);
@@ -113,19 +119,38 @@ static void end(struct scene *scene)
     err_clear();
 }
 
-static void get(struct scene *scene, uint64_t file, uint64_t offset, uint64_t size, uint64_t to)
+static void get_into(struct scene *scene, int fd, uint64_t file, uint64_t offset, uint64_t size,
+                     uint64_t to)
 {
-    const struct fetch_wanted wanted = {
-        file, offset, size, scene->target_fd, to, (void *)scene->wanted++};
+    struct request *request = &scene->requests[scene->wanted++];
+    *request = (struct request){.scene = scene};
+    const struct fetch_wanted wanted = {.file = file,
+                                        .offset = offset,
+                                        .size = size,
+                                        .fd = fd,
+                                        .to_offset = to,
+                                        .path = "the target",
+                                        .done = on_done,
+                                        .owner = request};
     assert_int_equal(fetch_client_get(scene->client, &wanted), WEFT_OK);
 }
 
-static void run(struct scene *scene)
+static void get(struct scene *scene, uint64_t file, uint64_t offset, uint64_t size, uint64_t to)
+{
+    get_into(scene, scene->target_fd, file, offset, size, to);
+}
+
+static void run_until_ended(struct scene *scene)
 {
     struct loop_timer *limit = loop_timer_new(scene->loop, 20000, 0, give_up, scene);
     loop_run(scene->loop);
     loop_timer_free(limit);
     assert_false(scene->is_late);
+}
+
+static void run(struct scene *scene)
+{
+    run_until_ended(scene);
     assert_int_equal(fetch_client_pending(scene->client), 0);
 }
 
@@ -151,7 +176,7 @@ static void fetch_stretches(bool has_tls)
     get(&scene, FILE_ID, SIZE - 1, 1, SIZE + 1000000);
     run(&scene);
     for (size_t i = 0; i < scene.wanted; i++)
-        assert_int_equal(scene.codes[i], WEFT_OK);
+        assert_int_equal(scene.requests[i].code, WEFT_OK);
     check_target(&scene, 0, 0, SIZE);
     check_target(&scene, SIZE + 100, 1234567, 345678);
     check_target(&scene, SIZE + 1000000, SIZE - 1, 1);
@@ -179,7 +204,7 @@ static void more_requests_than_may_be_under_way_are_sent_in_turns(void **state)
         get(&scene, FILE_ID, i * 1000, 900, i * 1000);
     run(&scene);
     for (size_t i = 0; i < RESULTS_MAX; i++) {
-        assert_int_equal(scene.codes[i], WEFT_OK);
+        assert_int_equal(scene.requests[i].code, WEFT_OK);
         check_target(&scene, i * 1000, i * 1000, 900);
     }
     end(&scene);
@@ -200,7 +225,7 @@ static void a_request_that_fails_harms_no_other(void **state)
     const weft_err codes[] = {WEFT_OK,        WEFT_NOT_FOUND,    WEFT_OUT_OF_RANGE,
                               WEFT_DATA_LOSS, WEFT_OUT_OF_RANGE, WEFT_OK};
     for (size_t i = 0; i < scene.wanted; i++)
-        assert_int_equal(scene.codes[i], codes[i]);
+        assert_int_equal(scene.requests[i].code, codes[i]);
     check_target(&scene, 0, 0, 500000);
     check_target(&scene, 1200000, 1000, 1000);
     end(&scene);
@@ -216,8 +241,8 @@ static void a_file_that_is_removed_is_not_found(void **state)
     get(&scene, FILE_ID, 0, 1, 0);
     get(&scene, SHORT_ID, 0, 1, 0);
     run(&scene);
-    assert_int_equal(scene.codes[0], WEFT_NOT_FOUND);
-    assert_int_equal(scene.codes[1], WEFT_OK);
+    assert_int_equal(scene.requests[0].code, WEFT_NOT_FOUND);
+    assert_int_equal(scene.requests[1].code, WEFT_OK);
     end(&scene);
 }
 
@@ -229,12 +254,12 @@ static void a_file_that_cannot_be_written_fails_its_requests_only(void **state)
     int full = -1;
     if (file_open("/dev/null", &full))  // open for reading only
         skip();
-    const struct fetch_wanted wanted = {FILE_ID, 0, 700000, full, 0, (void *)scene.wanted++};
-    assert_int_equal(fetch_client_get(scene.client, &wanted), WEFT_OK);
+    get_into(&scene, full, FILE_ID, 0, 700000, 0);
     get(&scene, FILE_ID, 0, 1000, 0);
     run(&scene);
-    assert_int_not_equal(scene.codes[0], WEFT_OK);
-    assert_int_equal(scene.codes[1], WEFT_OK);
+    assert_int_not_equal(scene.requests[0].code, WEFT_OK);
+    assert_non_null(strstr(scene.sentence, "cannot write the target"));
+    assert_int_equal(scene.requests[1].code, WEFT_OK);
     file_close(full);
     end(&scene);
 }
@@ -249,7 +274,7 @@ static void a_server_that_is_gone_fails_requests_and_the_next_ones_work(void **s
     scene.hub = NULL;
     get(&scene, FILE_ID, 0, 1000, 0);
     run(&scene);
-    assert_int_equal(scene.codes[0], WEFT_UNAVAILABLE);
+    assert_int_equal(scene.requests[0].code, WEFT_UNAVAILABLE);
     assert_non_null(strstr(scene.sentence, "nothing arrived for 1 s"));
     static const struct hub_calls calls = {.joined = refuse};
     scene.hub = hub_new(&(struct hub_options){.loop = scene.loop,
@@ -260,7 +285,58 @@ static void a_server_that_is_gone_fails_requests_and_the_next_ones_work(void **s
                                               .files = scene.files});
     get(&scene, FILE_ID, 0, 1000, 0);
     run(&scene);
-    assert_int_equal(scene.codes[1], WEFT_OK);
+    assert_int_equal(scene.requests[1].code, WEFT_OK);
+    end(&scene);
+}
+
+static void forgotten_requests_write_nothing_and_harm_no_other(void **state)
+{
+    (void)state;
+    struct scene scene;
+    start(&scene, true);
+    get(&scene, FILE_ID, 0, 500000, 0);           // ends
+    get(&scene, FILE_ID, 500000, 2000000, SIZE);  // forgotten while it arrives
+    get(&scene, FILE_ID, 0, 100000, SIZE);        // forgotten before it has begun
+    get(&scene, FILE_ID, 700000, 1000, 700000);
+    scene.wanted = 1;
+    run_until_ended(&scene);
+    fetch_client_forget(scene.client, &scene.requests[1]);
+    fetch_client_forget(scene.client, &scene.requests[1]);
+    fetch_client_forget(scene.client, &scene.requests[2]);
+    assert_int_equal(fetch_client_pending(scene.client), 1);
+    struct file_stat before, after;
+    assert_int_equal(file_stat_fd(scene.target_fd, "target", &before), WEFT_OK);
+    scene.wanted = 2;
+    run(&scene);
+    assert_int_equal(file_stat_fd(scene.target_fd, "target", &after), WEFT_OK);
+    if (before.size > SIZE)
+        assert_int_equal(after.size, before.size);
+    else
+        assert_in_range(after.size, 701000, SIZE);
+    assert_int_equal(scene.requests[1].end_count + scene.requests[2].end_count, 0);
+    check_target(&scene, 700000, 700000, 1000);
+    scene.wanted = 4;
+    get(&scene, FILE_ID, 0, 1000, 0);
+    scene.wanted = 3;
+    run(&scene);
+    check_target(&scene, 0, 0, 1000);
+    end(&scene);
+}
+
+static void requests_are_forgotten_without_a_connection_too(void **state)
+{
+    (void)state;
+    struct scene scene;
+    start(&scene, true);
+    hub_free(scene.hub);
+    scene.hub = NULL;
+    get(&scene, FILE_ID, 0, 1000, 0);
+    get(&scene, FILE_ID, 0, 1000, 0);
+    fetch_client_forget(scene.client, &scene.requests[0]);
+    scene.wanted = 1;
+    run(&scene);
+    assert_int_equal(scene.requests[0].end_count, 0);
+    assert_int_equal(scene.requests[1].code, WEFT_UNAVAILABLE);
     end(&scene);
 }
 
@@ -388,6 +464,8 @@ int main(void)
         cmocka_unit_test(a_file_that_is_removed_is_not_found),
         cmocka_unit_test(a_file_that_cannot_be_written_fails_its_requests_only),
         cmocka_unit_test(a_server_that_is_gone_fails_requests_and_the_next_ones_work),
+        cmocka_unit_test(forgotten_requests_write_nothing_and_harm_no_other),
+        cmocka_unit_test(requests_are_forgotten_without_a_connection_too),
         cmocka_unit_test(answers_are_read_whatever_the_pieces_and_a_changed_bit_is_found),
         cmocka_unit_test(a_client_that_breaks_the_rules_is_noticed),
     };

@@ -82,10 +82,9 @@ static void check_bytes(const struct get *get)
                         wanted->file);
 }
 
-static void on_done(void *owner, void *tag, weft_err code)
+static void on_done(void *owner, weft_err code)
 {
-    (void)owner;
-    struct get *get = tag;
+    struct get *get = owner;
     if (!get->bytes)
         world_wrong("a request ends twice");
     if (!code)
@@ -107,7 +106,6 @@ static void start(uint32_t process)
         .token = &sim_token,
         .name = "fetcher",
         .window_bytes = world_chance(500) ? 0 : world_between(1000, 600000),
-        .done = on_done,
     };
     fetchers[process].client = fetch_client_new(&options);
     ASSERT(fetchers[process].client);
@@ -138,7 +136,8 @@ static void ask(uint32_t process)
                                    .size = size,
                                    .fd = 1000 + (int)process * 100 + (int)place,
                                    .to_offset = world_below(1000),
-                                   .tag = get}};
+                                   .done = on_done,
+                                   .owner = get}};
     get->bytes = malloc(size + 1);
     ASSERT(get->bytes);
     fetcher->busy |= 1u << place;
