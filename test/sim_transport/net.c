@@ -161,9 +161,11 @@ void loop_listener_free(struct loop_listener *listener)
     }
 }
 
-// A connection that the door does not want.
+// A connection that the door does not want, or a file.
 void file_close(int fd)
 {
+    if (sim_close_file(fd))
+        return;
     for (struct link *at = world.wires.next; at != &world.wires; at = at->next) {
         if (wire_of(at)->number != fd / 2)
             continue;

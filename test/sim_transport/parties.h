@@ -6,6 +6,7 @@
 #include "sys/secure/secret.h"
 
 struct hub;
+struct fetch_client;
 struct fetch_files;
 
 enum {
@@ -19,6 +20,8 @@ enum {
     COUNT_FULL,  // frames that found no room
     COUNT_FETCHED,
     COUNT_FETCH_FAILED,
+    COUNT_WANTED,
+    COUNT_WANT_FAILED,
     COUNTS
 };
 
@@ -45,10 +48,21 @@ void sessions_fini(void);
 
 // ---- fetches.c ----------------------------------------------------------------------------------------------
 
+enum { SERVED_FILES = 3, SERVED_BYTES = 700000 };
+
 struct fetch_files *fetches_files(void);  // what the hub serves
+char fetches_content(uint64_t file, uint64_t offset);
+bool fetches_can_read(uint64_t file, uint64_t offset, uint64_t size);  // false: a bad place
 void fetches_init(void);
 void fetches_act(void);
 void fetches_check(void);
 void fetches_fini(void);
+
+// ---- mirrors.c ----------------------------------------------------------------------------------------------
+
+void mirrors_act(uint32_t process, struct fetch_client *client);
+void mirrors_end(uint32_t process);  // before its fetch_client is freed
+void mirrors_check(void);
+char *mirrors_disk(int fd);  // the bytes of a mirror; NULL: another file
 
 #endif

@@ -3,7 +3,7 @@
 // A seed draws the processes and the faults: connections that break with part of what was on its way, a direction in which nothing
 // arrives for a while, processes that stand still (SIGSTOP) or are killed on either side, bytes of fetched blocks that change, a full disk. Then
 // the faults end, and after a while all frames have arrived once and in order, or both sides know that their session is over
-// (sessions.c); fetched bytes are right, or the request has failed (fetches.c). Without --seed it runs the seeds that once failed
+// (sessions.c); fetched bytes are right, or the request has failed (fetches.c), and so are mirrors (mirrors.c). Without --seed it runs the seeds that once failed
 // (test/sim_transport/seeds.txt, from the root of the source) and COUNT others.
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,9 +103,11 @@ int main(int argc, char **argv)
            seeds.run_count, total_steps, counts[COUNT_FRAMES], counts[COUNT_SESSIONS],
            counts[COUNT_SUSPECTS], counts[COUNT_BACK], counts[COUNT_LOST], counts[COUNT_REFUSED],
            counts[COUNT_FULL]);
-    printf("%" PRIu64 " stretches fetched, %" PRIu64 " failed; %" PRIu64 " cuts, %" PRIu64
-           " silences, %" PRIu64 " stops, %" PRIu64 " crashes, %" PRIu64 " changed bytes\n",
-           counts[COUNT_FETCHED], counts[COUNT_FETCH_FAILED], total_cuts, total_silences,
-           total_stops, counts[COUNT_CRASHES], total_flips);
+    printf("%" PRIu64 " stretches fetched, %" PRIu64 " failed; %" PRIu64 " of mirrors, %" PRIu64
+           " failed; %" PRIu64 " cuts, %" PRIu64 " silences, %" PRIu64 " stops, %" PRIu64
+           " crashes, %" PRIu64 " changed bytes\n",
+           counts[COUNT_FETCHED], counts[COUNT_FETCH_FAILED], counts[COUNT_WANTED],
+           counts[COUNT_WANT_FAILED], total_cuts, total_silences, total_stops,
+           counts[COUNT_CRASHES], total_flips);
     return 0;
 }

@@ -72,6 +72,9 @@ void net_fini(void);
 // Bytes of that process have arrived at the hub, by its last connection.
 void sim_heard(int process);
 
+// False: the descriptor is no file but a connection.
+bool sim_close_file(int fd);
+
 // The hub stands still for that much longer.
 void sim_hub_stops(uint64_t ns);
 
