@@ -132,6 +132,10 @@ END
 printf 'name,n\n"a,b",1\nc,2\n"a,b",5\n' >rows.csv
 printf 'a,b\t6\nc\t2\n' >expected
 gives "a row of csv is a dict" expected answer rows.py rows.csv
+{ echo name,n && yes c,1 | head -n 700000; } >long.csv
+printf 'n,name\n5,d\n' >other.csv
+printf 'a,b\t6\nc\t700002\nd\t5\n' >expected
+gives "also in a later part of a file, and with the columns of its own file" expected answer --slots 2 rows.py rows.csv long.csv other.csv
 script objects <<'END'
 format = "jsonl"
 def mapfn(event):

@@ -7,6 +7,7 @@
 #include "code/python/interpreter.h"
 
 #include "base/exact_sum.h"
+#include "mapreduce/work/map/map.h"
 #include "mapreduce/work/reduce/values.h"
 #include "mapreduce/work/slot.h"
 
@@ -23,7 +24,8 @@ enum { CUT_LINES, CUT_WHOLE, CUT_CHUNKS, CUT_FRAMED };
 
 static void send_header(struct interpreter *interpreter)
 {
-    const struct slot *slot = slot_of_task(interpreter->task);
+    struct slot *slot = slot_of_task(interpreter->task);
+    fields_find_header(slot);
     struct buf *names = &interpreter->room;
     names->size = 0;
     for (size_t i = 0; i < slot->header.names.count; i++) {
@@ -314,7 +316,7 @@ static const char job_name[] = "python";
 const weft_job python_job = {
     .name = job_name,
     .map_block = map_block,
-    .options = "K:P:L:S:J:",
+    .options = "K:P:L:S:J:QC:",
     .usage = "Runs the functions of a Python script; see weft run SCRIPT.py.\n",
     .configure = configure,
 };

@@ -79,6 +79,20 @@ static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row
     return code;
 }
 
+void fields_find_header(struct slot *slot)
+{
+    struct buf text = {0};
+    weft_bytes row;
+    if (slot->header.is_known && slot->header.input_index == slot->input_index)
+        return;
+    const weft_err code = read_header(slot, &text, &row);
+    if (code)
+        slot_fail(slot, code, true);
+    else
+        fields_take_header(slot, row);
+    buf_fini(&text);
+}
+
 size_t weft_csv_column(weft_task *task, const char *name)
 {
     struct slot *slot = slot_of_task(task);
@@ -91,16 +105,7 @@ size_t weft_csv_column(weft_task *task, const char *name)
         weft_fail(task, "weft_csv_column('%s') where there is no record: ask in map", name);
         return 0;
     }
-    if (!header->is_known || header->input_index != slot->input_index) {
-        struct buf text = {0};
-        weft_bytes row;
-        const weft_err code = read_header(slot, &text, &row);
-        if (code)
-            slot_fail(slot, code, true);
-        else
-            fields_take_header(slot, row);
-        buf_fini(&text);
-    }
+    fields_find_header(slot);
     for (size_t i = 0; i < header->names.count; i++)
         if (bytes_equal(header->names.items[i], weft_text(name)))
             return i;

@@ -51,4 +51,7 @@ void map_draft_text(struct slot *slot, weft_bytes text, uint64_t line_count);
 // Keeps the header of the input at hand, which was met at its beginning.
 void fields_take_header(struct slot *slot, weft_bytes row);
 
+// Reads that header, if the slot began at a later place of the input. The attempt fails if it cannot.
+void fields_find_header(struct slot *slot);
+
 #endif
