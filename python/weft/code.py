@@ -191,8 +191,8 @@ class SourceError(TypeError):
     """An item of a source could not be read; the text says why."""
 
 
-def load(description):
-    """The arguments of _slot.serve for a job: see python/src/slot/slot.c."""
+def load(description, capture=None):
+    """The arguments of _slot.serve for a job: see python/src/slot/slot.c. With `capture` records are only written there."""
     global in_slot, errors, has_source
     job = json.loads(description)
     in_slot = True
@@ -208,6 +208,9 @@ def load(description):
         convert = Items(job["source"]).fetch
         functions[0] = call_with_item(functions[0], job["wants_name"], job["passes_emit"])
         job["wants_name"] = False
+    if capture:
+        from .debug import keep_record
+        functions[0], job["wants_name"], job["passes_emit"] = keep_record(capture), True, False
     return (KINDS.index(job["kind"]), *functions, convert, describe, job["wants_name"], job["passes_emit"],
             job["is_bytes"])
 

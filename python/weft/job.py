@@ -13,6 +13,8 @@ from .script import Job, import_path, words_of
 
 READ_BYTES = 1 << 20
 TASKS_MAX = 20000  # of a source: with more items a task has several
+# What the command says of an item: to it that is a line with a number.
+OF_SOURCE = r'map fails on one record of \S*/weft-\w+/items( \(.*\))?\n  at offset \d+: "\d+" \(\d+ bytes?\)'
 KEPT_LINES = 50  # of standard error, for an error that came without an event
 
 
@@ -200,7 +202,9 @@ def serve(process, talk, source):
 
 def raise_failure(talk, folder):
     """The failure of the job as an exception, with the one of user code as its cause."""
+    import re
     text = (talk.end or {}).get("error") or (talk.end or {}).get("text") or talk.last_words()
+    text = re.sub(OF_SOURCE, r"map fails on one item of the source\1", text)
     name = (talk.end or {}).get("code", "UNKNOWN")
     classes = {cls.code_name: cls for cls in vars(_weft).values()
                if isinstance(cls, type) and issubclass(cls, _weft.Error) and cls is not _weft.Error}
@@ -228,7 +232,8 @@ def execute(job, words, *, main_module, first_path, source=None, is_written=Fals
             path = os.path.join(folder, "pairs")
         scripts = [job.main["path"]] if job.main else []
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
-                     *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written),
+                     *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written,
+                               has_source=bool(items)),
                      *(["--output", path] if path else []), *([items.names] if items else []), *words]
         talk = Talk(progress)
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -69,12 +69,14 @@ def is_bytes(encoding):
     raise BadJob(f"encoding is {encoding!r}\n  it is 'utf-8', or None for bytes, which mapfn may decode")
 
 
-def words_of(job, *, package, description, scripts, is_typed=False):
+def words_of(job, *, package, description, scripts, is_typed=False, has_source=False):
     """The words of the command for the job, up to its inputs."""
     kind = job.kind + (",typed" if is_typed else "")
     words = ["@python", "-K", kind, "-P", sys.executable, "-L", package]
     for script in scripts:
         words += ["-S", script]
+    if has_source:
+        words.append("-Q")
     return words + ["-J", description]
 
 

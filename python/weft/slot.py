@@ -33,7 +33,7 @@ def main():
         os._exit(0)
     from . import code
     try:
-        functions = code.load(description)
+        functions = code.load(description, *sys.argv[2:3])
     except BaseException as error:
         send_fatal(outgoing, code.describe_load(error))
         leave(1)

@@ -8,7 +8,7 @@
 enum { OPTION_DEBUG = 1, OPTION_HELP };
 
 static const struct args_option options[] = {
-    {OPTION_DEBUG, 0, "debug", NULL, "in gdb, before it runs"},
+    {OPTION_DEBUG, 0, "debug", NULL, "in gdb, before it runs; a Python job in pdb"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
 };

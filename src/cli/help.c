@@ -133,7 +133,7 @@ static void format_replay(struct buf *buf)
              "printed the ID. Prints the pairs that the job emits for it.\n"
              "\n"
              "  weft replay 3f9a2c11            once more, alone\n"
-             "  weft replay 3f9a2c11 --debug    in gdb, before it runs\n");
+             "  weft replay 3f9a2c11 --debug    in gdb, before it runs; a Python job in pdb\n");
 }
 
 static void format_queue(struct buf *buf)

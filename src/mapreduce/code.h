@@ -67,6 +67,15 @@ struct code {
     uint64_t (*outside_bytes)(uint64_t memory_bytes, uint32_t slot_count);
     uint64_t outside_bytes_min;
 
+    // ---- weft replay
+    // Whether the inputs are still there when the run has ended. NULL: they are.
+    bool (*has_lasting_inputs)(const weft_args *args);
+    const char *debugger;  // that --debug starts; NULL: gdb, with the program or the command
+    // Copies the options for a job that leaves its record in the file at `path` and calls nothing.
+    weft_err (*capture)(const weft_args *args, const char *path, struct weft_args *to);
+    // Becomes the debugger, at the call of the map function with the record in the file. Returns only on failure.
+    weft_err (*debug)(const weft_args *args, int record_fd);
+
     // ---- in the process that runs it
     weft_err (*start)(void);  // while there is only this thread
     void (*stop)(void);       // whatever it has started is gone then; harmless without start

@@ -241,11 +241,7 @@ weft_err replay_become(const char *id, bool has_debugger)
         code = err_errno("%s", text_of(note, "directory"));
     if (code == WEFT_OK && setenv(REPLAY_VARIABLE, buf_text(&path), 1) != 0)
         code = no_memory();
-    char *debugger = NULL;
-    if (code == WEFT_OK && has_debugger)
-        code = replay_find_debugger(&debugger);
-    free(debugger);
-    // What is to be debugged is known to the program: itself, or a command of its job.
+    // What is to be debugged, and by what, is known to the program.
     if (code == WEFT_OK && has_debugger && setenv(REPLAY_DEBUG_VARIABLE, "1", 1) != 0)
         code = no_memory();
     if (code == WEFT_OK)
@@ -417,6 +413,40 @@ static weft_err debug_command(const struct run_options *options, const json_t *n
     return code;
 }
 
+// A file without a name takes the record from one process to the next.
+static weft_err debug_code(const struct run_options *options, const json_t *note)
+{
+    const struct code *user = code_of(options->job);
+    struct run_options capturing = *options;
+    char path[64];
+    int fd = -1;
+    capturing.args = (struct weft_args){0};
+    weft_err code = file_create_nameless(options->tmp, &fd);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), fd);
+    if (code == WEFT_OK)
+        code = user->capture(&options->args, path, &capturing.args);
+    if (code == WEFT_OK)
+        code = run_stand(&capturing, note);
+    args_fini(&capturing.args);
+    if (code == WEFT_OK)
+        code = user->debug(&options->args, fd);
+    file_close(fd);
+    return code;
+}
+
+static weft_err debug(const struct run_options *options, const json_t *note, const char *note_path)
+{
+    const struct code *user = code_of(options->job);
+    char *debugger = NULL;
+    if (user->debug)
+        return debug_code(options, note);
+    const weft_err code = replay_find_debugger(&debugger);  // before the work
+    free(debugger);
+    return code               ? code
+           : user->is_outside ? debug_command(options, note, note_path)
+                              : become(note, true);
+}
+
 int replay_record(const struct run_options *options, const char *note_path, const char *program)
 {
     json_t *note = NULL;
@@ -424,9 +454,7 @@ int replay_record(const struct run_options *options, const char *note_path, cons
     weft_err code = load_note(note_path, &note);
     unsetenv(REPLAY_DEBUG_VARIABLE);
     if (code == WEFT_OK)
-        code = !has_debugger                       ? run_stand(options, note)
-               : code_of(options->job)->is_outside ? debug_command(options, note, note_path)
-                                                   : become(note, true);
+        code = has_debugger ? debug(options, note, note_path) : run_stand(options, note);
     json_decref(note);
     if (code != WEFT_OK)
         return progress_report_error(STDERR_FILENO, program, options->json, code);

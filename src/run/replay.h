@@ -7,7 +7,7 @@
 #include "run/options.h"
 
 #define REPLAY_VARIABLE "WEFT_REPLAY"              // the path of a note
-#define REPLAY_DEBUG_VARIABLE "WEFT_REPLAY_DEBUG"  // it is to run in gdb
+#define REPLAY_DEBUG_VARIABLE "WEFT_REPLAY_DEBUG"  // it is to run in a debugger
 
 enum { REPLAY_ID_BYTES = 17 };
 
@@ -16,7 +16,7 @@ enum { REPLAY_ID_BYTES = 17 };
 MUST_CHECK weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset,
                                 char *id);
 
-// Becomes the program of a note, in gdb if has_debugger (of a job of commands its mapper is); returns only on
+// Becomes the program of a note; if has_debugger in gdb, or what its code has instead (mapreduce/code.h); returns only on
 // failure. NOT_FOUND: no such ID.
 MUST_CHECK weft_err replay_become(const char *id, bool has_debugger);
 

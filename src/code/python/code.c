@@ -21,6 +21,11 @@ static enum code_word find_word(char letter)
     return letter == PYTHON_SCRIPT ? CODE_WORD_FILE : CODE_WORD_TEXT;
 }
 
+static bool has_lasting_inputs(const weft_args *args)
+{
+    return !weft_option(args, PYTHON_SOURCE, 0);
+}
+
 static weft_err start(void)
 {
     the_nursery = nursery_new();
@@ -83,6 +88,10 @@ const struct code code_python = {
     .job = &python_job,
     .title = title,
     .word = find_word,
+    .has_lasting_inputs = has_lasting_inputs,
+    .debugger = "pdb",
+    .capture = python_capture,
+    .debug = python_debug,
     .outside_bytes = python_outside_bytes,
     .outside_bytes_min = PYTHON_BYTES_MIN,
     .start = start,

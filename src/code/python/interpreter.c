@@ -60,9 +60,13 @@ static void start(struct interpreter *interpreter)
     static const char boot[] =
         "import sys; sys.path[0] = sys.argv[1]; from weft.slot import main; main()";
     const char *description = weft_option(interpreter->args, PYTHON_DESCRIPTION, 0);
-    const char *const arguments[] = {
-        weft_option(interpreter->args, PYTHON_INTERPRETER, 0), "-S", "-c", boot,
-        weft_option(interpreter->args, PYTHON_PACKAGE, 0),     NULL};
+    const char *const arguments[] = {weft_option(interpreter->args, PYTHON_INTERPRETER, 0),
+                                     "-S",
+                                     "-c",
+                                     boot,
+                                     weft_option(interpreter->args, PYTHON_PACKAGE, 0),
+                                     weft_option(interpreter->args, PYTHON_CAPTURE, 0),
+                                     NULL};
     if (!interpreter->nursery || !arguments[0] || !arguments[4] || !description) {
         interpreter_fail(interpreter,
                          err_set(WEFT_UNAVAILABLE, "no interpreter can be started here"), true);

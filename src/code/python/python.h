@@ -15,6 +15,9 @@ enum {
     PYTHON_PACKAGE = 'L',      // the directory that holds the package weft
     PYTHON_SCRIPT = 'S',       // a file that the job is made of; any number
     PYTHON_DESCRIPTION = 'J',  // the text that each slot is given: JSON
+    PYTHON_SOURCE =
+        'Q',  // records are items of a source, which ends with the process that started the run
+    PYTHON_CAPTURE = 'C',  // a file that gets the record, instead of mapfn: for a replay
 };
 
 extern const weft_job python_job;
@@ -28,6 +31,10 @@ bool python_is_job(const char *script);
 // Becomes the interpreter, which runs the script as a job. `words` are those after the script, with our
 // options from before it. Returns only on failure.
 MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
+
+// What --debug of a replay needs: see struct code.
+MUST_CHECK weft_err python_capture(const weft_args *args, const char *path, struct weft_args *to);
+MUST_CHECK weft_err python_debug(const weft_args *args, int record_fd);
 
 // Becomes the interpreter, which runs `weft tasks` with the words. Returns only on failure.
 MUST_CHECK weft_err python_run_tasks(char *const *words);

@@ -4,6 +4,7 @@
 #include "run/driver/coordinator_state.h"
 
 #include "base/text.h"
+#include "code/codes.h"
 #include "run/replay.h"
 
 #include <inttypes.h>
@@ -93,12 +94,16 @@ static void condemn_found(struct coordinator *coordinator, const struct probe_ta
     if (is_over)
         list_bad(coordinator);
     const struct input *input = &coordinator->plan->inputs.items[bad->place.input];
-    if (coordinator->keeps_replays &&
+    const struct run_options *options = coordinator->plan->options;
+    const struct code *user = code_of(options->job);
+    const bool is_lasting = !user->has_lasting_inputs || user->has_lasting_inputs(&options->args);
+    if (coordinator->keeps_replays && is_lasting &&
         replay_save(input->name, input->path, bad->place.offset, id) == WEFT_OK)
         snprintf(coordinator->blame.next, sizeof coordinator->blame.next,
-                 "weft replay %s runs just that record (--debug: in gdb); %s leaves such records "
+                 "weft replay %s runs just that record (--debug: in %s); %s leaves such records "
                  "out",
-                 id, is_over ? "a larger --skip-bad" : "--skip-bad N");
+                 id, user->debugger ? user->debugger : "gdb",
+                 is_over ? "a larger --skip-bad" : "--skip-bad N");
     condemn(coordinator, task);
 }
 
