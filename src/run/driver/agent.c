@@ -225,8 +225,10 @@ weft_err agent_start(struct agent *agent, int output_fd)
     static const struct worker_process_calls calls = {.frame = take_frame, .lost = take_loss};
     end_worker(agent);
     agent->is_ready = agent->is_told = agent->is_released = false;
+    const struct worker_process_spec spec = {.program = agent->options.program,
+                                             .output_fd = output_fd};
     const weft_err code =
-        worker_process_open(&agent->process, agent->options.loop, output_fd, &calls, agent);
+        worker_process_open(&agent->process, agent->options.loop, &spec, &calls, agent);
     agent->is_counted = code != WEFT_OK;
     if (code == WEFT_OK)
         agent->hello =

@@ -61,21 +61,58 @@ static void take_exit(void *owner)
     end(owner);
 }
 
-static weft_err spawn(struct worker_process *worker, int socket_fd, int page_fd, int output_fd)
+// What the environment of a worker has more and less than ours.
+struct changes {
+    char worker[64];
+    struct buf libraries, path;
+    const char *list[5];
+};
+
+static weft_err list_changes(struct changes *changes, const struct worker_program *program,
+                             int socket_fd, int page_fd)
 {
-    char variable[64];
-    snprintf(variable, sizeof variable, WORKER_VARIABLE "=%d:%d", socket_fd, page_fd);
-    const char *const arguments[] = {program_invocation_name, NULL};
+    const char *const before = getenv("LD_LIBRARY_PATH");
+    size_t count = 0;
+    snprintf(changes->worker, sizeof changes->worker, WORKER_VARIABLE "=%d:%d", socket_fd, page_fd);
+    changes->list[count++] = changes->worker;
+    if (program)
+        changes->list[count++] = "WEFT_TOKEN";
+    if (program && program->libraries) {
+        buf_format(&changes->libraries, WORKER_LIBRARIES_VARIABLE "=%s", program->libraries);
+        buf_format(&changes->path, "LD_LIBRARY_PATH=%s%s%s", program->libraries,
+                   before && *before ? ":" : "", before ? before : "");
+        changes->list[count++] = buf_text(&changes->libraries);
+        changes->list[count++] = buf_text(&changes->path);
+    }
+    changes->list[count] = NULL;
+    return changes->libraries.has_failed || changes->path.has_failed
+               ? err_no_memory("to start a worker")
+               : WEFT_OK;
+}
+
+static weft_err spawn(struct worker_process *worker, int socket_fd, int page_fd,
+                      const struct worker_process_spec *asked)
+{
+    const struct worker_program *program = asked->program;
+    const bool is_other = program && program->path;
+    const char *const arguments[] = {is_other ? program->path : program_invocation_name, NULL};
+    struct changes changes = {0};
     struct process_spec spec = {
-        .program = PROCESS_SELF,
+        .program = is_other ? program->path : PROCESS_SELF,
         .arguments = arguments,
-        .environment = variable,
+        .environment = changes.list,
+        .directory = program ? program->directory : NULL,
         .inherit = {socket_fd, page_fd},
         .inherit_count = 2,
     };
-    if (output_fd >= 0)
-        spec.inherit[spec.inherit_count++] = output_fd;
-    return process_spawn(&spec, &worker->process);
+    if (asked->output_fd >= 0)
+        spec.inherit[spec.inherit_count++] = asked->output_fd;
+    weft_err code = list_changes(&changes, program, socket_fd, page_fd);
+    if (code == WEFT_OK)
+        code = process_spawn(&spec, &worker->process);
+    buf_fini(&changes.libraries);
+    buf_fini(&changes.path);
+    return code;
 }
 
 static weft_err watch(struct worker_process *worker, int socket_fd)
@@ -88,7 +125,8 @@ static weft_err watch(struct worker_process *worker, int socket_fd)
     return is_watched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
 }
 
-weft_err worker_process_open(struct worker_process *worker, struct loop *loop, int output_fd,
+weft_err worker_process_open(struct worker_process *worker, struct loop *loop,
+                             const struct worker_process_spec *spec,
                              const struct worker_process_calls *calls, void *owner)
 {
     int sockets[2] = {-1, -1}, page_fd = -1;
@@ -99,7 +137,7 @@ weft_err worker_process_open(struct worker_process *worker, struct loop *loop, i
     if (code == WEFT_OK)
         code = process_make_socket_pair(sockets);
     if (code == WEFT_OK)
-        code = spawn(worker, sockets[1], page_fd, output_fd);
+        code = spawn(worker, sockets[1], page_fd, spec);
     if (page_fd >= 0)
         file_close(page_fd);
     if (sockets[1] >= 0)
@@ -145,6 +183,22 @@ void worker_process_close(struct worker_process *worker)
     worker->stream = NULL;
 }
 
+// The loader has read it. Programs that user code starts have libraries of their own.
+static void restore_library_path(void)
+{
+    const char *ours = getenv(WORKER_LIBRARIES_VARIABLE), *path = getenv("LD_LIBRARY_PATH");
+    const size_t length = ours ? strlen(ours) : 0;
+    if (ours && path && strncmp(path, ours, length) == 0) {
+        char *rest = path[length] == ':' ? strdup(path + length + 1) : NULL;
+        if (rest)
+            setenv("LD_LIBRARY_PATH", rest, 1);
+        else
+            unsetenv("LD_LIBRARY_PATH");
+        free(rest);
+    }
+    unsetenv(WORKER_LIBRARIES_VARIABLE);
+}
+
 bool worker_process_find_own(int *socket_fd, int *page_fd)
 {
     const char *text = getenv(WORKER_VARIABLE);
@@ -152,6 +206,7 @@ bool worker_process_find_own(int *socket_fd, int *page_fd)
     if (!text || sscanf(text, "%d:%d%c", socket_fd, page_fd, &rest) != 2)
         return false;
     unsetenv(WORKER_VARIABLE);
+    restore_library_path();
     process_set_name("weft-worker");  // it was executed under the name "exe"
     // Programs that user code starts must not hold the worker's end of the connection open.
     process_close_on_exec(*socket_fd);

@@ -1,17 +1,20 @@
 // worker_process: the driver's end of one worker: its process, the socket to it and the page shared with it.
 //
-// A worker is this same program started again; it finds its two descriptors in the environment
-// variable below. Frames arrive through `frame`; the end of the worker, however it came, is told once
+// A worker is this same program started again, or the program of a job that came from another machine; it finds its two
+// descriptors in the environment variable below. Frames arrive through `frame`; the end of the worker, however it came, is told once
 // by `lost`, after all frames it managed to send. Thread: that of the loop.
 #ifndef RUN_DRIVER_WORKER_PROCESS_H
 #define RUN_DRIVER_WORKER_PROCESS_H
 
 #include "mapreduce/slot_page.h"
+#include "run/worker_program.h"
 #include "sys/loop/loop.h"
 #include "sys/process/process.h"
 #include "wire/messages.h"
 
 #define WORKER_VARIABLE "WEFT_WORKER"  // "SOCKET:PAGE", numbers of descriptors
+// The directory that stands first in LD_LIBRARY_PATH for the worker alone.
+#define WORKER_LIBRARIES_VARIABLE "WEFT_WORKER_LIBRARIES"
 
 struct worker_process_calls {
     // A frame, borrowed. May close it.
@@ -35,11 +38,15 @@ struct worker_process {
     bool is_open, is_ending;
 };
 
-// Starts the worker. `output_fd` is one more descriptor that it keeps; -1: none. The struct starts
-// zeroed or closed. On failure nothing is left.
+struct worker_process_spec {
+    const struct worker_program *program;  // NULL: this one, here, with our environment
+    int output_fd;                         // one more descriptor that it keeps; -1: none
+};
+
+// Starts the worker. The struct starts zeroed or closed. On failure nothing is left.
 MUST_CHECK weft_err worker_process_open(struct worker_process *worker, struct loop *loop,
-                                        int output_fd, const struct worker_process_calls *calls,
-                                        void *owner);
+                                        const struct worker_process_spec *spec,
+                                        const struct worker_process_calls *calls, void *owner);
 
 // Sends a message, now or as soon as the worker reads.
 MUST_CHECK weft_err worker_process_send(struct worker_process *worker, Weft__FrameType type,
@@ -52,7 +59,8 @@ void worker_process_kill(struct worker_process *worker);
 // closed.
 void worker_process_close(struct worker_process *worker);
 
-// Reads the variable of a worker's own environment and removes it; false: this is no worker.
+// Reads the variable of a worker's own environment and removes it, with all else in the environment that is only for
+// starting it; false: this is not a worker.
 bool worker_process_find_own(int *socket_fd, int *page_fd);
 
 #endif

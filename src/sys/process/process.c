@@ -92,7 +92,8 @@ static _Noreturn void run_child(struct child *child)
 {
     errno = 0;
     set_child_signals();
-    if (tie_to_parent(child->parent) && set_child_descriptors(child->spec))
+    if (tie_to_parent(child->parent) && set_child_descriptors(child->spec) &&
+        (!child->spec->directory || chdir(child->spec->directory) == 0))
         execve(child->program, (char *const *)child->spec->arguments, child->environment);
     child->number = errno ? errno : ESRCH;
     _exit(127);
@@ -112,18 +113,36 @@ static __attribute__((noinline)) pid_t start_child(struct child *child)
     return pid;
 }
 
-// Our environment and one variable more; the strings are borrowed.
-static char **make_environment(const char *more)
+// Whether a variable of ours ("NAME=value") is one that the changes set or remove.
+static bool is_changed(const char *variable, const char *const *changes)
 {
-    size_t count = 0;
-    while (environ[count])
+    const size_t length = strcspn(variable, "=");
+    for (; *changes; changes++)
+        if (strncmp(*changes, variable, length) == 0 && strcspn(*changes, "=") == length)
+            return true;
+    return false;
+}
+
+// Our environment with these changes; the strings are borrowed.
+static char **make_environment(const char *const *changes)
+{
+    static const char *const none[] = {NULL};
+    size_t count = 0, more = 0, kept = 0;
+    changes = changes ? changes : none;
+    while (environ && environ[count])
         count++;
-    char **list = malloc((count + 2) * sizeof *list);
+    while (changes[more])
+        more++;
+    char **list = malloc((count + more + 1) * sizeof *list);
     if (!list)
         return NULL;
-    memcpy(list, environ, count * sizeof *list);
-    list[count] = (char *)more;
-    list[count + 1] = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!is_changed(environ[i], changes))
+            list[kept++] = environ[i];
+    for (size_t i = 0; i < more; i++)
+        if (strchr(changes[i], '='))
+            list[kept++] = (char *)changes[i];
+    list[kept] = NULL;
     return list;
 }
 
@@ -134,6 +153,8 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
     // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot leave us its errno.
     if (access(spec->program, X_OK) != 0)
         return err_errno("cannot start %s", spec->arguments[0]);
+    if (spec->directory && access(spec->directory, X_OK) != 0)
+        return err_errno("cannot start %s in %s", spec->arguments[0], spec->directory);
     char *real_name = is_in_valgrind() ? realpath(spec->program, NULL) : NULL;
     struct child child = {.spec = spec,
                           .program = real_name ? real_name : spec->program,

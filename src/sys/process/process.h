@@ -1,4 +1,5 @@
-// Processes: a worker is this same program, started again with a socket and a shared page.
+// Processes: a worker is this same program, or that of a job from another machine, started with a socket and a shared
+// page.
 //
 // A child dies with the thread that started it, however that one ends, and is not disturbed by what a
 // terminal sends to all its processes: its parent decides. Works in a program with threads and leaves
@@ -14,9 +15,11 @@
 enum { PROCESS_INHERIT_MAX = 4 };
 
 struct process_spec {
-    const char *program;               // path; PROCESS_SELF: this program, even if replaced on disk
-    const char *const *arguments;      // NULL-terminated, the name first
-    const char *environment;           // one "NAME=value" more than ours; NULL: none
+    const char *program;           // path; PROCESS_SELF: this program, even if replaced on disk
+    const char *const *arguments;  // NULL-terminated, the name first
+    // How its environment differs from ours: "NAME=value" sets, "NAME" removes. NULL-terminated; NULL: it does not.
+    const char *const *environment;
+    const char *directory;  // where it runs; NULL: where we are. `program` is absolute then
     int inherit[PROCESS_INHERIT_MAX];  // descriptors that the child keeps under the same numbers
     size_t inherit_count;
 };

@@ -50,6 +50,18 @@ static int write_into_page(int fd)
     return 9;
 }
 
+// Prints where it runs and two variables of its environment.
+static int report_place(int fd)
+{
+    char line[256], where[128];
+    const char *set = getenv("WEFT_TEST_SET"), *removed = getenv("WEFT_TEST_REMOVED");
+    if (!getcwd(where, sizeof where))
+        return 9;
+    const int size =
+        snprintf(line, sizeof line, "%s %s %s", where, set ? set : "-", removed ? removed : "-");
+    return write(fd, line, (size_t)size) == size ? 0 : 9;
+}
+
 // Starts a child that sleeps, prints its number and is killed itself.
 static int start_sleeper_and_die(int fd, const char *self)
 {
@@ -79,6 +91,8 @@ static int run_child(const char *self, const char *word)
         return write_into_page(fd);
     if (strcmp(word, "parent") == 0)
         return start_sleeper_and_die(fd, self);
+    if (strcmp(word, "place") == 0)
+        return report_place(fd);
     pause();
     return 9;
 }
@@ -92,10 +106,52 @@ static weft_err spawn(const char *word, int fd, struct process *process)
     snprintf(variable, sizeof variable, "WEFT_TEST_FD=%d", fd);
     const struct process_spec spec = {.program = PROCESS_SELF,
                                       .arguments = arguments,
-                                      .environment = variable,
+                                      .environment = (const char *const[]){variable, NULL},
                                       .inherit = {fd},
                                       .inherit_count = fd >= 0};
     return process_spawn(&spec, process);
+}
+
+static void a_child_runs_in_its_directory_with_its_environment(void **state)
+{
+    (void)state;
+    int ends[2];
+    char variable[32], got[256] = "";
+    assert_int_equal(pipe(ends), 0);
+    snprintf(variable, sizeof variable, "WEFT_TEST_FD=%d", ends[1]);
+    setenv("WEFT_TEST_SET", "ours", 1);
+    setenv("WEFT_TEST_REMOVED", "ours", 1);
+    const struct process_spec spec = {
+        .program = PROCESS_SELF,
+        .arguments = (const char *const[]){"process_test", "place", NULL},
+        .environment =
+            (const char *const[]){variable, "WEFT_TEST_SET=its own", "WEFT_TEST_REMOVED", NULL},
+        .directory = "/proc",
+        .inherit = {ends[1]},
+        .inherit_count = 1};
+    struct process process;
+    struct process_exit exit;
+    assert_int_equal(process_spawn(&spec, &process), WEFT_OK);
+    process_wait(&process, &exit);
+    assert_true(exit.is_known && !exit.was_signalled && exit.number == 0);
+    assert_true(read(ends[0], got, sizeof got - 1) > 0);
+    assert_string_equal(got, "/proc its own -");
+    close(ends[0]);
+    close(ends[1]);
+    unsetenv("WEFT_TEST_SET");
+    unsetenv("WEFT_TEST_REMOVED");
+}
+
+static void a_missing_directory_is_told_before_anything_starts(void **state)
+{
+    (void)state;
+    const struct process_spec spec = {.program = PROCESS_SELF,
+                                      .arguments =
+                                          (const char *const[]){"process_test", "exit", NULL},
+                                      .directory = "/proc/no-such-directory"};
+    struct process process;
+    assert_int_equal(process_spawn(&spec, &process), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), "/proc/no-such-directory"));
 }
 
 static void expect_end(const char *word, const char *sentence)
@@ -349,6 +405,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         return run_child(argv[0], argv[1]);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_child_runs_in_its_directory_with_its_environment),
+        cmocka_unit_test(a_missing_directory_is_told_before_anything_starts),
         cmocka_unit_test(a_copy_has_our_memory_and_not_our_descriptors),
         cmocka_unit_test(a_file_of_another_process_stays_open_after_its_end),
         cmocka_unit_test(an_exit_code_is_told),
