@@ -342,6 +342,8 @@ static void describe(const struct stat *from, struct file_stat *status)
         .size = from->st_size > 0 ? (uint64_t)from->st_size : 0,
         .mtime_ns = (int64_t)from->st_mtim.tv_sec * 1000000000 + from->st_mtim.tv_nsec,
         .inode = from->st_ino,
+        .name_count = from->st_nlink,
+        .is_executable = from->st_mode & S_IXUSR,
     };
 }
 
@@ -368,6 +370,30 @@ weft_err file_stat_fd(int fd, const char *path, struct file_stat *status)
 void file_forget(int fd, uint64_t offset, uint64_t size)
 {
     (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+}
+
+weft_err file_link(int fd, const char *path, const char *to)
+{
+    char from[48];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0
+               ? WEFT_OK
+               : err_errno("cannot link %s to %s", path, to);
+}
+
+weft_err file_set_mode(int fd, const char *path, unsigned mode)
+{
+    return fchmod(fd, mode) == 0 ? WEFT_OK : err_errno("cannot set the permissions of %s", path);
+}
+
+void file_touch(int fd)
+{
+    (void)!futimens(fd, NULL);
+}
+
+bool file_is_executable(const char *path)
+{
+    return access(path, X_OK) == 0;
 }
 
 weft_err file_rename(const char *from, const char *to)

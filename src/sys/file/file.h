@@ -87,6 +87,8 @@ struct file_stat {
     uint64_t size;
     int64_t mtime_ns;
     uint64_t inode;
+    uint64_t name_count;  // that the file has
+    bool is_executable;   // for its owner
 };
 
 // FILE_MISSING is not a failure.
@@ -95,6 +97,15 @@ MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *sta
 
 // Gives the disk space of a stretch back: it reads as zeros. A file system that cannot keeps it.
 void file_forget(int fd, uint64_t offset, uint64_t size);
+
+// Gives an open file one more name, which must be free and on the same file system. Not every file can have one.
+MUST_CHECK weft_err file_link(int fd, const char *path, const char *to);
+
+MUST_CHECK weft_err file_set_mode(int fd, const char *path, unsigned mode);
+void file_touch(int fd);  // its time of change is now
+
+// Whether a program at the path can be started: it has an x bit, and the file system allows it.
+bool file_is_executable(const char *path);
 
 MUST_CHECK weft_err file_rename(const char *from, const char *to);
 MUST_CHECK weft_err file_make_directory(const char *path);  // parents too; existing is fine

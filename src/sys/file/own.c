@@ -79,6 +79,48 @@ weft_err own_check_directory(const char *path)
     return status.st_uid == geteuid() ? WEFT_OK : refuse_owner(path, status.st_uid);
 }
 
+// Looks at all directories above a path, from it upwards. Those that are missing will be made by us.
+static weft_err check_each_above(char *path, char *existing)
+{
+    weft_err err = WEFT_OK;
+    for (char *slash; !err && (slash = strrchr(path, '/'));) {
+        struct stat status;
+        const bool is_root = slash == path;
+        slash[is_root] = 0;
+        const bool is_there = stat(path, &status) == 0;
+        if (is_there && existing && !*existing)
+            strcpy(existing, path);
+        if (!is_there && errno != ENOENT)
+            err = err_errno("cannot look at %s", path);
+        else if (is_there && (status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX))
+            err = err_set(WEFT_PERMISSION_DENIED,
+                          "every user may write in %s, and so could replace everything below it",
+                          path);
+        if (is_root)
+            break;
+    }
+    return err;
+}
+
+weft_err own_check_above(const char *path)
+{
+    if (path[0] != '/')
+        return err_set(WEFT_INVALID_ARGUMENT, "%s is not a whole path", path);
+    char *named = strdup(path), *existing = calloc(1, strlen(path) + 1), *real = NULL;
+    weft_err err = named && existing ? WEFT_OK : err_no_memory("to look at %s", path);
+    if (!err)
+        err = check_each_above(named, existing);
+    // Links lead elsewhere, and the same holds there.
+    if (!err && !(real = realpath(existing, NULL)))
+        err = err_errno("cannot look at %s", existing);
+    if (!err)
+        err = check_each_above(real, NULL);
+    free(named);
+    free(existing);
+    free(real);
+    return err;
+}
+
 weft_err own_check_program(const char *path)
 {
     struct stat status;
@@ -227,6 +269,35 @@ weft_err own_open_file(const char *path, int flags, mode_t mode, const char *wha
     if (*fd < 0)
         return errno == ELOOP ? advise(refuse_link(path)) : err_errno("%s %s", what, path);
     const weft_err err = flags & O_EXCL ? WEFT_OK : advise(check_file(*fd, path));
+    if (err) {
+        close(*fd);
+        *fd = -1;
+    }
+    return err;
+}
+
+static weft_err check_kept(int fd, const char *path, uint64_t *size)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return err_errno("cannot look at %s", path);
+    if (!S_ISREG(status.st_mode))
+        return err_set(WEFT_PERMISSION_DENIED, "%s is not a regular file", path);
+    if (status.st_uid != geteuid())
+        return refuse_owner(path, status.st_uid);
+    if (status.st_mode & (S_IWGRP | S_IWOTH))
+        return err_set(WEFT_PERMISSION_DENIED, "%s may be written by other users", path);
+    *size = (uint64_t)status.st_size;
+    return WEFT_OK;
+}
+
+weft_err own_open_kept(const char *path, int *fd, uint64_t *size)
+{
+    // Without waiting: it could be a FIFO.
+    *fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*fd < 0)
+        return errno == ELOOP ? refuse_link(path) : err_errno("cannot open %s", path);
+    const weft_err err = check_kept(*fd, path, size);
     if (err) {
         close(*fd);
         *fd = -1;

@@ -24,6 +24,15 @@ MUST_CHECK weft_err own_check_directory(const char *path);
 // PERMISSION_DENIED; NOT_FOUND.
 MUST_CHECK weft_err own_check_program(const char *path);
 
+// Whether the way to a path is safe: no other user can take a directory above it away and put another one there, because none of
+// them may be written by all (without the sticky bit of /tmp). The path itself need not exist. PERMISSION_DENIED
+// names the directory.
+MUST_CHECK weft_err own_check_above(const char *path);
+
+// Opens for reading a file that was kept for us: a regular one, no link, ours, and not writable for others. *size is its
+// size. PERMISSION_DENIED; NOT_FOUND.
+MUST_CHECK weft_err own_open_kept(const char *path, int *fd, uint64_t *size);
+
 // Gives a directory of ours, made by own_make_directory, the permissions of the directory that it replaces, or those
 // that mkdir would have given it: 0777 less umask. For an output that is complete. `replaced` may be NULL or missing.
 MUST_CHECK weft_err own_open_directory(const char *path, const char *replaced);
