@@ -1222,6 +1222,96 @@ void   weft__host_refused__free_unpacked
   assert(message->base.descriptor == &weft__host_refused__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__code_package__init
+                     (Weft__CodePackage         *message)
+{
+  static const Weft__CodePackage init_value = WEFT__CODE_PACKAGE__INIT;
+  *message = init_value;
+}
+size_t weft__code_package__get_packed_size
+                     (const Weft__CodePackage *message)
+{
+  assert(message->base.descriptor == &weft__code_package__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__code_package__pack
+                     (const Weft__CodePackage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__code_package__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__code_package__pack_to_buffer
+                     (const Weft__CodePackage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__code_package__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__CodePackage *
+       weft__code_package__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__CodePackage *)
+     protobuf_c_message_unpack (&weft__code_package__descriptor,
+                                allocator, len, data);
+}
+void   weft__code_package__free_unpacked
+                     (Weft__CodePackage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__code_package__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__code_file__init
+                     (Weft__CodeFile         *message)
+{
+  static const Weft__CodeFile init_value = WEFT__CODE_FILE__INIT;
+  *message = init_value;
+}
+size_t weft__code_file__get_packed_size
+                     (const Weft__CodeFile *message)
+{
+  assert(message->base.descriptor == &weft__code_file__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__code_file__pack
+                     (const Weft__CodeFile *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__code_file__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__code_file__pack_to_buffer
+                     (const Weft__CodeFile *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__code_file__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__CodeFile *
+       weft__code_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__CodeFile *)
+     protobuf_c_message_unpack (&weft__code_file__descriptor,
+                                allocator, len, data);
+}
+void   weft__code_file__free_unpacked
+                     (Weft__CodeFile *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__code_file__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor weft__hello__field_descriptors[3] =
 {
   {
@@ -3782,6 +3872,160 @@ const ProtobufCMessageDescriptor weft__host_refused__descriptor =
   weft__host_refused__field_indices_by_name,
   1,  weft__host_refused__number_ranges,
   (ProtobufCMessageInit) weft__host_refused__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__code_package__field_descriptors[2] =
+{
+  {
+    "kind",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodePackage, kind),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "files",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__CodePackage, n_files),
+    offsetof(Weft__CodePackage, files),
+    &weft__code_file__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__code_package__field_indices_by_name[] = {
+  1,   /* field[1] = files */
+  0,   /* field[0] = kind */
+};
+static const ProtobufCIntRange weft__code_package__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__code_package__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.CodePackage",
+  "CodePackage",
+  "Weft__CodePackage",
+  "weft",
+  sizeof(Weft__CodePackage),
+  2,
+  weft__code_package__field_descriptors,
+  weft__code_package__field_indices_by_name,
+  1,  weft__code_package__number_ranges,
+  (ProtobufCMessageInit) weft__code_package__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__code_file__field_descriptors[6] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, name),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "sha256",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, sha256),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mode",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, mode),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "role",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodeFile, role),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__code_file__field_indices_by_name[] = {
+  4,   /* field[4] = file */
+  3,   /* field[3] = mode */
+  0,   /* field[0] = name */
+  5,   /* field[5] = role */
+  1,   /* field[1] = sha256 */
+  2,   /* field[2] = size */
+};
+static const ProtobufCIntRange weft__code_file__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor weft__code_file__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.CodeFile",
+  "CodeFile",
+  "Weft__CodeFile",
+  "weft",
+  sizeof(Weft__CodeFile),
+  6,
+  weft__code_file__field_descriptors,
+  weft__code_file__field_indices_by_name,
+  1,  weft__code_file__number_ranges,
+  (ProtobufCMessageInit) weft__code_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[27] =

@@ -42,6 +42,8 @@ typedef struct Weft__HostChallenge Weft__HostChallenge;
 typedef struct Weft__HostProof Weft__HostProof;
 typedef struct Weft__HostWelcome Weft__HostWelcome;
 typedef struct Weft__HostRefused Weft__HostRefused;
+typedef struct Weft__CodePackage Weft__CodePackage;
+typedef struct Weft__CodeFile Weft__CodeFile;
 
 
 /* --- enums --- */
@@ -819,6 +821,54 @@ struct  Weft__HostRefused
     , 0, (char *)protobuf_c_empty_string, {0,NULL} }
 
 
+/*
+ * The code of a job, as a server offers it to its clients (src/run/package/package.h).
+ */
+struct  Weft__CodePackage
+{
+  ProtobufCMessage base;
+  /*
+   * enum package_kind
+   */
+  uint32_t kind;
+  size_t n_files;
+  Weft__CodeFile **files;
+};
+#define WEFT__CODE_PACKAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__code_package__descriptor) \
+    , 0, 0,NULL }
+
+
+struct  Weft__CodeFile
+{
+  ProtobufCMessage base;
+  /*
+   * without a slash
+   */
+  char *name;
+  /*
+   * of its content, 32 bytes
+   */
+  ProtobufCBinaryData sha256;
+  uint64_t size;
+  /*
+   * permissions; only whether it may be executed counts
+   */
+  uint32_t mode;
+  /*
+   * the number by which the server serves it (src/transport/fetch_files.h)
+   */
+  uint64_t file;
+  /*
+   * enum package_role
+   */
+  uint32_t role;
+};
+#define WEFT__CODE_FILE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__code_file__descriptor) \
+    , (char *)protobuf_c_empty_string, {0,NULL}, 0, 0, 0, 0 }
+
+
 /* Weft__Hello methods */
 void   weft__hello__init
                      (Weft__Hello         *message);
@@ -1332,6 +1382,44 @@ Weft__HostRefused *
 void   weft__host_refused__free_unpacked
                      (Weft__HostRefused *message,
                       ProtobufCAllocator *allocator);
+/* Weft__CodePackage methods */
+void   weft__code_package__init
+                     (Weft__CodePackage         *message);
+size_t weft__code_package__get_packed_size
+                     (const Weft__CodePackage   *message);
+size_t weft__code_package__pack
+                     (const Weft__CodePackage   *message,
+                      uint8_t             *out);
+size_t weft__code_package__pack_to_buffer
+                     (const Weft__CodePackage   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__CodePackage *
+       weft__code_package__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__code_package__free_unpacked
+                     (Weft__CodePackage *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__CodeFile methods */
+void   weft__code_file__init
+                     (Weft__CodeFile         *message);
+size_t weft__code_file__get_packed_size
+                     (const Weft__CodeFile   *message);
+size_t weft__code_file__pack
+                     (const Weft__CodeFile   *message,
+                      uint8_t             *out);
+size_t weft__code_file__pack_to_buffer
+                     (const Weft__CodeFile   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__CodeFile *
+       weft__code_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__code_file__free_unpacked
+                     (Weft__CodeFile *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Weft__Hello_Closure)
@@ -1415,6 +1503,12 @@ typedef void (*Weft__HostWelcome_Closure)
 typedef void (*Weft__HostRefused_Closure)
                  (const Weft__HostRefused *message,
                   void *closure_data);
+typedef void (*Weft__CodePackage_Closure)
+                 (const Weft__CodePackage *message,
+                  void *closure_data);
+typedef void (*Weft__CodeFile_Closure)
+                 (const Weft__CodeFile *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1452,6 +1546,8 @@ extern const ProtobufCMessageDescriptor weft__host_challenge__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_proof__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_welcome__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_refused__descriptor;
+extern const ProtobufCMessageDescriptor weft__code_package__descriptor;
+extern const ProtobufCMessageDescriptor weft__code_file__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,108 @@
+// package: what may be in one.
+
+#include "run/package/package.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+bool package_is_name(const char *name)
+{
+    const size_t size = strnlen(name, PACKAGE_NAME_BYTES_MAX + 1);
+    if (size == 0 || size > PACKAGE_NAME_BYTES_MAX || strcmp(name, ".") == 0 ||
+        strcmp(name, "..") == 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
+            return false;
+    return true;
+}
+
+// The name may hold anything.
+static weft_err refuse_name(const char *name)
+{
+    struct buf shown = {0};
+    text_append_escaped(&shown, (weft_bytes){name, strnlen(name, 64)});
+    const weft_err code =
+        err_set(WEFT_INVALID_ARGUMENT, "a file of a package is called \"%s\"", buf_text(&shown));
+    buf_fini(&shown);
+    return code;
+}
+
+static weft_err check_file(const Weft__CodeFile *file)
+{
+    if (!package_is_name(file->name))
+        return refuse_name(file->name);
+    if (file->role < PACKAGE_PROGRAM || file->role > PACKAGE_DATA)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s of a package has the role %" PRIu32, file->name,
+                       file->role);
+    if (file->sha256.len != SHA256_BYTES)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s of a package has a hash of %zu bytes", file->name,
+                       file->sha256.len);
+    if (file->mode > 07777)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s of a package has the mode %#" PRIo32, file->name,
+                       file->mode);
+    if (file->size > PACKAGE_BYTES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s of a package has %" PRIu64 " bytes", file->name,
+                       file->size);
+    return WEFT_OK;
+}
+
+// Program and libraries are in one directory, data in another one.
+static int compare_places(const void *left, const void *right)
+{
+    const Weft__CodeFile *const *a = left, *const *b = right;
+    const bool is_data_a = (*a)->role == PACKAGE_DATA, is_data_b = (*b)->role == PACKAGE_DATA;
+    return is_data_a != is_data_b ? is_data_a - is_data_b : strcmp((*a)->name, (*b)->name);
+}
+
+static weft_err check_places(const Weft__CodePackage *package)
+{
+    const Weft__CodeFile *sorted[PACKAGE_FILES_MAX];
+    memcpy(sorted, package->files, package->n_files * sizeof *sorted);
+    qsort(sorted, package->n_files, sizeof *sorted, compare_places);
+    for (size_t i = 1; i < package->n_files; i++)
+        if (compare_places(&sorted[i - 1], &sorted[i]) == 0)
+            return err_set(WEFT_INVALID_ARGUMENT, "two files of a package are called %s",
+                           sorted[i]->name);
+    return WEFT_OK;
+}
+
+weft_err package_check(const Weft__CodePackage *package)
+{
+    uint64_t bytes = 0;
+    size_t program_count = 0;
+    weft_err code = WEFT_OK;
+    if (package->kind < PACKAGE_NATIVE || package->kind > PACKAGE_PYTHON)
+        return err_set(WEFT_INVALID_ARGUMENT, "a package is of kind %" PRIu32, package->kind);
+    if (package->n_files == 0 || package->n_files > PACKAGE_FILES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "a package has %zu files", package->n_files);
+    for (size_t i = 0; i < package->n_files && code == WEFT_OK; i++) {
+        const Weft__CodeFile *file = package->files[i];
+        code = check_file(file);
+        bytes += code == WEFT_OK ? file->size : 0;
+        program_count += file->role == PACKAGE_PROGRAM;
+    }
+    if (code == WEFT_OK && bytes > PACKAGE_BYTES_MAX)
+        code = err_set(WEFT_INVALID_ARGUMENT, "a package has %" PRIu64 " bytes", bytes);
+    if (code == WEFT_OK && program_count != 1)
+        code = err_set(WEFT_INVALID_ARGUMENT, "a package has %zu programs", program_count);
+    return code == WEFT_OK ? check_places(package) : code;
+}
+
+Weft__CodePackage *package_copy(const Weft__CodePackage *package)
+{
+    const size_t size = weft__code_package__get_packed_size(package);
+    uint8_t *bytes = malloc(size + 1);
+    Weft__CodePackage *copy = NULL;
+    if (bytes) {
+        weft__code_package__pack(package, bytes);
+        copy = weft__code_package__unpack(NULL, size, bytes);
+    }
+    free(bytes);
+    if (!copy)
+        err_no_memory("for a list of files");
+    return copy;
+}
