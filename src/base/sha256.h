@@ -17,6 +17,9 @@ void sha256_init(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *data, size_t size);
 void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_BYTES]);
 
+// What every processor can do, for tests: adds whole blocks to a state.
+void sha256_add_blocks_plain(uint32_t state[8], const uint8_t *blocks, size_t count);
+
 // HMAC-SHA256 of the parts, one after the other, by a key of at most 64 bytes.
 void sha256_hmac(weft_bytes key, const weft_bytes *parts, size_t count, uint8_t mac[SHA256_BYTES]);
 
