@@ -92,16 +92,34 @@ weft_err package_check(const Weft__CodePackage *package)
     return code == WEFT_OK ? check_places(package) : code;
 }
 
+// Fields that we do not know are left out: some that can be read cannot be written.
+static Weft__CodePackage *copy_known(const Weft__CodePackage *package, Weft__CodeFile *files,
+                                     Weft__CodeFile **list)
+{
+    Weft__CodePackage plain = *package;
+    for (size_t i = 0; i < package->n_files; i++) {
+        files[i] = *package->files[i];
+        files[i].base.n_unknown_fields = 0;
+        list[i] = &files[i];
+    }
+    plain.base.n_unknown_fields = 0;
+    plain.files = list;
+    const size_t size = weft__code_package__get_packed_size(&plain);
+    uint8_t *bytes = malloc(size + 1);
+    if (bytes)
+        weft__code_package__pack(&plain, bytes);
+    Weft__CodePackage *copy = bytes ? weft__code_package__unpack(NULL, size, bytes) : NULL;
+    free(bytes);
+    return copy;
+}
+
 Weft__CodePackage *package_copy(const Weft__CodePackage *package)
 {
-    const size_t size = weft__code_package__get_packed_size(package);
-    uint8_t *bytes = malloc(size + 1);
-    Weft__CodePackage *copy = NULL;
-    if (bytes) {
-        weft__code_package__pack(package, bytes);
-        copy = weft__code_package__unpack(NULL, size, bytes);
-    }
-    free(bytes);
+    Weft__CodeFile *files = calloc(package->n_files + 1, sizeof *files);
+    Weft__CodeFile **list = calloc(package->n_files + 1, sizeof(Weft__CodeFile *));
+    Weft__CodePackage *copy = files && list ? copy_known(package, files, list) : NULL;
+    free(files);
+    free(list);
     if (!copy)
         err_no_memory("for a list of files");
     return copy;
