@@ -9,7 +9,7 @@ _weft_run() {
     local current=$1 previous=$2
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
-        --per-file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
+        --per-file --file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
         --final --output-format --compress --slots --workers --memory --tmp --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"

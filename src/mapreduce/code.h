@@ -24,6 +24,8 @@
 #include "base/args.h"
 #include "base/err.h"
 
+struct workdir;
+
 enum { CODE_TITLE_BYTES = 48 };  // with its zero
 
 // What the value of a job's own option stands for, when it is asked whether an earlier run was of the same job.
@@ -61,7 +63,12 @@ struct code {
     // What to call the job, so that who started it knows it again.
     void (*title)(const weft_args *args, char title[CODE_TITLE_BYTES]);
     enum code_word (*word)(char letter);
-    bool (*starts_per_file)(const weft_args *args);  // every input file means starting a process
+    // Makes a directory in `tmp` (NULL: the usual place) where the code runs on this machine, with the files that its options
+    // bring along, which becomes the value of the option `directory_letter`. None of them: no directory is made.
+    weft_err (*put_files)(const weft_args *args, const char *tmp, struct workdir *workdir);
+    char directory_letter;
+    weft_err (*check_travel)(const weft_args *args);  // whether it can run on other machines
+    bool (*starts_per_file)(const weft_args *args);   // every input file means starting a process
     // How much of the worker's memory is left to the process of each slot, and how much it needs; NULL
     // and 0: nothing.
     uint64_t (*outside_bytes)(uint64_t memory_bytes, uint32_t slot_count);

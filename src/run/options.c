@@ -346,6 +346,16 @@ weft_err options_add_input(struct run_options *options, const char *word)
     return err;
 }
 
+weft_err options_add_job_option(struct run_options *options, char letter, const char *text)
+{
+    const weft_err err = args_add_option(&options->args, letter, text);
+    if (err)
+        return err;
+    free_words(options->job_words);
+    options->job_words = NULL;
+    return spell_job_words(options);
+}
+
 // ---- From a program ------------------------------------------------------------------------------------
 
 static weft_err copy_numbers(struct run_options *options, const weft_options *api)

@@ -105,6 +105,10 @@ MUST_CHECK weft_err options_parse(struct run_options *options,
 // Adds one more INPUT word, a copy.
 MUST_CHECK weft_err options_add_input(struct run_options *options, const char *word);
 
+// Adds one more option of the job's own.
+MUST_CHECK weft_err options_add_job_option(struct run_options *options, char letter,
+                                           const char *text);
+
 // The same as options_parse from weft_submit: everything is copied.
 MUST_CHECK weft_err options_from_api(struct run_options *options, const weft_job *job,
                                      const weft_options *api);

@@ -3,6 +3,7 @@
 #include "run/program.h"
 
 #include "base/sized.h"
+#include "code/codes.h"
 #include "jobs/builtin.h"
 #include "run/chain.h"
 #include "run/driver/driver.h"
@@ -12,6 +13,7 @@
 #include "run/worker/worker.h"
 #include "sys/file/file.h"
 #include "sys/file/standard.h"
+#include "sys/file/workdir.h"
 #include "sys/process/process.h"
 #include "sys/thread/bell.h"
 #include "sys/thread/thread.h"
@@ -53,20 +55,24 @@ static int64_t find_counter(const struct summary *summary, const char *name)
     return 0;
 }
 
-int program_run(struct run_options *options, const char *program)
+// Files that commands bring along are in a directory, where they run.
+static weft_err put_files(struct run_options *options, struct workdir *workdir)
 {
+    const struct code *user = code_of(options->job);
+    weft_err code = WEFT_OK;
+    *workdir = (struct workdir){.alive = -1};
+    if (user->put_files)
+        code = user->put_files(&options->args, options->tmp, workdir);
+    if (code == WEFT_OK && workdir->path)
+        code = options_add_job_option(options, user->directory_letter, workdir->path);
+    return code;
+}
+
+static int run_here(struct run_options *options, const char *program)
+{
+    const struct driver_spec spec = {.job = options->job, .options = options, .owns_process = true};
     struct driver *driver = NULL;
-    weft_err code = read_what_is_piped(options);
-    if (code == WEFT_OK)
-        code = options_complete(options);
-    const char *note = getenv(REPLAY_VARIABLE);
-    if (code == WEFT_OK && note)
-        return replay_record(options, note, program);
-    if (code == WEFT_OK) {
-        const struct driver_spec spec = {
-            .job = options->job, .options = options, .owns_process = true};
-        code = driver_new(&driver, &spec);
-    }
+    weft_err code = driver_new(&driver, &spec);
     if (code != WEFT_OK)
         return progress_report_error(STDERR, program, options->json, code);
     // What it has to say it says itself.
@@ -77,6 +83,26 @@ int program_run(struct run_options *options, const char *program)
         exit_code = find_counter(summary, BUILTIN_GREP_FOUND) > 0 ? 0 : 1;
     driver_free(driver);
     (void)code;
+    return exit_code;
+}
+
+int program_run(struct run_options *options, const char *program)
+{
+    struct workdir workdir = {.alive = -1};
+    const char *note = getenv(REPLAY_VARIABLE);
+    weft_err code = read_what_is_piped(options);
+    if (code == WEFT_OK)
+        code = options_complete(options);
+    if (code == WEFT_OK)
+        code = put_files(options, &workdir);
+    int exit_code = 0;
+    if (code != WEFT_OK)
+        exit_code = progress_report_error(STDERR, program, options->json, code);
+    else if (note)
+        exit_code = replay_record(options, note, program);
+    else
+        exit_code = run_here(options, program);
+    workdir_close(&workdir);
     return exit_code;
 }
 

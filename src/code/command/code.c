@@ -2,6 +2,7 @@
 
 #include "code/codes.h"
 #include "code/command/command.h"
+#include "code/command/files.h"
 #include "code/command/runner.h"
 #include "code/command/title.h"
 #include "sys/process/nursery.h"
@@ -22,6 +23,7 @@ static char find_letter(const char *option)
         {"shell", COMMAND_SHELL},
         {"keep", COMMAND_KEEP},
         {"per-file", COMMAND_PER_FILE},
+        {"file", COMMAND_FILE},
         {"key-fields", COMMAND_KEY_FIELDS},
         {"separator", COMMAND_SEPARATOR},
         {"partition-fields", COMMAND_PARTITION},
@@ -36,18 +38,26 @@ static char find_letter(const char *option)
 // Without a mapper records are what a reducer reduces. One that asks for the name of its file gets one file.
 static weft_err complete(struct weft_args *args)
 {
-    const char *mapper = weft_option(args, COMMAND_MAP, 0);
+    const char *mapper = weft_option(args, COMMAND_MAP, 0), *file;
+    const weft_err code = command_check_files(args);
+    if (code)
+        return code;
     if (!mapper)
         return args_add_option(args, COMMAND_MAP, "");
-    if (weft_option(args, COMMAND_PER_FILE, 0) || !command_asks_for_file(mapper))
-        return WEFT_OK;
-    return args_add_option(args, COMMAND_PER_FILE, "");
+    bool asks = command_asks_for_file(mapper);
+    for (int i = 0; !asks && (file = weft_option(args, COMMAND_FILE, i)); i++)
+        asks = command_asks_for_file(file);
+    return asks && !weft_option(args, COMMAND_PER_FILE, 0)
+               ? args_add_option(args, COMMAND_PER_FILE, "")
+               : WEFT_OK;
 }
 
 static enum code_word find_word(char letter)
 {
     if (letter == COMMAND_DIRECTORY)
         return CODE_WORD_FOLDER;
+    if (letter == COMMAND_FILE)
+        return CODE_WORD_FILE;
     return letter == COMMAND_MAP || letter == COMMAND_COMBINE || letter == COMMAND_REDUCE
                ? CODE_WORD_PROGRAM
                : CODE_WORD_TEXT;
@@ -114,6 +124,9 @@ const struct code code_command = {
     .complete = complete,
     .title = command_title,
     .word = find_word,
+    .put_files = command_put_files,
+    .directory_letter = COMMAND_DIRECTORY,
+    .check_travel = command_check_travel,
     .starts_per_file = starts_per_file,
     .start = start,
     .stop = stop,

@@ -368,7 +368,7 @@ static const char job_name[] = "command";
 const weft_job command_job = {
     .name = job_name,
     .map_block = map_by_command,
-    .options = "m:c:r:SKFk:s:p:o:e:d:i:t:I:xHn:R:O:",
+    .options = "m:c:r:SKFk:s:p:o:e:d:f:i:t:I:xHn:R:O:",
     .usage = "Runs commands as mapper, combiner and reducer; see --map.\n",
     .configure = configure,
 };

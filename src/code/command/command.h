@@ -37,6 +37,7 @@ enum {
     COMMAND_ENVIRONMENT =
         'e',                  // NAME=value for the commands; repeatable, the last of a name counts
     COMMAND_DIRECTORY = 'd',  // where commands run
+    COMMAND_FILE = 'f',       // a file that is brought there (code/command/files.h); repeatable
     // Mostly for `weft streaming`:
     COMMAND_REDUCE_SEPARATOR = 'i',  // of key and value for combiner and reducer; default as 's'
     COMMAND_FIELD_SEPARATOR = 't',   // of fields in a key for 'o' and 'p'; default as 's'

@@ -188,7 +188,10 @@ weft_err package_make(const struct run_options *options, uint64_t first_file,
     weft__code_package__init(&made->message);
     made->next_file = first_file;
     made->message.kind = kind_of(options);
-    weft_err code = add_program(made);
+    const struct code *user = code_of(options->job);
+    weft_err code = user->check_travel ? user->check_travel(&options->args) : WEFT_OK;
+    if (code == WEFT_OK)
+        code = add_program(made);
     if (code == WEFT_OK)
         code = libraries_visit(add_library, made);
     if (code == WEFT_OK)
