@@ -29,6 +29,7 @@ enum {
 
 struct input {
     int fd;
+    struct store_file *file;  // of fd
     uint64_t size;
     enum codec_kind kind;
     size_t step, limit;  // bytes at a time, and in all
@@ -69,7 +70,7 @@ static struct codec_reader *reader_new(const struct input *input, const struct c
                                        uint64_t from)
 {
     struct codec_reader *reader =
-        codec_reader_new(input->fd, "memory", input->size, input->kind, index, from);
+        codec_reader_new(input->file, input->size, input->kind, index, from);
     if (!reader)
         abort();
     return reader;
@@ -99,7 +100,7 @@ static weft_err read_all(const struct input *input, const struct codec_index *in
 static void check_index(const struct input *input, const struct buf *plain, weft_err front)
 {
     struct codec_index *index;
-    if (codec_index_open(input->fd, "memory", input->size, input->kind, &index) != WEFT_OK)
+    if (codec_index_open(input->file, input->size, input->kind, &index) != WEFT_OK)
         abort();
     if (!index)
         return;
@@ -169,6 +170,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .step = ((size_t)data[1] * data[1]) | 1};
     input.limit = input.step * STEPS_MAX < PLAIN_MAX ? input.step * STEPS_MAX : PLAIN_MAX;
     struct buf file = {0};
+    struct store_file memory = store_plain(input.fd, "memory");
+    input.file = &memory;
     if (input.fd < 0)
         abort();
     data += PREAMBLE_BYTES;

@@ -2,7 +2,6 @@
 // be read from their front.
 
 #include "run/driver/plan.h"
-#include "sys/file/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +42,11 @@ void run_plan_tell_aside(const struct run_plan *plan, struct report *report)
 
 // A bgzip file that was cut between two blocks looks whole but for that.
 static weft_err check_end(const struct run_plan *plan, struct report *report,
-                          const struct input *input, int fd)
+                          const struct input *input, struct store_file *file)
 {
     char text[512];
     bool lacks_end;
-    const weft_err code = codec_lacks_end(fd, input->name, input->size, &lacks_end);
+    const weft_err code = codec_lacks_end(file, input->size, &lacks_end);
     if (code != WEFT_OK || !lacks_end || plan->options->quiet)
         return code;
     snprintf(text, sizeof text,
@@ -58,11 +57,12 @@ static weft_err check_end(const struct run_plan *plan, struct report *report,
 }
 
 static weft_err look_at_file(const struct run_plan *plan, struct report *report,
-                             const struct input *input, int fd, struct input_look *look)
+                             const struct input *input, struct store_file *file,
+                             struct input_look *look)
 {
     char front[CODEC_SNIFF_BYTES];
     size_t got = 0;
-    weft_err code = file_read_at(fd, input->name, front, sizeof front, 0, &got);
+    weft_err code = store_read_at(file, front, sizeof front, 0, &got);
     if (code != WEFT_OK)
         return code;
     enum codec_kind kind = codec_sniff(front, got);
@@ -72,13 +72,13 @@ static weft_err look_at_file(const struct run_plan *plan, struct report *report,
     if (kind == CODEC_NONE)
         return WEFT_OK;
     if (kind == CODEC_FOREIGN) {
-        codec_reader_free(codec_reader_new(fd, input->name, input->size, kind, NULL, 0));
+        codec_reader_free(codec_reader_new(file, input->size, kind, NULL, 0));
         return WEFT_UNIMPLEMENTED;
     }
-    if (kind == CODEC_GZIP && (code = check_end(plan, report, input, fd)) != WEFT_OK)
+    if (kind == CODEC_GZIP && (code = check_end(plan, report, input, file)) != WEFT_OK)
         return code;
     struct codec_index *index = NULL;
-    code = codec_index_open(fd, input->name, input->size, kind, &index);
+    code = codec_index_open(file, input->size, kind, &index);
     if (code == WEFT_OK && index) {
         look->size = codec_index_size(index);
         look->is_indexed = true;
@@ -98,12 +98,11 @@ static bool may_be_bgzip(const char *name)
 static weft_err check_small_end(const struct run_plan *plan, struct report *report,
                                 const struct input *input)
 {
-    int fd;
-    weft_err code = file_open(input->path, &fd);
-    if (code == WEFT_OK) {
-        code = check_end(plan, report, input, fd);
-        file_close(fd);
-    }
+    struct store_file file;
+    weft_err code = store_open_plain(input->path, input->name, &file);
+    if (code == WEFT_OK)
+        code = check_end(plan, report, input, &file);
+    store_close(&file);
     return code;
 }
 
@@ -118,12 +117,11 @@ static weft_err look_at_larger(const struct run_plan *plan, struct report *repor
             code = may_be_bgzip(input->name) ? check_small_end(plan, report, input) : WEFT_OK;
             continue;
         }
-        int fd;
-        code = file_open(input->path, &fd);
-        if (code != WEFT_OK)
-            break;
-        code = look_at_file(plan, report, input, fd, &plan->looks[i]);
-        file_close(fd);
+        struct store_file file;
+        code = store_open_plain(input->path, input->name, &file);
+        if (code == WEFT_OK)
+            code = look_at_file(plan, report, input, &file, &plan->looks[i]);
+        store_close(&file);
     }
     return code;
 }
@@ -146,15 +144,15 @@ static weft_err add_cuts(struct input_look *look, weft_bytes text, uint64_t offs
     return WEFT_OK;
 }
 
-static weft_err cut_file(const struct run_plan *plan, const struct input *input, int fd,
-                         struct input_look *look)
+static weft_err cut_file(const struct run_plan *plan, const struct input *input,
+                         struct store_file *file, struct input_look *look)
 {
     char *room = malloc(READ_BYTES);
     weft_err code = room ? WEFT_OK : err_no_memory("to look into the input");
     uint32_t lines = 0;
     for (uint64_t at = 0; code == WEFT_OK && at < input->size;) {
         size_t got = 0;
-        code = file_read_at(fd, input->name, room, READ_BYTES, at, &got);
+        code = store_read_at(file, room, READ_BYTES, at, &got);
         if (code == WEFT_OK && got == 0)
             break;
         if (code == WEFT_OK)
@@ -173,15 +171,14 @@ static weft_err cut_every_lines(const struct run_plan *plan, struct report *repo
                        "--lines-per-task needs lines, not another --format\n  try: one of the two");
     weft_err code = WEFT_OK;
     for (size_t i = 0; i < plan->inputs.count && code == WEFT_OK; i++) {
-        int fd;
+        struct store_file file;
         const struct input *input = &plan->inputs.items[i];
-        code = file_open(input->path, &fd);
-        if (code != WEFT_OK)
-            break;
-        code = look_at_file(plan, report, input, fd, &plan->looks[i]);
+        code = store_open_plain(input->path, input->name, &file);
+        if (code == WEFT_OK)
+            code = look_at_file(plan, report, input, &file, &plan->looks[i]);
         if (code == WEFT_OK && plan->looks[i].codec == CODEC_NONE + 1)
-            code = cut_file(plan, input, fd, &plan->looks[i]);
-        file_close(fd);
+            code = cut_file(plan, input, &file, &plan->looks[i]);
+        store_close(&file);
     }
     return code;
 }

@@ -54,7 +54,7 @@ static bool parse_block(const unsigned char *data, size_t size, struct block *bl
 // ---- The index -----------------------------------------------------------------------------------------
 
 // One read a block: the end of it, with its plain size, and the header of the next.
-weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
+weft_err codec_bgzf_build_index(struct store_file *file, uint64_t file_size,
                                 struct codec_index *index, bool *is_index)
 {
     unsigned char data[4 + HEADER_BYTES_MAX];
@@ -63,14 +63,14 @@ weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
     bool has_memory = true;
     size_t got;
     *is_index = false;
-    weft_err err = file_read_at(fd, name, data, HEADER_BYTES_MAX, 0, &got);
+    weft_err err = store_read_at(file, data, HEADER_BYTES_MAX, 0, &got);
     bool is_block = !err && parse_block(data, got, &block);
     while (is_block && has_memory) {
         has_memory = codec_index_add(index, point, false);
         if (block.size > file_size - point.packed)
             return WEFT_OK;
         point.packed += block.size;
-        err = file_read_at(fd, name, data, sizeof data, point.packed - 4, &got);
+        err = store_read_at(file, data, sizeof data, point.packed - 4, &got);
         if (err || got < 4 || codec_load32(data) > PLAIN_BYTES_MAX)
             return err;
         point.plain += codec_load32(data);
@@ -81,19 +81,19 @@ weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
         }
         is_block = parse_block(data + 4, got - 4, &block);
     }
-    return has_memory ? err : err_no_memory("for an index of %s", name);
+    return has_memory ? err : err_no_memory("for an index of %s", file->name);
 }
 
-weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end)
+weft_err codec_lacks_end(struct store_file *file, uint64_t file_size, bool *lacks_end)
 {
     unsigned char data[HEADER_BYTES_MAX];
     struct block block;
     size_t got = 0;
     *lacks_end = false;
-    weft_err err = file_read_at(fd, name, data, sizeof data, 0, &got);
+    weft_err err = store_read_at(file, data, sizeof data, 0, &got);
     if (err || !parse_block(data, got, &block) || file_size < END_BYTES)
         return err;
-    err = file_read_at(fd, name, data, END_BYTES, file_size - END_BYTES, &got);
+    err = store_read_at(file, data, END_BYTES, file_size - END_BYTES, &got);
     *lacks_end = !err && !(parse_block(data, got, &block) && block.size == END_BYTES &&
                            codec_load32(data + END_BYTES - 4) == 0);
     return err;

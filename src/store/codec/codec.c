@@ -61,8 +61,9 @@ static weft_err refuse_cut_as(const char *path, const struct codec_format *forma
     file_close(fd);
     if (err || got == 0 || !is_beginning(format, front, got))
         return err;
+    struct store_file file = store_plain(-1, path);
     const struct codec_reader cut = {.format = format,
-                                     .in = {.name = (char *)path, .next = got, .file_size = got}};
+                                     .in = {.file = &file, .next = got, .file_size = got}};
     return codec_is_damaged(&cut, "the file ends too early");
 }
 
@@ -98,12 +99,11 @@ const char *codec_suffix(enum codec_kind kind)
 
 // ---- Reading -------------------------------------------------------------------------------------------
 
-static weft_err reader_open(struct codec_reader *reader, const char *name, uint64_t from)
+static weft_err reader_open(struct codec_reader *reader, uint64_t from)
 {
-    reader->in.name = strdup(name);
     reader->in.data = malloc(CODEC_STRETCH_BYTES);
-    if (!reader->in.name || !reader->in.data)
-        return err_no_memory("to decompress %s", name);
+    if (!reader->in.data)
+        return codec_has_no_memory(reader);
     reader->skip = from;
     if (reader->index) {
         const size_t point = codec_index_find(reader->index, from);
@@ -116,23 +116,23 @@ static weft_err reader_open(struct codec_reader *reader, const char *name, uint6
     return reader->way->open(reader);
 }
 
-struct codec_reader *codec_reader_new(int fd, const char *name, uint64_t file_size,
+struct codec_reader *codec_reader_new(struct store_file *file, uint64_t file_size,
                                       enum codec_kind kind, const struct codec_index *index,
                                       uint64_t from)
 {
     ASSERT(kind > CODEC_NONE && kind < CODEC_KIND_COUNT);
     struct codec_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
-        err_no_memory("to decompress %s", name);
+        err_no_memory("to decompress %s", file->name);
         return NULL;
     }
     reader->format = formats[kind];
     reader->way =
         index && reader->format->indexed.decode ? &reader->format->indexed : &reader->format->front;
-    reader->in.fd = fd;
+    reader->in.file = file;
     reader->in.file_size = file_size;
     reader->index = index;
-    if (reader_open(reader, name, from) != WEFT_OK) {
+    if (reader_open(reader, from) != WEFT_OK) {
         codec_reader_free(reader);
         return NULL;
     }
@@ -144,7 +144,6 @@ void codec_reader_free(struct codec_reader *reader)
     if (!reader)
         return;
     reader->way->close(reader);
-    free(reader->in.name);
     free(reader->in.data);
     free(reader);
 }
@@ -238,7 +237,7 @@ weft_err codec_reader_read(struct codec_reader *reader, void *data, size_t size,
     *got = 0;
     if (reader->failed)
         return err_set(reader->failed, "cannot decompress %s: it has failed before",
-                       reader->in.name);
+                       reader->in.file->name);
     struct codec_room room = {data, size};
     weft_err err = drop_skipped(reader);
     while (!err && room.size && !reader->has_ended)

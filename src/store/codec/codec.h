@@ -16,7 +16,7 @@
 #define STORE_CODEC_CODEC_H
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "store/store.h"
 
 enum codec_kind {
     CODEC_NONE,
@@ -48,7 +48,7 @@ bool codec_is_tar(const void *data, size_t size);
 weft_err codec_refuse_tar(const char *name);
 
 // Whether a bgzip file lacks the empty block at its end by which a whole one is known. False of all others.
-MUST_CHECK weft_err codec_lacks_end(int fd, const char *name, uint64_t file_size, bool *lacks_end);
+MUST_CHECK weft_err codec_lacks_end(struct store_file *file, uint64_t file_size, bool *lacks_end);
 
 // "gzip", "zstd", "lz4", "bzip2", "xz", "none"; and back, for --compress. The end of a file's name: "", ".gz"...
 const char *codec_name(enum codec_kind kind);
@@ -62,7 +62,7 @@ struct codec_index;
 // Opens the index of a compressed file of that size. *index is NULL, without a failure, when the
 // file has none and can only be read from the front. bgzip: one small read for each block of 64 KiB
 // plain.
-MUST_CHECK weft_err codec_index_open(int fd, const char *name, uint64_t file_size,
+MUST_CHECK weft_err codec_index_open(struct store_file *file, uint64_t file_size,
                                      enum codec_kind kind, struct codec_index **index);
 uint64_t codec_index_size(const struct codec_index *index);  // of the plain data
 void codec_index_free(struct codec_index *index);            // NULL is fine
@@ -70,9 +70,9 @@ void codec_index_free(struct codec_index *index);            // NULL is fine
 struct codec_reader;
 
 // Reads the file from plain offset `from`. With an index it begins close to it; without one, all
-// bytes before it are decoded and dropped. fd stays the caller's and is read with pread; the index
-// must stay open, the name is copied. NULL on failure.
-struct codec_reader *codec_reader_new(int fd, const char *name, uint64_t file_size,
+// bytes before it are decoded and dropped. The file and the index stay the caller's, and open. NULL on
+// failure.
+struct codec_reader *codec_reader_new(struct store_file *file, uint64_t file_size,
                                       enum codec_kind kind, const struct codec_index *index,
                                       uint64_t from);
 void codec_reader_free(struct codec_reader *reader);

@@ -27,7 +27,7 @@ size_t codec_index_find(const struct codec_index *index, uint64_t plain)
     return low;
 }
 
-weft_err codec_index_open(int fd, const char *name, uint64_t file_size, enum codec_kind kind,
+weft_err codec_index_open(struct store_file *file, uint64_t file_size, enum codec_kind kind,
                           struct codec_index **index)
 {
     *index = NULL;
@@ -36,8 +36,8 @@ weft_err codec_index_open(int fd, const char *name, uint64_t file_size, enum cod
         return WEFT_OK;
     bool is_index = false;
     struct codec_index *made = calloc(1, sizeof *made);
-    weft_err err = made ? format->build_index(fd, name, file_size, made, &is_index)
-                        : err_no_memory("for an index of %s", name);
+    weft_err err = made ? format->build_index(file, file_size, made, &is_index)
+                        : err_no_memory("for an index of %s", file->name);
     // A file that claims to be empty would not be read, so that a wrong claim would not be found.
     if (err || !is_index || codec_index_size(made) == 0) {
         codec_index_free(made);

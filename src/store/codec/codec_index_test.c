@@ -18,8 +18,7 @@ static void indexed_open(struct indexed *indexed, enum codec_kind kind)
     indexed->kind = kind;
     indexed->file = testing_file_new(buf_bytes(&indexed->packed));
     assert_int_equal(
-        codec_index_open(indexed->file.fd, "some.file", indexed->file.size, kind, &indexed->index),
-        WEFT_OK);
+        codec_index_open(&indexed->file.file, indexed->file.size, kind, &indexed->index), WEFT_OK);
 }
 
 static void indexed_close(struct indexed *indexed)
@@ -29,11 +28,10 @@ static void indexed_close(struct indexed *indexed)
     buf_fini(&indexed->packed);
 }
 
-static weft_err read_some(const struct indexed *indexed, uint64_t from, size_t size,
-                          struct buf *out)
+static weft_err read_some(struct indexed *indexed, uint64_t from, size_t size, struct buf *out)
 {
-    struct codec_reader *reader = codec_reader_new(
-        indexed->file.fd, "some.file", indexed->file.size, indexed->kind, indexed->index, from);
+    struct codec_reader *reader = codec_reader_new(&indexed->file.file, indexed->file.size,
+                                                   indexed->kind, indexed->index, from);
     assert_non_null(reader);
     size_t got;
     out->size = 0;
@@ -45,8 +43,7 @@ static weft_err read_some(const struct indexed *indexed, uint64_t from, size_t s
     return err;
 }
 
-static void assert_reads_from(const struct indexed *indexed, weft_bytes text, uint64_t from,
-                              size_t size)
+static void assert_reads_from(struct indexed *indexed, weft_bytes text, uint64_t from, size_t size)
 {
     struct buf plain = {0};
     const weft_err err = read_some(indexed, from, size, &plain);
@@ -57,10 +54,10 @@ static void assert_reads_from(const struct indexed *indexed, weft_bytes text, ui
     buf_fini(&plain);
 }
 
-static void assert_reads_whole(const struct indexed *indexed, weft_bytes text, size_t step)
+static void assert_reads_whole(struct indexed *indexed, weft_bytes text, size_t step)
 {
-    struct codec_reader *reader = codec_reader_new(
-        indexed->file.fd, "some.file", indexed->file.size, indexed->kind, indexed->index, 0);
+    struct codec_reader *reader =
+        codec_reader_new(&indexed->file.file, indexed->file.size, indexed->kind, indexed->index, 0);
     struct buf plain = {0};
     assert_int_equal(testing_read_rest(reader, step, &plain), WEFT_OK);
     testing_assert_same(&plain, text);

@@ -2,8 +2,6 @@
 
 #include "store/codec/codec_state.h"
 
-#include "sys/file/file.h"
-
 weft_err codec_source_fill(struct codec_source *in, size_t size)
 {
     size_t left = codec_source_left(in);
@@ -17,7 +15,7 @@ weft_err codec_source_fill(struct codec_source *in, size_t size)
     size_t wanted = CODEC_STRETCH_BYTES - left, got;
     if (wanted > rest)
         wanted = (size_t)rest;
-    const weft_err err = file_read_at(in->fd, in->name, in->data + left, wanted, in->next, &got);
+    const weft_err err = store_read_at(in->file, in->data + left, wanted, in->next, &got);
     if (err)
         return err;
     in->end += got;
@@ -35,11 +33,11 @@ weft_err codec_is_damaged(const struct codec_reader *reader, const char *what)
         WEFT_DATA_LOSS,
         "cannot decompress %s: %s, at byte %llu of %llu\n  try: %s %s shows whether it is "
         "damaged; then fetch it again",
-        in->name, what, (unsigned long long)codec_source_offset(in),
-        (unsigned long long)in->file_size, reader->format->test_command, in->name);
+        in->file->name, what, (unsigned long long)codec_source_offset(in),
+        (unsigned long long)in->file_size, reader->format->test_command, in->file->name);
 }
 
 weft_err codec_has_no_memory(const struct codec_reader *reader)
 {
-    return err_no_memory("to decompress %s", reader->in.name);
+    return err_no_memory("to decompress %s", reader->in.file->name);
 }

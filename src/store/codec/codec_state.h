@@ -17,9 +17,8 @@ enum {
 
 // The compressed file. data[begin, end) is read and not yet taken; the file continues at `next`.
 struct codec_source {
-    int fd;
-    char *name;
-    uint64_t file_size;  // later bytes are not looked at
+    struct store_file *file;  // borrowed
+    uint64_t file_size;       // later bytes are not looked at
     uint64_t next;
     unsigned char *data;  // CODEC_STRETCH_BYTES
     size_t begin, end;
@@ -64,7 +63,7 @@ struct codec_format {
     struct codec_way front;    // from the front of the file, or from a point of an index
     struct codec_way indexed;  // instead of it, for a file with an index; may be empty
     // Adds points until the file's end; *is_index becomes false when it has no (sound) index.
-    MUST_CHECK weft_err (*build_index)(int fd, const char *name, uint64_t file_size,
+    MUST_CHECK weft_err (*build_index)(struct store_file *file, uint64_t file_size,
                                        struct codec_index *index, bool *is_index);
     MUST_CHECK weft_err (*compress)(weft_bytes text, struct buf *out);
 };
@@ -115,11 +114,11 @@ size_t codec_index_find(const struct codec_index *index, uint64_t plain);
 MUST_CHECK weft_err codec_bgzf_open(struct codec_reader *reader);
 void codec_bgzf_close(struct codec_reader *reader);
 MUST_CHECK weft_err codec_bgzf_decode(struct codec_reader *reader, struct codec_room *room);
-MUST_CHECK weft_err codec_bgzf_build_index(int fd, const char *name, uint64_t file_size,
+MUST_CHECK weft_err codec_bgzf_build_index(struct store_file *file, uint64_t file_size,
                                            struct codec_index *index, bool *is_index);
 
 // zstd_seekable.c: the table at the end of a file, for zstd.c.
-MUST_CHECK weft_err codec_zstd_build_index(int fd, const char *name, uint64_t file_size,
+MUST_CHECK weft_err codec_zstd_build_index(struct store_file *file, uint64_t file_size,
                                            struct codec_index *index, bool *is_index);
 
 // ---- little-endian numbers, as all these formats have them

@@ -253,12 +253,12 @@ static void reading_may_begin_inside_without_an_index(void **state)
     struct buf text = make_text(200000);
     for (int k = 0; k < KINDS; k++) {
         struct buf packed = pack(kinds[k], buf_bytes(&text)), rest = {0};
-        const struct testing_file file = testing_file_new(buf_bytes(&packed));
+        struct testing_file file = testing_file_new(buf_bytes(&packed));
         static const uint64_t places[] = {1, 65535, 65536, 199999, 200000, 200001};
         for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
             const uint64_t from = places[i] < text.size ? places[i] : text.size;
             struct codec_reader *reader =
-                codec_reader_new(file.fd, "some.file", file.size, kinds[k], NULL, places[i]);
+                codec_reader_new(&file.file, file.size, kinds[k], NULL, places[i]);
             rest.size = 0;
             assert_int_equal(testing_read_rest(reader, 4096, &rest), WEFT_OK);
             testing_assert_same(&rest, (weft_bytes){text.data + from, text.size - from});
@@ -423,9 +423,8 @@ static void a_reader_that_failed_stays_failed(void **state)
 {
     (void)state;
     struct buf packed = pack(CODEC_ZSTD, weft_text("weft"));
-    const struct testing_file file = testing_file_new(buf_bytes(&packed));
-    struct codec_reader *reader =
-        codec_reader_new(file.fd, "some.file", file.size - 1, CODEC_ZSTD, NULL, 0);
+    struct testing_file file = testing_file_new(buf_bytes(&packed));
+    struct codec_reader *reader = codec_reader_new(&file.file, file.size - 1, CODEC_ZSTD, NULL, 0);
     char plain[10];
     size_t got = 77;
     assert_int_equal(codec_reader_read(reader, plain, sizeof plain, &got), WEFT_DATA_LOSS);
@@ -441,10 +440,9 @@ static void a_file_that_shrank_is_cut(void **state)
 {
     (void)state;
     struct buf packed = pack(CODEC_LZ4, weft_text("weft"));
-    const struct testing_file file = testing_file_new(buf_bytes(&packed));
+    struct testing_file file = testing_file_new(buf_bytes(&packed));
     assert_int_equal(ftruncate(file.fd, (off_t)file.size - 3), 0);
-    struct codec_reader *reader =
-        codec_reader_new(file.fd, "some.file", file.size, CODEC_LZ4, NULL, 0);
+    struct codec_reader *reader = codec_reader_new(&file.file, file.size, CODEC_LZ4, NULL, 0);
     char plain[10];
     size_t got;
     assert_int_equal(codec_reader_read(reader, plain, sizeof plain, &got), WEFT_DATA_LOSS);
@@ -497,8 +495,8 @@ static void what_is_known_and_not_read_is_refused_by_name(void **state)
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         assert_int_equal(codec_sniff(files[i].data, CODEC_SNIFF_BYTES), CODEC_FOREIGN);
-        const struct testing_file file = testing_file_new(weft_text(files[i].data));
-        assert_null(codec_reader_new(file.fd, "some.file", file.size, CODEC_FOREIGN, NULL, 0));
+        struct testing_file file = testing_file_new(weft_text(files[i].data));
+        assert_null(codec_reader_new(&file.file, file.size, CODEC_FOREIGN, NULL, 0));
         assert_non_null(strstr(err_text(), files[i].words));
         assert_non_null(strstr(err_text(), " some.file | weft run JOB -"));
         close(file.fd);

@@ -19,13 +19,15 @@
 struct testing_file {
     int fd;
     uint64_t size;
+    struct store_file file;
 };
 
 static inline struct testing_file testing_file_new(weft_bytes bytes)
 {
-    struct testing_file file = {-1, bytes.size};
+    struct testing_file file = {.fd = -1, .size = bytes.size};
     assert_int_equal(file_create_nameless("/tmp", &file.fd), WEFT_OK);
     assert_int_equal(file_write_at(file.fd, "memory", bytes.data, bytes.size, 0), WEFT_OK);
+    file.file = store_plain(file.fd, "some.file");
     return file;
 }
 
@@ -59,8 +61,8 @@ static inline weft_err testing_read_rest(struct codec_reader *reader, size_t ste
 static inline weft_err testing_read(enum codec_kind kind, weft_bytes packed, size_t step,
                                     struct buf *out)
 {
-    const struct testing_file file = testing_file_new(packed);
-    struct codec_reader *reader = codec_reader_new(file.fd, "some.file", file.size, kind, NULL, 0);
+    struct testing_file file = testing_file_new(packed);
+    struct codec_reader *reader = codec_reader_new(&file.file, file.size, kind, NULL, 0);
     assert_non_null(reader);
     const weft_err err = testing_read_rest(reader, step, out);
     if (!err)

@@ -82,11 +82,11 @@ static weft_err foreign_open(struct codec_reader *reader)
 {
     unsigned char data[CODEC_SNIFF_BYTES];
     size_t got = 0;
-    const weft_err err = file_read_at(reader->in.fd, reader->in.name, data, sizeof data, 0, &got);
+    const weft_err err = store_read_at(reader->in.file, data, sizeof data, 0, &got);
     const struct foreign *foreign = err ? NULL : find(data, got);
     if (err)
         return err;
-    return foreign ? refuse(reader->in.name, foreign)
+    return foreign ? refuse(reader->in.file->name, foreign)
                    : codec_is_damaged(reader, "it has changed since it was looked at");
 }
 

@@ -48,7 +48,7 @@ static weft_err lz4_check_legacy(struct codec_reader *reader)
         WEFT_UNIMPLEMENTED,
         "cannot decompress %s: it is in lz4's legacy format, which has no checksums\n  try: "
         "lz4 -dc %s | lz4 - NEW.lz4, and that as input",
-        in->name, in->name);
+        in->file->name, in->file->name);
 }
 
 static weft_err lz4_decode(struct codec_reader *reader, struct codec_room *room)

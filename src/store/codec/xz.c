@@ -50,7 +50,7 @@ static weft_err xz_fail(const struct codec_reader *reader, lzma_ret code)
         return err_set(WEFT_RESOURCE_EXHAUSTED,
                        "%s needs more than %d MB to be decompressed\n  try: xz -dc %s | weft run "
                        "JOB -",
-                       reader->in.name, MEMORY_BYTES_MAX >> 20, reader->in.name);
+                       reader->in.file->name, MEMORY_BYTES_MAX >> 20, reader->in.file->name);
     case LZMA_OPTIONS_ERROR:
         return codec_is_damaged(reader,
                                 "it uses a feature that this version of liblzma does not know");

@@ -47,7 +47,7 @@ static void zstd_close(struct codec_reader *reader)
 
 static weft_err zstd_fail(const struct codec_reader *reader, size_t code)
 {
-    const char *name = reader->in.name;
+    const char *name = reader->in.file->name;
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_frameParameter_windowTooLarge:
         return err_set(

@@ -31,7 +31,7 @@ struct table {
 };
 
 // False when the file does not end in a table.
-static weft_err find_table(int fd, const char *name, uint64_t file_size, struct table *table,
+static weft_err find_table(struct store_file *file, uint64_t file_size, struct table *table,
                            bool *is_table)
 {
     unsigned char data[FOOTER_BYTES];
@@ -39,7 +39,7 @@ static weft_err find_table(int fd, const char *name, uint64_t file_size, struct 
     *is_table = false;
     if (file_size < HEADER_BYTES + FOOTER_BYTES)
         return WEFT_OK;
-    weft_err err = file_read_at(fd, name, data, FOOTER_BYTES, file_size - FOOTER_BYTES, &got);
+    weft_err err = store_read_at(file, data, FOOTER_BYTES, file_size - FOOTER_BYTES, &got);
     if (err || got < FOOTER_BYTES || codec_load32(data + 5) != FOOTER_MAGIC ||
         (data[4] & RESERVED) || codec_load32(data) > FRAMES_MAX)
         return err;
@@ -49,14 +49,14 @@ static weft_err find_table(int fd, const char *name, uint64_t file_size, struct 
     if (size > file_size)
         return WEFT_OK;
     table->offset = file_size - size;
-    err = file_read_at(fd, name, data, HEADER_BYTES, table->offset, &got);
+    err = store_read_at(file, data, HEADER_BYTES, table->offset, &got);
     *is_table = !err && got == HEADER_BYTES && codec_load32(data) == TABLE_MAGIC &&
                 codec_load32(data + 4) == size - HEADER_BYTES;
     return err;
 }
 
 // Adds up the frames. *fits: each takes some room, and together they fill the file up to the table.
-static weft_err read_entries(int fd, const char *name, const struct table *table,
+static weft_err read_entries(struct store_file *file, const struct table *table,
                              struct codec_index *index, bool *fits)
 {
     struct codec_point point = {0};
@@ -67,18 +67,18 @@ static weft_err read_entries(int fd, const char *name, const struct table *table
         if (slot == 0) {
             const size_t count = rest < ENTRIES_AT_ONCE ? rest : ENTRIES_AT_ONCE;
             size_t got;
-            const weft_err err = file_read_at(fd, name, data, count * table->entry_size,
-                                              begin + i * table->entry_size, &got);
+            const weft_err err = store_read_at(file, data, count * table->entry_size,
+                                               begin + i * table->entry_size, &got);
             if (err)
                 return err;
             if (got < count * table->entry_size)
                 return err_set(WEFT_DATA_LOSS,
                                "%s became shorter while it was read"
                                "\n  try: run it again when nothing writes to the file",
-                               name);
+                               file->name);
         }
         if (!codec_index_add(index, point, false))
-            return err_no_memory("for an index of %s", name);
+            return err_no_memory("for an index of %s", file->name);
         const unsigned char *entry = data + slot * table->entry_size;
         *fits &= codec_load32(entry) > 0;
         point.packed += codec_load32(entry);
@@ -86,17 +86,17 @@ static weft_err read_entries(int fd, const char *name, const struct table *table
     }
     *fits &= point.packed == table->offset;
     if (!codec_index_add(index, point, true))
-        return err_no_memory("for an index of %s", name);
+        return err_no_memory("for an index of %s", file->name);
     return WEFT_OK;
 }
 
-weft_err codec_zstd_build_index(int fd, const char *name, uint64_t file_size,
+weft_err codec_zstd_build_index(struct store_file *file, uint64_t file_size,
                                 struct codec_index *index, bool *is_index)
 {
     struct table table;
-    const weft_err err = find_table(fd, name, file_size, &table, is_index);
+    const weft_err err = find_table(file, file_size, &table, is_index);
     if (err || !*is_index)
         return err;
     *is_index = table.frame_count > 0;
-    return read_entries(fd, name, &table, index, is_index);
+    return read_entries(file, &table, index, is_index);
 }

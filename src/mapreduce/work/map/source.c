@@ -6,13 +6,14 @@
 #include "sys/file/file.h"
 #include "sys/time/calendar.h"
 
-static weft_err open_index(const struct stage *stage, struct input *input, int fd,
-                           uint64_t file_size)
+static weft_err open_index(struct source *source, uint64_t file_size)
 {
+    const struct stage *stage = source->stage;
+    struct input *input = source->input;
     weft_err code = WEFT_OK;
     mutex_lock(stage->inputs_lock);
     if (!input->index)
-        code = codec_index_open(fd, input->name, file_size, input_codec_kind(input), &input->index);
+        code = codec_index_open(&source->file, file_size, input_codec_kind(input), &input->index);
     mutex_unlock(stage->inputs_lock);
     if (!code && !input->index)
         code = err_set(WEFT_DATA_LOSS, "%s has changed since the job began: its index is gone",
@@ -24,14 +25,14 @@ static weft_err open_codec(struct source *source, uint64_t from)
 {
     struct input *input = source->input;
     struct file_stat status;
-    weft_err code = file_stat_fd(source->fd, input->name, &status);
+    weft_err code = store_stat(&source->file, &status);
     if (!code && input->is_indexed)
-        code = open_index(source->stage, input, source->fd, status.size);
+        code = open_index(source, status.size);
     if (code)
         return code;
     source->at = input->is_indexed ? from : 0;
     source->size = input->is_indexed ? input->size : SOURCE_SIZE_UNKNOWN;
-    source->codec = codec_reader_new(source->fd, input->name, status.size, input_codec_kind(input),
+    source->codec = codec_reader_new(&source->file, status.size, input_codec_kind(input),
                                      input->index, source->at);
     return source->codec ? WEFT_OK : WEFT_DATA_LOSS;
 }
@@ -48,8 +49,7 @@ static weft_err look_at_front(struct source *source)
 {
     char front[CODEC_SNIFF_BYTES];
     size_t got = 0;
-    const weft_err code =
-        file_read_at(source->fd, source->input->name, front, sizeof front, 0, &got);
+    const weft_err code = store_read_at(&source->file, front, sizeof front, 0, &got);
     if (!code)
         input_set_codec(source->input, sniff(source, front, got));
     return code;
@@ -72,11 +72,11 @@ static weft_err check_unwritten(const struct input *input, const struct file_sta
 
 // Each task opens the file by its name, and another one may have taken it. The number alone does not say so: some file
 // systems give a file a new one.
-weft_err source_check(const struct source *source)
+weft_err source_check(struct source *source)
 {
     const struct input *input = source->input;
     struct file_stat status;
-    const weft_err code = input->inode ? file_stat_fd(source->fd, input->name, &status) : WEFT_OK;
+    const weft_err code = input->inode ? store_stat(&source->file, &status) : WEFT_OK;
     if (code || !input->inode)
         return code;
     if (status.inode == input->inode)
@@ -117,9 +117,8 @@ weft_err source_open(struct source *source, const struct stage *stage, uint32_t 
                      uint64_t from)
 {
     struct input *input = &stage->inputs[input_index];
-    *source =
-        (struct source){.stage = stage, .input = input, .fd = -1, .at = from, .size = input->size};
-    weft_err code = file_open(input->path, &source->fd);
+    *source = (struct source){.stage = stage, .input = input, .at = from, .size = input->size};
+    weft_err code = store_open_plain(input->path, input->name, &source->file);
     if (!code)
         code = source_check(source);
     if (!code && !input_is_codec_known(input) && from > 0)
@@ -135,10 +134,8 @@ void source_close(struct source *source)
 {
     if (source->codec)
         codec_reader_free(source->codec);
-    if (source->fd >= 0)
-        file_close(source->fd);
+    store_close(&source->file);
     source->codec = NULL;
-    source->fd = -1;
 }
 
 // An archive of texts is none: its headers and padding would be counted as words.
@@ -168,7 +165,7 @@ weft_err source_read(struct source *source, void *data, size_t size, size_t *got
         return read_codec(source, data, size, got);
     const uint64_t left = source->size - source->at;
     const size_t wanted = size < left ? size : (size_t)left;
-    weft_err code = file_read_at(source->fd, input->name, data, wanted, source->at, got);
+    weft_err code = store_read_at(&source->file, data, wanted, source->at, got);
     if (code)
         return code;
     if (source->at == 0 && !input_is_codec_known(input)) {

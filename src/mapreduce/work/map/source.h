@@ -13,7 +13,7 @@
 struct source {
     const struct stage *stage;
     struct input *input;
-    int fd;
+    struct store_file file;
     struct codec_reader *codec;  // NULL: plain
     uint64_t at;                 // plain offset of the next read
     uint64_t size;               // of the plain data; SOURCE_SIZE_UNKNOWN until it has ended
@@ -30,7 +30,7 @@ MUST_CHECK weft_err source_read(struct source *source, void *data, size_t size, 
 
 // Whether the bytes so far are of the file that the job began with. DATA_LOSS: another file has its name, or the file
 // was written to and has not grown. source_open checks it, too; this call is for the end of a piece.
-MUST_CHECK weft_err source_check(const struct source *source);
+MUST_CHECK weft_err source_check(struct source *source);
 MUST_CHECK weft_err
 source_check_mapped(const struct input *input);  // the same of one that is mapped
 MUST_CHECK weft_err

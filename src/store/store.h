@@ -1,0 +1,52 @@
+// store: the port to where bytes of inputs lie. Code that reads an input sees an open file with these calls, and not which of them it is:
+//
+//     plain   a file of this machine (plain.c)
+//
+// A read is one indirect call and no copy more than without the port. Thread: an open file belongs to one thread.
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "sys/file/file.h"
+
+struct store_file;
+
+struct store_calls {
+    MUST_CHECK weft_err (*read_at)(struct store_file *file, void *data, size_t size,
+                                   uint64_t offset, size_t *got);
+    MUST_CHECK weft_err (*stat)(struct store_file *file, struct file_stat *status);
+    void (*close)(struct store_file *file);
+};
+
+struct store_file {
+    const struct store_calls *calls;  // NULL: closed
+    const char *name;                 // for sentences; stays the caller's
+    int fd;
+};
+
+// Opens a file of this machine.
+MUST_CHECK weft_err store_open_plain(const char *path, const char *name, struct store_file *file);
+
+// The same of a descriptor that stays the caller's: it is not to be closed by store_close.
+struct store_file store_plain(int fd, const char *name);
+
+// Up to size bytes at offset, fewer only at the end of the file; *got says how many.
+MUST_CHECK static inline weft_err store_read_at(struct store_file *file, void *data, size_t size,
+                                                uint64_t offset, size_t *got)
+{
+    return file->calls->read_at(file, data, size, offset, got);
+}
+
+MUST_CHECK static inline weft_err store_stat(struct store_file *file, struct file_stat *status)
+{
+    return file->calls->stat(file, status);
+}
+
+// A file that is closed, or all zeros, is fine.
+static inline void store_close(struct store_file *file)
+{
+    if (file->calls)
+        file->calls->close(file);
+    file->calls = NULL;
+}
+
+#endif
