@@ -1,6 +1,7 @@
 // store: the port to where bytes of inputs lie. Code that reads an input sees an open file with these calls, and not which of them it is:
 //
 //     plain   a file of this machine (plain.c)
+//     lent    one of another machine, whose bytes come when they are asked for (lent.h)
 //
 // A read is one indirect call and no copy more than without the port. Thread: an open file belongs to one thread.
 #ifndef STORE_STORE_H
@@ -8,6 +9,7 @@
 
 #include "sys/file/file.h"
 
+struct lent;
 struct store_file;
 
 struct store_calls {
@@ -21,6 +23,12 @@ struct store_file {
     const struct store_calls *calls;  // NULL: closed
     const char *name;                 // for sentences; stays the caller's
     int fd;
+    uint64_t ahead_end;  // up to there the caller means to read on: for implementations that wait
+
+    // Of lent files.
+    struct lent *lent;
+    uint64_t next;          // where the last read ended
+    uint32_t ahead_blocks;  // to ask for ahead
 };
 
 // Opens a file of this machine.
