@@ -40,9 +40,12 @@ struct slot_page {
     _Atomic uint32_t input_index;                 // the record it is at
     _Atomic uint64_t input_offset;
     _Atomic uint64_t
-        counted_offset;         // of the record's block: from here on it is not in bytes_in yet
-    _Atomic uint64_t fed_end;   // everything before it has been given to the job
-    _Atomic uint64_t begun_ns;  // CLOCK_MONOTONIC when the attempt began
+        counted_offset;        // of the record's block: from here on it is not in bytes_in yet
+    _Atomic uint64_t fed_end;  // everything before it has been given to the job
+    _Atomic uint64_t
+        begun_ns;  // CLOCK_MONOTONIC when the attempt began, plus the time of its waits
+    _Atomic uint64_t
+        waits_since_ns;  // since when it waits for lent input, which is not its time; 0: it does not
     _Atomic uint64_t bytes_in, records_in;     // running totals, failed attempts included
     _Atomic uint64_t spill_bytes, spill_runs;  // pairs that did not fit in memory
     _Atomic uint64_t saved_bytes;              // pairs of checkpoints

@@ -71,6 +71,8 @@ static weft_err check_task_end(const struct answer_rules *rules, const Weft__Tas
         return code;
     if (!is_code(end->code))
         return refuse("the end of a task with code %u", end->code);
+    if (end->is_blameless && (end->code == WEFT_OK || end->is_final || !rules->is_lent))
+        return refuse("the end of a task that lacks bytes that are not lent");
     const bool is_sample = end->kind == WEFT__TASK_KIND__TASK_SAMPLE;
     if (end->n_sample_keys > (is_sample ? SAMPLE_KEYS_MAX : 0))
         return refuse("a sample of %zu keys by a %s task", end->n_sample_keys,
@@ -164,9 +166,21 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__checkpointed__descriptor;
     case WEFT__FRAME_TYPE__FRAME_WORKER_FAILED:
         return &weft__worker_failed__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_NEED:
+        return &weft__need__descriptor;
     default:
         return NULL;
     }
+}
+
+weft_err answer_check_need(const Weft__Need *need, const Weft__JobStart *start)
+{
+    if (need->input >= start->n_inputs || !start->inputs[need->input]->is_lent)
+        return refuse("a need for bytes of input %u, which is not lent", need->input);
+    if (need->size == 0 || need->offset > INT64_MAX || need->size > INT64_MAX - need->offset)
+        return refuse("a need for %llu bytes at byte %llu", (unsigned long long)need->size,
+                      (unsigned long long)need->offset);
+    return WEFT_OK;
 }
 
 weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
@@ -188,6 +202,9 @@ weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
         return failed->code == WEFT_OK || !is_code(failed->code)
                    ? refuse("a failure with code %u", failed->code)
                    : WEFT_OK;
+    case WEFT__FRAME_TYPE__FRAME_NEED:
+        return refuse(
+            "a need for bytes that are not lent");  // an agent that lends takes it out before
     default:
         return WEFT_OK;
     }

@@ -15,6 +15,7 @@ struct answer_rules {
     uint32_t task_counts[SCHED_KIND_COUNT];
     bool is_map_only, is_last;
     bool is_shared;  // with other workers
+    bool is_lent;    // inputs, or some of them: the worker may lack their bytes
     size_t input_count;
 };
 
@@ -24,6 +25,10 @@ MUST_CHECK weft_err answer_unpack(const struct frame *frame, ProtobufCMessage **
 
 // The stage that an answer names; `at_work` for an answer that names none.
 uint32_t answer_stage(Weft__FrameType type, const ProtobufCMessage *message, uint32_t at_work);
+
+// Whether the worker may ask for these bytes: of an input of the job that is lent. INTERNAL with the words: it may not. Whether
+// the file has such bytes is not checked.
+MUST_CHECK weft_err answer_check_need(const Weft__Need *need, const Weft__JobStart *start);
 
 // Whether it can be an answer to what was asked. INTERNAL with the words: it cannot. Of HELLO only
 // message_check_hello knows.

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -226,6 +227,54 @@ static void what_workers_share_has_its_place(void **state)
     assert_refused(hear_by(&shared, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done), "in no file");
 }
 
+// ---- lent inputs
+
+static void a_need_is_for_bytes_of_a_lent_input(void **state)
+{
+    Weft__Input inputs[2] = {WEFT__INPUT__INIT, WEFT__INPUT__INIT}, *list[] = {inputs, inputs + 1};
+    Weft__JobStart start = WEFT__JOB_START__INIT;
+    Weft__Need need = WEFT__NEED__INIT;
+    (void)state;
+    inputs[1].is_lent = true;
+    start.inputs = list;
+    start.n_inputs = 2;
+    need.size = 5;
+    assert_refused(answer_check_need(&need, &start), "input 0, which is not lent");
+    need.input = 2;
+    assert_refused(answer_check_need(&need, &start), "input 2, which is not lent");
+    need.input = 1;
+    assert_int_equal(answer_check_need(&need, &start), WEFT_OK);
+    need.offset = INT64_MAX;
+    assert_refused(answer_check_need(&need, &start), "a need for 5 bytes at byte");
+    need.offset = UINT64_MAX;
+    assert_refused(answer_check_need(&need, &start), "a need for 5 bytes at byte");
+    need.offset = need.size = 0;
+    assert_refused(answer_check_need(&need, &start), "a need for 0 bytes");
+    // An agent that lends nothing does not hand it on, and a driver refuses it.
+    assert_refused(hear_by(&rules, WEFT__FRAME_TYPE__FRAME_NEED, &need), "that are not lent");
+}
+
+static void only_a_failure_for_want_of_lent_bytes_is_blameless(void **state)
+{
+    struct answer_rules lent = rules;
+    struct end *end = malloc(sizeof *end);
+    (void)state;
+    assert_non_null(end);
+    lent.is_lent = true;
+    fill_end(end);
+    end->message.is_blameless = true;
+    end->message.code = WEFT_UNAVAILABLE;
+    const Weft__FrameType type = WEFT__FRAME_TYPE__FRAME_TASK_END;
+    assert_int_equal(hear_by(&lent, type, &end->message), WEFT_OK);
+    assert_refused(hear_by(&rules, type, &end->message), "that are not lent");
+    end->message.is_final = true;
+    assert_refused(hear_by(&lent, type, &end->message), "that are not lent");
+    end->message.is_final = false;
+    end->message.code = WEFT_OK;
+    assert_refused(hear_by(&lent, type, &end->message), "that are not lent");
+    free(end);
+}
+
 // ---- the rest
 
 static void a_seal_is_checked(void **state)
@@ -268,6 +317,8 @@ int main(void)
         cmocka_unit_test(a_commit_is_checked),
         cmocka_unit_test(a_checkpoint_is_checked),
         cmocka_unit_test(what_workers_share_has_its_place),
+        cmocka_unit_test(a_need_is_for_bytes_of_a_lent_input),
+        cmocka_unit_test(only_a_failure_for_want_of_lent_bytes_is_blameless),
         cmocka_unit_test(a_seal_is_checked),
         cmocka_unit_test(an_answer_names_the_stage_whose_rules_it_is_held_to),
         cmocka_unit_test(a_failure_has_a_code),

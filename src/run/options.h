@@ -73,7 +73,9 @@ struct run_options {
     bool quiet, verbose, json, no_color;
     weft_progress_fn *progress;  // of the program that submitted the job; NULL: none
     void *progress_data;
-    bool dry_run;     // only print the plan
+    bool
+        lends_inputs;  // workers, or some of them, get the bytes of inputs only when they ask for them
+    bool dry_run;      // only print the plan
     bool wants_help;  // -h or --help: nothing else was checked
 
     // JOB is a program (or a source that becomes one): its argument list without argv[0], with our

@@ -727,6 +727,96 @@ void   weft__task_end__free_unpacked
   assert(message->base.descriptor == &weft__task_end__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__need__init
+                     (Weft__Need         *message)
+{
+  static const Weft__Need init_value = WEFT__NEED__INIT;
+  *message = init_value;
+}
+size_t weft__need__get_packed_size
+                     (const Weft__Need *message)
+{
+  assert(message->base.descriptor == &weft__need__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__need__pack
+                     (const Weft__Need *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__need__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__need__pack_to_buffer
+                     (const Weft__Need *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__need__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Need *
+       weft__need__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Need *)
+     protobuf_c_message_unpack (&weft__need__descriptor,
+                                allocator, len, data);
+}
+void   weft__need__free_unpacked
+                     (Weft__Need *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__need__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__lent__init
+                     (Weft__Lent         *message)
+{
+  static const Weft__Lent init_value = WEFT__LENT__INIT;
+  *message = init_value;
+}
+size_t weft__lent__get_packed_size
+                     (const Weft__Lent *message)
+{
+  assert(message->base.descriptor == &weft__lent__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__lent__pack
+                     (const Weft__Lent *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__lent__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__lent__pack_to_buffer
+                     (const Weft__Lent *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__lent__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Lent *
+       weft__lent__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Lent *)
+     protobuf_c_message_unpack (&weft__lent__descriptor,
+                                allocator, len, data);
+}
+void   weft__lent__free_unpacked
+                     (Weft__Lent *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__lent__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__seal__init
                      (Weft__Seal         *message)
 {
@@ -1376,7 +1466,7 @@ const ProtobufCMessageDescriptor weft__hello__descriptor =
   (ProtobufCMessageInit) weft__hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__input__field_descriptors[7] =
+static const ProtobufCFieldDescriptor weft__input__field_descriptors[8] =
 {
   {
     "name",
@@ -1462,11 +1552,24 @@ static const ProtobufCFieldDescriptor weft__input__field_descriptors[7] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_lent",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, is_lent),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__input__field_indices_by_name[] = {
   3,   /* field[3] = codec */
   5,   /* field[5] = inode */
   4,   /* field[4] = is_indexed */
+  7,   /* field[7] = is_lent */
   6,   /* field[6] = mtime_ns */
   0,   /* field[0] = name */
   1,   /* field[1] = path */
@@ -1475,7 +1578,7 @@ static const unsigned weft__input__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__input__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 7 }
+  { 0, 8 }
 };
 const ProtobufCMessageDescriptor weft__input__descriptor =
 {
@@ -1485,7 +1588,7 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   "Weft__Input",
   "weft",
   sizeof(Weft__Input),
-  7,
+  8,
   weft__input__field_descriptors,
   weft__input__field_indices_by_name,
   1,  weft__input__number_ranges,
@@ -2714,7 +2817,7 @@ const ProtobufCMessageDescriptor weft__counter__descriptor =
   (ProtobufCMessageInit) weft__counter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[16] =
+static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[17] =
 {
   {
     "kind",
@@ -2908,6 +3011,18 @@ static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[16] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_blameless",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, is_blameless),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_end__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -2916,6 +3031,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
   4,   /* field[4] = code */
   11,   /* field[11] = counters */
   14,   /* field[14] = fed_end */
+  16,   /* field[16] = is_blameless */
   6,   /* field[6] = is_final */
   0,   /* field[0] = kind */
   13,   /* field[13] = place */
@@ -2930,7 +3046,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__task_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor weft__task_end__descriptor =
 {
@@ -2940,11 +3056,165 @@ const ProtobufCMessageDescriptor weft__task_end__descriptor =
   "Weft__TaskEnd",
   "weft",
   sizeof(Weft__TaskEnd),
-  16,
+  17,
   weft__task_end__field_descriptors,
   weft__task_end__field_indices_by_name,
   1,  weft__task_end__number_ranges,
   (ProtobufCMessageInit) weft__task_end__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__need__field_descriptors[3] =
+{
+  {
+    "input",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Need, input),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Need, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Need, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__need__field_indices_by_name[] = {
+  0,   /* field[0] = input */
+  1,   /* field[1] = offset */
+  2,   /* field[2] = size */
+};
+static const ProtobufCIntRange weft__need__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__need__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Need",
+  "Need",
+  "Weft__Need",
+  "weft",
+  sizeof(Weft__Need),
+  3,
+  weft__need__field_descriptors,
+  weft__need__field_indices_by_name,
+  1,  weft__need__number_ranges,
+  (ProtobufCMessageInit) weft__need__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__lent__field_descriptors[5] =
+{
+  {
+    "input",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Lent, input),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Lent, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Lent, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Lent, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Lent, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__lent__field_indices_by_name[] = {
+  3,   /* field[3] = code */
+  0,   /* field[0] = input */
+  1,   /* field[1] = offset */
+  2,   /* field[2] = size */
+  4,   /* field[4] = text */
+};
+static const ProtobufCIntRange weft__lent__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__lent__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Lent",
+  "Lent",
+  "Weft__Lent",
+  "weft",
+  sizeof(Weft__Lent),
+  5,
+  weft__lent__field_descriptors,
+  weft__lent__field_indices_by_name,
+  1,  weft__lent__number_ranges,
+  (ProtobufCMessageInit) weft__lent__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor weft__seal__field_descriptors[1] =
@@ -4028,7 +4298,7 @@ const ProtobufCMessageDescriptor weft__code_file__descriptor =
   (ProtobufCMessageInit) weft__code_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[27] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[29] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -4045,6 +4315,8 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[27] =
   { "FRAME_CHECKPOINT", "WEFT__FRAME_TYPE__FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", "WEFT__FRAME_TYPE__FRAME_CHECKPOINTED", 13 },
   { "FRAME_SEALS", "WEFT__FRAME_TYPE__FRAME_SEALS", 14 },
+  { "FRAME_NEED", "WEFT__FRAME_TYPE__FRAME_NEED", 15 },
+  { "FRAME_LENT", "WEFT__FRAME_TYPE__FRAME_LENT", 16 },
   { "FRAME_HOST_HELLO", "WEFT__FRAME_TYPE__FRAME_HOST_HELLO", 32 },
   { "FRAME_HOST_CHALLENGE", "WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE", 33 },
   { "FRAME_HOST_PROOF", "WEFT__FRAME_TYPE__FRAME_HOST_PROOF", 34 },
@@ -4059,29 +4331,31 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[27] =
   { "FRAME_FETCH_CREDIT", "WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT", 43 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 15},{0, 27}
+{0, 0},{32, 17},{0, 29}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[27] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[29] =
 {
-  { "FRAME_ANSWERS", 21 },
+  { "FRAME_ANSWERS", 23 },
   { "FRAME_BYE", 11 },
-  { "FRAME_CALLS", 20 },
+  { "FRAME_CALLS", 22 },
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
   { "FRAME_COMMITTED", 8 },
-  { "FRAME_FETCH", 23 },
-  { "FRAME_FETCH_BLOCK", 24 },
-  { "FRAME_FETCH_CREDIT", 26 },
-  { "FRAME_FETCH_FAILED", 25 },
+  { "FRAME_FETCH", 25 },
+  { "FRAME_FETCH_BLOCK", 26 },
+  { "FRAME_FETCH_CREDIT", 28 },
+  { "FRAME_FETCH_FAILED", 27 },
   { "FRAME_HELLO", 1 },
-  { "FRAME_HOST_CHALLENGE", 16 },
-  { "FRAME_HOST_HELLO", 15 },
-  { "FRAME_HOST_PROOF", 17 },
-  { "FRAME_HOST_REFUSED", 19 },
-  { "FRAME_HOST_WELCOME", 18 },
+  { "FRAME_HOST_CHALLENGE", 18 },
+  { "FRAME_HOST_HELLO", 17 },
+  { "FRAME_HOST_PROOF", 19 },
+  { "FRAME_HOST_REFUSED", 21 },
+  { "FRAME_HOST_WELCOME", 20 },
   { "FRAME_JOB_START", 2 },
+  { "FRAME_LENT", 16 },
+  { "FRAME_NEED", 15 },
   { "FRAME_NONE", 0 },
-  { "FRAME_NUMBERED", 22 },
+  { "FRAME_NUMBERED", 24 },
   { "FRAME_SEAL", 7 },
   { "FRAME_SEALED", 9 },
   { "FRAME_SEALS", 14 },
@@ -4098,9 +4372,9 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  27,
+  29,
   weft__frame_type__enum_values_by_number,
-  27,
+  29,
   weft__frame_type__enum_values_by_name,
   2,
   weft__frame_type__value_ranges,

@@ -31,6 +31,8 @@ typedef struct Weft__TaskRun Weft__TaskRun;
 typedef struct Weft__BadRecord Weft__BadRecord;
 typedef struct Weft__Counter Weft__Counter;
 typedef struct Weft__TaskEnd Weft__TaskEnd;
+typedef struct Weft__Need Weft__Need;
+typedef struct Weft__Lent Weft__Lent;
 typedef struct Weft__Seal Weft__Seal;
 typedef struct Weft__Committed Weft__Committed;
 typedef struct Weft__Sealed Weft__Sealed;
@@ -106,6 +108,14 @@ typedef enum _Weft__FrameType {
    * driver -> worker, where workers share: the map output of all; reduce tasks may follow
    */
   WEFT__FRAME_TYPE__FRAME_SEALS = 14,
+  /*
+   * worker -> its agent: bytes of a lent input are wanted
+   */
+  WEFT__FRAME_TYPE__FRAME_NEED = 15,
+  /*
+   * agent -> worker: they are in its file, or why not
+   */
+  WEFT__FRAME_TYPE__FRAME_LENT = 16,
   /*
    * A member and a host (src/wire/hello.h). Before the proof no frame is over 4 KiB.
    */
@@ -249,10 +259,14 @@ struct  Weft__Input
    */
   uint64_t inode;
   int64_t mtime_ns;
+  /*
+   * The file `path` has holes: its bytes are there only after a NEED for them was answered. The worker does not compare what kind of file it is.
+   */
+  protobuf_c_boolean is_lent;
 };
 #define WEFT__INPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__input__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -579,10 +593,52 @@ struct  Weft__TaskEnd
    */
   uint64_t fed_end;
   uint32_t stage;
+  /*
+   * a failure: lent input could not be had, which is no fault of the attempt
+   */
+  protobuf_c_boolean is_blameless;
 };
 #define WEFT__TASK_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_end__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0, 0 }
+
+
+/*
+ * Whole blocks (store/lent.h), but for the last of the file.
+ */
+struct  Weft__Need
+{
+  ProtobufCMessage base;
+  uint32_t input;
+  uint64_t offset;
+  uint64_t size;
+};
+#define WEFT__NEED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__need__descriptor) \
+    , 0, 0, 0 }
+
+
+/*
+ * The answer to one NEED: the same stretch.
+ */
+struct  Weft__Lent
+{
+  ProtobufCMessage base;
+  uint32_t input;
+  uint64_t offset;
+  uint64_t size;
+  /*
+   * weft_err. UNAVAILABLE: it may be lent later; the attempt is not charged for it
+   */
+  uint32_t code;
+  /*
+   * the sentence of a failure
+   */
+  char *text;
+};
+#define WEFT__LENT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__lent__descriptor) \
+    , 0, 0, 0, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__Seal
@@ -1173,6 +1229,44 @@ Weft__TaskEnd *
 void   weft__task_end__free_unpacked
                      (Weft__TaskEnd *message,
                       ProtobufCAllocator *allocator);
+/* Weft__Need methods */
+void   weft__need__init
+                     (Weft__Need         *message);
+size_t weft__need__get_packed_size
+                     (const Weft__Need   *message);
+size_t weft__need__pack
+                     (const Weft__Need   *message,
+                      uint8_t             *out);
+size_t weft__need__pack_to_buffer
+                     (const Weft__Need   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Need *
+       weft__need__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__need__free_unpacked
+                     (Weft__Need *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__Lent methods */
+void   weft__lent__init
+                     (Weft__Lent         *message);
+size_t weft__lent__get_packed_size
+                     (const Weft__Lent   *message);
+size_t weft__lent__pack
+                     (const Weft__Lent   *message,
+                      uint8_t             *out);
+size_t weft__lent__pack_to_buffer
+                     (const Weft__Lent   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Lent *
+       weft__lent__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__lent__free_unpacked
+                     (Weft__Lent *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__Seal methods */
 void   weft__seal__init
                      (Weft__Seal         *message);
@@ -1470,6 +1564,12 @@ typedef void (*Weft__Counter_Closure)
 typedef void (*Weft__TaskEnd_Closure)
                  (const Weft__TaskEnd *message,
                   void *closure_data);
+typedef void (*Weft__Need_Closure)
+                 (const Weft__Need *message,
+                  void *closure_data);
+typedef void (*Weft__Lent_Closure)
+                 (const Weft__Lent *message,
+                  void *closure_data);
 typedef void (*Weft__Seal_Closure)
                  (const Weft__Seal *message,
                   void *closure_data);
@@ -1535,6 +1635,8 @@ extern const ProtobufCMessageDescriptor weft__task_run__descriptor;
 extern const ProtobufCMessageDescriptor weft__bad_record__descriptor;
 extern const ProtobufCMessageDescriptor weft__counter__descriptor;
 extern const ProtobufCMessageDescriptor weft__task_end__descriptor;
+extern const ProtobufCMessageDescriptor weft__need__descriptor;
+extern const ProtobufCMessageDescriptor weft__lent__descriptor;
 extern const ProtobufCMessageDescriptor weft__seal__descriptor;
 extern const ProtobufCMessageDescriptor weft__committed__descriptor;
 extern const ProtobufCMessageDescriptor weft__sealed__descriptor;

@@ -19,6 +19,7 @@ struct model {
     struct tally tally;
     uint32_t slot_count;
     uint32_t worker;
+    bool is_lent;
 };
 
 static void step(struct model *model, const struct sched_event *event)
@@ -53,6 +54,7 @@ static struct answer_rules rules_of(const struct model *model)
         .task_counts = {at->sample_count, at->map_count, at->reduce_count},
         .is_map_only = at->reduce_count == 0,
         .is_last = stage + 1 == STAGES,
+        .is_lent = model->is_lent,
         .input_count = INPUTS,
     };
 }
@@ -67,7 +69,9 @@ static void take_end(struct model *model, const Weft__TaskEnd *end)
         .at = {(enum sched_kind)end->kind, end->task, end->attempt, end->slot, end->stage},
         .code = (weft_err)end->code,
         .is_final = end->is_final,
+        .is_blameless = end->is_blameless,
     };
+    ASSERT(!end->is_blameless || (model->is_lent && end->code && !end->is_final));
     const size_t number = (size_t)end->kind * TASKS + end->task;
     for (size_t i = 0; i < end->n_bad; i++)
         ASSERT(end->bad[i]->input < INPUTS);
@@ -136,6 +140,9 @@ static void take_message(struct model *model, const struct answer_rules *rules,
         event.code = (weft_err)((const Weft__WorkerFailed *)message)->code;
         step(model, &event);
         break;
+    case WEFT__FRAME_TYPE__FRAME_NEED:
+        ASSERT(false);  // no answer to anything
+        break;
     default:
         ASSERT(message_check_hello((const Weft__Hello *)message) != WEFT_OK || !err_text()[0]);
     }
@@ -187,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct model model;
     if (size < 4)
         return 0;
-    model = (struct model){.slot_count = data[0] % SLOTS + 1};
+    model = (struct model){.slot_count = data[0] % SLOTS + 1, .is_lent = data[0] & 64};
     model.stages[0] = (struct sched_stage){data[1] % 4, data[2] % TASKS, data[3] % TASKS};
     const uint32_t pieces = data[3] % TASKS ? data[3] % TASKS : data[2] % TASKS;
     model.stages[1] = (struct sched_stage){0, pieces, data[3] / TASKS % TASKS};

@@ -1,6 +1,6 @@
 // Fuzzes what a worker hears from its driver: the real way from bytes to orders, without a thread or a file.
 // The bytes are a stream of frames. Frames that only a worker sends stand for what its slots answer:
-// TASK_END {slot, is_good}, SEALED {slot}, CHECKPOINTED {slot}, a byte each.
+// TASK_END {slot, is_good}, SEALED {slot}, CHECKPOINTED {slot}, NEED {input, offset, size}, a byte each.
 //
 // Every order that is taken is held against a model of what the engine relies on without asking again.
 #include "mapreduce/work/sort/ranges.h"
@@ -24,7 +24,10 @@ static const weft_job jobs[] = {
     {.name = "options", .map = map, .options = "n:"},
 };
 
-enum { HELD_MAX = 8 };  // of a slot: beyond it tasks fail
+enum {
+    HELD_MAX = 8,  // of a slot: beyond it tasks fail
+    NEEDS_MAX = 8,
+};
 
 struct model_slot {
     struct told_task tasks[WORKER_QUEUE_MAX];
@@ -42,6 +45,8 @@ struct model {
     uint32_t segment_count;  // of the pairs that the stage before has kept
     bool has_segments, is_planned, is_reducing;
     struct model_slot slots[SLOTS_MAX];
+    struct told_need needs[NEEDS_MAX];
+    uint32_t need_count;
 };
 
 // ---- orders
@@ -173,9 +178,26 @@ static void seal(struct model *model, uint32_t index, bool is_checkpoint)
     *(is_checkpoint ? &slot->is_checkpointing : &slot->is_sealing) = true;
 }
 
+static void take_lent(struct model *model, Weft__Lent *lent)
+{
+    uint32_t found = 0;
+    while (found < model->need_count &&
+           (model->needs[found].input != lent->input ||
+            model->needs[found].offset != lent->offset || model->needs[found].size != lent->size))
+        found++;
+    ASSERT(found < model->need_count && lent->code <= WEFT_UNAUTHENTICATED);
+    ASSERT(model->start->inputs[lent->input]->is_lent);
+    ASSERT(model->start->inputs[lent->input]->path[0]);
+    model->needs[found] = model->needs[--model->need_count];
+    message_free(lent);
+}
+
 static weft_err carry_out(struct model *model, struct order *order)
 {
     switch (order->type) {
+    case WEFT__FRAME_TYPE__FRAME_LENT:
+        take_lent(model, order->lent);
+        break;
     case WEFT__FRAME_TYPE__FRAME_JOB_START:
         ASSERT(!model->start);
         model->start = order->start;
@@ -220,6 +242,17 @@ static void end_task(struct model *model, uint32_t index, bool is_good)
     }
 }
 
+// Slots ask only for lent inputs.
+static void ask(struct model *model, const uint8_t *bytes, size_t size)
+{
+    if (!model->start || size < 3 || model->need_count == NEEDS_MAX ||
+        bytes[0] >= model->start->n_inputs || !model->start->inputs[bytes[0]]->is_lent)
+        return;
+    const struct told_need need = {bytes[0], bytes[1], bytes[2]};
+    model->needs[model->need_count++] = need;
+    frames_note_need(&model->told, need.input, need.offset, need.size);
+}
+
 static void answer(struct model *model, const struct frame *frame)
 {
     const uint8_t *bytes = (const uint8_t *)frame->payload.data;
@@ -248,6 +281,10 @@ static weft_err take(struct model *model, const struct frame *frame)
         frame->type == WEFT__FRAME_TYPE__FRAME_SEALED ||
         frame->type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED) {
         answer(model, frame);
+        return WEFT_OK;
+    }
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_NEED) {
+        ask(model, (const uint8_t *)frame->payload.data, frame->payload.size);
         return WEFT_OK;
     }
     err_clear();

@@ -115,7 +115,7 @@ struct sched_event {
     struct sched_attempt at;
     weft_err code;
     bool is_final;      // TASK_FAILED: trying again cannot help
-    bool is_blameless;  // TASK_FAILED: its input was lost with another worker
+    bool is_blameless;  // TASK_FAILED: its input was lost with another worker, or could not be lent
     bool is_durable;    // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
 
     // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot

@@ -29,6 +29,16 @@ void slot_fail(struct slot *slot, weft_err code, bool is_final)
         0;  // inline emits come to emit_pair, which drops them
 }
 
+void slot_fail_reading(struct slot *slot, weft_err code)
+{
+    const struct stage *stage = slot->stage;
+    const bool is_lent = !stage->source && slot->input_name && stage->inputs &&
+                         stage->inputs[slot->input_index].lending;
+    const bool is_blameless = is_lent && code == WEFT_UNAVAILABLE && !slot->has_failed;
+    slot_fail(slot, code, !is_blameless);
+    slot->is_blameless |= is_blameless;
+}
+
 void weft_fail(weft_task *task, const char *format, ...)
 {
     char text[ERR_TEXT_BYTES_MAX];
@@ -314,7 +324,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
     const struct input *input = &stage->inputs[slot->pieces[0].input];
     facts->input = slot->pieces[0].input;
     facts->input_name = input->name;
-    facts->input_path = input->path;
+    facts->input_path = input->lending ? input->name : input->path;
     facts->begin = slot->pieces[0].begin;
     facts->end = slot->pieces[0].end;
     facts->input_size = input->size;

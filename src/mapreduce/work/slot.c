@@ -113,7 +113,7 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->mode = mode;
     slot->task = task;
     slot->piece = task;
-    slot->has_failed = slot->is_final = false;
+    slot->has_failed = slot->is_final = slot->is_blameless = false;
     slot->code = WEFT_OK;
     slot->records_in = slot->bytes_in = slot->records_out = 0;
     slot->counters.count = 0;
@@ -174,6 +174,24 @@ void slot_watch_memory(struct slot *slot)
     if (resident <= stage->process_bytes_max)
         return;
     slot_fail(slot, blame_memory(slot, resident), true);
+}
+
+uint64_t slot_begin_wait(struct slot *slot, uint32_t input_index)
+{
+    if (!slot->stage->inputs[input_index].lending)
+        return 0;
+    const uint64_t now_ns = clock_now_ns();
+    atomic_store(&slot->page->waits_since_ns, now_ns);
+    return now_ns;
+}
+
+// Moves the beginning of the attempt before it is looked at again.
+void slot_end_wait(struct slot *slot, uint64_t since_ns)
+{
+    if (!since_ns)
+        return;
+    atomic_fetch_add(&slot->page->begun_ns, clock_now_ns() - since_ns);
+    atomic_store(&slot->page->waits_since_ns, 0);
 }
 
 static void call_hook(struct slot *slot, weft_err (*hook)(weft_task *task), const char *name)

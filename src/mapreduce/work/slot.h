@@ -75,6 +75,7 @@ struct slot {
         is_watched;  // the pieces are about single records, also where inputs are read from their front
     uint64_t window_begin, window_end;  // records that begin outside are not meant then
     bool has_failed, is_final;
+    bool is_blameless;  // it has failed because lent input could not be had now
     weft_err code;
     char error[ERR_TEXT_BYTES_MAX];
     uint64_t records_in, bytes_in, records_out;
@@ -164,6 +165,15 @@ void slot_watch_memory(struct slot *slot);
 
 // Ends the attempt with this thread's sentence. is_final: trying again cannot help.
 void slot_fail(struct slot *slot, weft_err code, bool is_final);
+
+// The same when the input at hand could not be read. Trying again cannot help, unless it is lent and its lender is out of reach:
+// then the attempt is not at fault.
+void slot_fail_reading(struct slot *slot, weft_err code);
+
+// Around reading of an input: the time that a lent one takes does not count as the attempt's, which has a limit. Returns what
+// the end needs.
+uint64_t slot_begin_wait(struct slot *slot, uint32_t input_index);
+void slot_end_wait(struct slot *slot, uint64_t since_ns);
 
 MUST_CHECK weft_err slot_init(struct slot *slot, struct stage *stage, uint32_t index,
                               struct slot_page *page);

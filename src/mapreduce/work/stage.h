@@ -12,8 +12,8 @@
 #include "store/record/record.h"
 #include "sys/thread/thread.h"
 
+struct lending;
 struct slot;
-
 struct stretches;
 
 // One input of the job.
@@ -27,6 +27,7 @@ struct input {
     bool is_indexed;              // compressed, but can be read from anywhere
     struct codec_index *index;    // under the stage's inputs_lock; NULL: not opened yet
     struct stretches *stretches;  // likewise
+    struct lending *lending;      // NULL: a file of this machine; else lent, under its index here
 };
 
 static inline bool input_is_codec_known(const struct input *input)

@@ -2,6 +2,8 @@
 
 #include "run/driver/agent.h"
 
+#include <stdio.h>
+
 #include "run/answers.h"
 #include "sys/time/clock.h"
 
@@ -125,8 +127,12 @@ static void look_at_slot(struct agent *agent, uint32_t i, uint64_t now_ns)
     agent->serials[i] = serial;
     struct agent_attempt at;
     agent_read_attempt(agent, i, &at);
+    const bool is_waiting = atomic_load(&slot->waits_since_ns) != 0;
     const uint64_t begun_ns = atomic_load(&slot->begun_ns);
     if ((serial & 1) == 0 || !is_seen || atomic_load(&slot->attempt_serial) != serial)
+        return;
+    // What another machine takes to lend its input is not the attempt's time; the lender has a limit.
+    if (is_waiting)
         return;
     const bool is_record = stays_at_record(agent, i, now_ns);
     if (is_record || (limit_ns && now_ns > begun_ns && now_ns - begun_ns > limit_ns))
@@ -169,6 +175,8 @@ static void take_message(struct agent *agent, Weft__FrameType type, ProtobufCMes
         forget_hello(agent);
         agent->is_ready = true;
         calls->ready(agent->options.owner, message_check_hello((Weft__Hello *)message));
+    } else if (type == WEFT__FRAME_TYPE__FRAME_NEED) {
+        calls->need(agent->options.owner, (const Weft__Need *)message);
     } else {
         is_kept = calls->message(agent->options.owner, type, message);
     }
@@ -181,10 +189,11 @@ static void take_frame(void *owner, const struct frame *frame)
     struct agent *agent = owner;
     const bool is_hello = frame->type == WEFT__FRAME_TYPE__FRAME_HELLO;
     const bool is_bye = frame->type == WEFT__FRAME_TYPE__FRAME_BYE;
+    const bool is_need = frame->type == WEFT__FRAME_TYPE__FRAME_NEED;
     ProtobufCMessage *message = NULL;
     if (is_bye && agent->is_released)
         agent->options.calls->left(agent->options.owner);
-    else if (is_bye || is_hello == agent->is_ready)
+    else if (is_bye || is_hello == agent->is_ready || (is_need && !agent->options.calls->need))
         give_up(agent, "a frame that does not belong here");
     else if (answer_unpack(frame, &message) != WEFT_OK)
         give_up(agent, err_text());
@@ -249,6 +258,20 @@ bool agent_is_ready(const struct agent *agent)
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
     return worker_process_send(&agent->process, type, message);
+}
+
+weft_err agent_lend(struct agent *agent, uint32_t input, uint64_t offset, uint64_t size,
+                    weft_err code)
+{
+    char text[ERR_TEXT_BYTES_MAX];
+    snprintf(text, sizeof text, "%s", code ? err_text() : "");
+    Weft__Lent lent = WEFT__LENT__INIT;
+    lent.input = input;
+    lent.offset = offset;
+    lent.size = size;
+    lent.code = message_code(code);
+    lent.text = text;
+    return worker_process_send(&agent->process, WEFT__FRAME_TYPE__FRAME_LENT, &lent.base);
 }
 
 weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)

@@ -52,6 +52,8 @@ struct agent_calls {
     void (*silent)(void *owner);
     // It said something; true: the owner keeps the message and frees it.
     bool (*message)(void *owner, Weft__FrameType type, ProtobufCMessage *message);
+    // It wants bytes of a lent input; agent_lend answers, now or later. NULL: nothing is lent, and it may not ask.
+    void (*need)(void *owner, const Weft__Need *need);
     // It sent what it may not ("a frame that does not belong here") and is being killed.
     void (*wrong)(void *owner, const char *what);
     // It has said goodbye after agent_release.
@@ -96,6 +98,10 @@ bool agent_is_ready(const struct agent *agent);  // it has one that has said hel
 
 MUST_CHECK weft_err agent_send(struct agent *agent, Weft__FrameType type,
                                const ProtobufCMessage *message);
+// Answers a need: the bytes are in the input's file now; or a failure, with this thread's sentence. UNAVAILABLE is not charged to the
+// attempt. After the worker that asked has ended, it may not be called any more.
+MUST_CHECK weft_err agent_lend(struct agent *agent, uint32_t input, uint64_t offset, uint64_t size,
+                               weft_err code);
 // Opens for reading a file that the worker has open under that number, so that the file outlives the worker.
 // UNAVAILABLE: the worker has ended; other failures: it has no such file.
 MUST_CHECK weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd);

@@ -61,6 +61,27 @@ static void await_bye(int fd)
     _exit(8);
 }
 
+// Ends with 5 when both answers are as they should be: the bytes are lent, then refused.
+static void need_bytes(int fd)
+{
+    struct frame frame = {0};
+    Weft__Need need = WEFT__NEED__INIT;
+    Weft__Lent *lent;
+    need.input = 3;
+    need.offset = 1 << 20;
+    need.size = 77;
+    for (int i = 0; i < 2; i++) {
+        if (message_send(fd, WEFT__FRAME_TYPE__FRAME_NEED, &need.base) ||
+            frame_receive(fd, &frame) || frame.type != WEFT__FRAME_TYPE__FRAME_LENT ||
+            message_unpack(&frame, &weft__lent__descriptor, &lent) || lent->input != need.input ||
+            lent->offset != need.offset || lent->size != need.size ||
+            lent->code != (i ? WEFT_UNAVAILABLE : WEFT_OK) ||
+            strcmp(lent->text, i ? "out of reach" : ""))
+            _exit(9);
+    }
+    _exit(5);
+}
+
 static _Noreturn void run_worker(int fd, int page_fd, const char *what)
 {
     struct worker_page *page = NULL;
@@ -74,6 +95,12 @@ static _Noreturn void run_worker(int fd, int page_fd, const char *what)
         begin_in_page(&page->slots[1], 5, SIGSEGV);
         raise(SIGKILL);
     }
+    if (strcmp(what, "wait") == 0) {
+        page->slots[0].waits_since_ns = clock_now_ns();
+        begin_in_page(&page->slots[0], 6, 0);
+    }
+    if (strcmp(what, "need") == 0)
+        need_bytes(fd);
     if (strcmp(what, "loop") == 0) {
         begin_in_page(&page->slots[0], 6, 0);
         pause();
@@ -97,6 +124,7 @@ static _Noreturn void run_worker(int fd, int page_fd, const char *what)
 struct scene {
     struct loop *loop;
     struct agent agent;
+    unsigned need_count, wait_count;
     unsigned ready_count, left_count, late_count, lost_count;
     weft_err ready_code;
     char wrong[128];
@@ -163,6 +191,14 @@ static void take_loss(void *owner, const struct agent_loss *loss)
     loop_stop(scene->loop);
 }
 
+static void take_need(void *owner, const Weft__Need *need)
+{
+    struct scene *scene = owner;
+    const weft_err code = scene->need_count++ ? err_set(WEFT_UNAVAILABLE, "out of reach") : WEFT_OK;
+    assert_int_equal(agent_lend(&scene->agent, need->input, need->offset, need->size, code),
+                     WEFT_OK);
+}
+
 static const struct agent_calls calls = {
     .ready = take_ready,
     .silent = take_silence,
@@ -170,6 +206,15 @@ static const struct agent_calls calls = {
     .wrong = take_wrong,
     .left = take_left,
     .late = take_late,
+    .lost = take_loss,
+};
+
+static const struct agent_calls lending_calls = {
+    .ready = take_ready,
+    .silent = take_silence,
+    .message = take_message,
+    .need = take_need,
+    .wrong = take_wrong,
     .lost = take_loss,
 };
 
@@ -268,6 +313,7 @@ static void what_a_worker_may_not_send_ends_it(void **state)
         {"bye too early", "a frame that does not belong here"},
         {"two hellos", "a frame that does not belong here"},
         {"unreadable", "a TaskEnd that cannot be read"},
+        {"need", "a frame that does not belong here"},  // nothing is lent
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
@@ -301,6 +347,47 @@ static void an_attempt_beyond_its_time_is_late(void **state)
     assert_int_equal(scene.late.task, 6);
     assert_true(scene.loss.is_told);
     assert_int_equal(scene.loss.inside_count, 1);
+    loop_timer_free(tick);
+    tear_down(&scene);
+}
+
+static void one_that_needs_bytes_is_lent_them(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene, 0);
+    scene.agent.options.calls = &lending_calls;
+    run(&scene, "need");
+    assert_int_equal(scene.need_count, 2);
+    assert_string_equal(scene.wrong, "");
+    assert_true(scene.lost_count == 1 && !scene.loss.is_told);
+    assert_true(scene.exit.is_known && !scene.exit.was_signalled);
+    assert_int_equal(scene.exit.number, 5);
+    tear_down(&scene);
+}
+
+// After a few looks at a worker that waits.
+static void stop_waiting(void *owner)
+{
+    struct scene *scene = owner;
+    struct slot_page *slot = &scene->agent.process.page->slots[0];
+    if (atomic_load(&slot->waits_since_ns) == 0)
+        return;
+    assert_int_equal(scene->late_count, 0);
+    if (++scene->wait_count == 5)
+        atomic_store(&slot->waits_since_ns, 0);
+}
+
+static void waiting_for_lent_bytes_is_not_being_late(void **state)
+{
+    (void)state;
+    struct scene scene;
+    set_up(&scene, 30);
+    struct loop_timer *tick = loop_timer_new(scene.loop, 5, 5, take_tick, &scene);
+    struct loop_timer *stop = loop_timer_new(scene.loop, 40, 40, stop_waiting, &scene);
+    run(&scene, "wait");
+    assert_int_equal(scene.late_count, 1);  // then it is
+    loop_timer_free(stop);
     loop_timer_free(tick);
     tear_down(&scene);
 }
@@ -352,6 +439,8 @@ int main(void)
         cmocka_unit_test(what_a_worker_may_not_send_ends_it),
         cmocka_unit_test(bytes_that_are_no_frames_break_the_connection),
         cmocka_unit_test(an_attempt_beyond_its_time_is_late),
+        cmocka_unit_test(one_that_needs_bytes_is_lent_them),
+        cmocka_unit_test(waiting_for_lent_bytes_is_not_being_late),
         cmocka_unit_test(one_that_is_released_says_goodbye),
         cmocka_unit_test(what_all_workers_did_is_added_up_once),
     };

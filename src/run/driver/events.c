@@ -154,8 +154,10 @@ static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEn
     event->type = EVENT_TASK_FAILED;
     event->code = (weft_err)end->code;
     event->is_final = end->is_final;
+    event->is_blameless = end->is_blameless;
     blame_explain_failure(&coordinator->blame, end);
-    if (end->place && end->place->input < coordinator->plan->inputs.count && stage == 0)
+    if (!end->is_blameless && end->place && end->place->input < coordinator->plan->inputs.count &&
+        stage == 0)
         probe_note_harm(&coordinator->probe, event->at.kind, event->at.task,
                         (struct place){end->place->input, end->place->offset}, end->fed_end);
     coordinator_step(coordinator, event);
@@ -227,6 +229,7 @@ static struct answer_rules rules_of(const struct coordinator *coordinator, uint3
         .is_map_only = stage->is_map_only,
         .is_last = stage->is_last,
         .is_shared = run_plan_is_shared(coordinator->plan),
+        .is_lent = coordinator->plan->options->lends_inputs,
         .input_count = coordinator->plan->inputs.count,
     };
 }

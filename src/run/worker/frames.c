@@ -17,6 +17,7 @@ void told_init(struct told *told, int fd)
 void told_fini(struct told *told)
 {
     free(told->held);
+    VEC_FINI(&told->needs);
     *told = (struct told){0};
 }
 
@@ -313,6 +314,26 @@ static weft_err take_checkpoint(struct told *told, struct order *order)
     return WEFT_OK;
 }
 
+// ---- lent inputs
+
+// At any time after the job, also between stages: bytes are asked for ahead.
+static weft_err take_lent(struct told *told, const struct order *order)
+{
+    const Weft__Lent *lent = order->lent;
+    if (lent->code > WEFT_UNAUTHENTICATED)
+        return frames_refuse("lent bytes with code %u", lent->code);
+    for (size_t i = 0; i < told->needs.count; i++) {
+        const struct told_need *need = &told->needs.items[i];
+        if (need->input != lent->input || need->offset != lent->offset || need->size != lent->size)
+            continue;
+        told->needs.items[i] = told->needs.items[--told->needs.count];
+        return WEFT_OK;
+    }
+    return frames_refuse("%llu bytes at byte %llu of input %u, which were not asked for",
+                         (unsigned long long)lent->size, (unsigned long long)lent->offset,
+                         lent->input);
+}
+
 // ---- the entrance
 
 static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
@@ -332,6 +353,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__seal__descriptor;
     case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
         return &weft__checkpoint__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_LENT:
+        return &weft__lent__descriptor;
     default:
         return NULL;
     }
@@ -352,6 +375,8 @@ static weft_err take_message(struct told *told, struct order *order)
         return take_task(told, order);
     case WEFT__FRAME_TYPE__FRAME_SEAL:
         return take_seal(told, order);
+    case WEFT__FRAME_TYPE__FRAME_LENT:
+        return take_lent(told, order);
     default:
         return take_checkpoint(told, order);
     }
@@ -413,4 +438,10 @@ void frames_note_checkpointed(struct told *told, uint32_t slot)
 {
     told->slots[slot].is_checkpointing = false;
     told->slots[slot].held_count = 0;
+}
+
+void frames_note_need(struct told *told, uint32_t input, uint64_t offset, uint64_t size)
+{
+    const struct told_need need = {input, offset, size};
+    ASSERT(VEC_PUSH(&told->needs, need));
 }

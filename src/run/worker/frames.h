@@ -11,6 +11,7 @@
 #ifndef RUN_WORKER_FRAMES_H
 #define RUN_WORKER_FRAMES_H
 
+#include "base/vec.h"
 #include "mapreduce/coord/sched.h"
 #include "run/chain.h"
 #include "wire/messages.h"
@@ -31,6 +32,7 @@ struct order {
         Weft__StagePlan *plan;
         Weft__Seals *seals;
         Weft__TaskRun *run;
+        Weft__Lent *lent;
     };
     uint32_t slot;  // SEAL, CHECKPOINT
 };
@@ -60,6 +62,12 @@ struct told_stage {
     uint32_t task_counts[SCHED_KIND_COUNT];
 };
 
+// Bytes of a lent input that were asked for.
+struct told_need {
+    uint32_t input;
+    uint64_t offset, size;
+};
+
 struct told {
     int fd;  // of the connection: no output
     const Weft__JobStart *start;
@@ -67,6 +75,7 @@ struct told {
     struct told_stage stage;
     uint64_t *held;  // a bit for each map task that a collector holds, or has sealed or made safe
     struct told_slot slots[SLOTS_MAX];
+    VEC(struct told_need) needs;  // not answered: a few for each slot
 };
 
 // `fd` is the descriptor of the connection.
@@ -89,6 +98,8 @@ void frames_note_end(struct told *told, uint32_t slot, Weft__TaskKind kind, uint
 void frames_note_dropped(struct told *told, uint32_t slot, const uint32_t *tasks, size_t count);
 void frames_note_sealed(struct told *told, uint32_t slot);
 void frames_note_checkpointed(struct told *told, uint32_t slot);
+// Bytes of a lent input are asked for, before the agent hears of it.
+void frames_note_need(struct told *told, uint32_t input, uint64_t offset, uint64_t size);
 
 // ---- frames_check.c: the values of single messages
 

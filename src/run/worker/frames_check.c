@@ -44,6 +44,8 @@ static weft_err check_input(const Weft__Input *input, size_t index)
         return frames_refuse("input %zu without a name", index);
     if (input->size > INT64_MAX)
         return frames_refuse("input %zu of %llu bytes", index, (unsigned long long)input->size);
+    if (input->is_lent && !input->path[0])
+        return frames_refuse("input %zu, which is lent, without a path", index);
     if (input->codec > CODEC_KIND_COUNT)  // 0 is unknown, the others are one off
         return frames_refuse("codec %u of input %zu", input->codec, index);
     return WEFT_OK;

@@ -211,6 +211,7 @@ static void send_end(struct slot_thread *thread, const Weft__TaskRun *run, const
     end.code = slot->has_failed ? message_code(slot->code) : WEFT_OK;
     end.text = slot->has_failed ? slot->error : (char *)"";
     end.is_final = slot->is_final;
+    end.is_blameless = slot->is_blameless;
     end.records_in = slot->records_in;
     end.bytes_in = slot->bytes_in;
     end.records_out = slot->records_out;

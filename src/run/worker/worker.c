@@ -119,7 +119,7 @@ static weft_err take_inputs(struct worker *worker)
                                            .mtime_ns = input->mtime_ns,
                                            .map.registered = -1};
     }
-    return WEFT_OK;
+    return worker_begin_lending(worker);
 }
 
 static weft_err take_budget(struct worker *worker)
@@ -259,16 +259,16 @@ static bool is_in_memory(const struct input *input)
 static void map_inputs(struct worker *worker, const struct stage *stage)
 {
     const Weft__JobStart *start = worker->start;
-    const bool is_lent = stage->code->lends_input;
+    const bool may_be_read = stage->code->lends_input;
     const bool is_pointed_at = start->may_map_input && stage->job.reduce == weft_identity;
-    if (stage->source || !(is_lent || is_pointed_at) || stage->format.kind != RECORD_LINES ||
+    if (stage->source || !(may_be_read || is_pointed_at) || stage->format.kind != RECORD_LINES ||
         stage->format.delimiter != '\n' || worker->has_mapped_inputs ||
         start->n_inputs > MAPPED_INPUTS_MAX)
         return;
     worker->has_mapped_inputs = true;
     for (size_t i = 0; i < start->n_inputs; i++) {
         struct input *input = &worker->inputs[i];
-        if (input->size < MAP_INPUT_ABOVE || is_in_memory(input))
+        if (input->size < MAP_INPUT_ABOVE || input->lending || is_in_memory(input))
             continue;
         // An input that cannot be mapped, or has become shorter, is read: the read returns the
         // error.
@@ -472,6 +472,9 @@ static weft_err carry_out(struct worker *worker, struct order *order)
     case WEFT__FRAME_TYPE__FRAME_SEAL:
         slot_thread_push(&worker->threads[order->slot], (struct command){.type = COMMAND_SEAL});
         break;
+    case WEFT__FRAME_TYPE__FRAME_LENT:
+        worker_take_lent(worker, order->lent);
+        break;
     default:
         slot_thread_push(&worker->threads[order->slot],
                          (struct command){.type = COMMAND_CHECKPOINT});
@@ -513,6 +516,7 @@ static _Noreturn void end_well(struct worker *worker)
     weft_err finished;
     mutex_lock(&worker->send_lock);  // as in take_order: the work of the slots came before
     mutex_unlock(&worker->send_lock);
+    worker_end_lending(worker);
     if (worker->stage)
         wait_for_slots(worker);
     if (worker->stage && worker->stage->sink && (finished = sink_finish(worker->stage->sink)))

@@ -1,6 +1,7 @@
 // What a worker knows of its job. Private to worker*.c:
 //   worker.c   the control thread: orders to commands, stages
 //   shared.c   reads map output and pairs of other workers
+//   lend.c     asks for bytes of inputs that are lent
 //   frames*.c  what the driver may say, and when: frames to orders
 //   slot.c     the slot threads: commands to attempts, attempts to frames
 //   top.c      the job of --top
@@ -71,7 +72,8 @@ struct worker {
     struct slot_thread *threads;
     struct input *inputs;
     struct mutex inputs_lock;
-    char *runs_directory;  // of the first stage, for good; NULL: nowhere
+    struct lending *lending;  // NULL: no input is lent
+    char *runs_directory;     // of the first stage, for good; NULL: nowhere
     weft_bytes runs_identity;
     struct stage *stage;              // NULL before the first
     VEC(struct source_file) sources;  // where workers share: that tasks of this stage have read
@@ -103,6 +105,14 @@ MUST_CHECK weft_err worker_take_seals(struct worker *worker, const Weft__Seals *
 // Where the pairs are that a task reads.
 MUST_CHECK weft_err worker_take_source(struct worker *worker, const Weft__TaskRun *run);
 void worker_forget_sources(struct worker *worker);
+
+// ---- lend.c
+
+// Inputs that are lent get their lender.
+MUST_CHECK weft_err worker_begin_lending(struct worker *worker);
+void worker_take_lent(struct worker *worker, const Weft__Lent *lent);
+// Slots that wait for bytes fail: the worker ends.
+void worker_end_lending(struct worker *worker);
 
 // ---- slot.c
 void slot_thread_run(void *thread);  // the thread's body

@@ -65,7 +65,10 @@ struct codec_index;
 MUST_CHECK weft_err codec_index_open(struct store_file *file, uint64_t file_size,
                                      enum codec_kind kind, struct codec_index **index);
 uint64_t codec_index_size(const struct codec_index *index);  // of the plain data
-void codec_index_free(struct codec_index *index);            // NULL is fine
+
+// Up to where in the compressed file a reader that stops at that plain offset reads, at most.
+uint64_t codec_index_packed_end(const struct codec_index *index, uint64_t plain);
+void codec_index_free(struct codec_index *index);  // NULL is fine
 
 struct codec_reader;
 

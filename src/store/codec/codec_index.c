@@ -53,6 +53,12 @@ uint64_t codec_index_size(const struct codec_index *index)
     return index->points.items[index->points.count - 1].plain;
 }
 
+uint64_t codec_index_packed_end(const struct codec_index *index, uint64_t plain)
+{
+    const size_t next = codec_index_find(index, plain) + 1, last = index->points.count - 1;
+    return index->points.items[next < last ? next : last].packed;
+}
+
 void codec_index_free(struct codec_index *index)
 {
     if (!index)

@@ -59,9 +59,8 @@ static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row
     const struct record_format *format = &slot->stage->format;
     struct source source;
     bool has_row = false;
-    weft_err code = source_open(&source, slot->stage, slot->input_index, 0);
-    if (code)
-        return code;
+    const uint64_t since = slot_begin_wait(slot, slot->input_index);
+    weft_err code = source_open(&source, slot->stage, slot->input_index, 0, 0);
     while (!code && !has_row && !source_is_at_end(&source)) {
         const size_t more = text->size ? text->size : 4096;
         char *room = text->size < HEADER_BYTES_MAX ? buf_reserve(text, more) : NULL;
@@ -74,6 +73,7 @@ static weft_err read_header(struct slot *slot, struct buf *text, weft_bytes *row
             code = find_row(format, buf_bytes(text), source_is_at_end(&source), row, &has_row);
     }
     source_close(&source);
+    slot_end_wait(slot, since);
     if (!code && !has_row)
         *row = (weft_bytes){"", 0};
     return code;
@@ -87,7 +87,7 @@ void fields_find_header(struct slot *slot)
         return;
     const weft_err code = read_header(slot, &text, &row);
     if (code)
-        slot_fail(slot, code, true);
+        slot_fail_reading(slot, code);
     else
         fields_take_header(slot, row);
     buf_fini(&text);
@@ -233,7 +233,7 @@ uint64_t weft_input_record(weft_task *task)
     if (!slot->has_record_base) {
         const weft_err code = count_before(slot, &slot->record_base);
         if (code)
-            slot_fail(slot, code, true);
+            slot_fail_reading(slot, code);
         slot->has_record_base = true;
     }
     return slot->record_base + slot->record_index + 1;

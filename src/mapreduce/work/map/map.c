@@ -244,7 +244,9 @@ static weft_err fill(struct reading *r)
     }
     size_t got = 0;
     const enum phase phase = slot_enter(slot, PHASE_READ);
+    const uint64_t since = slot_begin_wait(slot, slot->input_index);
     const weft_err code = source_read(&r->source, buffered(r) + r->filled, read_size(r), &got);
+    slot_end_wait(slot, since);
     slot_enter(slot, phase);
     atomic_store_explicit(&slot->decoder_bytes, source_memory(&r->source), memory_order_relaxed);
     r->filled += got;
@@ -390,7 +392,9 @@ static weft_err map_read(struct slot *slot, const struct piece *piece)
     struct reading r = {.slot = slot, .end = piece->end};
     bool begins_inside = piece->begin > 0 && record_is_splittable(format);
     const uint64_t from = begins_inside ? record_search_from(format, piece->begin) : 0;
-    weft_err code = source_open(&r.source, slot->stage, piece->input, from);
+    const uint64_t since = slot_begin_wait(slot, piece->input);
+    weft_err code = source_open(&r.source, slot->stage, piece->input, from, piece->end);
+    slot_end_wait(slot, since);
     if (code)
         return code;
     r.base = r.source.at;
@@ -426,6 +430,8 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
         slot->record_index = slot->piece_base = 0;
         slot->fields_of = UINT64_MAX;
         slot->has_record_base = false;
+        if (i + 1 < piece_count)
+            source_prepare(slot->stage, pieces[i + 1].input, pieces[i + 1].begin);
         const bool is_mapped = input->map.data && pieces[i].end <= input->size;
         const weft_err code =
             is_mapped ? map_mapped(slot, input, &pieces[i]) : map_read(slot, &pieces[i]);
@@ -448,7 +454,7 @@ weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_cou
     else
         code = map_kept(slot, slot->task, UINT64_MAX);
     if (code)
-        slot_fail(slot, code, true);
+        slot_fail_reading(slot, code);
     slot_call_end(slot);
     emit_flush(slot);
     slot->record_key = (weft_bytes){0};

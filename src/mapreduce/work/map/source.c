@@ -3,6 +3,7 @@
 #include "mapreduce/work/map/source.h"
 
 #include "store/codec/codec.h"
+#include "store/lent.h"
 #include "sys/file/file.h"
 #include "sys/time/calendar.h"
 
@@ -26,12 +27,15 @@ static weft_err open_codec(struct source *source, uint64_t from)
     struct input *input = source->input;
     struct file_stat status;
     weft_err code = store_stat(&source->file, &status);
+    source->file.ahead_end = code ? 0 : status.size;
     if (!code && input->is_indexed)
         code = open_index(source, status.size);
     if (code)
         return code;
     source->at = input->is_indexed ? from : 0;
     source->size = input->is_indexed ? input->size : SOURCE_SIZE_UNKNOWN;
+    source->file.ahead_end =
+        input->index ? codec_index_packed_end(input->index, source->until) : source->until;
     source->codec = codec_reader_new(&source->file, status.size, input_codec_kind(input),
                                      input->index, source->at);
     return source->codec ? WEFT_OK : WEFT_DATA_LOSS;
@@ -113,21 +117,40 @@ weft_err source_check_all_mapped(const struct stage *stage)
     return code;
 }
 
+static weft_err open_file(struct source *source, uint32_t input_index)
+{
+    const struct input *input = source->input;
+    return input->lending
+               ? lent_open(input->lending, input_index, input->path, input->name, &source->file)
+               : store_open_plain(input->path, input->name, &source->file);
+}
+
 weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,
-                     uint64_t from)
+                     uint64_t from, uint64_t until)
 {
     struct input *input = &stage->inputs[input_index];
-    *source = (struct source){.stage = stage, .input = input, .at = from, .size = input->size};
-    weft_err code = store_open_plain(input->path, input->name, &source->file);
+    *source = (struct source){
+        .stage = stage, .input = input, .at = from, .size = input->size, .until = until};
+    weft_err code = open_file(source, input_index);
     if (!code)
         code = source_check(source);
     if (!code && !input_is_codec_known(input) && from > 0)
         code = look_at_front(source);
+    source->file.ahead_end = until;
     if (!code && input_codec_kind(input) != CODEC_NONE)
         code = open_codec(source, from);
     if (code)
         source_close(source);
     return code;
+}
+
+void source_prepare(const struct stage *stage, uint32_t input_index, uint64_t from)
+{
+    const struct input *input = &stage->inputs[input_index];
+    // One that was not looked at yet is first read at its front; one with an index has other offsets.
+    const uint64_t offset = input_is_codec_known(input) ? from : 0;
+    if (input->lending && !input->is_indexed)
+        lent_ask_ahead(input->lending, input_index, input->path, offset);
 }
 
 void source_close(struct source *source)

@@ -17,11 +17,16 @@ struct source {
     struct codec_reader *codec;  // NULL: plain
     uint64_t at;                 // plain offset of the next read
     uint64_t size;               // of the plain data; SOURCE_SIZE_UNKNOWN until it has ended
+    uint64_t until;              // where the caller means to stop
 };
 
-// Opens the input at `from`. One that can only be read from its front is opened there: look at `at`.
+// Opens the input at `from`. One that can only be read from its front is opened there: look at `at`. Lent bytes are asked for
+// ahead as far as `until`, where the caller means to stop, more or less.
 MUST_CHECK weft_err source_open(struct source *source, const struct stage *stage,
-                                uint32_t input_index, uint64_t from);
+                                uint32_t input_index, uint64_t from, uint64_t until);
+
+// The input will be opened at `from` soon: if it is lent, the bytes there are asked for already.
+void source_prepare(const struct stage *stage, uint32_t input_index, uint64_t from);
 void source_close(struct source *source);
 
 // The next up to `size` bytes, fewer only at the end; *got says how many. An input that became shorter is

@@ -80,7 +80,7 @@ static weft_err count_range(const struct stage *stage, uint32_t input_index, uin
                             uint64_t end, struct record_counts *counts)
 {
     struct source source;
-    weft_err code = source_open(&source, stage, input_index, begin);
+    weft_err code = source_open(&source, stage, input_index, begin, end);
     if (code)
         return code;
     code = source.at == begin ? count_bytes(stage, &source, end, counts)
@@ -117,7 +117,9 @@ static weft_err finish_before(const struct stage *stage, uint32_t input_index,
                 waits = true;
             }
         }
-        if (waits)
+        if (waits && stage->inputs[input_index].lending)
+            clock_sleep_ms(1);  // the other slot may wait for another machine
+        else if (waits)
             thread_yield();
     }
     return WEFT_OK;
@@ -135,6 +137,7 @@ weft_err stretches_count(struct slot *slot, uint32_t input_index, uint64_t end,
     if (whole >= stretches->count)
         return refuse_place(stage, input_index, end);
     const enum phase phase = slot_enter(slot, PHASE_READ);
+    const uint64_t since = slot_begin_wait(slot, input_index);
     weft_err code = finish_before(stage, input_index, stretches, whole);
     for (size_t i = 0; !code && i < whole; i++)
         *counts = record_counts_join(*counts, stretches->items[i].counts);
@@ -142,6 +145,7 @@ weft_err stretches_count(struct slot *slot, uint32_t input_index, uint64_t end,
     if (!code && end % STRETCH_BYTES)
         code = count_range(stage, input_index, (uint64_t)whole * STRETCH_BYTES, end, &rest);
     *counts = record_counts_join(*counts, rest);
+    slot_end_wait(slot, since);
     slot_enter(slot, phase);
     return code;
 }
