@@ -58,7 +58,8 @@ struct agent_calls {
     void (*wrong)(void *owner, const char *what);
     // It has said goodbye after agent_release.
     void (*left)(void *owner);
-    // An attempt is beyond its time; `is_record`: at one record. May be NULL without limits.
+    // An attempt is beyond its time; `is_record`: at one record. Again with each look until the attempt has ended.
+    // May be NULL without limits.
     void (*late)(void *owner, const struct agent_attempt *at, bool is_record);
     // It is gone, whatever it was. May start the next one.
     void (*lost)(void *owner, const struct agent_loss *loss);
