@@ -70,7 +70,10 @@ if is_sanitized; then
     export CC=$dir/bin/cc
     quiet=handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0:allocator_may_return_null=1
     quiet=$quiet:log_path=$dir/report # stderr is weft's
-    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}$quiet TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}$quiet
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}$quiet
+    # By default each process waits a second at its end, for a race in its last moment: longer than the time
+    # limits of some tests.
+    export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}$quiet:atexit_sleep_ms=50
     export UBSAN_OPTIONS=${UBSAN_OPTIONS:+$UBSAN_OPTIONS:}log_path=$dir/report
 fi
 left=$dir/left
