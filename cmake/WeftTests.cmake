@@ -1,11 +1,14 @@
 # Test programs, built by the target `tests` only: whoever wants the command need not wait for them.
 # CTest labels: unit, sim, prop, fuzz; and `threads` for those that are worth a run under TSan. Simulations
-# are not: they run everything in one thread, by turns.
+# are not: they run everything in one thread, by turns. Simulations and tests with a line "// Takes long" start first.
 add_custom_target(tests)
 add_custom_target(tests_threads)
 if(TARGET weft)
   add_dependencies(tests weft)
 endif()
+
+# Unit tests try optimized code and need not be such code themselves, which takes the compiler half of its time.
+set(WEFT_UNIT_TEST_FLAGS $<IF:$<C_COMPILER_ID:GNU>,-Og,-O0>)
 
 # weft_add_test(NAME LABEL SOURCES... [ARGS arguments of the program])
 function(weft_add_test name label)
@@ -21,6 +24,7 @@ function(weft_add_test name label)
   add_dependencies(tests ${target})
   add_test(NAME ${name} COMMAND ${target} ${TEST_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(uses_threads)
+  set(takes_long)
   foreach(source IN LISTS TEST_UNPARSED_ARGUMENTS)
     file(STRINGS ${source} uses_openssl REGEX "<openssl/") # a test that speaks for the other side
     if(uses_openssl AND NOT WEFT_LEAN)
@@ -28,6 +32,8 @@ function(weft_add_test name label)
     endif()
     file(STRINGS ${source} lines REGEX "pthread_|thrd_|thread|pool_|loop_")
     list(APPEND uses_threads ${lines})
+    file(STRINGS ${source} lines REGEX "^// Takes long")
+    list(APPEND takes_long ${lines})
   endforeach()
   set(labels ${label})
   if(uses_threads AND NOT label STREQUAL sim)
@@ -36,6 +42,9 @@ function(weft_add_test name label)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
     ENVIRONMENT "WEFT_BUILD=${PROJECT_BINARY_DIR}")
+  if(takes_long OR label MATCHES "sim|prop")
+    set_tests_properties(${name} PROPERTIES COST 10)
+  endif()
 endfunction()
 
 # Every file of a folder that has a main() becomes a program; the other files go into each of them.
@@ -65,6 +74,7 @@ if(CMOCKA_FOUND)
   foreach(source IN LISTS unit_tests)
     file(RELATIVE_PATH name ${PROJECT_SOURCE_DIR}/src ${source})
     string(REGEX REPLACE "_test\\.c$" "" name ${name})
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${WEFT_UNIT_TEST_FLAGS}")
     weft_add_test(unit/${name} unit ${source})
   endforeach()
   weft_add_test_folder(test/sim sim)

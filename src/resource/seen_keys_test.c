@@ -1,5 +1,6 @@
 // Tests of the keys of pushes: how many are remembered, which are forgotten, and that a journal done again, from
 // any snapshot on, remembers the same (testing_stop looks).
+// Takes long.
 
 #include "resource/seen_keys.h"
 

@@ -1,6 +1,7 @@
 // Tests of journals that sync often: their files are written ahead and used again, so that after the end
 // there are zeros or records of another life. Whatever is cut, flipped, torn or left there, the records that are handed
 // out are a beginning of those that were appended, with all synced ones.
+// Takes long.
 
 #include <signal.h>
 #include <sys/resource.h>

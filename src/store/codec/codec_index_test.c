@@ -1,5 +1,6 @@
 // Tests of store/codec's index: files that can be read from anywhere give the same bytes from everywhere,
 // and one that lies about its frames is found out.
+// Takes long.
 
 #include "store/codec/codec_testing.h"
 

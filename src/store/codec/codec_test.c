@@ -1,4 +1,5 @@
 // Tests of store/codec: every format read in every way it is written, whole, cut and damaged.
+// Takes long.
 
 #include "store/codec/codec_testing.h"
 
