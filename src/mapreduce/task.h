@@ -40,6 +40,13 @@ bool task_is_mapped(const weft_task *task, weft_bytes bytes);
 // How the records that the task is given were cut.
 const struct record_format *task_record_format(const weft_task *task);
 
+// For a map attempt that is about to fail, from `end`: nothing of it was emitted, only pairs of tasks that have ended
+// well before it. So those stay held.
+void task_keep_held(weft_task *task);
+
+// Adds a line to the sentence of an attempt that has failed.
+void task_add_to_failure(weft_task *task, weft_bytes text);
+
 void task_describe(const weft_task *task, struct task_facts *facts);
 
 #endif

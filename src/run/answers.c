@@ -77,6 +77,8 @@ static weft_err check_task_end(const struct answer_rules *rules, const Weft__Tas
     if (end->n_sample_keys > (is_sample ? SAMPLE_KEYS_MAX : 0))
         return refuse("a sample of %zu keys by a %s task", end->n_sample_keys,
                       sched_kind_name((enum sched_kind)end->kind));
+    if (end->keeps_held && end->code == WEFT_OK)
+        return refuse("task %u, which ended well and keeps only others", end->task);
     if (end->n_counters > COUNTERS_MAX)
         return refuse("%zu counters of one task", end->n_counters);
     return check_records(rules, end);

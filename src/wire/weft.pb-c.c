@@ -2817,7 +2817,7 @@ const ProtobufCMessageDescriptor weft__counter__descriptor =
   (ProtobufCMessageInit) weft__counter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[17] =
+static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[18] =
 {
   {
     "kind",
@@ -3023,6 +3023,18 @@ static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[17] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "keeps_held",
+    18,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, keeps_held),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_end__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -3033,6 +3045,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
   14,   /* field[14] = fed_end */
   16,   /* field[16] = is_blameless */
   6,   /* field[6] = is_final */
+  17,   /* field[17] = keeps_held */
   0,   /* field[0] = kind */
   13,   /* field[13] = place */
   8,   /* field[8] = records_in */
@@ -3046,7 +3059,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__task_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 17 }
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor weft__task_end__descriptor =
 {
@@ -3056,7 +3069,7 @@ const ProtobufCMessageDescriptor weft__task_end__descriptor =
   "Weft__TaskEnd",
   "weft",
   sizeof(Weft__TaskEnd),
-  17,
+  18,
   weft__task_end__field_descriptors,
   weft__task_end__field_indices_by_name,
   1,  weft__task_end__number_ranges,

@@ -597,10 +597,14 @@ struct  Weft__TaskEnd
    * a failure: lent input could not be had, which is no fault of the attempt
    */
   protobuf_c_boolean is_blameless;
+  /*
+   * of a failure in map: it has left nothing in its slot, whose other tasks stay held
+   */
+  protobuf_c_boolean keeps_held;
 };
 #define WEFT__TASK_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_end__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0, 0, 0 }
 
 
 /*

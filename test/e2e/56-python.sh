@@ -236,6 +236,16 @@ fails_with "a Python without the package" 1 "has no package weft" env PATH="$PAT
     "mkdir -p bin && cp '$WEFT' bin/weft && bin/weft run wc.py small"
 fails_with "--final of a job that is not a script" 2 "for a Python script" weft run --final wordcount small
 fails_with "a script that does not exist" 4 "no such file" weft run nosuch.py small
+script hoards <<'END'
+def mapfn(line):
+    for number in range(400):
+        yield ("key", 1), "%d %s" % (number, "x" * 200)
+    yield "other", 1
+def reducefn(key, values): return len(values)
+END
+yes line | head -n 2500 >many
+fails_with "a list of values that does not fit names its key" 5 "at the key .'key', 1., which has [0-9]* values" \
+    answer --memory 100M --slots 1 hoards.py many
 script prints <<'END'
 import os, sys, threading, time
 threading.Thread(target=time.sleep, args=(600,)).start()

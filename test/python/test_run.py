@@ -197,6 +197,56 @@ def test_wrong_calls(arguments, error, text):
         weft.run(**arguments)
 
 
+def calls_of(name):
+    with open(name) as file:
+        return collections.Counter(file.read().split())
+
+
+@pytest.mark.parametrize("end", ["fold = sum", "reducefn = lambda key, values: sum(values)", "fold = lambda values: sum(values)"])
+def test_a_raising_record_among_slow_tasks_costs_only_its_own_attempts(end):
+    name = script("slow.py", f"""\
+        import os, time
+        source = {{number: number for number in range(40)}}
+        log = os.open("calls", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        def mapfn(key, value):
+            os.write(log, b"%d " % key)
+            time.sleep(0.01)
+            yield key % 3, value
+            if key == 30: raise ValueError(key)
+        {end}
+        """)
+    got = subprocess.run(["weft", "run", "--slots", "2", "--skip-bad", "1", name], capture_output=True, text=True, timeout=60)
+    expected = collections.Counter()
+    for number in [*range(30), *range(31, 40)]:
+        expected[number % 3] += number
+    assert got.stdout == "".join(f"{key}\t{value}\n" for key, value in sorted(expected.items())), got.stderr
+    calls = calls_of("calls")
+    assert calls.pop("30") >= 4 and set(calls.values()) == {1}
+
+
+def test_an_interpreter_that_dies_takes_no_pairs_of_other_tasks_with_it():
+    def pairs(number):
+        with open("calls", "a") as file:
+            file.write(f"{number} ")
+        if number == 5 and calls_of("calls")["5"] < 3:
+            os._exit(9)
+        return [(number % 2, number)]
+    got = weft.run(map=pairs, reduce=lambda key, values: sorted(values), source=list(range(8)), slots=1)
+    assert dict(got) == {0: [0, 2, 4, 6], 1: [1, 3, 5, 7]}
+    assert calls_of("calls") == {**{str(number): 1 for number in range(8)}, "5": 3}
+
+
+@pytest.mark.parametrize("size", [1000, 10_000_000])
+def test_pairs_of_attempts_that_failed_are_not_counted(size):
+    def pairs(number):
+        yield number % 2, number
+        yield "large", "x" * size
+        if number == 3:
+            raise ValueError
+    got = weft.run(map=pairs, reduce=lambda key, values: len(values), source=list(range(6)), slots=1, skip_bad=1)
+    assert dict(got) == {0: 3, 1: 2, "large": 5}
+
+
 def test_nothing_stays_behind(folder, monkeypatch):
     (folder / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(folder / "tmp"))

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import weft
+from weft import _slot
 
 PACKAGE = pathlib.Path(weft.__file__).parent
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -19,6 +20,7 @@ def mapfn(line):
     for word in line.split():
         yield word, 1
 def keys(line): return line.split()
+def large(line): yield line, 2**61
 fold = max
 def reducefn(key, values): yield key, len(values)
 """
@@ -79,11 +81,11 @@ def run(place, folder, kind, *frames, map="mapfn"):
     return came
 
 
-def sums_of(came):
+def sums_of(came, kinds="NK"):
     sums = {}
     for kind, payload in came:
         at = 0
-        while kind == "N" and at < len(payload):
+        while kind in kinds and at < len(payload):
             size, number = struct.unpack_from("<Iq", payload, at)
             key = payload[at + 12:at + 12 + size]
             sums[key] = sums.get(key, 0) + number
@@ -105,12 +107,35 @@ def expected_of(text):
 
 
 @pytest.mark.parametrize("kind, map", [("sum", "mapfn"), ("count", "keys")])
-def test_sums_are_held_until_they_are_asked_for_and_flushed_when_there_is_no_room(place, tmp_path, kind, map):
+@pytest.mark.parametrize("holds", [1, 2])
+@pytest.mark.parametrize("memory", [2 << 20, 64 << 20])
+def test_sums_are_held_until_they_are_asked_for_and_flushed_when_there_is_no_room(place, tmp_path, kind, map, holds, memory):
     text = draw_text(4000)
-    came = run(place, tmp_path, kind, frame("M", struct.pack("<Q", 1 << 20)), begin(holds=1), frame("I", b"name"),
-               records(text), frame("E"), begin(holds=1), records(text), frame("E"), frame("S"), map=map)
-    assert [kind for kind, _ in came].count("E") == 3
+    came = run(place, tmp_path, kind, frame("M", struct.pack("<Q", memory)), begin(holds=holds), frame("I", b"name"),
+               records(text), frame("E"), begin(holds=holds), records(text), frame("E"), frame("S"), map=map)
+    kinds = "".join(kind for kind, _ in came)
+    assert kinds.count("E") == 2 and kinds.endswith("S") and (memory == 2 << 20 or kinds[:2] == "EE")
     assert sums_of(came) == {key: 2 * value for key, value in expected_of(text).items()}
+
+
+def test_what_is_held_survives_an_attempt_that_fails(place, tmp_path):
+    text, other = draw_text(2000), b"".join(b"%d w\xc3\xa9%030d\n" % (number, number) for number in range(20000))
+    came = run(place, tmp_path, "sum", begin(holds=2), records(text), frame("E"), begin(holds=2), records(other), frame("E"),
+               begin(holds=2), records(b"a b c\n" * 100 + b"raise\na\n"), frame("S"))
+    assert [kind for kind, _ in came if kind not in "K"] == ["E", "E", "F", "S"]
+    assert sums_of(came, "K") == {**expected_of(text), **expected_of(other)}
+
+
+def test_large_sums_that_are_held_are_exact(place, tmp_path):
+    came = run(place, tmp_path, "sum", *[one for _ in range(3) for one in (begin(holds=2), records(b"x\nx\n"), frame("E"))],
+               frame("S"), map="large")
+    assert [kind for kind, _ in came] == ["E", "E", "E", "Q", "S"]
+    total, at, payload = 0, 0, came[3][1]
+    while at < len(payload):
+        key, value = struct.unpack_from("<II", payload, at)
+        total += _slot.decode(payload[at + 8 + key:at + 8 + key + value])
+        at += 8 + key + value
+    assert total == 6 * 2**61
 
 
 def test_a_search_for_a_bad_record_leaves_held_sums_alone(place, tmp_path):

@@ -111,7 +111,7 @@ static void take_end(struct sim *sim, struct sim_account *account, const struct 
     ledger->must_fail = event->is_final;
     if (!account->is_timed_out[at->slot][place] && !event->is_final && !event->is_blameless)
         charge(sim, at);
-    if (is_collecting && !event->is_final) {
+    if (is_collecting && !event->is_final && !event->keeps_held) {
         ledger->lost_held = account->held[at->slot];
         ledger->lost_stage = at->stage;
         account->held[at->slot] = 0;

@@ -283,13 +283,16 @@ static void end_attempt(struct sim *sim, struct sim_worker *worker, struct sim_s
     slot->is_inside = false;
     if (!is_good && !is_blameless)
         sim->bad[at->stage][at->kind][at->task]++;
-    if (!is_good && at->kind == SCHED_MAP && !is_output(sim, at))
+    // Some attempts have left nothing behind when they fail. Not drawn: seeds that have failed once stay as they are.
+    const bool keeps_held = !is_good && slot->fate == FATE_FAIL && (at->task + at->attempt) % 2;
+    if (!is_good && !keeps_held && at->kind == SCHED_MAP && !is_output(sim, at))
         slot->collected = 0;
     worker_say(sim, worker,
                (struct sched_event){.type = is_good ? EVENT_TASK_HELD : EVENT_TASK_FAILED,
                                     .at = *at,
                                     .code = is_good ? WEFT_OK : WEFT_DATA_LOSS,
                                     .is_blameless = is_blameless,
+                                    .keeps_held = keeps_held,
                                     .is_final = slot->fate == FATE_FAIL_FINAL && !is_blameless});
 }
 

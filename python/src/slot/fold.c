@@ -8,7 +8,7 @@
 enum {
     CAPACITY_FIRST = 1 << 12,
     HUGE_BYTES_MIN = 2 << 20,  // from here on memory comes from the kernel, in huge pages
-    PAGE_BYTES = 1 << 20,
+    PAGE_BYTES = 256 << 10,
     GROWS_BY_FOUR_BELOW = 1 << 20,
 };
 
@@ -221,16 +221,21 @@ static void probe_wide(struct fold *fold, const struct fold_wide *one)
         grow_wides(fold);
 }
 
+static inline void add_wide(struct fold *fold, const struct fold_wide *one)
+{
+    __builtin_prefetch(&fold->wides[hash_wide(one->low, one->high) >> fold->wide_shift], 1, 3);
+    struct fold_wide *ring = &fold->wide_ring[fold->wide_at++ & (FOLD_RING - 1)];
+    const struct fold_wide old = *ring;
+    *ring = *one;
+    if (old.high)
+        probe_wide(fold, &old);
+}
+
 void fold_add_wide(struct fold *fold, const char *key, size_t size, int64_t value)
 {
     struct fold_wide one = {.high = fold_load(key + 8, size - 8), .sum = value};
     memcpy(&one.low, key, 8);
-    __builtin_prefetch(&fold->wides[hash_wide(one.low, one.high) >> fold->wide_shift], 1, 3);
-    struct fold_wide *ring = &fold->wide_ring[fold->wide_at++ & (FOLD_RING - 1)];
-    const struct fold_wide old = *ring;
-    *ring = one;
-    if (old.high)
-        probe_wide(fold, &old);
+    add_wide(fold, &one);
 }
 
 // ---- Long keys ----------------------------------------------------------------------------------------
@@ -333,9 +338,12 @@ static void drain_rings(struct fold *fold)
 // Tables that leave little room for the others and for long keys begin small again.
 static bool clear(struct fold *fold)
 {
-    memset(fold->shorts, 0, fold->short_capacity * sizeof *fold->shorts);
-    memset(fold->wides, 0, fold->wide_capacity * sizeof *fold->wides);
-    memset(fold->longs, 0, fold->long_capacity * sizeof *fold->longs);
+    if (fold->short_count)
+        memset(fold->shorts, 0, fold->short_capacity * sizeof *fold->shorts);
+    if (fold->wide_count)
+        memset(fold->wides, 0, fold->wide_capacity * sizeof *fold->wides);
+    if (fold->long_count)
+        memset(fold->longs, 0, fold->long_capacity * sizeof *fold->longs);
     fold->short_count = fold->wide_count = fold->long_count = 0;
     fold->is_full = false;
     free_pages(fold);
@@ -369,4 +377,62 @@ bool fold_take(struct fold *fold, fold_visit_fn *visit, void *owner)
             goes_on = visit(owner, place->key, place->size, place->sum);
     }
     return clear(fold) && goes_on;
+}
+
+// ---- Moving -------------------------------------------------------------------------------------------
+
+static size_t count_of(const struct fold *fold)
+{
+    return fold->short_count + fold->wide_count + fold->long_count;
+}
+
+// Makes room for all keys of the other at once: they come in the order of this table's own hash, and
+// would crowd at the front of one that grows on the way. False: there is no room.
+static bool reserve(struct fold *fold, const struct fold *other)
+{
+    while (!fold->is_full && is_full(fold->short_count + other->short_count, fold->short_capacity))
+        grow_shorts(fold);
+    while (!fold->is_full && is_full(fold->wide_count + other->wide_count, fold->wide_capacity))
+        grow_wides(fold);
+    while (!fold->is_full && is_full(fold->long_count + other->long_count, fold->long_capacity))
+        grow_longs(fold);
+    return !fold->is_full;
+}
+
+static void keep_owner(struct fold *fold, const struct fold *as)
+{
+    fold->bytes_max = as->bytes_max;
+    fold->set_aside = as->set_aside;
+    fold->owner = as->owner;
+}
+
+static void swap(struct fold *a, struct fold *b)
+{
+    const struct fold old_a = *a, old_b = *b;
+    *a = old_b;
+    *b = old_a;
+    keep_owner(a, &old_a);
+    keep_owner(b, &old_b);
+}
+
+bool fold_move(struct fold *from, struct fold *to, fold_visit_fn *visit, void *owner)
+{
+    drain_rings(from);
+    if (count_of(to) && !reserve(to, from) && !fold_take(to, visit, owner))
+        return false;
+    if (!count_of(to)) {
+        swap(from, to);
+        return !to->has_failed;
+    }
+    for (size_t i = 0; from->short_count && i < from->short_capacity; i++)
+        if (from->shorts[i].key)
+            fold_add_short(to, from->shorts[i].key, from->shorts[i].sum);
+    for (size_t i = 0; from->wide_count && i < from->wide_capacity; i++)
+        if (from->wides[i].high)
+            add_wide(to, &from->wides[i]);
+    for (size_t i = 0; from->long_count && i < from->long_capacity; i++)
+        if (from->longs[i].key)
+            fold_add_long(to, from->longs[i].key, from->longs[i].size, from->longs[i].sum);
+    drain_rings(to);
+    return clear(from) && !to->has_failed;
 }

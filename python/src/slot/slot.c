@@ -164,7 +164,8 @@ static bool begin(struct slot *slot)
     }
     slot->is_reducing = slot->frame[0];
     slot->output = (enum slot_output)slot->frame[1];
-    slot->holds = slot->frame[2];
+    slot->holds = (enum slot_holds)slot->frame[2];
+    slot->into = slot->holds == SLOT_HOLDS_MIXED ? &slot->held : &slot->table;
     slot->has_failed = false;
     slot->phase = "mapfn";
     slot->offset = 0;
@@ -209,16 +210,32 @@ static bool set_memory(struct slot *slot)
     uint64_t bytes = 0;
     if (slot->frame_size >= 8)
         memcpy(&bytes, slot->frame, 8);
-    slot->table.bytes_max = bytes ? (size_t)bytes : TABLE_BYTES;
+    slot->table.bytes_max = slot->held.bytes_max = (bytes ? (size_t)bytes : TABLE_BYTES) / 2;
     return true;
 }
 
-static bool end(struct slot *slot, bool holds)
+static bool answer(struct slot *slot, char kind)
 {
     struct out out = {0};
-    if (!slot->has_failed && !slot_flush(slot, holds))
-        return false;
-    const bool is_good = slot_begin_frame(&out, 'E') && slot_send(slot, &out);
+    const bool is_good = slot_begin_frame(&out, kind) && slot_send(slot, &out);
+    out_fini(&out);
+    return is_good;
+}
+
+// Which group is at hand, for a message: nothing where there is none.
+static bool tell_group(struct slot *slot)
+{
+    struct out out = {0};
+    PyObject *text = NULL;
+    bool is_good = slot_begin_frame(&out, 'V');
+    if (is_good && slot->key && slot->values) {
+        text = PyUnicode_FromFormat(
+            "at the key %.200R, which has %zd values so far; a fold holds only a few", slot->key,
+            PyList_Size(slot->values));
+        is_good = text && codec_append_text(&out, text);
+        Py_XDECREF(text);
+    }
+    is_good = is_good && slot_send(slot, &out);
     out_fini(&out);
     return is_good;
 }
@@ -239,9 +256,11 @@ static bool take_frame(struct slot *slot)
     case 'R':
         return slot->has_failed || slot_reduce_frame(slot);
     case 'E':
-        return end(slot, slot->holds);
+        return (slot->has_failed || slot_flush(slot)) && answer(slot, 'E');
     case 'S':
-        return end(slot, false);
+        return slot_send_held(slot) && answer(slot, 'S');
+    case 'V':
+        return tell_group(slot);
     default:
         PyErr_Format(PyExc_ValueError, "there is no frame of kind %d", slot->frame_kind);
         return false;
@@ -255,7 +274,7 @@ static bool serve(struct slot *slot)
             return false;
         if (has_ended || take_frame(slot))
             continue;
-        if (!report_exception(slot) || (slot->frame_kind == 'E' && !end(slot, true)))
+        if (!report_exception(slot) || (slot->frame_kind == 'E' && !answer(slot, 'E')))
             return false;
     }
     return true;
@@ -269,29 +288,42 @@ static void fini(struct slot *slot)
                                 &slot->values, &slot->groups, &slot->one,    &slot->emit};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         Py_CLEAR(*owned[i]);
-    struct out *const outs[] = {&slot->sums, &slot->floats, &slot->pairs, &slot->scratch};
+    struct out *const outs[] = {&slot->sums,      &slot->floats,     &slot->pairs,
+                                &slot->held_sums, &slot->held_pairs, &slot->scratch};
     for (size_t i = 0; i < sizeof outs / sizeof *outs; i++)
         out_fini(outs[i]);
     fold_fini(&slot->table);
+    fold_fini(&slot->held);
     free(slot->frame);
+}
+
+static bool append_number(struct out *pairs, char kind, const char *key, size_t size, int64_t sum)
+{
+    const uint32_t sizes[2] = {(uint32_t)size, 0};
+    const size_t begun = pairs->size;
+    PyObject *number = PyLong_FromLongLong(sum);
+    bool is_good = number && slot_begin_frame(pairs, kind);
+    const size_t at = begun ? begun : pairs->size;
+    is_good = is_good && out_append(pairs, sizes, sizeof sizes) && out_append(pairs, key, size) &&
+              codec_encode(pairs, number, false);
+    Py_XDECREF(number);
+    if (!is_good)
+        return false;
+    const uint32_t value_size = (uint32_t)(pairs->size - at - sizeof sizes - size);
+    memcpy(pairs->data + at + 4, &value_size, 4);
+    return true;
 }
 
 static bool set_aside(void *owner, const char *key, size_t size, int64_t sum)
 {
     struct slot *slot = owner;
-    const uint32_t sizes[2] = {(uint32_t)size, 0};
-    const size_t begun = slot->pairs.size;
-    PyObject *number = PyLong_FromLongLong(sum);
-    bool is_good = number && slot_begin_frame(&slot->pairs, 'P');
-    const size_t at = begun ? begun : slot->pairs.size;
-    is_good = is_good && out_append(&slot->pairs, sizes, sizeof sizes) &&
-              out_append(&slot->pairs, key, size) && codec_encode(&slot->pairs, number, false);
-    Py_XDECREF(number);
-    if (!is_good)
-        return false;
-    const uint32_t value_size = (uint32_t)(slot->pairs.size - at - sizeof sizes - size);
-    memcpy(slot->pairs.data + at + 4, &value_size, 4);
-    return true;
+    return append_number(&slot->pairs, 'P', key, size, sum);
+}
+
+static bool set_held_aside(void *owner, const char *key, size_t size, int64_t sum)
+{
+    struct slot *slot = owner;
+    return append_number(&slot->held_pairs, 'Q', key, size, sum);
 }
 
 static PyObject *py_serve(PyObject *self, PyObject *args)
@@ -308,8 +340,10 @@ static PyObject *py_serve(PyObject *self, PyObject *args)
     slot.one = PyLong_FromLong(1);
     slot.emit = PyObject_GetAttrString(self, "emit");
     slot.name = PyUnicode_FromString("");
+    slot.into = &slot.table;
     bool is_good = slot.one && slot.emit && slot.name;
-    if (is_good && !fold_init(&slot.table, TABLE_BYTES, set_aside, &slot)) {
+    if (is_good && (!fold_init(&slot.table, TABLE_BYTES / 2, set_aside, &slot) ||
+                    !fold_init(&slot.held, TABLE_BYTES / 2, set_held_aside, &slot))) {
         PyErr_NoMemory();
         is_good = false;
     }

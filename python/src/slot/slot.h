@@ -8,23 +8,28 @@
 //   'J' the job               JSON, for python/weft/code.py; the first frame
 //   'M' memory                u64 bytes for the table; 0: the default
 //   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs, 3 none:
-//                             only to see whether it fails), u8 holds (sums stay here until 'S')
+//                             only to see whether it fails), u8 holds (sums stay here until 'S': 1 all
+//                             together, 2 those of the attempt apart until it has ended well)
 //   'I' the input at hand     its name
 //   'H' a header              the names of its columns: u32 size, bytes, ...
 //   'D' records               u64 offset, u8 cut, u8 delimiter, bytes
 //   'R' groups to reduce      items: 'k' u32 key; 'v' u32 value; 'i' i64; 'd' double; 'e' end of group
 //   'E' end of the attempt    answered by 'E'
-//   'S' send what is held     sums of attempts that have ended; answered by 'E'
+//   'S' send what is held     sums of attempts that have ended well; answered by 'S'. May follow a failure
+//   'V' which group it is at  answered by 'V'
 //
 //   to the engine
 //   'N' sums                  u32 key size, i64, key
 //   'G' floats to be summed   u32 key size, double, key
 //   'P' pairs                 u32 key size, u32 value size, key, value: as codec.h encodes them
+//   'K', 'Q' held             as 'N' and 'P', of attempts that have ended well before the one at hand
 //   'T' output                the same as text; value size UINT32_MAX: none
 //   'W' output                the same, encoded: typed pairs as they are written to a file
 //   'F' failure               u64 offset (UINT64_MAX: none), text. The attempt has failed
 //   'L' failure               text. The script cannot be used: trying again cannot help
 //   'E' end of the attempt
+//   'S' all that was held is sent
+//   'V' the key at hand       text for people, or nothing
 #ifndef PYTHON_SLOT_H
 #define PYTHON_SLOT_H
 
@@ -33,6 +38,8 @@
 
 enum slot_kind { SLOT_MAP_ONLY, SLOT_SUM, SLOT_COUNT, SLOT_FOLD, SLOT_REDUCE };
 enum slot_output { SLOT_OUT_PAIRS, SLOT_OUT_TEXT, SLOT_OUT_TYPED, SLOT_OUT_NONE };
+
+enum slot_holds { SLOT_HOLDS_NOT, SLOT_HOLDS_MIXED, SLOT_HOLDS_APART };
 
 enum slot_cut {
     SLOT_CUT_LINES,   // at the delimiter
@@ -52,7 +59,8 @@ struct slot {
 
     // the attempt
     enum slot_output output;
-    bool is_reducing, has_failed, holds;
+    bool is_reducing, has_failed;
+    enum slot_holds holds;
     PyObject *name;     // of the input
     PyObject *header;   // tuple of column names, or None
     PyObject *record;   // at hand
@@ -65,9 +73,11 @@ struct slot {
     char *frame;
     size_t frame_capacity, frame_size;
     char frame_kind;
-    struct out sums, floats, pairs, scratch;
-    struct fold table;
-    PyObject *groups;  // of SLOT_FOLD: encoded key -> list of values
+    struct out sums, floats, pairs, held_sums, held_pairs, scratch;
+    struct fold table;  // of the attempt
+    struct fold held;   // of attempts that have ended well; of a mixed one, too
+    struct fold *into;  // the one of the two that the attempt at hand adds to
+    PyObject *groups;   // of SLOT_FOLD: encoded key -> list of values
     PyObject *one, *emit;
 };
 
@@ -87,7 +97,10 @@ bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value);
 bool slot_map_frame(struct slot *slot);
 
 // Sends the pairs of the attempt; sums too, unless they are to be held. False: an exception is set.
-bool slot_flush(struct slot *slot, bool holds);
+bool slot_flush(struct slot *slot);
+
+// Sends what is held of attempts that have ended. False: an exception is set.
+bool slot_send_held(struct slot *slot);
 
 // The function emit(key, value) of the module.
 PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);

@@ -37,18 +37,17 @@ static inline bool find_key(struct slot *slot, PyObject *key, const char **data,
 
 // ---- Sums ---------------------------------------------------------------------------------------------
 
-static bool put_sum(struct slot *slot, const char *key, size_t size, int64_t sum)
+static bool put_sum(struct slot *slot, struct out *out, const char *key, size_t size, int64_t sum)
 {
     const uint32_t key_size = (uint32_t)size;
-    return slot_begin_frame(&slot->sums, 'N') && out_append(&slot->sums, &key_size, 4) &&
-           out_append(&slot->sums, &sum, 8) && out_append(&slot->sums, key, size) &&
-           slot_send_when_full(slot, &slot->sums);
+    return slot_begin_frame(out, out == &slot->sums ? 'N' : 'K') && out_append(out, &key_size, 4) &&
+           out_append(out, &sum, 8) && out_append(out, key, size) && slot_send_when_full(slot, out);
 }
 
-static bool put_encoded(struct slot *slot, const char *key, size_t size, PyObject *value)
+static bool put_encoded(struct slot *slot, struct out *out, const char *key, size_t size,
+                        PyObject *value)
 {
-    struct out *out = &slot->pairs;
-    if (!slot_begin_frame(out, 'P'))
+    if (!slot_begin_frame(out, out == &slot->pairs ? 'P' : 'Q'))
         return false;
     const uint32_t sizes[2] = {(uint32_t)size, 0};
     const size_t begun = out->size;
@@ -62,29 +61,61 @@ static bool put_encoded(struct slot *slot, const char *key, size_t size, PyObjec
     return slot_send_when_full(slot, out);
 }
 
-static bool visit_sum(void *owner, const char *key, size_t size, int64_t sum)
+static bool put_any_sum(struct slot *slot, struct out *sums, struct out *pairs, const char *key,
+                        size_t size, int64_t sum)
 {
-    struct slot *slot = owner;
     const int64_t limit = INT64_C(1) << SMALL_SUM_BITS;
     if (sum < limit && sum > -limit)
-        return put_sum(slot, key, size, sum);
+        return put_sum(slot, sums, key, size, sum);
     PyObject *number = PyLong_FromLongLong(sum);
-    const bool is_good = number && put_encoded(slot, key, size, number);
+    const bool is_good = number && put_encoded(slot, pairs, key, size, number);
     Py_XDECREF(number);
     return is_good;
 }
 
-static bool flush_table(struct slot *slot)
+static bool visit_sum(void *owner, const char *key, size_t size, int64_t sum)
 {
-    const bool is_good = fold_take(&slot->table, visit_sum, slot);
+    struct slot *slot = owner;
+    return put_any_sum(slot, &slot->sums, &slot->pairs, key, size, sum);
+}
+
+static bool visit_held(void *owner, const char *key, size_t size, int64_t sum)
+{
+    struct slot *slot = owner;
+    return put_any_sum(slot, &slot->held_sums, &slot->held_pairs, key, size, sum);
+}
+
+static bool check_memory(bool is_good)
+{
     if (!is_good && !PyErr_Occurred())
         PyErr_NoMemory();
     return is_good;
 }
 
+static bool flush_table(struct slot *slot)
+{
+    return check_memory(
+        fold_take(slot->into, slot->into == &slot->held ? visit_held : visit_sum, slot));
+}
+
+// The attempt has ended well: its sums join those of the ones before it, or are sent.
+static bool end_table(struct slot *slot)
+{
+    if (slot->holds == SLOT_HOLDS_NOT)
+        return flush_table(slot);
+    return slot->holds == SLOT_HOLDS_MIXED ||
+           check_memory(fold_move(&slot->table, &slot->held, visit_held, slot));
+}
+
+bool slot_send_held(struct slot *slot)
+{
+    return check_memory(fold_take(&slot->held, visit_held, slot)) &&
+           slot_send(slot, &slot->held_sums) && slot_send(slot, &slot->held_pairs);
+}
+
 static inline bool add_number(struct slot *slot, const char *key, size_t size, int64_t number)
 {
-    struct fold *table = &slot->table;
+    struct fold *table = slot->into;
     fold_add(table, key, size, number);
     if (__builtin_expect(table->has_failed, 0)) {
         if (!PyErr_Occurred())
@@ -127,7 +158,7 @@ static bool add_value(struct slot *slot, PyObject *key, PyObject *value)
     } else if (Py_TYPE(value) == &PyFloat_Type) {
         return put_float(slot, data, size, PyFloat_AsDouble(value));
     }
-    return is_summable(value) && put_encoded(slot, data, size, value);
+    return is_summable(value) && put_encoded(slot, &slot->pairs, data, size, value);
 }
 
 // ---- A fold of the user's -----------------------------------------------------------------------------
@@ -159,7 +190,7 @@ static bool flush_groups(struct slot *slot)
             Py_XINCREF(value);
         }
         is_good = value && PyBytes_AsStringAndSize(key, &data, &size) == 0 &&
-                  put_encoded(slot, data, (size_t)size, value);
+                  put_encoded(slot, &slot->pairs, data, (size_t)size, value);
         Py_XDECREF(value);
     }
     if (slot->groups && is_good)
@@ -228,14 +259,15 @@ static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
     default: {
         const char *data;
         size_t size;
-        return find_key(slot, key, &data, &size) && put_encoded(slot, data, size, value);
+        return find_key(slot, key, &data, &size) &&
+               put_encoded(slot, &slot->pairs, data, size, value);
     }
     }
 }
 
-bool slot_flush(struct slot *slot, bool holds)
+bool slot_flush(struct slot *slot)
 {
-    return (holds || flush_table(slot)) && flush_groups(slot) && slot_send(slot, &slot->sums) &&
+    return flush_groups(slot) && end_table(slot) && slot_send(slot, &slot->sums) &&
            slot_send(slot, &slot->floats) && slot_send(slot, &slot->pairs);
 }
 

@@ -62,7 +62,9 @@ static weft_err end(weft_task *task)
     const weft_err code = interpreter_end(interpreter);
     if (code && interpreter->is_final)
         task_fail_job(task, code);
-    return code;
+    if (code && interpreter_rescue(interpreter))
+        task_keep_held(task);
+    return interpreter_failure(interpreter);
 }
 
 static weft_err flush(weft_task *task)

@@ -91,21 +91,24 @@ static bool take_failure(struct interpreter *interpreter, weft_bytes text, bool 
     if (!is_final && !cut(&text, 8, &offset))
         return false;
     const weft_err code = is_final ? WEFT_FAILED_PRECONDITION : WEFT_ABORTED;
+    interpreter->is_reported = !is_final && !interpreter->failure;
     interpreter_fail(interpreter, err_set(code, "%.*s", (int)text.size, text.data), is_final);
     return true;
 }
 
-bool interpreter_take_frame(struct interpreter *interpreter, char kind, weft_bytes payload)
+static bool take_frame(struct interpreter *interpreter, char kind, weft_bytes payload)
 {
     weft_task *task = interpreter->task;
     if (!task && kind != 'L')
         return false;
     switch (kind) {
     case 'N':
+    case 'K':
         return take_sums(task, payload);
     case 'G':
         return take_floats(task, payload);
     case 'P':
+    case 'Q':
     case 'T':
         return take_pairs(task, payload);
     case 'W':
@@ -113,10 +116,101 @@ bool interpreter_take_frame(struct interpreter *interpreter, char kind, weft_byt
     case 'F':
     case 'L':
         return take_failure(interpreter, payload, kind == 'L');
-    case 'E':
+    case 'V':
         interpreter->has_ended = true;
+        buf_append(&interpreter->room, payload.data, payload.size);
+        return true;
+    case 'E':
+    case 'S':
+        interpreter->has_ended |= kind == interpreter->asked;
         return payload.size == 0;
     default:
         return false;
+    }
+}
+
+// ---- Waiting for the end --------------------------------------------------------------------------------
+//
+// The pairs of a map attempt stay where they were received until it has ended well, so that one that fails leaves
+// nothing in its slot. When they are too many, they go to the engine as they come.
+
+static void take_at(struct interpreter *interpreter, size_t at)
+{
+    uint32_t size;
+    memcpy(&size, interpreter->in.data + at, sizeof size);
+    if (!take_frame(interpreter, interpreter->in.data[at + 4],
+                    (weft_bytes){interpreter->in.data + at + FRAME_HEAD_BYTES, size}))
+        interpreter_fail(interpreter,
+                         err_set(WEFT_DATA_LOSS, "the Python of a slot sent a damaged frame"),
+                         false);
+}
+
+// Drops `size` received bytes at a place.
+static void forget(struct buf *in, size_t at, size_t size)
+{
+    memmove(in->data + at, in->data + at + size, in->size - at - size);
+    in->size -= size;
+}
+
+static void take_waiting(struct interpreter *interpreter)
+{
+    struct buf *in = &interpreter->in;
+    for (size_t at = 0; at < interpreter->waiting && !interpreter->failure;) {
+        uint32_t size;
+        memcpy(&size, in->data + at, sizeof size);
+        take_at(interpreter, at);
+        at += FRAME_HEAD_BYTES + (size_t)size;
+    }
+    interpreter->has_emitted |= interpreter->waiting > 0;
+}
+
+static void forget_waiting(struct interpreter *interpreter)
+{
+    forget(&interpreter->in, 0, interpreter->waiting);
+    interpreter->waiting = 0;
+}
+
+// Whether the frame is to wait, of which `size` bytes with its head are there.
+static bool may_wait(const struct interpreter *interpreter, char kind, size_t size)
+{
+    return interpreter->defers && !interpreter->has_emitted && strchr("NGP", kind) &&
+           interpreter->waiting + size <= interpreter->waiting_max;
+}
+
+// The frame after those that wait.
+static void take_next(struct interpreter *interpreter, char kind, size_t size)
+{
+    const bool ends = kind == 'E' || kind == 'F' || kind == 'L';
+    const bool is_held = kind == 'K' || kind == 'Q';
+    if (may_wait(interpreter, kind, size)) {
+        interpreter->waiting += size;
+        return;
+    }
+    if (!is_held && kind != 'F' && kind != 'L')
+        take_waiting(interpreter);
+    if (ends || interpreter->has_emitted)
+        forget_waiting(interpreter);
+    if (!interpreter->failure)
+        take_at(interpreter, interpreter->waiting);
+    interpreter->has_emitted |= !is_held && !ends;
+    forget(&interpreter->in, interpreter->waiting, size);
+}
+
+void interpreter_take_frames(struct interpreter *interpreter)
+{
+    const struct buf *in = &interpreter->in;
+    while (in->size - interpreter->waiting >= FRAME_HEAD_BYTES && !interpreter->failure) {
+        const char *frame = in->data + interpreter->waiting;
+        uint32_t size;
+        memcpy(&size, frame, sizeof size);
+        if (size > FRAME_BYTES_MAX) {
+            interpreter_fail(interpreter,
+                             err_set(WEFT_DATA_LOSS, "the Python of a slot sent a damaged frame"),
+                             false);
+            return;
+        }
+        if (in->size - interpreter->waiting - FRAME_HEAD_BYTES < size)
+            break;
+        take_next(interpreter, frame[4], FRAME_HEAD_BYTES + (size_t)size);
     }
 }

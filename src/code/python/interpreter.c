@@ -3,6 +3,9 @@
 
 #include "code/python/interpreter.h"
 
+// How the sums of an attempt are held, as python/src/slot/slot.h numbers it.
+enum { SLOT_HOLDS_MIXED = 1, SLOT_HOLDS_APART = 2 };
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,10 +18,13 @@ enum {
     ERROR_BYTES = 16 << 10,
     ERROR_READS_MAX = 64,
     WATCH_EVERY_MS = 50,
-    END_PATIENCE_MS = 5000,  // for an interpreter to end by itself
-    TAIL_BYTES_MAX = 600,    // of standard error in a sentence
-    FRAME_HEAD_BYTES = 5,
-    FRAME_BYTES_MAX = 1 << 30,
+    LARGE_GROUP_BYTES = 1 << 20,  // far more than pipes hold
+    END_PATIENCE_MS = 5000,       // for an interpreter to end by itself
+    TAIL_BYTES_MAX = 600,         // of standard error in a sentence
+    WAITING_BYTES_MAX = 8 << 20,  // of pairs that wait for the end of their attempt,
+    SLOW_MS = 50,            // an attempt that takes longer is not to be done again for others,
+    SLOW_NS_PER_BYTE = 100,  // and one that does not have much to read
+    WAITING_SHARE = 32,      // and of the memory of a slot
     SHARE_BYTES_MAX = 512 << 20,  // of memory, for the interpreter of a slot
 };
 
@@ -80,7 +86,7 @@ static void start(struct interpreter *interpreter)
     }
     interpreter->is_running = true;
     interpreter->has_input = false;
-    interpreter->in.size = 0;
+    interpreter->in.size = interpreter->waiting = 0;
     const uint64_t table_bytes = interpreter->table_bytes;
     interpreter_send(interpreter, 'J', weft_text(description), (weft_bytes){0});
     interpreter_send(interpreter, 'M', (weft_bytes){(const char *)&table_bytes, 8},
@@ -104,6 +110,12 @@ static uint64_t find_table_bytes(const struct stage *stage)
            3;
 }
 
+static uint64_t find_waiting_bytes(const struct stage *stage)
+{
+    const uint64_t share = stage->process_bytes_max / stage->slot_count / WAITING_SHARE;
+    return !share || share > WAITING_BYTES_MAX ? WAITING_BYTES_MAX : share;
+}
+
 weft_err interpreter_new(weft_task *task, struct nursery *nursery, struct interpreter **interpreter)
 {
     struct interpreter *made = calloc(1, sizeof *made);
@@ -113,6 +125,7 @@ weft_err interpreter_new(weft_task *task, struct nursery *nursery, struct interp
     made->args = weft_task_args(task);
     made->nursery = nursery;
     made->table_bytes = find_table_bytes(slot_of_task(task)->stage);
+    made->waiting_max = find_waiting_bytes(slot_of_task(task)->stage);
     command_stderr_init(&made->err, STDERR_FILENO, count, made);
     made->err.tell = tell;
     const weft_err code = python_read_shape(made->args, &made->shape);
@@ -126,7 +139,7 @@ static void stop(struct interpreter *interpreter)
     if (interpreter->is_running)
         child_end(&interpreter->child);
     interpreter->is_running = interpreter->holds = false;
-    interpreter->in.size = interpreter->batch.size = 0;
+    interpreter->in.size = interpreter->waiting = interpreter->batch.size = 0;
 }
 
 void interpreter_free(struct interpreter *interpreter)
@@ -148,11 +161,6 @@ void interpreter_free(struct interpreter *interpreter)
     free(interpreter);
 }
 
-void interpreter_cancel(struct interpreter *interpreter)
-{
-    stop(interpreter);
-}
-
 // ---- Failures -------------------------------------------------------------------------------------------
 
 void interpreter_fail(struct interpreter *interpreter, weft_err code, bool is_final)
@@ -163,6 +171,13 @@ void interpreter_fail(struct interpreter *interpreter, weft_err code, bool is_fi
     interpreter->is_final = is_final;
     interpreter->failure_text.size = 0;
     buf_append_text(&interpreter->failure_text, err_text());
+}
+
+weft_err interpreter_failure(struct interpreter *interpreter)
+{
+    return interpreter->failure
+               ? err_set(interpreter->failure, "%s", buf_text(&interpreter->failure_text))
+               : WEFT_OK;
 }
 
 static void append_place(const struct interpreter *interpreter, struct buf *to)
@@ -195,31 +210,6 @@ static void fail_by_exit(struct interpreter *interpreter, const struct process_e
 
 // ---- Receiving ------------------------------------------------------------------------------------------
 
-// Takes all whole frames that are there.
-static void take_frames(struct interpreter *interpreter)
-{
-    struct buf *in = &interpreter->in;
-    size_t at = 0;
-    while (in->size - at >= FRAME_HEAD_BYTES && !interpreter->failure) {
-        uint32_t size;
-        memcpy(&size, in->data + at, sizeof size);
-        if (size <= FRAME_BYTES_MAX && in->size - at - FRAME_HEAD_BYTES < size)
-            break;
-        if (size > FRAME_BYTES_MAX ||
-            !interpreter_take_frame(interpreter, in->data[at + 4],
-                                    (weft_bytes){in->data + at + FRAME_HEAD_BYTES, size}))
-            interpreter_fail(interpreter,
-                             err_set(WEFT_DATA_LOSS, "the Python of a slot sent a damaged frame"),
-                             false);
-        at += FRAME_HEAD_BYTES + size;
-    }
-    if (at > in->size)
-        at = in->size;
-    if (at)
-        memmove(in->data, in->data + at, in->size - at);
-    in->size -= at;
-}
-
 static bool read_output(struct interpreter *interpreter)
 {
     size_t got = 0;
@@ -230,7 +220,7 @@ static bool read_output(struct interpreter *interpreter)
              : err_no_memory("for a frame of Python");
     interpreter_fail(interpreter, code, false);
     interpreter->in.size += got;
-    take_frames(interpreter);
+    interpreter_take_frames(interpreter);
     return got > 0;
 }
 
@@ -250,15 +240,18 @@ static bool read_error(struct interpreter *interpreter)
 static void watch(struct interpreter *interpreter)
 {
     const uint64_t now = clock_now_ns();
-    if (!interpreter->task || now - interpreter->watched_ns < WATCH_EVERY_MS * UINT64_C(1000000))
+    if (!interpreter->task || interpreter->asked == 'V' ||
+        now - interpreter->watched_ns < WATCH_EVERY_MS * UINT64_C(1000000))
         return;
     interpreter->watched_ns = now;
-    if (!task_watch_outside(interpreter->task, mem_resident_bytes_of(interpreter->child.pid)))
-        interpreter_fail(interpreter,
-                         err_set(WEFT_RESOURCE_EXHAUSTED,
-                                 "the Python of a slot takes too much memory; give more --memory "
-                                 "or fewer --slots"),
-                         true);
+    if (task_watch_outside(interpreter->task, mem_resident_bytes_of(interpreter->child.pid)))
+        return;
+    interpreter->is_reported |= !interpreter->failure;
+    interpreter_fail(interpreter,
+                     err_set(WEFT_RESOURCE_EXHAUSTED,
+                             "the Python of a slot takes too much memory; give more --memory "
+                             "or fewer --slots"),
+                     true);
 }
 
 static void take_end(struct interpreter *interpreter)
@@ -293,13 +286,16 @@ static bool turn(struct interpreter *interpreter, unsigned wanted)
 
 static void write_bytes(struct interpreter *interpreter, weft_bytes data)
 {
-    while (data.size > 0 && interpreter->is_running && !interpreter->failure) {
+    // A frame that was begun is sent to its end, so that the interpreter can be asked for its sums.
+    while (data.size > 0 && interpreter->is_running &&
+           (!interpreter->failure || interpreter->is_reported)) {
         size_t put;
         bool is_closed = false;
         const weft_err code =
             child_write(&interpreter->child, data.data, data.size, &put, &is_closed);
         interpreter_fail(interpreter, code, false);
         if (code || is_closed) {
+            interpreter->is_reported = false;
             while (!code && interpreter->is_running && !interpreter->failure)
                 turn(interpreter, 0);  // it ends, and how is its failure
             return;
@@ -315,6 +311,8 @@ void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes hea
 {
     char start[64];
     const uint32_t size = (uint32_t)(head.size + body.size);
+    if (interpreter->failure)
+        return;
     if (head.size + body.size > FRAME_BYTES_MAX) {
         interpreter_fail(interpreter,
                          err_set(WEFT_RESOURCE_EXHAUSTED,
@@ -335,7 +333,16 @@ void interpreter_send(struct interpreter *interpreter, char kind, weft_bytes hea
 
 // ---- Attempts -------------------------------------------------------------------------------------------
 
-// Sums stay in the interpreter from task to task; not those of a sample, or of a search for a bad record.
+// Sums stay in the interpreter from task to task; not those of a sample, or of a search for a bad record. Those of an
+// attempt are kept apart until it has ended well, so that it fails alone. That costs up to a tenth where tasks read much
+// in little time, and doing such tasks again is cheap: so there it is done for those only that have failed before.
+static bool is_apart(const struct interpreter *interpreter)
+{
+    return !interpreter->holds || interpreter->facts.attempt > 0 ||
+           interpreter->took_ns >= SLOW_MS * UINT64_C(1000000) ||
+           interpreter->took_ns >= SLOW_NS_PER_BYTE * interpreter->sent_bytes;
+}
+
 static void send_begin(struct interpreter *interpreter)
 {
     const struct task_facts *facts = &interpreter->facts;
@@ -344,9 +351,13 @@ static void send_begin(struct interpreter *interpreter)
     const bool holds = (kind == PYTHON_SUM || kind == PYTHON_COUNT) && !is_output &&
                        !facts->is_sample && !facts->is_probe;
     const char output = interpreter->shape.is_typed ? 2 : 1;
-    const char head[3] = {facts->is_reducing, facts->is_probe ? 3 : is_output ? output : 0, holds};
+    interpreter->is_mixed = holds && !is_apart(interpreter);
+    const char hold = interpreter->is_mixed ? SLOT_HOLDS_MIXED : holds ? SLOT_HOLDS_APART : 0;
+    const char head[3] = {facts->is_reducing, facts->is_probe ? 3 : is_output ? output : 0, hold};
     interpreter->holds |= holds;
+    interpreter->defers = !is_output && !facts->is_sample && !facts->is_probe;
     interpreter->has_input = false;
+    interpreter->sent_bytes = 0;
     interpreter_send(interpreter, 'B', (weft_bytes){head, sizeof head}, (weft_bytes){0});
 }
 
@@ -355,6 +366,7 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
     const weft_err former = interpreter->failure;
     const bool was_final = interpreter->is_final;
     interpreter->task = task;
+    interpreter->begun_ns = clock_now_ns();
     task_describe(task, &interpreter->facts);
     const struct task_facts *facts = &interpreter->facts;
     // What went wrong when the slot was opened is reported by its first attempt.
@@ -362,6 +374,9 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
         return;
     interpreter->failure = WEFT_OK;
     interpreter->is_final = interpreter->has_ended = interpreter->has_batch = false;
+    interpreter->asked = 0;
+    interpreter->group_bytes = 0;
+    interpreter->is_reported = interpreter->has_emitted = interpreter->defers = false;
     interpreter->batch.size = 0;
     command_stderr_begin(&interpreter->err);
     interpreter->err.fd = facts->is_sample || facts->is_probe ? -1 : STDERR_FILENO;
@@ -373,15 +388,15 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
 // Sends a frame that the interpreter answers, and waits for that.
 static weft_err ask(struct interpreter *interpreter, char kind)
 {
+    interpreter->asked = kind;
+    interpreter->has_ended = false;
     interpreter_send(interpreter, kind, (weft_bytes){0}, (weft_bytes){0});
     while (!interpreter->failure && !interpreter->has_ended && interpreter->is_running)
         turn(interpreter, 0);
     while (interpreter->is_running && read_error(interpreter))
         continue;
     command_stderr_settle(&interpreter->err, true);
-    return interpreter->failure
-               ? err_set(interpreter->failure, "%s", buf_text(&interpreter->failure_text))
-               : WEFT_OK;
+    return interpreter_failure(interpreter);
 }
 
 weft_err interpreter_end(struct interpreter *interpreter)
@@ -389,7 +404,50 @@ weft_err interpreter_end(struct interpreter *interpreter)
     if (interpreter->batch.size && !interpreter->failure)
         interpreter_send(interpreter, 'R', buf_bytes(&interpreter->batch), (weft_bytes){0});
     interpreter->batch.size = 0;
-    return ask(interpreter, 'E');
+    const weft_err code = ask(interpreter, 'E');
+    interpreter->took_ns = clock_now_ns() - interpreter->begun_ns;
+    return code;
+}
+
+// Asks an interpreter that lives something about an attempt that has failed; the failure stays the same. Whether
+// it has answered.
+static bool ask_aside(struct interpreter *interpreter, char kind)
+{
+    const weft_err failure = interpreter->failure;
+    const bool is_final = interpreter->is_final;
+    struct buf text = interpreter->failure_text;
+    if (!interpreter->is_reported || !interpreter->is_running)
+        return false;
+    interpreter->failure_text = (struct buf){0};
+    interpreter->failure = WEFT_OK;
+    interpreter->is_reported = false;
+    const bool has_answered = ask(interpreter, kind) == WEFT_OK && interpreter->has_ended;
+    buf_fini(&interpreter->failure_text);
+    interpreter->failure_text = text;
+    interpreter->failure = failure;
+    interpreter->is_final = is_final;
+    return has_answered;
+}
+
+bool interpreter_rescue(struct interpreter *interpreter)
+{
+    if (!interpreter->defers || interpreter->has_emitted || interpreter->is_mixed ||
+        interpreter->is_final)
+        return false;
+    return !interpreter->holds || ask_aside(interpreter, 'S');
+}
+
+// The values of a key that do not fit are a common cause, and which key that is helps. An interpreter that is given the
+// values of a large group is not in user code, and answers.
+void interpreter_cancel(struct interpreter *interpreter)
+{
+    if (interpreter->failure == WEFT_RESOURCE_EXHAUSTED &&
+        interpreter->group_bytes >= LARGE_GROUP_BYTES) {
+        interpreter->room.size = 0;
+        if (ask_aside(interpreter, 'V') && interpreter->room.size)
+            task_add_to_failure(interpreter->task, buf_bytes(&interpreter->room));
+    }
+    stop(interpreter);
 }
 
 weft_err interpreter_flush(struct interpreter *interpreter, weft_task *task)
@@ -399,7 +457,7 @@ weft_err interpreter_flush(struct interpreter *interpreter, weft_task *task)
     interpreter->holds = false;
     interpreter->task = task;
     interpreter->failure = WEFT_OK;
-    interpreter->has_ended = interpreter->is_final = false;
+    interpreter->is_final = interpreter->is_reported = interpreter->defers = false;
     if (!interpreter->is_running)
         return err_set(WEFT_UNAVAILABLE, "the Python of a slot has ended");
     return ask(interpreter, 'S');

@@ -59,6 +59,7 @@ static void send_block(struct interpreter *interpreter, char cut, char delimiter
     head[8] = cut;
     head[9] = delimiter;
     interpreter->sent_offset = offset + block.size;
+    interpreter->sent_bytes += block.size;
     interpreter_send(interpreter, 'D', (weft_bytes){head, sizeof head}, block);
 }
 
@@ -135,6 +136,8 @@ static void put_end(struct interpreter *interpreter)
 {
     buf_append(&interpreter->batch, "e", 1);
     send_when_full(interpreter);
+    if (!interpreter->failure)
+        interpreter->group_bytes = 0;
 }
 
 static void reduce(weft_task *task, weft_bytes key, weft_values *values)
@@ -145,6 +148,7 @@ static void reduce(weft_task *task, weft_bytes key, weft_values *values)
     put_sized(interpreter, 'k', key);
     for (weft_bytes value; weft_next(values, &value) && !interpreter->failure;) {
         put_sized(interpreter, 'v', value);
+        interpreter->group_bytes += value.size;
         send_when_full(interpreter);
     }
     put_end(interpreter);

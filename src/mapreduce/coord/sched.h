@@ -87,7 +87,7 @@ enum sched_event_type {
     EVENT_START,           // first of all, once
     EVENT_WORKER_READY,    // worker, slot_count: it said hello
     EVENT_TASK_HELD,       // worker, at: the attempt ended well
-    EVENT_TASK_FAILED,     // worker, at, code, is_final: the attempt ended badly
+    EVENT_TASK_FAILED,     // worker, at, code, is_final, keeps_held: the attempt ended badly
     EVENT_TASK_COMMITTED,  // worker, at.stage, .kind, .task, is_durable; may come before TASK_HELD
     EVENT_SEALED,          // worker, at.slot: after the TASK_COMMITTED of all tasks the slot held
     EVENT_TASK_TIMED_OUT,  // worker, at: has been running longer than --task-timeout allows
@@ -116,6 +116,7 @@ struct sched_event {
     weft_err code;
     bool is_final;      // TASK_FAILED: trying again cannot help
     bool is_blameless;  // TASK_FAILED: its input was lost with another worker, or could not be lent
+    bool keeps_held;    // TASK_FAILED: it has left nothing in its slot, whose other tasks stay held
     bool is_durable;    // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
 
     // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot
@@ -171,7 +172,8 @@ void sched_free(struct sched *sched);
 //   plan.
 // - A failed attempt is charged to its task, unless all output of its stage is committed;
 //   max_attempts charges end the job with the last code. A map attempt that fails in a stage with
-//   reduce takes all tasks that its slot holds with it: back to pending, uncharged.
+//   reduce takes all tasks that its slot holds with it: back to pending, uncharged; unless its worker
+//   says that the slot still has all of theirs and nothing of the attempt (keeps_held).
 // - A lost worker takes with it all tasks that run or are held there and its commits that are not
 //   durable; the job continues at the first stage that is not complete then. Sample tasks stay
 //   committed. The attempt in the crashed slot is charged. If no slot is known and several attempts

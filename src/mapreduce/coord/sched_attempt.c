@@ -126,7 +126,7 @@ void sched_take_failed(struct sched *sched, struct worker *worker, const struct 
         if (event->is_final)
             return sched_end_failed(sched, event->code, at);
         sched_move(sched, set_of(sched, at), at->task, SCHED_PENDING);
-        if (at->kind == SCHED_MAP)
+        if (at->kind == SCHED_MAP && !event->keeps_held)
             sched_drop_list(sched, &slot_of(sched, worker, at->slot)->held);
         if (!is_charged && !event->is_blameless)
             sched_charge(sched, at, event->code);

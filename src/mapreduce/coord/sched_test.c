@@ -173,6 +173,23 @@ static void failed_map_takes_what_its_slot_holds_with_it_uncharged(void **unused
     assert_int_equal(charges(SCHED_MAP, 4), 1);
 }
 
+static void failed_map_that_left_nothing_in_its_slot_takes_nothing_with_it(void **unused)
+{
+    (void)unused;
+    job(0, 5, 1);
+    ready(2);
+    assert_string_equal(held("m0.1@0"), "");
+    assert_string_equal(held("m1.1@1"), "");
+    assert_string_equal(held("m2.1@0"), "m4.1@0");
+    const struct sched_event event = {.type = EVENT_TASK_FAILED,
+                                      .at = attempt("m4.1@0"),
+                                      .code = WEFT_ABORTED,
+                                      .keeps_held = true};
+    assert_string_equal(step(event), "m4.2@0");
+    assert_int_equal(sched_count(sched, 0, SCHED_MAP, SCHED_HELD), 3);
+    assert_int_equal(charges(SCHED_MAP, 4), 1);
+}
+
 static void failed_task_whose_output_goes_to_the_sink_takes_nothing_with_it(void **unused)
 {
     (void)unused;
@@ -295,6 +312,7 @@ int main(void)
         cmocka_unit_test(an_end_that_is_said_twice_counts_once),
         cmocka_unit_test(an_end_from_another_slot_or_attempt_is_ignored),
         cmocka_unit_test(failed_map_takes_what_its_slot_holds_with_it_uncharged),
+        cmocka_unit_test(failed_map_that_left_nothing_in_its_slot_takes_nothing_with_it),
         cmocka_unit_test(failed_task_whose_output_goes_to_the_sink_takes_nothing_with_it),
         cmocka_unit_test(fourth_charged_attempt_fails_the_job_with_its_code),
         cmocka_unit_test(final_failure_ends_the_job_at_once),

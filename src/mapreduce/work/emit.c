@@ -60,6 +60,22 @@ void task_fail_job(weft_task *task, weft_err code)
     slot_fail(slot_of_task(task), code, true);
 }
 
+void task_keep_held(weft_task *task)
+{
+    struct slot *slot = slot_of_task(task);
+    emit_flush(slot);
+    slot->keeps_held = !slot->has_failed && slot->mode == SLOT_COLLECT;
+}
+
+void task_add_to_failure(weft_task *task, weft_bytes text)
+{
+    struct slot *slot = slot_of_task(task);
+    const size_t size = strlen(slot->error);
+    if (slot->has_failed)
+        snprintf(slot->error + size, sizeof slot->error - size, "\n  %.*s", (int)text.size,
+                 text.data);
+}
+
 // ---- one pair
 
 static void sample_key(struct slot *slot, weft_bytes key)

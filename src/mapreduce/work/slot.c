@@ -113,7 +113,7 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->mode = mode;
     slot->task = task;
     slot->piece = task;
-    slot->has_failed = slot->is_final = slot->is_blameless = false;
+    slot->has_failed = slot->is_final = slot->is_blameless = slot->keeps_held = false;
     slot->code = WEFT_OK;
     slot->records_in = slot->bytes_in = slot->records_out = 0;
     slot->counters.count = 0;

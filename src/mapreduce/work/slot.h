@@ -76,6 +76,8 @@ struct slot {
     uint64_t window_begin, window_end;  // records that begin outside are not meant then
     bool has_failed, is_final;
     bool is_blameless;  // it has failed because lent input could not be had now
+    bool
+        keeps_held;  // it has failed, and the collector has all of the tasks before it and nothing of it
     weft_err code;
     char error[ERR_TEXT_BYTES_MAX];
     uint64_t records_in, bytes_in, records_out;

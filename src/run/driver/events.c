@@ -155,6 +155,7 @@ static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEn
     event->code = (weft_err)end->code;
     event->is_final = end->is_final;
     event->is_blameless = end->is_blameless;
+    event->keeps_held = end->keeps_held;
     blame_explain_failure(&coordinator->blame, end);
     if (!end->is_blameless && end->place && end->place->input < coordinator->plan->inputs.count &&
         stage == 0)

@@ -212,6 +212,7 @@ static void send_end(struct slot_thread *thread, const Weft__TaskRun *run, const
     end.text = slot->has_failed ? slot->error : (char *)"";
     end.is_final = slot->is_final;
     end.is_blameless = slot->is_blameless;
+    end.keeps_held = slot->has_failed && slot->keeps_held;
     end.records_in = slot->records_in;
     end.bytes_in = slot->bytes_in;
     end.records_out = slot->records_out;
@@ -263,19 +264,21 @@ static void add_place(struct slot *slot)
     memcpy(slot->error, text, sizeof slot->error);
 }
 
-// What the collector holds after the attempt: its task too, or none of those since it was last made safe.
+// What the collector holds after the attempt: its task too, or none of those since it was last made safe. A failed
+// attempt of which nothing was collected changes nothing.
 static void settle_held(struct slot_thread *thread, const Weft__TaskRun *run)
 {
     struct slot *slot = thread->slot;
     struct worker *worker = thread->worker;
     const bool collects = slot->mode == SLOT_COLLECT;
-    const bool is_dropped = collects && slot->has_failed;
+    const bool is_held = collects && !slot->has_failed;
+    const bool is_dropped = collects && slot->has_failed && !slot->keeps_held;
     if (is_dropped)
         collector_reset(&slot->collector, slot);
-    else if (collects)
+    else if (is_held)
         ASSERT(VEC_PUSH(&thread->held, run->task));
     mutex_lock(&worker->send_lock);
-    frames_note_end(&worker->told, run->slot, run->kind, run->task, collects && !is_dropped);
+    frames_note_end(&worker->told, run->slot, run->kind, run->task, is_held);
     if (is_dropped)
         frames_note_dropped(&worker->told, run->slot, thread->held.items, thread->held.count);
     mutex_unlock(&worker->send_lock);
