@@ -150,6 +150,58 @@ static void what_belongs_to_another_user_is_refused(void **state)
     assert_holds("file", "theirs");
 }
 
+static void expect_way(const char *name, weft_err code, const char *why)
+{
+    assert_int_equal(own_check_above(testing_path(name)), code);
+    if (code != WEFT_OK && !strstr(err_text(), why))
+        fail_msg("\"%s\" does not name \"%s\"", err_text(), why);
+}
+
+static void a_way_that_others_can_change_is_found(void **state)
+{
+    (void)state;
+    assert_int_equal(own_make_directory("way/below"), WEFT_OK);
+    expect_way("way/below/file", WEFT_OK, "");
+    expect_way("way/below/not/there/yet", WEFT_OK, "");
+    assert_int_equal(chmod("way", 0777), 0);
+    expect_way("way/below/file", WEFT_PERMISSION_DENIED, "/way");
+    expect_way("way/below/not/there/yet", WEFT_PERMISSION_DENIED, "/way");
+    assert_int_equal(chmod("way", 01777), 0);  // as /tmp
+    expect_way("way/below/file", WEFT_OK, "");
+    // Also where a link leads.
+    assert_int_equal(chmod("way", 0777), 0);
+    assert_int_equal(symlink("way/below", "link"), 0);
+    expect_way("link/file", WEFT_PERMISSION_DENIED, "/way");
+    assert_int_equal(own_check_above("way/below"), WEFT_INVALID_ARGUMENT);
+}
+
+static void a_kept_file_is_ours_alone(void **state)
+{
+    uint64_t size = 0;
+    int fd;
+    (void)state;
+    put("kept", "content");
+    assert_int_equal(own_open_kept("kept", &fd, &size), WEFT_OK);
+    assert_int_equal(size, 7);
+    close(fd);
+    for (unsigned bit = 020; bit; bit = bit == 020 ? 02 : 0) {
+        assert_int_equal(chmod("kept", 0500 | bit), 0);
+        assert_int_equal(own_open_kept("kept", &fd, &size), WEFT_PERMISSION_DENIED);
+        assert_int_equal(fd, -1);
+    }
+    assert_int_equal(chmod("kept", 0500), 0);
+    assert_int_equal(symlink("kept", "link"), 0);
+    assert_int_equal(own_open_kept("link", &fd, &size), WEFT_PERMISSION_DENIED);
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(own_open_kept("pipe", &fd, &size), WEFT_PERMISSION_DENIED);
+    assert_int_equal(own_open_kept("nowhere", &fd, &size), WEFT_NOT_FOUND);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(chown("kept", OTHER_USER, OTHER_USER), 0);
+    assert_int_equal(own_open_kept("kept", &fd, &size), WEFT_PERMISSION_DENIED);
+    assert_non_null(strstr(err_text(), "another user"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
@@ -159,6 +211,8 @@ int main(void)
         TEST(what_is_private_is_so_for_any_umask),
         TEST(a_directory_of_ours_is_closed_to_others_and_opened_again),
         TEST(a_link_is_no_directory_of_ours),
+        TEST(a_way_that_others_can_change_is_found),
+        TEST(a_kept_file_is_ours_alone),
         TEST(what_belongs_to_another_user_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

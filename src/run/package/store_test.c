@@ -1,0 +1,267 @@
+// Tests of the cache: other users who have been there, clients that were killed, and how much is kept.
+
+#include "run/package/package_testing.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct store *open_store(void)
+{
+    struct store *store;
+    assert_int_equal(store_open(testing_path("store"), &store), WEFT_OK);
+    return store;
+}
+
+// Keeps a file with that content, last used that many days ago.
+static void keep(struct store *store, const char *content, int days, char path[512])
+{
+    struct store_job job;
+    struct digest digest = {.size = strlen(content)};
+    struct sha256 sha;
+    char part[512], name[DIGEST_TEXT_BYTES];
+    int fd;
+    sha256_init(&sha);
+    sha256_add(&sha, content, strlen(content));
+    sha256_end(&sha, digest.sha256);
+    assert_int_equal(store_open_job(store, &job), WEFT_OK);
+    snprintf(part, sizeof part, "%s/part", job.path);
+    assert_int_equal(file_create_private(part, &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, part, content, strlen(content), 0), WEFT_OK);
+    const struct timespec used = {.tv_sec = time(NULL) - days * 86400L};
+    assert_int_equal(futimens(fd, (const struct timespec[]){used, used}), 0);
+    file_close(fd);
+    assert_int_equal(store_keep(store, &digest, part), WEFT_OK);
+    store_close_job(&job);
+    digest_write(digest.sha256, name);
+    snprintf(path, 512, "%s/%s", testing_path("store"), name);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+// ---- Places --------------------------------------------------------------------------------------------------------
+
+static void expect_refusal(const char *why)
+{
+    struct store *store;
+    assert_int_equal(store_open(testing_path("store"), &store), WEFT_PERMISSION_DENIED);
+    assert_null(store);
+    if (!strstr(err_text(), why) || !strstr(err_text(), "XDG_CACHE_HOME"))
+        fail_msg("\"%s\" does not say \"%s\"", err_text(), why);
+}
+
+static void a_place_of_others_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(testing_path("real"), 0700), 0);
+    assert_int_equal(symlink(testing_path("real"), testing_path("store")), 0);
+    expect_refusal("symbolic link");
+    unlink(testing_path("store"));
+    // Anyone could replace the store in there.
+    assert_int_equal(chmod(testing_folder, 0777), 0);
+    expect_refusal("every user may write");
+    assert_int_equal(chmod(testing_folder, 01777), 0);  // as in /tmp: only their own
+    store_close(open_store());
+    assert_int_equal(chmod(testing_folder, 0700), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(testing_path("store"), 65534, 65534), 0);
+        expect_refusal("belongs to another user");
+        assert_int_equal(chown(testing_path("store"), 0, 0), 0);
+    }
+    // One that was left open to others is closed.
+    assert_int_equal(chmod(testing_path("store"), 0777), 0);
+    store_close(open_store());
+    struct stat status;
+    assert_int_equal(stat(testing_path("store"), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+}
+
+static void the_place_is_in_the_users_cache(void **state)
+{
+    struct store *store;
+    (void)state;
+    setenv("XDG_CACHE_HOME", testing_path("cache"), 1);
+    assert_int_equal(store_open(NULL, &store), WEFT_OK);
+    store_close(store);
+    assert_int_equal(access(testing_path("cache/weft/code/jobs"), F_OK), 0);
+    unsetenv("XDG_CACHE_HOME");
+    setenv("HOME", testing_folder, 1);
+    assert_int_equal(store_open(NULL, &store), WEFT_OK);
+    store_close(store);
+    assert_int_equal(access(testing_path(".cache/weft/code/jobs"), F_OK), 0);
+    unsetenv("HOME");
+    assert_int_equal(store_open(NULL, &store), WEFT_FAILED_PRECONDITION);
+    assert_non_null(strstr(err_text(), "XDG_CACHE_HOME"));
+}
+
+// ---- Directories of jobs -------------------------------------------------------------------------------------------
+
+static void the_directory_of_a_killed_client_is_removed_by_the_next(void **state)
+{
+    int ends[2];
+    char byte;
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct store_job job;
+        char path[512];
+        int fd;
+        if (store_open_job(open_store(), &job) != WEFT_OK)
+            _exit(9);
+        snprintf(path, sizeof path, "%s/work", job.path);
+        if (mkdir(path, 0700) != 0)
+            _exit(9);
+        snprintf(path, sizeof path, "%s/work/file", job.path);
+        if (file_create(path, &fd) != WEFT_OK || write(ends[1], "x", 1) != 1)
+            _exit(9);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    // While it lives, it stays: also when others come and go.
+    store_close(open_store());
+    assert_int_equal(testing_count("store/jobs"), 2);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(testing_count("store/jobs"), 2);
+    store_close(open_store());
+    assert_int_equal(testing_count("store/jobs"), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+// At any step: a lock without a directory, a directory without a lock. Other names are not ours to remove.
+static void halves_of_a_job_are_removed_too(void **state)
+{
+    int fd;
+    (void)state;
+    store_close(open_store());
+    assert_int_equal(mkdir(testing_path("store/jobs/0123456789abcdef"), 0700), 0);
+    assert_int_equal(file_create(testing_path("store/jobs/fedcba9876543210.lock"), &fd), WEFT_OK);
+    file_close(fd);
+    assert_int_equal(mkdir(testing_path("store/jobs/0123456789abcde"), 0700), 0);
+    assert_int_equal(mkdir(testing_path("store/jobs/precious"), 0700), 0);
+    assert_int_equal(symlink("/", testing_path("store/jobs/00000000000000aa")), 0);
+    store_close(open_store());
+    assert_int_equal(testing_count("store/jobs"), 2);
+    assert_int_equal(access(testing_path("store/jobs/precious"), F_OK), 0);
+}
+
+// Clients that come and are killed at any moment, while one of them works.
+static void many_clients_at_once_leave_nothing(void **state)
+{
+    enum { CLIENTS = 12 };
+    pid_t pids[CLIENTS];
+    (void)state;
+    struct store *store = open_store();
+    struct store_job kept;
+    assert_int_equal(store_open_job(store, &kept), WEFT_OK);
+    for (int i = 0; i < CLIENTS; i++) {
+        pids[i] = fork();
+        for (struct store_job job; pids[i] == 0;) {
+            struct store *own;
+            if (store_open(testing_path("store"), &own) != WEFT_OK ||
+                store_open_job(own, &job) != WEFT_OK)
+                _exit(9);
+            store_close_job(&job);
+            store_close(own);
+        }
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        int status;
+        usleep(3000);
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], &status, 0);
+        assert_true(WIFSIGNALED(status));  // none had failed before
+    }
+    store_close(open_store());
+    assert_int_equal(testing_count("store/jobs"), 2);
+    assert_int_equal(access(kept.path, F_OK), 0);
+    store_close_job(&kept);
+    store_close(store);
+    assert_int_equal(testing_count("store/jobs"), 0);
+}
+
+// ---- Limits --------------------------------------------------------------------------------------------------------
+
+static void what_was_used_longest_ago_goes_first(void **state)
+{
+    char old[512], used[512], middle[512], fresh[512], link_path[512];
+    (void)state;
+    struct store *store = open_store();
+    keep(store, "0123456789", 40, old);
+    keep(store, "1123456789", 20, used);
+    keep(store, "2123456789", 10, middle);
+    keep(store, "3123456789", 0, fresh);
+    // A job that runs has another name of its program.
+    snprintf(link_path, sizeof link_path, "%s/jobs/program", testing_path("store"));
+    assert_int_equal(link(used, link_path), 0);
+    store_close(store);
+    store = open_store();
+    assert_int_not_equal(access(old, F_OK), 0);
+    assert_int_equal(testing_count("store"), 4);
+    store_prune(store, 20, STORE_DAYS_MAX);
+    assert_int_equal(access(used, F_OK), 0);
+    assert_int_equal(access(middle, F_OK), 0);
+    assert_int_equal(access(fresh, F_OK), 0);
+    store_prune(store, 10, STORE_DAYS_MAX);
+    assert_int_not_equal(access(middle, F_OK), 0);
+    assert_int_equal(access(used, F_OK), 0);
+    assert_int_equal(unlink(link_path), 0);
+    store_prune(store, 10, STORE_DAYS_MAX);
+    assert_int_not_equal(access(used, F_OK), 0);
+    assert_int_equal(access(fresh, F_OK), 0);
+    store_prune(store, 9, STORE_DAYS_MAX);
+    assert_int_equal(testing_count("store"), 1);
+    store_close(store);
+}
+
+// ---- Digests -------------------------------------------------------------------------------------------------------
+
+static void a_digest_is_remembered_until_the_file_changes(void **state)
+{
+    struct digest first, second;
+    int fd;
+    (void)state;
+    assert_int_equal(file_create(testing_path("file"), &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "file", "one", 3, 0), WEFT_OK);
+    const struct timespec before[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(futimens(fd, before), 0);
+    assert_int_equal(digest_recall(fd, "file", &first), WEFT_OK);
+    // Changed, with the old time: a remembered digest does not show it.
+    assert_int_equal(file_write_at(fd, "file", "two", 3, 0), WEFT_OK);
+    assert_int_equal(futimens(fd, before), 0);
+    assert_int_equal(digest_recall(fd, "file", &second), WEFT_OK);
+    assert_true(digest_is(&second, first.size, first.sha256));
+    assert_int_equal(digest_read(fd, "file", &second), WEFT_OK);
+    assert_false(digest_is(&second, first.size, first.sha256));
+    // A file that has just been changed may change again at the same time, so it is not remembered.
+    const struct timespec now = {.tv_sec = time(NULL)};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(file_write_at(fd, "file", &"abc"[i], 1, 0), WEFT_OK);
+        assert_int_equal(futimens(fd, (const struct timespec[]){now, now}), 0);
+        assert_int_equal(digest_recall(fd, "file", &first), WEFT_OK);
+        assert_int_equal(digest_read(fd, "file", &second), WEFT_OK);
+        assert_true(digest_is(&second, first.size, first.sha256));
+    }
+    file_close(fd);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, testing_make_folder, testing_remove_folder)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_place_of_others_is_refused),
+        IN_FOLDER(the_place_is_in_the_users_cache),
+        IN_FOLDER(the_directory_of_a_killed_client_is_removed_by_the_next),
+        IN_FOLDER(halves_of_a_job_are_removed_too),
+        IN_FOLDER(many_clients_at_once_leave_nothing),
+        IN_FOLDER(what_was_used_longest_ago_goes_first),
+        IN_FOLDER(a_digest_is_remembered_until_the_file_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
