@@ -893,10 +893,14 @@ struct  Weft__CodePackage
   uint32_t kind;
   size_t n_files;
   Weft__CodeFile **files;
+  /*
+   * "2.34": the oldest C library with which the program runs; empty: not known
+   */
+  char *libc;
 };
 #define WEFT__CODE_PACKAGE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__code_package__descriptor) \
-    , 0, 0,NULL }
+    , 0, 0,NULL, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__CodeFile

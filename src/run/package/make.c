@@ -27,6 +27,7 @@ struct made_package {
     uint64_t next_file;
     VEC(struct made_file *) files;
     Weft__CodeFile **list;  // of the message
+    char libc[LIBRARIES_VERSION_BYTES];
 };
 
 static weft_err no_memory(void)
@@ -194,6 +195,9 @@ weft_err package_make(const struct run_options *options, uint64_t first_file,
         code = add_program(made);
     if (code == WEFT_OK)
         code = libraries_visit(add_library, made);
+    if (code == WEFT_OK)
+        code = libraries_needed_libc(made->libc);
+    made->message.libc = made->libc;
     if (code == WEFT_OK)
         code = add_files(made, options);
     if (code == WEFT_OK)

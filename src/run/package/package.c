@@ -70,6 +70,13 @@ static weft_err check_places(const Weft__CodePackage *package)
     return WEFT_OK;
 }
 
+// Empty, or digits and dots.
+static bool is_version(const char *text)
+{
+    const size_t size = strnlen(text, PACKAGE_LIBC_BYTES_MAX + 1);
+    return size <= PACKAGE_LIBC_BYTES_MAX && strspn(text, "0123456789.") == size;
+}
+
 weft_err package_check(const Weft__CodePackage *package)
 {
     uint64_t bytes = 0;
@@ -77,6 +84,8 @@ weft_err package_check(const Weft__CodePackage *package)
     weft_err code = WEFT_OK;
     if (package->kind < PACKAGE_NATIVE || package->kind > PACKAGE_PYTHON)
         return err_set(WEFT_INVALID_ARGUMENT, "a package is of kind %" PRIu32, package->kind);
+    if (!is_version(package->libc))
+        return err_set(WEFT_INVALID_ARGUMENT, "a package needs a C library without a version");
     if (package->n_files == 0 || package->n_files > PACKAGE_FILES_MAX)
         return err_set(WEFT_INVALID_ARGUMENT, "a package has %zu files", package->n_files);
     for (size_t i = 0; i < package->n_files && code == WEFT_OK; i++) {

@@ -55,6 +55,12 @@ static void sizes_hashes_roles_and_kinds_have_limits(void **state)
     refuse(&scene, "kind 0");
     scene.package.kind = 4;
     refuse(&scene, "kind 4");
+    scene.package.libc = "2.34\n";
+    refuse(&scene, "without a version");
+    scene.package.libc = "2222222222222222";
+    refuse(&scene, "without a version");
+    scene.package.libc = "2.34";
+    assert_int_equal(package_check(&scene.package), WEFT_OK);
     scene.files[1].message.role = 0;
     refuse(&scene, "role 0");
     scene.files[1].message.role = 4;

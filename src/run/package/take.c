@@ -150,12 +150,26 @@ static weft_err look_for(struct item *item, size_t number)
     return code == WEFT_OK ? file_create_private(item->part, &item->part_fd) : code;
 }
 
+// Otherwise the loader would say so for every worker, on its standard error.
+static weft_err check_libc(const struct take *take)
+{
+    if (take->is_self || libraries_has_libc(take->package->libc))
+        return WEFT_OK;
+    return err_set(WEFT_FAILED_PRECONDITION,
+                   "the program of the server needs version %s of the C library, and this machine "
+                   "has %s\n  try: a server on a machine as old as this one, or one of a static "
+                   "weft",
+                   take->package->libc, libraries_own_libc());
+}
+
 static void look(void *owner)
 {
     struct take *take = owner;
     weft_err code = store_open_job(take->options.store, &take->job);
     if (code == WEFT_OK)
         look_for_own(take);
+    if (code == WEFT_OK)
+        code = check_libc(take);
     for (size_t i = 0; i < take->package->n_files && code == WEFT_OK; i++)
         code = look_for(&take->items[i], i);
     note(take, code);

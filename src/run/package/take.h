@@ -36,7 +36,7 @@ struct take_options {
     // Asks for a file, which is not empty; take_fetched reports its end, not from within. A failure ends the take.
     weft_err (*fetch)(void *owner, const struct take_wanted *wanted);
     // The code is there, or a failure with this thread's sentence: DATA_LOSS names a file that is not what the server promised;
-    // RESOURCE_EXHAUSTED: no room on the disk. Once. May free the take.
+    // RESOURCE_EXHAUSTED: no room on the disk; FAILED_PRECONDITION: the program cannot run on this machine. Once. May free the take.
     void (*done)(void *owner, weft_err code);
     void *owner;
 };

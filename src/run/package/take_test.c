@@ -206,6 +206,19 @@ static void a_fetch_that_fails_ends_the_take_after_the_others_have_ended(void **
     }
 }
 
+static void a_program_for_a_newer_system_is_refused(void **state)
+{
+    struct testing_scene scene;
+    (void)state;
+    fill(&scene);
+    scene.package.libc = "99.1";
+    expect_failure(&scene, WEFT_FAILED_PRECONDITION, "needs version 99.1 of the C library");
+    assert_int_equal(scene.fetch_count, 0);
+    scene.package.libc = "2.2";
+    assert_int_equal(testing_take(&scene), WEFT_OK);
+    testing_close_scene(&scene);
+}
+
 static void hostile_packages_are_refused_before_anything_is_made(void **state)
 {
     struct testing_scene scene;
@@ -402,6 +415,7 @@ int main(void)
         IN_FOLDER(content_with_another_hash_is_refused_and_not_kept),
         IN_FOLDER(a_file_that_was_cut_is_refused),
         IN_FOLDER(a_fetch_that_fails_ends_the_take_after_the_others_have_ended),
+        IN_FOLDER(a_program_for_a_newer_system_is_refused),
         IN_FOLDER(hostile_packages_are_refused_before_anything_is_made),
         IN_FOLDER(what_is_wrong_in_the_cache_is_fetched_again),
         IN_FOLDER(two_clients_take_the_same_code_at_once),

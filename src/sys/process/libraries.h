@@ -14,6 +14,15 @@ typedef weft_err libraries_visit_fn(void *owner, const char *name, const char *p
 // Stops at the first failure of a visit. A static program has none.
 MUST_CHECK weft_err libraries_visit(libraries_visit_fn *visit, void *owner);
 
+// The oldest version of the C library with which this program and these libraries can run ("2.34"), as far as they say. "" where they say nothing, as a static
+// program does.
+enum { LIBRARIES_VERSION_BYTES = 16 };
+MUST_CHECK weft_err libraries_needed_libc(char version[LIBRARIES_VERSION_BYTES]);
+
+// Whether the C library of this process is that old or newer; true for a text that is not a version.
+bool libraries_has_libc(const char *version);
+const char *libraries_own_libc(void);  // its version
+
 // Whether the library is part of the C library.
 bool libraries_is_of_system(const char *name);
 
