@@ -32,7 +32,7 @@ struct testing_fetch {
 
 struct testing_scene {
     struct loop *loop;
-    struct store *store;
+    struct cache *cache;
     struct take *take;
     Weft__CodePackage package;
     struct testing_file files[TESTING_FILES_MAX];
@@ -71,7 +71,7 @@ static inline void testing_add_file(struct testing_scene *scene, enum package_ro
     scene->list[scene->package.n_files++] = &file->message;
 }
 
-// An empty package, and a store in the test's folder.
+// An empty package, and a cache in the test's folder.
 static inline void testing_open_scene(struct testing_scene *scene)
 {
     *scene = (struct testing_scene){.fail_at = SIZE_MAX, .cut_at = SIZE_MAX};
@@ -80,13 +80,13 @@ static inline void testing_open_scene(struct testing_scene *scene)
     scene->package.files = scene->list;
     scene->loop = loop_new(NULL, NULL);
     assert_non_null(scene->loop);
-    assert_int_equal(store_open(testing_path("store"), &scene->store), WEFT_OK);
+    assert_int_equal(cache_open(testing_path("cache"), &scene->cache), WEFT_OK);
 }
 
 static inline void testing_close_scene(struct testing_scene *scene)
 {
     take_free(scene->take);
-    store_close(scene->store);
+    cache_close(scene->cache);
     loop_free(scene->loop);
 }
 
@@ -131,7 +131,7 @@ static inline weft_err testing_fetch(void *owner, const struct take_wanted *want
 static inline weft_err testing_take(struct testing_scene *scene)
 {
     const struct take_options options = {.loop = scene->loop,
-                                         .store = scene->store,
+                                         .cache = scene->cache,
                                          .package = &scene->package,
                                          .fetch = testing_fetch,
                                          .done = testing_on_done,
@@ -164,7 +164,7 @@ static inline weft_err testing_count_name(void *owner, const char *name)
     return WEFT_OK;
 }
 
-// How many names there are in a directory of the store.
+// How many names there are in a directory of the cache.
 static inline size_t testing_count(const char *folder)
 {
     size_t count = 0;

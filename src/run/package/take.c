@@ -30,7 +30,7 @@ struct item {
     struct digest digest;
     int fd;        // its content, which is right; -1: not yet
     bool is_own;   // our program's or a library's of ours
-    bool is_kept;  // was in the store
+    bool is_kept;  // was in the cache
     int part_fd;   // it is fetched to; -1: not
     char *part;
     // Of its comparison, until the loop has read it.
@@ -48,7 +48,7 @@ struct take {
     weft_err code;
     struct err_kept text;
     bool has_ended;
-    struct store_job job;
+    struct cache_job job;
     char *code_path, *work_path, *program_path;
     struct worker_program program;
     bool is_self;  // program and libraries are our own
@@ -140,7 +140,7 @@ static weft_err look_for(struct item *item, size_t number)
     char name[32];
     weft_err code = WEFT_OK;
     if (item->fd < 0)
-        code = store_find(take->options.store, &item->digest, &item->fd);
+        code = cache_find(take->options.cache, &item->digest, &item->fd);
     item->is_kept = code == WEFT_OK && !item->is_own;
     if (code != WEFT_NOT_FOUND)
         return code;
@@ -165,7 +165,7 @@ static weft_err check_libc(const struct take *take)
 static void look(void *owner)
 {
     struct take *take = owner;
-    weft_err code = store_open_job(take->options.store, &take->job);
+    weft_err code = cache_open_job(take->options.cache, &take->job);
     if (code == WEFT_OK)
         look_for_own(take);
     if (code == WEFT_OK)
@@ -316,7 +316,7 @@ static weft_err compare(struct item *item)
                        name, got.size, item->digest.size,
                        got.size == item->digest.size ? ", with another SHA-256" : "");
     // A link to it follows, so it does not matter whether it can be kept.
-    if (code == WEFT_OK && store_keep(item->take->options.store, &item->digest, item->part))
+    if (code == WEFT_OK && cache_keep(item->take->options.cache, &item->digest, item->part))
         err_clear();
     return code;
 }
@@ -444,7 +444,7 @@ void take_free(struct take *take)
         free(take->items[i].failure);
     }
     free(take->items);
-    store_close_job(&take->job);
+    cache_close_job(&take->job);
     message_free(take->package);
     free(take->code_path);
     free(take->work_path);

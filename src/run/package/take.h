@@ -8,8 +8,8 @@
 #ifndef RUN_PACKAGE_TAKE_H
 #define RUN_PACKAGE_TAKE_H
 
+#include "run/package/cache.h"
 #include "run/package/package.h"
-#include "run/package/store.h"
 #include "run/worker_program.h"
 
 struct loop;
@@ -30,7 +30,7 @@ struct take_figures {
 
 struct take_options {
     struct loop *loop;
-    struct store *store;               // outlives the take
+    struct cache *cache;               // outlives the take
     const Weft__CodePackage *package;  // from outside: it is checked, and copied
 
     // Asks for a file, which is not empty; take_fetched reports its end, not from within. A failure ends the take.

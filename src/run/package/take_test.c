@@ -35,7 +35,7 @@ static const char *kept_path(const struct testing_scene *scene, size_t at)
     static char path[512];
     char name[DIGEST_TEXT_BYTES];
     digest_write(scene->files[at].sha256, name);
-    snprintf(path, sizeof path, "%s/%s", testing_path("store"), name);
+    snprintf(path, sizeof path, "%s/%s", testing_path("cache"), name);
     return path;
 }
 
@@ -66,10 +66,10 @@ static void code_that_is_missing_is_fetched_and_put_in_its_places(void **state)
     assert_int_equal(mode_of(program->libraries, "job"), 0500);
     assert_int_equal(mode_of(program->directory, "map.py"), 0700);
     assert_int_equal(mode_of(program->directory, "words.txt"), 0600);
-    assert_int_equal(mode_of(testing_path("store"), ""), 0700);
+    assert_int_equal(mode_of(testing_path("cache"), ""), 0700);
     testing_close_scene(&scene);
-    assert_int_equal(testing_count("store/jobs"), 0);
-    assert_int_equal(testing_count("store"), 4 + 1);
+    assert_int_equal(testing_count("cache/jobs"), 0);
+    assert_int_equal(testing_count("cache"), 4 + 1);
 }
 
 static void the_same_code_is_fetched_once(void **state)
@@ -166,7 +166,7 @@ static void expect_failure(struct testing_scene *scene, weft_err code, const cha
         fail_msg("\"%s\" does not say \"%s\"", scene->text, why);
     take_free(scene->take);
     scene->take = NULL;
-    assert_int_equal(testing_count("store/jobs"), 0);
+    assert_int_equal(testing_count("cache/jobs"), 0);
 }
 
 static void content_with_another_hash_is_refused_and_not_kept(void **state)
@@ -202,7 +202,7 @@ static void a_fetch_that_fails_ends_the_take_after_the_others_have_ended(void **
         expect_failure(&scene, WEFT_UNAVAILABLE, "the server is gone");
         assert_int_equal(scene.served_count, 3);
         testing_close_scene(&scene);
-        assert_int_equal(file_remove_tree(testing_path("store")), WEFT_OK);
+        assert_int_equal(file_remove_tree(testing_path("cache")), WEFT_OK);
     }
 }
 
@@ -229,7 +229,7 @@ static void hostile_packages_are_refused_before_anything_is_made(void **state)
     assert_null(scene.take);
     assert_int_equal(scene.fetch_count, 0);
     testing_close_scene(&scene);
-    assert_int_equal(testing_count("store"), 1);
+    assert_int_equal(testing_count("cache"), 1);
 }
 
 // ---- A cache that others have been at ------------------------------------------------------------------------------
@@ -341,8 +341,8 @@ static void two_clients_take_the_same_code_at_once(void **state)
     assert_int_equal(testing_take(&scene), WEFT_OK);
     testing_assert_holds(take_program(scene.take)->libraries, "job", "a program");
     testing_assert_holds(take_program(second.take)->libraries, "job", "a program");
-    assert_int_equal(testing_count("store/jobs"), 4);
-    assert_int_equal(testing_count("store"), 4 + 1);
+    assert_int_equal(testing_count("cache/jobs"), 4);
+    assert_int_equal(testing_count("cache"), 4 + 1);
     testing_close_scene(&second);
     testing_assert_holds(take_program(scene.take)->directory, "map.py", "print('a script')");
     testing_close_scene(&scene);
@@ -357,18 +357,18 @@ static void a_take_can_be_given_up_at_any_time(void **state)
     assert_int_equal(testing_take(&scene), WEFT_OK);
     assert_true(scene.fetch_count == 3 && !scene.is_done);
     testing_close_scene(&scene);
-    assert_int_equal(testing_count("store/jobs"), 0);
+    assert_int_equal(testing_count("cache/jobs"), 0);
     // Also at once.
     fill(&scene);
     const struct take_options options = {.loop = scene.loop,
-                                         .store = scene.store,
+                                         .cache = scene.cache,
                                          .package = &scene.package,
                                          .fetch = testing_fetch,
                                          .done = testing_on_done,
                                          .owner = &scene};
     assert_int_equal(take_start(&options, &scene.take), WEFT_OK);
     testing_close_scene(&scene);
-    assert_int_equal(testing_count("store/jobs"), 0);
+    assert_int_equal(testing_count("cache/jobs"), 0);
 }
 
 static void a_full_disk_is_told(void **state)
@@ -385,9 +385,9 @@ static void a_full_disk_is_told(void **state)
     // The kept files are there, their copies have no room. A lock file is longer than this, and older.
     signal(SIGXFSZ, SIG_IGN);
     scene.files[0].content = "a program";
-    struct store_job job;
-    assert_int_equal(store_open_job(scene.store, &job), WEFT_OK);
-    store_close_job(&job);
+    struct cache_job job;
+    assert_int_equal(cache_open_job(scene.cache, &job), WEFT_OK);
+    cache_close_job(&job);
     tight.rlim_cur = 21;  // the lock's own
     testing_add_file(&scene, PACKAGE_DATA, "large", "more than twenty-one bytes of text");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
@@ -397,7 +397,7 @@ static void a_full_disk_is_told(void **state)
     assert_non_null(strstr(scene.text, "large"));
     take_free(scene.take);
     scene.take = NULL;
-    assert_int_equal(testing_count("store/jobs"), 0);
+    assert_int_equal(testing_count("cache/jobs"), 0);
     assert_int_equal(testing_take(&scene), WEFT_OK);
     testing_close_scene(&scene);
 }

@@ -267,7 +267,7 @@ static void a_program_runs_where_no_libweft_is_installed(void **state)
     scene.package.files = list_of_files;
     scene.package.n_files = file_count;
     const struct take_options options = {.loop = scene.loop,
-                                         .store = scene.store,
+                                         .cache = scene.cache,
                                          .package = &scene.package,
                                          .fetch = fetch_content,
                                          .done = testing_on_done,

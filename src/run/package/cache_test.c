@@ -9,17 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct store *open_store(void)
+static struct cache *open_cache(void)
 {
-    struct store *store;
-    assert_int_equal(store_open(testing_path("store"), &store), WEFT_OK);
-    return store;
+    struct cache *cache;
+    assert_int_equal(cache_open(testing_path("cache"), &cache), WEFT_OK);
+    return cache;
 }
 
 // Keeps a file with that content, last used that many days ago.
-static void keep(struct store *store, const char *content, int days, char path[512])
+static void keep(struct cache *cache, const char *content, int days, char path[512])
 {
-    struct store_job job;
+    struct cache_job job;
     struct digest digest = {.size = strlen(content)};
     struct sha256 sha;
     char part[512], name[DIGEST_TEXT_BYTES];
@@ -27,17 +27,17 @@ static void keep(struct store *store, const char *content, int days, char path[5
     sha256_init(&sha);
     sha256_add(&sha, content, strlen(content));
     sha256_end(&sha, digest.sha256);
-    assert_int_equal(store_open_job(store, &job), WEFT_OK);
+    assert_int_equal(cache_open_job(cache, &job), WEFT_OK);
     snprintf(part, sizeof part, "%s/part", job.path);
     assert_int_equal(file_create_private(part, &fd), WEFT_OK);
     assert_int_equal(file_write_at(fd, part, content, strlen(content), 0), WEFT_OK);
     const struct timespec used = {.tv_sec = time(NULL) - days * 86400L};
     assert_int_equal(futimens(fd, (const struct timespec[]){used, used}), 0);
     file_close(fd);
-    assert_int_equal(store_keep(store, &digest, part), WEFT_OK);
-    store_close_job(&job);
+    assert_int_equal(cache_keep(cache, &digest, part), WEFT_OK);
+    cache_close_job(&job);
     digest_write(digest.sha256, name);
-    snprintf(path, 512, "%s/%s", testing_path("store"), name);
+    snprintf(path, 512, "%s/%s", testing_path("cache"), name);
     assert_int_equal(access(path, F_OK), 0);
 }
 
@@ -45,9 +45,9 @@ static void keep(struct store *store, const char *content, int days, char path[5
 
 static void expect_refusal(const char *why)
 {
-    struct store *store;
-    assert_int_equal(store_open(testing_path("store"), &store), WEFT_PERMISSION_DENIED);
-    assert_null(store);
+    struct cache *cache;
+    assert_int_equal(cache_open(testing_path("cache"), &cache), WEFT_PERMISSION_DENIED);
+    assert_null(cache);
     if (!strstr(err_text(), why) || !strstr(err_text(), "XDG_CACHE_HOME"))
         fail_msg("\"%s\" does not say \"%s\"", err_text(), why);
 }
@@ -56,43 +56,43 @@ static void a_place_of_others_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(testing_path("real"), 0700), 0);
-    assert_int_equal(symlink(testing_path("real"), testing_path("store")), 0);
+    assert_int_equal(symlink(testing_path("real"), testing_path("cache")), 0);
     expect_refusal("symbolic link");
-    unlink(testing_path("store"));
-    // Anyone could replace the store in there.
+    unlink(testing_path("cache"));
+    // Anyone could replace the cache in there.
     assert_int_equal(chmod(testing_folder, 0777), 0);
     expect_refusal("every user may write");
     assert_int_equal(chmod(testing_folder, 01777), 0);  // as in /tmp: only their own
-    store_close(open_store());
+    cache_close(open_cache());
     assert_int_equal(chmod(testing_folder, 0700), 0);
     if (geteuid() == 0) {
-        assert_int_equal(chown(testing_path("store"), 65534, 65534), 0);
+        assert_int_equal(chown(testing_path("cache"), 65534, 65534), 0);
         expect_refusal("belongs to another user");
-        assert_int_equal(chown(testing_path("store"), 0, 0), 0);
+        assert_int_equal(chown(testing_path("cache"), 0, 0), 0);
     }
     // One that was left open to others is closed.
-    assert_int_equal(chmod(testing_path("store"), 0777), 0);
-    store_close(open_store());
+    assert_int_equal(chmod(testing_path("cache"), 0777), 0);
+    cache_close(open_cache());
     struct stat status;
-    assert_int_equal(stat(testing_path("store"), &status), 0);
+    assert_int_equal(stat(testing_path("cache"), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0700);
 }
 
 static void the_place_is_in_the_users_cache(void **state)
 {
-    struct store *store;
+    struct cache *cache;
     (void)state;
     setenv("XDG_CACHE_HOME", testing_path("cache"), 1);
-    assert_int_equal(store_open(NULL, &store), WEFT_OK);
-    store_close(store);
+    assert_int_equal(cache_open(NULL, &cache), WEFT_OK);
+    cache_close(cache);
     assert_int_equal(access(testing_path("cache/weft/code/jobs"), F_OK), 0);
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", testing_folder, 1);
-    assert_int_equal(store_open(NULL, &store), WEFT_OK);
-    store_close(store);
+    assert_int_equal(cache_open(NULL, &cache), WEFT_OK);
+    cache_close(cache);
     assert_int_equal(access(testing_path(".cache/weft/code/jobs"), F_OK), 0);
     unsetenv("HOME");
-    assert_int_equal(store_open(NULL, &store), WEFT_FAILED_PRECONDITION);
+    assert_int_equal(cache_open(NULL, &cache), WEFT_FAILED_PRECONDITION);
     assert_non_null(strstr(err_text(), "XDG_CACHE_HOME"));
 }
 
@@ -106,10 +106,10 @@ static void the_directory_of_a_killed_client_is_removed_by_the_next(void **state
     assert_int_equal(pipe(ends), 0);
     const pid_t pid = fork();
     if (pid == 0) {
-        struct store_job job;
+        struct cache_job job;
         char path[512];
         int fd;
-        if (store_open_job(open_store(), &job) != WEFT_OK)
+        if (cache_open_job(open_cache(), &job) != WEFT_OK)
             _exit(9);
         snprintf(path, sizeof path, "%s/work", job.path);
         if (mkdir(path, 0700) != 0)
@@ -122,13 +122,13 @@ static void the_directory_of_a_killed_client_is_removed_by_the_next(void **state
     }
     assert_int_equal(read(ends[0], &byte, 1), 1);
     // While it lives, it stays: also when others come and go.
-    store_close(open_store());
-    assert_int_equal(testing_count("store/jobs"), 2);
+    cache_close(open_cache());
+    assert_int_equal(testing_count("cache/jobs"), 2);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-    assert_int_equal(testing_count("store/jobs"), 2);
-    store_close(open_store());
-    assert_int_equal(testing_count("store/jobs"), 0);
+    assert_int_equal(testing_count("cache/jobs"), 2);
+    cache_close(open_cache());
+    assert_int_equal(testing_count("cache/jobs"), 0);
     close(ends[0]);
     close(ends[1]);
 }
@@ -138,16 +138,16 @@ static void halves_of_a_job_are_removed_too(void **state)
 {
     int fd;
     (void)state;
-    store_close(open_store());
-    assert_int_equal(mkdir(testing_path("store/jobs/0123456789abcdef"), 0700), 0);
-    assert_int_equal(file_create(testing_path("store/jobs/fedcba9876543210.lock"), &fd), WEFT_OK);
+    cache_close(open_cache());
+    assert_int_equal(mkdir(testing_path("cache/jobs/0123456789abcdef"), 0700), 0);
+    assert_int_equal(file_create(testing_path("cache/jobs/fedcba9876543210.lock"), &fd), WEFT_OK);
     file_close(fd);
-    assert_int_equal(mkdir(testing_path("store/jobs/0123456789abcde"), 0700), 0);
-    assert_int_equal(mkdir(testing_path("store/jobs/precious"), 0700), 0);
-    assert_int_equal(symlink("/", testing_path("store/jobs/00000000000000aa")), 0);
-    store_close(open_store());
-    assert_int_equal(testing_count("store/jobs"), 2);
-    assert_int_equal(access(testing_path("store/jobs/precious"), F_OK), 0);
+    assert_int_equal(mkdir(testing_path("cache/jobs/0123456789abcde"), 0700), 0);
+    assert_int_equal(mkdir(testing_path("cache/jobs/precious"), 0700), 0);
+    assert_int_equal(symlink("/", testing_path("cache/jobs/00000000000000aa")), 0);
+    cache_close(open_cache());
+    assert_int_equal(testing_count("cache/jobs"), 2);
+    assert_int_equal(access(testing_path("cache/jobs/precious"), F_OK), 0);
 }
 
 // Clients that come and are killed at any moment, while one of them works.
@@ -156,18 +156,18 @@ static void many_clients_at_once_leave_nothing(void **state)
     enum { CLIENTS = 12 };
     pid_t pids[CLIENTS];
     (void)state;
-    struct store *store = open_store();
-    struct store_job kept;
-    assert_int_equal(store_open_job(store, &kept), WEFT_OK);
+    struct cache *cache = open_cache();
+    struct cache_job kept;
+    assert_int_equal(cache_open_job(cache, &kept), WEFT_OK);
     for (int i = 0; i < CLIENTS; i++) {
         pids[i] = fork();
-        for (struct store_job job; pids[i] == 0;) {
-            struct store *own;
-            if (store_open(testing_path("store"), &own) != WEFT_OK ||
-                store_open_job(own, &job) != WEFT_OK)
+        for (struct cache_job job; pids[i] == 0;) {
+            struct cache *own;
+            if (cache_open(testing_path("cache"), &own) != WEFT_OK ||
+                cache_open_job(own, &job) != WEFT_OK)
                 _exit(9);
-            store_close_job(&job);
-            store_close(own);
+            cache_close_job(&job);
+            cache_close(own);
         }
     }
     for (int i = 0; i < CLIENTS; i++) {
@@ -177,12 +177,12 @@ static void many_clients_at_once_leave_nothing(void **state)
         waitpid(pids[i], &status, 0);
         assert_true(WIFSIGNALED(status));  // none had failed before
     }
-    store_close(open_store());
-    assert_int_equal(testing_count("store/jobs"), 2);
+    cache_close(open_cache());
+    assert_int_equal(testing_count("cache/jobs"), 2);
     assert_int_equal(access(kept.path, F_OK), 0);
-    store_close_job(&kept);
-    store_close(store);
-    assert_int_equal(testing_count("store/jobs"), 0);
+    cache_close_job(&kept);
+    cache_close(cache);
+    assert_int_equal(testing_count("cache/jobs"), 0);
 }
 
 // ---- Limits --------------------------------------------------------------------------------------------------------
@@ -191,32 +191,32 @@ static void what_was_used_longest_ago_goes_first(void **state)
 {
     char old[512], used[512], middle[512], fresh[512], link_path[512];
     (void)state;
-    struct store *store = open_store();
-    keep(store, "0123456789", 40, old);
-    keep(store, "1123456789", 20, used);
-    keep(store, "2123456789", 10, middle);
-    keep(store, "3123456789", 0, fresh);
+    struct cache *cache = open_cache();
+    keep(cache, "0123456789", 40, old);
+    keep(cache, "1123456789", 20, used);
+    keep(cache, "2123456789", 10, middle);
+    keep(cache, "3123456789", 0, fresh);
     // A job that runs has another name of its program.
-    snprintf(link_path, sizeof link_path, "%s/jobs/program", testing_path("store"));
+    snprintf(link_path, sizeof link_path, "%s/jobs/program", testing_path("cache"));
     assert_int_equal(link(used, link_path), 0);
-    store_close(store);
-    store = open_store();
+    cache_close(cache);
+    cache = open_cache();
     assert_int_not_equal(access(old, F_OK), 0);
-    assert_int_equal(testing_count("store"), 4);
-    store_prune(store, 20, STORE_DAYS_MAX);
+    assert_int_equal(testing_count("cache"), 4);
+    cache_prune(cache, 20, CACHE_DAYS_MAX);
     assert_int_equal(access(used, F_OK), 0);
     assert_int_equal(access(middle, F_OK), 0);
     assert_int_equal(access(fresh, F_OK), 0);
-    store_prune(store, 10, STORE_DAYS_MAX);
+    cache_prune(cache, 10, CACHE_DAYS_MAX);
     assert_int_not_equal(access(middle, F_OK), 0);
     assert_int_equal(access(used, F_OK), 0);
     assert_int_equal(unlink(link_path), 0);
-    store_prune(store, 10, STORE_DAYS_MAX);
+    cache_prune(cache, 10, CACHE_DAYS_MAX);
     assert_int_not_equal(access(used, F_OK), 0);
     assert_int_equal(access(fresh, F_OK), 0);
-    store_prune(store, 9, STORE_DAYS_MAX);
-    assert_int_equal(testing_count("store"), 1);
-    store_close(store);
+    cache_prune(cache, 9, CACHE_DAYS_MAX);
+    assert_int_equal(testing_count("cache"), 1);
+    cache_close(cache);
 }
 
 // ---- Digests -------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-// store: files by their hash, and the directories of jobs.
+// cache: files by their hash, and the directories of jobs.
 //
 // The lock of a job's directory is made before it and removed after it, so the process that holds the lock may remove the directory: its client
 // at the end, or the next client when that one was killed. The kernel lets go of the lock.
 
-#include "run/package/store.h"
+#include "run/package/cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum { JOB_NAME_BYTES = 16, JOB_TRIES = 100 };
 #define DAY_S INT64_C(86400)
 static const char lock_end[] = ".lock";
 
-struct store {
+struct cache {
     char *path, *jobs;
 };
 
@@ -39,9 +39,9 @@ static weft_err make_path(char **path, const char *folder, const char *name, con
 
 // ---- Directories of jobs -------------------------------------------------------------------------------------------
 
-static weft_err lock_job(const char *jobs, const char *name, struct store_job *job)
+static weft_err lock_job(const char *jobs, const char *name, struct cache_job *job)
 {
-    *job = (struct store_job){.lock = -1};
+    *job = (struct cache_job){.lock = -1};
     weft_err code = make_path(&job->path, jobs, name, "");
     if (code == WEFT_OK)
         code = make_path(&job->lock_path, jobs, name, lock_end);
@@ -50,16 +50,16 @@ static weft_err lock_job(const char *jobs, const char *name, struct store_job *j
     return code;
 }
 
-static void forget_job(struct store_job *job)
+static void forget_job(struct cache_job *job)
 {
     free(job->path);
     free(job->lock_path);
     if (job->lock >= 0)
         file_close(job->lock);
-    *job = (struct store_job){.lock = -1};
+    *job = (struct cache_job){.lock = -1};
 }
 
-void store_close_job(struct store_job *job)
+void cache_close_job(struct cache_job *job)
 {
     struct err_kept kept;
     err_keep(&kept);
@@ -70,7 +70,7 @@ void store_close_job(struct store_job *job)
     err_put_back(&kept);
 }
 
-weft_err store_open_job(struct store *store, struct store_job *job)
+weft_err cache_open_job(struct cache *cache, struct cache_job *job)
 {
     weft_err code = WEFT_OK;
     for (int i = 0; i < JOB_TRIES; i++) {
@@ -78,7 +78,7 @@ weft_err store_open_job(struct store *store, struct store_job *job)
         char name[JOB_NAME_BYTES + 1];
         secret_random(&number, sizeof number);
         snprintf(name, sizeof name, "%016" PRIx64, number);
-        code = lock_job(store->jobs, name, job);
+        code = lock_job(cache->jobs, name, job);
         if (code == WEFT_OK)
             return place_make_directory(job->path);
         forget_job(job);
@@ -92,15 +92,15 @@ weft_err store_open_job(struct store *store, struct store_job *job)
 // A job's directory or lock: removed unless its client lives.
 static weft_err visit_job(void *owner, const char *entry)
 {
-    const struct store *store = owner;
+    const struct cache *cache = owner;
     char name[JOB_NAME_BYTES + 1] = "";
-    struct store_job job;
+    struct cache_job job;
     const size_t length = strspn(entry, "0123456789abcdef");
     if (length != JOB_NAME_BYTES || (entry[length] && strcmp(entry + length, lock_end) != 0))
         return WEFT_OK;
     memcpy(name, entry, length);
-    if (lock_job(store->jobs, name, &job) == WEFT_OK)
-        store_close_job(&job);
+    if (lock_job(cache->jobs, name, &job) == WEFT_OK)
+        cache_close_job(&job);
     forget_job(&job);
     err_clear();
     return WEFT_OK;
@@ -108,19 +108,19 @@ static weft_err visit_job(void *owner, const char *entry)
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
-static weft_err make_file_path(const struct store *store, const struct digest *digest, char **path)
+static weft_err make_file_path(const struct cache *cache, const struct digest *digest, char **path)
 {
     char name[DIGEST_TEXT_BYTES];
     digest_write(digest->sha256, name);
-    return make_path(path, store->path, name, "");
+    return make_path(path, cache->path, name, "");
 }
 
-weft_err store_find(struct store *store, const struct digest *digest, int *fd)
+weft_err cache_find(struct cache *cache, const struct digest *digest, int *fd)
 {
     char *path;
     struct digest found = {.size = 0};
     *fd = -1;
-    weft_err code = make_file_path(store, digest, &path);
+    weft_err code = make_file_path(cache, digest, &path);
     if (code != WEFT_OK)
         return code;
     code = own_open_kept(path, fd, &found.size);
@@ -141,10 +141,10 @@ weft_err store_find(struct store *store, const struct digest *digest, int *fd)
     return code;
 }
 
-weft_err store_keep(struct store *store, const struct digest *digest, const char *path)
+weft_err cache_keep(struct cache *cache, const struct digest *digest, const char *path)
 {
     char *kept;
-    weft_err code = make_file_path(store, digest, &kept);
+    weft_err code = make_file_path(cache, digest, &kept);
     if (code == WEFT_OK)
         code = file_rename(path, kept);
     free(kept);
@@ -161,7 +161,7 @@ struct kept {
 };
 
 struct kept_list {
-    const struct store *store;
+    const struct cache *cache;
     VEC(struct kept) list;
 };
 
@@ -172,7 +172,7 @@ static weft_err visit_file(void *owner, const char *name)
     struct file_stat status;
     if (!digest_is_text(name))
         return WEFT_OK;
-    weft_err code = make_path(&file.path, files->store->path, name, "");
+    weft_err code = make_path(&file.path, files->cache->path, name, "");
     if (code == WEFT_OK)
         code = file_stat(file.path, &status);
     file.size = code == WEFT_OK ? status.size : 0;
@@ -192,12 +192,12 @@ static int compare_newest_first(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
-void store_prune(struct store *store, uint64_t bytes_max, uint32_t days_max)
+void cache_prune(struct cache *cache, uint64_t bytes_max, uint32_t days_max)
 {
-    struct kept_list files = {.store = store};
+    struct kept_list files = {.cache = cache};
     const int64_t oldest_s = clock_calendar_s() - days_max * DAY_S;
     uint64_t bytes = 0;
-    if (file_list(store->path, visit_file, &files) != WEFT_OK)
+    if (file_list(cache->path, visit_file, &files) != WEFT_OK)
         err_clear();
     if (files.list.count > 1)
         qsort(files.list.items, files.list.count, sizeof *files.list.items, compare_newest_first);
@@ -215,7 +215,7 @@ void store_prune(struct store *store, uint64_t bytes_max, uint32_t days_max)
     VEC_FINI(&files.list);
 }
 
-// ---- The store -----------------------------------------------------------------------------------------------------
+// ---- The cache -----------------------------------------------------------------------------------------------------
 
 // Its own directory, and that of all caches of ours, which may be there since long.
 static weft_err make_default(char **path)
@@ -239,21 +239,21 @@ static weft_err make_default(char **path)
     return code;
 }
 
-static weft_err make_directories(struct store *store)
+static weft_err make_directories(struct cache *cache)
 {
-    weft_err code = own_make_directory(store->path);
+    weft_err code = own_make_directory(cache->path);
     if (code == WEFT_OK)
-        code = own_check_above(store->path);
+        code = own_check_above(cache->path);
     if (code == WEFT_OK)
-        code = make_path(&store->jobs, store->path, "jobs", "");
+        code = make_path(&cache->jobs, cache->path, "jobs", "");
     if (code == WEFT_OK)
-        code = own_make_directory(store->jobs);
+        code = own_make_directory(cache->jobs);
     return code;
 }
 
-weft_err store_open(const char *directory, struct store **store)
+weft_err cache_open(const char *directory, struct cache **cache)
 {
-    struct store *made = *store = calloc(1, sizeof *made);
+    struct cache *made = *cache = calloc(1, sizeof *made);
     weft_err code = made ? WEFT_OK : err_no_memory("to keep the code of jobs");
     if (code == WEFT_OK && directory)
         code = (made->path = strdup(directory)) ? WEFT_OK : no_memory();
@@ -269,19 +269,19 @@ weft_err store_open(const char *directory, struct store **store)
     if (code == WEFT_OK) {
         if (file_list(made->jobs, visit_job, made) != WEFT_OK)
             err_clear();
-        store_prune(made, STORE_BYTES_MAX, STORE_DAYS_MAX);
+        cache_prune(made, CACHE_BYTES_MAX, CACHE_DAYS_MAX);
         return WEFT_OK;
     }
-    store_close(made);
-    *store = NULL;
+    cache_close(made);
+    *cache = NULL;
     return code;
 }
 
-void store_close(struct store *store)
+void cache_close(struct cache *cache)
 {
-    if (!store)
+    if (!cache)
         return;
-    free(store->path);
-    free(store->jobs);
-    free(store);
+    free(cache->path);
+    free(cache->jobs);
+    free(cache);
 }
