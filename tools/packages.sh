@@ -8,7 +8,7 @@ set -eu
 run="cmake gcc libbz2-dev libc6-dev libjansson-dev liblz4-dev liblzma-dev libprotobuf-c-dev libssl-dev
      libuv1-dev libxxhash-dev libzstd-dev ninja-build pkg-config python3-dev zlib1g-dev"
 test="$run clang-14 clang-format-14 libclang-rt-14-dev libcmocka-dev protobuf-c-compiler
-      bzip2 gdb gzip lz4 python3 python3-cloudpickle python3-pytest python3-venv shellcheck unzip valgrind zstd"
+      bzip2 gdb gzip lz4 python3 python3-cloudpickle python3-numpy python3-pytest python3-venv shellcheck unzip valgrind zstd"
 bench="$run python3 python3-venv"
 oracle="default-jdk-headless maven python3" # Hadoop itself, for test/streaming/record
 

@@ -12,6 +12,7 @@ from . import _weft
 from ._weft import (Aborted, AlreadyExists, Barrier, Cancelled, DataLoss, DeadlineExceeded, Error,
                     FailedPrecondition, Internal, InvalidArgument, Item, NotFound, OutOfRange, PermissionDenied,
                     Queue, ResourceExhausted, Unauthenticated, Unavailable, Unimplemented, Unknown)
+from ._slot import words
 from .code import count
 
 TYPE_CHECKING = False  # as in typing, which takes long to import
@@ -25,7 +26,7 @@ __all__ = [
     "FailedPrecondition", "Internal", "InvalidArgument", "Item", "Kv", "NotFound", "OutOfRange",
     "PermissionDenied", "Queue", "ResourceExhausted", "Result", "TaskError", "Unauthenticated", "Unavailable", "Unimplemented",
     "Unknown", "Var", "__version__", "cluster", "connect",
-    "count", "run",
+    "count", "run", "words",
 ]
 
 # Found when they are first asked for: an interpreter that runs a job does not need them.

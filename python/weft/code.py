@@ -17,7 +17,7 @@ SHOWN_MAX = 160  # characters of a record or key
 
 in_slot = False  # this process runs the functions of a job
 errors = None  # where exceptions are kept for the process that started the job
-has_source = False  # records are items of a source
+has_source = False  # records are items: of a "source", or of the "stage before"
 
 
 class Reached(BaseException):
@@ -204,8 +204,14 @@ def load(description, capture=None):
     functions = [resolve(job.get(role)) for role in ("map", "reduce", "fold")]
     convert = converter_of(job.get("convert"))
     if job.get("source"):
-        has_source = True
+        has_source = "source"
         convert = Items(job["source"]).fetch
+        functions[0] = call_with_item(functions[0], job["wants_name"], job["passes_emit"])
+        job["wants_name"] = False
+    elif job.get("pairs"):
+        from ._slot import pair_of_line
+        has_source = "stage before"
+        convert = lambda line, header: pair_of_line(line)
         functions[0] = call_with_item(functions[0], job["wants_name"], job["passes_emit"])
         job["wants_name"] = False
     if capture:
@@ -282,7 +288,7 @@ def describe(phase, error, where, name, offset):
     """The text of a failed attempt: what was raised, the user's frames, and at which record or key."""
     keep_error(error)
     if has_source and name is not None:
-        last = [f"  at the item {show(where[0])} of the source"] if where is not None else []
+        last = [f"  at the item {show(where[0])} of the {has_source}"] if where is not None else []
     elif name is None:
         last = [f"  at the key {show(where)}"] if where is not None else []
     elif where is not None:

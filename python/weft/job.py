@@ -14,7 +14,7 @@ from .script import Job, import_path, words_of
 READ_BYTES = 1 << 20
 TASKS_MAX = 20000  # of a source: with more items a task has several
 # What the command says of an item: to it that is a line with a number.
-OF_SOURCE = r'map fails on one record of \S*/weft-\w+/items( \(.*\))?\n  at offset \d+: "\d+" \(\d+ bytes?\)'
+OF_SOURCE = r'map fails on one record of \S*/weft-\w+/(items|stage)( \(.*\))?\n  at offset \d+: ".*" \(\d+ bytes?\)'
 KEPT_LINES = 50  # of standard error, for an error that came without an event
 
 
@@ -49,15 +49,21 @@ class Result:
     def __len__(self):
         return self.summary["records_out"]
 
-    def __iter__(self):
+    def blocks(self):
+        """The encoded pairs, some at a time."""
         if self._file is None:
             raise ValueError(f"the pairs are in {self._output}, as text: run() without output= returns them")
-        rest, offset = b"", 0
+        offset = 0
         while True:
             more = os.pread(self._file.fileno(), READ_BYTES, offset)
             if not more:
                 break
             offset += len(more)
+            yield more
+
+    def __iter__(self):
+        rest = b""
+        for more in self.blocks():
             pairs, used = _slot.decode_pairs(rest + more)
             rest = (rest + more)[used:]
             yield from pairs
@@ -66,6 +72,26 @@ class Result:
 
     def __repr__(self):
         return f"<weft.Result: {len(self)} pairs>"
+
+
+class Largest(Result):
+    """The pairs with the N largest values, largest first, ties by key."""
+
+    def __init__(self, result, count):
+        import heapq
+        super().__init__(None, result.summary)
+        # The earlier key is the larger of two with the same value.
+        ranked = heapq.nlargest(count, ((pair[1], -number, pair[0]) for number, pair in enumerate(result)))
+        self._pairs = [(key, value) for value, _, key in ranked]
+
+    def blocks(self):
+        raise ValueError("the largest pairs are a list: source=list(result) makes them the input of another job")
+
+    def __len__(self):
+        return len(self._pairs)
+
+    def __iter__(self):
+        return iter(self._pairs)
 
 
 # ---- Sources --------------------------------------------------------------------------------------------------------
@@ -178,6 +204,18 @@ class Talk:
         return "\n".join(self.lines) or "the command weft ended without a word"
 
 
+def write_stage(result, path):
+    """The pairs of a finished job as the input of another."""
+    rest = b""
+    with open(path, "wb") as file:
+        for more in result.blocks():
+            lines, used = _slot.pairs_to_lines(rest + more)
+            rest = (rest + more)[used:]
+            file.write(lines)
+    if rest:
+        raise _weft.DataLoss("the pairs of the job are cut off")
+
+
 def serve(process, talk, source):
     """Waits for the command; in the meantime reads what it says and answers its slots."""
     import selectors
@@ -204,7 +242,8 @@ def raise_failure(talk, folder):
     """The failure of the job as an exception, with the one of user code as its cause."""
     import re
     text = (talk.end or {}).get("error") or (talk.end or {}).get("text") or talk.last_words()
-    text = re.sub(OF_SOURCE, r"map fails on one item of the source\1", text)
+    text = re.sub(OF_SOURCE, lambda found: "map fails on one item of the "
+                  + ("source" if found[1] == "items" else "stage before") + (found[2] or ""), text)
     name = (talk.end or {}).get("code", "UNKNOWN")
     classes = {cls.code_name: cls for cls in vars(_weft).values()
                if isinstance(cls, type) and issubclass(cls, _weft.Error) and cls is not _weft.Error}
@@ -213,10 +252,10 @@ def raise_failure(talk, folder):
     raise cls(text) from cause
 
 
-def execute(job, words, *, main_module, first_path, source=None, is_written=False, path=None, progress=None):
+def execute(job, words, *, main_module, first_path, source=None, stage=None, is_written=False, path=None, progress=None):
     """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one.
 
-    The pairs are in a file without a name, or in `path`, which is then the caller's.
+    `stage` is the Result of a job whose pairs are the input. The pairs are in a file without a name, or in `path`, which is then the caller's.
     """
     import shutil
     import subprocess
@@ -227,14 +266,18 @@ def execute(job, words, *, main_module, first_path, source=None, is_written=Fals
     try:
         items = Source(source, folder) if source is not None else None
         description = job.describe(main_module, import_path(package, first_path), errors=folder,
-                                   source=items.path if items else None)
+                                   source=items.path if items else None, pairs=stage is not None)
+        given = [items.names] if items else []
+        if stage is not None:
+            given = [os.path.join(folder, "stage")]
+            write_stage(stage, given[0])
         if path is None and not is_written:
             path = os.path.join(folder, "pairs")
         scripts = [job.main["path"]] if job.main else []
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
                      *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written,
-                               has_source=bool(items)),
-                     *(["--output", path] if path else []), *([items.names] if items else []), *words]
+                               has_source=bool(given)),
+                     *(["--output", path] if path else []), *given, *words]
         talk = Talk(progress)
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
@@ -284,9 +327,10 @@ def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, f
     also used to combine: sum, min, max, or weft.count for a map that gives keys alone. `reduce(key, values)` yields
     pairs instead. Without either the pairs of map are the result.
 
-    `inputs` are files, directories and patterns; or `source` is a dict or list, read when a task needs it. With
+    `inputs` are files, directories and patterns, or the result of another run, whose pairs become the arguments of
+    `map(key, value)`; or `source` is a dict or list, read when a task needs it. With
     `output` the result is written as text to that file, or directory with a slash at its end. Other options are those of
-    `weft run`: slots=2, memory="1G", skip_bad=10.
+    `weft run`: slots=2, memory="1G", skip_bad=10, top=20.
 
         result = weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/")
         print(dict(result)["the"])
@@ -296,13 +340,16 @@ def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, f
     try:
         if (inputs is None) == (source is None):
             raise BadJob("a job has inputs= or source=")
+        stage = inputs if isinstance(inputs, Result) else None
+        top = options.pop("top", None) if output is None else None
         main_module, main = main_file()
-        job = Job(map=map, fold=fold, reduce=reduce, encoding=encoding, format=format, main=main,
-                  has_source=source is not None)
+        job = Job(map=map, fold=fold, reduce=reduce, encoding=None if stage is not None else encoding, format=format,
+                  main=main, has_source=source is not None or stage is not None)
         output = os.fspath(output) if output is not None else None
-        words = [*option_words({"output": output, "format": format, **options}), *input_words(inputs)]
+        words = [*option_words({"output": output, "format": format, **options}), *input_words(None if stage is not None else inputs)]
         first = os.path.dirname(main["path"]) if main else os.getcwd()
-        return execute(job, words, main_module=main_module, first_path=first, source=source,
-                       is_written=output is not None, progress=progress)
+        result = execute(job, words, main_module=main_module, first_path=first, source=source, stage=stage,
+                         is_written=output is not None, progress=progress)
+        return result if top is None else Largest(result, int(top))
     except BadJob as error:
         raise _weft.InvalidArgument(str(error)) from None

@@ -44,7 +44,7 @@ class Job:
         if has_source and format is not None:
             raise BadJob("there are a source and a format\n  the items of a source are records as they are")
         self.wants_name, self.passes_emit = code.shape_of_map(map)
-        self.kind = ("sum" if fold is sum else "count" if fold is code.count else "fold" if fold is not None
+        self.kind = ("count" if fold is sum and map is _slot.words else "sum" if fold is sum else "count" if fold is code.count else "fold" if fold is not None
                      else "reduce" if reduce is not None else "map")
 
     def convert(self):
@@ -121,6 +121,7 @@ def stay(job, module, words):
     if is_written and final is not None:
         raise BadJob("there are a final, which gets the results, and --output\n  try: without one of them")
     words = [*(["--format", job.format] if job.format and "--format" not in words else []), *words]
+    top, words = take_top(words) if not is_written else (None, words)
     try:
         result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
                                 source=getattr(module, "source", None), is_written=is_written, path=path)
@@ -131,7 +132,20 @@ def stay(job, module, words):
         return 130
     if path:
         kept.take(result)
+    if top:
+        result = engine.Largest(result, top)
     return 0 if is_written else hand_over(result, final or print_pair, kept if path else None, job.main["path"])
+
+
+def take_top(words):
+    """(N, the other words) of --top N or --top=N; the pairs are not yet text when this process gets them."""
+    for at, word in enumerate(words):
+        if word == "--top" and words[at + 1:at + 2] or word.startswith("--top="):
+            number = words[at + 1] if word == "--top" else word[6:]
+            if not number.isdigit() or not int(number):
+                raise BadJob(f"--top {number} is not a number of pairs")
+            return int(number), words[:at] + words[at + (2 if word == "--top" else 1):]
+    return None, words
 
 
 def print_pair(key, value):

@@ -59,6 +59,9 @@ struct code {
     // Adds to the words of a command line what follows from them.
     weft_err (*complete)(struct weft_args *args);
 
+    // Whether the job counts, so that --top may sort its output. NULL: only by weft_sum and weft_count.
+    bool (*counts)(const weft_args *args);
+
     // ---- before it runs
     // What to call the job, so that who started it knows it again.
     void (*title)(const weft_args *args, char title[CODE_TITLE_BYTES]);

@@ -511,8 +511,13 @@ weft_err options_check_job(const struct run_options *options, const weft_job *jo
     const weft_job *last = job;
     while (last->next)
         last = last->next;
-    if (options->top == 0 || last->reduce == weft_sum || last->reduce == weft_count)
+    const struct code *code = code_of(job);
+    if (options->top == 0 || last->reduce == weft_sum || last->reduce == weft_count ||
+        (code->counts && code->counts(&options->args)))
         return WEFT_OK;
+    if (code->counts)
+        return err_set(WEFT_INVALID_ARGUMENT, "--top needs a job that counts\n"
+                                              "  try: fold = sum, or fold = weft.count");
     return err_set(WEFT_INVALID_ARGUMENT,
                    "--top needs a job that counts, and %s does not\n  its last reducer must be "
                    "weft_sum or weft_count, as in wordcount and count",

@@ -72,4 +72,8 @@ PyObject *codec_py_decode(PyObject *self, PyObject *bytes);
 PyObject *codec_py_decode_pairs(PyObject *self, PyObject *bytes);
 PyObject *codec_py_show_pair(PyObject *self, PyObject *args);
 
+// Typed pairs as lines, which the engine can cut anywhere: line ends in them are escaped by a backslash.
+PyObject *codec_py_pairs_to_lines(PyObject *self, PyObject *bytes);
+PyObject *codec_py_pair_of_line(PyObject *self, PyObject *bytes);
+
 #endif

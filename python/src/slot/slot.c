@@ -340,6 +340,10 @@ static PyObject *py_serve(PyObject *self, PyObject *args)
     slot.one = PyLong_FromLong(1);
     slot.emit = PyObject_GetAttrString(self, "emit");
     slot.name = PyUnicode_FromString("");
+    PyObject *words = PyObject_GetAttrString(self, "words");
+    slot.counts_words =
+        words == slot.map && slot.kind == SLOT_COUNT && !slot.convert && !slot.is_bytes;
+    Py_XDECREF(words);
     slot.into = &slot.table;
     bool is_good = slot.one && slot.emit && slot.name;
     if (is_good && (!fold_init(&slot.table, TABLE_BYTES / 2, set_aside, &slot) ||
@@ -381,11 +385,17 @@ static PyMethodDef methods[] = {
     {"read_frame", py_read_frame, METH_VARARGS, "Reads the payload of one frame."},
     {"emit", (PyCFunction)(void (*)(void))slot_py_emit, METH_FASTCALL,
      "emit(key, value): adds a pair, inside mapfn. emit(key) counts one."},
+    {"words", slot_py_words, METH_O,
+     "words(text) -> the words of a str or bytes: runs of other bytes than ASCII white space.\n\n"
+     "As the map of a count, with fold=weft.count, it runs in C and never calls Python."},
     {"encode", codec_py_encode, METH_VARARGS, "encode(object, is_key=True) -> bytes"},
     {"decode", codec_py_decode, METH_O, "decode(bytes) -> object"},
     {"show_pair", codec_py_show_pair, METH_VARARGS, "show_pair(key, value) -> its line of text"},
     {"decode_pairs", codec_py_decode_pairs, METH_O,
      "decode_pairs(bytes) -> (pairs, number of bytes used): the whole pairs of a typed output"},
+    {"pairs_to_lines", codec_py_pairs_to_lines, METH_O,
+     "pairs_to_lines(bytes) -> (lines, number of bytes used): the same pairs, a line each"},
+    {"pair_of_line", codec_py_pair_of_line, METH_O, "pair_of_line(bytes) -> (key, value)"},
     {NULL, NULL, 0, NULL},
 };
 

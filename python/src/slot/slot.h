@@ -79,6 +79,7 @@ struct slot {
     struct fold *into;  // the one of the two that the attempt at hand adds to
     PyObject *groups;   // of SLOT_FOLD: encoded key -> list of values
     PyObject *one, *emit;
+    bool counts_words;  // mapfn is weft.words, and records are parts of lines of text
 };
 
 // ---- frames (slot.c)
@@ -104,6 +105,17 @@ bool slot_send_held(struct slot *slot);
 
 // The function emit(key, value) of the module.
 PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+// Adds to the sum of an encoded key. False: an exception is set.
+bool slot_add_number(struct slot *slot, const char *key, size_t size, int64_t number);
+
+// ---- words (slot_words.c)
+
+// Counts the words of a text. False: an exception is set.
+bool slot_count_words(struct slot *slot, const char *data, size_t size);
+
+// words(text) -> list of its words: a function of the module.
+PyObject *slot_py_words(PyObject *self, PyObject *text);
 
 // Where emit() puts its pairs: the process has one.
 extern struct slot *slot_current;

@@ -125,6 +125,11 @@ static inline bool add_number(struct slot *slot, const char *key, size_t size, i
     return __builtin_expect(!table->is_full, 1) || flush_table(slot);
 }
 
+bool slot_add_number(struct slot *slot, const char *key, size_t size, int64_t number)
+{
+    return add_number(slot, key, size, number);
+}
+
 static bool put_float(struct slot *slot, const char *key, size_t size, double value)
 {
     const uint32_t key_size = (uint32_t)size;
@@ -478,6 +483,9 @@ bool slot_map_frame(struct slot *slot)
     const size_t size = slot->frame_size - HEAD_BYTES;
     const char delimiter = slot->frame[9];
     slot->phase = "mapfn";
+    slot->offset = offset;
+    if (slot->counts_words && slot->output == SLOT_OUT_PAIRS)
+        return slot_count_words(slot, data, size);
     switch ((enum slot_cut)slot->frame[8]) {
     case SLOT_CUT_LINES:
         return map_lines(slot, data, size, offset, delimiter);

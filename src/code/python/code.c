@@ -21,6 +21,13 @@ static enum code_word find_word(char letter)
     return letter == PYTHON_SCRIPT ? CODE_WORD_FILE : CODE_WORD_TEXT;
 }
 
+static bool counts(const weft_args *args)
+{
+    struct python_shape shape;
+    return python_read_shape(args, &shape) == WEFT_OK && !shape.is_typed &&
+           (shape.kind == PYTHON_SUM || shape.kind == PYTHON_COUNT);
+}
+
 static bool has_lasting_inputs(const weft_args *args)
 {
     return !weft_option(args, PYTHON_SOURCE, 0);
@@ -90,6 +97,7 @@ const struct code code_python = {
     .job = &python_job,
     .title = title,
     .word = find_word,
+    .counts = counts,
     .has_lasting_inputs = has_lasting_inputs,
     .debugger = "pdb",
     .capture = python_capture,

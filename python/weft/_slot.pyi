@@ -1,0 +1,3 @@
+from typing import AnyStr
+
+def words(text: AnyStr, /) -> list[AnyStr]: ...
