@@ -53,7 +53,7 @@ set_target_properties(weft_python_slot PROPERTIES
 # The other files of the package are links: a change of one is there at once.
 file(GLOB_RECURSE WEFT_PYTHON_FILES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python
   ${PROJECT_SOURCE_DIR}/python/weft/*.py ${PROJECT_SOURCE_DIR}/python/weft/*.pyi
-  ${PROJECT_SOURCE_DIR}/python/weft/py.typed)
+  ${PROJECT_SOURCE_DIR}/python/weft/py.typed ${PROJECT_SOURCE_DIR}/python/mincemeat/*.py)
 foreach(file IN LISTS WEFT_PYTHON_FILES)
   get_filename_component(folder ${PROJECT_BINARY_DIR}/python/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})

@@ -37,15 +37,28 @@ def find(module, name):
     return module
 
 
-def refer(function, role, main=None):
-    """A reference to the function that load() understands; `main` is the module that each slot will load."""
+def refer(function, role, main=None, sends_code=False):
+    """A reference to the function that load() understands; `main` is the module that each slot will load. With
+    `sends_code` it may travel as bare code, too: see weft.mincemeat."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
     known = sys.modules.get(module)
     if main is not None and known is main and find(main, name) is function:
         return {"main": name}
     if known is not None and module != "__main__" and "<" not in name and find(known, name) is function:
         return {"module": module, "name": name}
+    if sends_code and hasattr(function, "__code__") and not has_cloudpickle():
+        import base64
+        import marshal
+        return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name}
     return {"pickle": pickle_function(function, role)}
+
+
+def has_cloudpickle():
+    try:
+        import cloudpickle  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def pickle_function(function, role):
@@ -73,6 +86,9 @@ def resolve(reference):
         import importlib
         return find(importlib.import_module(reference["module"]), reference["name"])
     import base64
+    if "code" in reference:
+        from .mincemeat import function_of
+        return function_of(base64.b64decode(reference["code"]), reference["name"])
     import pickle
     return pickle.loads(base64.b64decode(reference["pickle"]))
 
@@ -203,6 +219,9 @@ def load(description, capture=None):
         load_main(job["main"])
     functions = [resolve(job.get(role)) for role in ("map", "reduce", "fold")]
     convert = converter_of(job.get("convert"))
+    if job.get("collect"):
+        from .mincemeat import collecting
+        functions[0] = collecting(functions[0], resolve(job["collect"]))
     if job.get("source"):
         has_source = "source"
         convert = Items(job["source"]).fetch

@@ -252,7 +252,8 @@ def raise_failure(talk, folder):
     raise cls(text) from cause
 
 
-def execute(job, words, *, main_module, first_path, source=None, stage=None, is_written=False, path=None, progress=None):
+def execute(job, words, *, main_module, first_path, source=None, stage=None, collect=None, is_written=False, path=None,
+            progress=None):
     """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one.
 
     `stage` is the Result of a job whose pairs are the input. The pairs are in a file without a name, or in `path`, which is then the caller's.
@@ -266,7 +267,8 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, is_
     try:
         items = Source(source, folder) if source is not None else None
         description = job.describe(main_module, import_path(package, first_path), errors=folder,
-                                   source=items.path if items else None, pairs=stage is not None)
+                                   source=items.path if items else None, pairs=stage is not None,
+                                   collect=collect)
         given = [items.names] if items else []
         if stage is not None:
             given = [os.path.join(folder, "stage")]

@@ -30,7 +30,7 @@ class Job:
     """What a script or a call of weft.run() means: functions and how they are called."""
 
     def __init__(self, *, map, fold=None, reduce=None, encoding="utf-8", format=None, main=None,
-                 has_source=False):
+                 has_source=False, sends_code=False):
         if not callable(map):
             raise BadJob(f"mapfn is {code.show(map)}, not a function")
         if fold is not None and reduce is not None:
@@ -40,6 +40,7 @@ class Job:
             if function is not None and not callable(function):
                 raise BadJob(f"{name} is {code.show(function)}, not a function")
         self.map, self.fold, self.reduce, self.format, self.main = map, fold, reduce, format, main
+        self.sends_code = sends_code
         self.is_bytes = is_bytes(encoding)
         if has_source and format is not None:
             raise BadJob("there are a source and a format\n  the items of a source are records as they are")
@@ -54,7 +55,7 @@ class Job:
 
     def describe(self, main_module, path, **more):
         """The text that each slot is given."""
-        refer = {role: code.refer(function, role, main_module) if function is not None else None
+        refer = {role: code.refer(function, role, main_module, self.sends_code) if function is not None else None
                  for role, function in (("map", self.map), ("reduce", self.reduce), ("fold", self.fold))}
         return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, **refer,
                            "wants_name": self.wants_name, "passes_emit": self.passes_emit, "is_bytes": self.is_bytes,

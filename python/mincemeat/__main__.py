@@ -1,0 +1,3 @@
+from weft.mincemeat import run_client
+
+run_client()
