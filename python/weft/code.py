@@ -207,11 +207,29 @@ class SourceError(TypeError):
     """An item of a source could not be read; the text says why."""
 
 
+def settle(job):
+    """Makes a job of another machine one of this: its script is in job["here"], and modules are those of this machine."""
+    import site
+    by_value = [role for role in ("map", "reduce", "fold") if "pickle" in (job.get(role) or {})]
+    theirs = tuple(job["python"])
+    if by_value and theirs != sys.version_info[:2]:
+        raise BadJob("%s travels by value, which needs the same version of Python everywhere\n  the server has %d.%d, and this "
+                     "machine has %d.%d\n  try: def at the top of a script" % (by_value[0], *theirs, *sys.version_info[:2]))
+    job["errors"] = None  # a directory there
+    package = sys.path[0]
+    site.main()  # the interpreter was started without
+    job["path"] = [job["here"]] + [entry for entry in sys.path if entry not in ("", package)] + [package]
+    if job.get("main"):
+        job["main"]["path"] = os.path.join(job["here"], os.path.basename(job["main"]["path"]))
+
+
 def load(description, capture=None):
     """The arguments of _slot.serve for a job: see python/src/slot/slot.c. With `capture` records are only written there."""
     global in_slot, errors, has_source
     job = json.loads(description)
     in_slot = True
+    if job.get("here"):
+        settle(job)
     errors = job.get("errors")
     sys.path[:] = job["path"]
     sys.argv[:] = job["argv"]

@@ -57,7 +57,7 @@ class Job:
         """The text that each slot is given."""
         refer = {role: code.refer(function, role, main_module, self.sends_code) if function is not None else None
                  for role, function in (("map", self.map), ("reduce", self.reduce), ("fold", self.fold))}
-        return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, **refer,
+        return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, "python": sys.version_info[:2], **refer,
                            "wants_name": self.wants_name, "passes_emit": self.passes_emit, "is_bytes": self.is_bytes,
                            "convert": self.convert(), **more})
 
@@ -100,12 +100,22 @@ def job_of_module(module, path):
                main={"path": path, "name": module.__name__}, has_source=hasattr(module, "source"))
 
 
+def files_of(path):
+    """The files that a script is made of: itself, and the modules beside it that it has imported."""
+    own, beside = os.path.abspath(path), set()
+    for module in list(sys.modules.values()):
+        name = getattr(module, "__file__", None)
+        if isinstance(name, str) and os.path.dirname(os.path.abspath(name)) == os.path.dirname(own):
+            beside.add(os.path.abspath(name))
+    return [path, *sorted(beside - {own})]
+
+
 def become(command, job, module, package, words):
     """The job needs this process no more: it becomes the command."""
     description = job.describe(module, sys.path)
     format_words = ["--format", job.format] if job.format and "--format" not in words else []
     arguments = [command, "run", *format_words,
-                 *words_of(job, package=package, description=description, scripts=[job.main["path"]]), *words]
+                 *words_of(job, package=package, description=description, scripts=files_of(job.main["path"])), *words]
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(command, arguments)

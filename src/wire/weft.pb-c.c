@@ -4157,7 +4157,7 @@ const ProtobufCMessageDescriptor weft__host_refused__descriptor =
   (ProtobufCMessageInit) weft__host_refused__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__code_package__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__code_package__field_descriptors[4] =
 {
   {
     "kind",
@@ -4195,16 +4195,29 @@ static const ProtobufCFieldDescriptor weft__code_package__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "version",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__CodePackage, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__code_package__field_indices_by_name[] = {
   1,   /* field[1] = files */
   0,   /* field[0] = kind */
   2,   /* field[2] = libc */
+  3,   /* field[3] = version */
 };
 static const ProtobufCIntRange weft__code_package__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor weft__code_package__descriptor =
 {
@@ -4214,7 +4227,7 @@ const ProtobufCMessageDescriptor weft__code_package__descriptor =
   "Weft__CodePackage",
   "weft",
   sizeof(Weft__CodePackage),
-  3,
+  4,
   weft__code_package__field_descriptors,
   weft__code_package__field_indices_by_name,
   1,  weft__code_package__number_ranges,

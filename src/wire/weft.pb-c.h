@@ -897,10 +897,14 @@ struct  Weft__CodePackage
    * "2.34": the oldest C library with which the program runs; empty: not known
    */
   char *libc;
+  /*
+   * of Weft; the package of Python on a client must be of the same
+   */
+  char *version;
 };
 #define WEFT__CODE_PACKAGE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__code_package__descriptor) \
-    , 0, 0,NULL, (char *)protobuf_c_empty_string }
+    , 0, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__CodeFile

@@ -98,6 +98,7 @@ const struct code code_python = {
     .title = title,
     .word = find_word,
     .counts = counts,
+    .check_travel = python_check_travel,
     .has_lasting_inputs = has_lasting_inputs,
     .debugger = "pdb",
     .capture = python_capture,

@@ -36,6 +36,24 @@ MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
 MUST_CHECK weft_err python_capture(const weft_args *args, const char *path, struct weft_args *to);
 MUST_CHECK weft_err python_debug(const weft_args *args, int record_fd);
 
+// Whether a job can run on other machines. UNIMPLEMENTED.
+MUST_CHECK weft_err python_check_travel(const weft_args *args);
+
+// The Python of this machine, for a job that came from another one.
+struct python_here {
+    char *interpreter, *package;
+};
+
+// Finds them, and tries whether they work: the interpreter imports the package, which must be of that version of Weft. Takes as long as
+// that. UNIMPLEMENTED: there is none; FAILED_PRECONDITION: it does not work, or is of another version. python_here_fini in every case.
+MUST_CHECK weft_err python_find_here(const char *version, struct python_here *here);
+void python_here_fini(struct python_here *here);
+
+// Changes the words of such a job, which were spelled on the other machine: interpreter, package and scripts, which are in `directory`. A word
+// that changes is freed.
+MUST_CHECK weft_err python_settle_words(const struct python_here *here, const char *directory,
+                                        char **words, size_t count);
+
 // Becomes the interpreter, which runs `weft tasks` with the words. Returns only on failure.
 MUST_CHECK weft_err python_run_tasks(char *const *words);
 

@@ -6,9 +6,11 @@
 
 #include "code/python/python.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "sys/file/file.h"
 #include "sys/file/place.h"
 #include "sys/process/command.h"
@@ -89,19 +91,28 @@ static void find_package(const char *folder, struct buf *path)
     "with the package python3-dev, or pip install .' % (sys.argv[3], sys.executable, error))\n" call \
     "\n"
 
+// Finds our own path, the interpreter, and the package ("": the interpreter knows it).
+static weft_err find_all(char **own, char **interpreter, struct buf *package)
+{
+    char *folder = NULL;
+    weft_err code = command_own_path(own);
+    if (!code)
+        code = place_parent(*own, &folder);
+    if (!code)
+        code = find_interpreter(folder, interpreter);
+    if (!code)
+        find_package(folder, package);
+    free(folder);
+    return code;
+}
+
 // Becomes the interpreter with the words: "-c", our own path, that of the package, `script`, `words`.
 static weft_err become(const char *boot, const char *script, char *const *words)
 {
-    char *own = NULL, *folder = NULL, *interpreter = NULL;
+    char *own = NULL, *interpreter = NULL;
     struct buf package = {0};
     size_t count = 0;
-    weft_err code = command_own_path(&own);
-    if (!code)
-        code = place_parent(own, &folder);
-    if (!code)
-        code = find_interpreter(folder, &interpreter);
-    if (!code)
-        find_package(folder, &package);
+    weft_err code = find_all(&own, &interpreter, &package);
     while (words[count])
         count++;
     const char **arguments = code ? NULL : calloc(count + 7, sizeof *arguments);
@@ -116,7 +127,6 @@ static weft_err become(const char *boot, const char *script, char *const *words)
     free(arguments);
     buf_fini(&package);
     free(interpreter);
-    free(folder);
     free(own);
     return code;
 }
@@ -137,4 +147,144 @@ weft_err python_run_tasks(char *const *words)
              "    os.environ['PYTHONPATH'] = sys.argv[2] + (os.pathsep + also if also else '')\n"
              "sys.exit(main(sys.argv[4:]))");
     return become(boot, "weft tasks", words);
+}
+
+// ---- A job from another machine ------------------------------------------------------------------------------------
+
+// Prints where the package is and its version.
+static const char ask[] =
+    "import sys\n"
+    "sys.path[:1] = sys.argv[1:2] if sys.argv[1] else []\n"
+    "import os, weft\n"
+    "print(os.path.dirname(os.path.dirname(os.path.abspath(weft.__file__))))\n"
+    "print(weft.__version__)\n";
+
+static weft_err run_ask(const char *interpreter, const char *package, struct buf *answer)
+{
+    const char *const arguments[] = {interpreter, "-c", ask, package, NULL};
+    enum { ANSWER_BYTES_MAX = 8 << 10 };
+    char *room;
+    int fd, exit_code = 0;
+    size_t got = 0;
+    weft_err code = file_create_nameless("/tmp", &fd);
+    if (code)
+        return code;
+    code = command_run(interpreter, (char *const *)arguments, fd, &exit_code);
+    room = buf_reserve(answer, ANSWER_BYTES_MAX);
+    if (!code && !room)
+        code = err_no_memory("for an answer of Python");
+    if (!code)
+        code = file_read_at(fd, "the answer of Python", room, ANSWER_BYTES_MAX, 0, &got);
+    answer->size += code ? 0 : got;
+    file_close(fd);
+    if (!code && exit_code)
+        code = err_set(WEFT_FAILED_PRECONDITION,
+                       "%s has no package weft that works: %s\n  try: make, with the package "
+                       "python3-dev, or pip install .",
+                       interpreter, buf_text(answer));
+    return code;
+}
+
+weft_err python_find_here(const char *version, struct python_here *here)
+{
+    char *own = NULL;
+    struct buf package = {0}, answer = {0};
+    *here = (struct python_here){0};
+    weft_err code = find_all(&own, &here->interpreter, &package);
+    if (!code)
+        code = run_ask(here->interpreter, buf_text(&package), &answer);
+    weft_bytes rest = buf_bytes(&answer), place = {0}, found = {0};
+    if (!code && (!weft_next_line(&rest, &place) || !weft_next_line(&rest, &found)))
+        code = err_set(WEFT_FAILED_PRECONDITION, "%s does not answer", here->interpreter);
+    if (!code && (found.size != strlen(version) || memcmp(found.data, version, found.size) != 0))
+        code = err_set(WEFT_FAILED_PRECONDITION,
+                       "the package weft of %s is version %.*s, and that of the server is %s\n"
+                       "  try: install the same one on all machines",
+                       here->interpreter, (int)found.size, found.data, version);
+    if (!code && !(here->package = strndup(place.data, place.size)))
+        code = err_no_memory("for the name of a package");
+    buf_fini(&answer);
+    buf_fini(&package);
+    free(own);
+    return code;
+}
+
+void python_here_fini(struct python_here *here)
+{
+    free(here->interpreter);
+    free(here->package);
+    *here = (struct python_here){0};
+}
+
+// The description with the directory where its script is (python/weft/code.py: load). It is JSON, but not read here: a path in it need not
+// be UTF-8.
+static char *settle_description(const char *text, const char *directory)
+{
+    struct buf settled = {0};
+    json_open(&settled, NULL, '{');
+    json_append_text(&settled, "here", directory);
+    buf_format(&settled, ",%s", text + (text[0] == '{'));
+    char *copy = settled.has_failed ? NULL : strdup(buf_text(&settled));
+    buf_fini(&settled);
+    return copy;
+}
+
+static char *settle_script(const char *path, const char *directory)
+{
+    const char *slash = strrchr(path, '/');
+    char *settled;
+    return asprintf(&settled, "%s/%s", directory, slash ? slash + 1 : path) < 0 ? NULL : settled;
+}
+
+// The value of an option on this machine; NULL with is_same: as it is.
+static char *settle_value(const struct python_here *here, const char *directory, char letter,
+                          const char *value, bool *is_same)
+{
+    *is_same = false;
+    switch (letter) {
+    case PYTHON_INTERPRETER:
+        return strdup(here->interpreter);
+    case PYTHON_PACKAGE:
+        return strdup(here->package);
+    case PYTHON_SCRIPT:
+        return settle_script(value, directory);
+    case PYTHON_DESCRIPTION:
+        return settle_description(value, directory);
+    default:
+        *is_same = true;
+        return NULL;
+    }
+}
+
+weft_err python_settle_words(const struct python_here *here, const char *directory, char **words,
+                             size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool takes_value = false, is_same;
+        const char letter = words[i][0] == '-' ? words[i][1] : 0;
+        if (!letter || words[i][2] || !args_has_letter(python_job.options, letter, &takes_value) ||
+            (takes_value && i + 1 == count))
+            return err_set(WEFT_INVALID_ARGUMENT, "%.32s is not an option of a Python job",
+                           words[i]);
+        if (!takes_value)
+            continue;
+        i++;
+        char *settled = settle_value(here, directory, letter, words[i], &is_same);
+        if (!is_same && !settled)
+            return err_no_memory("for the words of a job");
+        if (!is_same)
+            free(words[i]);
+        words[i] = is_same ? words[i] : settled;
+    }
+    return WEFT_OK;
+}
+
+weft_err python_check_travel(const weft_args *args)
+{
+    if (!weft_option(args, PYTHON_SOURCE, 0))
+        return WEFT_OK;
+    return err_set(
+        WEFT_UNIMPLEMENTED,
+        "the values of a source are read by the process of the script, and do not travel "
+        "to other machines yet\n  try: weft run, or files as inputs");
 }

@@ -189,6 +189,7 @@ weft_err package_make(const struct run_options *options, uint64_t first_file,
     weft__code_package__init(&made->message);
     made->next_file = first_file;
     made->message.kind = kind_of(options);
+    made->message.version = (char *)weft_version();
     const struct code *user = code_of(options->job);
     weft_err code = user->check_travel ? user->check_travel(&options->args) : WEFT_OK;
     if (code == WEFT_OK)

@@ -73,8 +73,8 @@ static weft_err check_places(const Weft__CodePackage *package)
 // Empty, or digits and dots.
 static bool is_version(const char *text)
 {
-    const size_t size = strnlen(text, PACKAGE_LIBC_BYTES_MAX + 1);
-    return size <= PACKAGE_LIBC_BYTES_MAX && strspn(text, "0123456789.") == size;
+    const size_t size = strnlen(text, PACKAGE_VERSION_BYTES_MAX + 1);
+    return size <= PACKAGE_VERSION_BYTES_MAX && strspn(text, "0123456789.") == size;
 }
 
 weft_err package_check(const Weft__CodePackage *package)
@@ -84,6 +84,8 @@ weft_err package_check(const Weft__CodePackage *package)
     weft_err code = WEFT_OK;
     if (package->kind < PACKAGE_NATIVE || package->kind > PACKAGE_PYTHON)
         return err_set(WEFT_INVALID_ARGUMENT, "a package is of kind %" PRIu32, package->kind);
+    if (!is_version(package->version))
+        return err_set(WEFT_INVALID_ARGUMENT, "a package is of a Weft without a version");
     if (!is_version(package->libc))
         return err_set(WEFT_INVALID_ARGUMENT, "a package needs a C library without a version");
     if (package->n_files == 0 || package->n_files > PACKAGE_FILES_MAX)

@@ -22,7 +22,7 @@ enum package_role {
 };
 
 // The limits of a package, so that a server cannot cost a client more memory or disk.
-enum { PACKAGE_FILES_MAX = 1024, PACKAGE_NAME_BYTES_MAX = 255, PACKAGE_LIBC_BYTES_MAX = 15 };
+enum { PACKAGE_FILES_MAX = 1024, PACKAGE_NAME_BYTES_MAX = 255, PACKAGE_VERSION_BYTES_MAX = 15 };
 #define PACKAGE_BYTES_MAX (UINT64_C(4) << 30)
 
 // Whether a message from outside is a package: kinds, roles, names, sizes and hashes are within their limits, no two files

@@ -55,6 +55,8 @@ static void sizes_hashes_roles_and_kinds_have_limits(void **state)
     refuse(&scene, "kind 0");
     scene.package.kind = 4;
     refuse(&scene, "kind 4");
+    scene.package.version = "0.1 ";
+    refuse(&scene, "without a version");
     scene.package.libc = "2.34\n";
     refuse(&scene, "without a version");
     scene.package.libc = "2222222222222222";

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "code/python/python.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/file/place.h"
@@ -51,6 +52,7 @@ struct take {
     struct cache_job job;
     char *code_path, *work_path, *program_path;
     struct worker_program program;
+    struct python_here python;
     bool is_self;  // program and libraries are our own
 };
 
@@ -271,6 +273,8 @@ static void place(void *owner)
     }
     if (code == WEFT_OK)
         code = check_program(take);
+    if (code == WEFT_OK && take->package->kind == PACKAGE_PYTHON)
+        code = python_find_here(take->package->version, &take->python);
     take->program = (struct worker_program){
         .path = take->program_path,
         .directory = take->work_path,
@@ -416,6 +420,13 @@ const struct worker_program *take_program(const struct take *take)
     return &take->program;
 }
 
+weft_err take_settle(const struct take *take, Weft__JobStart *start)
+{
+    if (take->package->kind != PACKAGE_PYTHON)
+        return WEFT_OK;
+    return python_settle_words(&take->python, take->work_path, start->args, start->n_args);
+}
+
 struct take_figures take_figures(const struct take *take)
 {
     struct take_figures figures = {0};
@@ -449,6 +460,7 @@ void take_free(struct take *take)
     free(take->code_path);
     free(take->work_path);
     free(take->program_path);
+    python_here_fini(&take->python);
     free(take);
     err_put_back(&kept);
 }

@@ -51,6 +51,10 @@ void take_fetched(struct take *take, void *tag, weft_err code);
 const struct worker_program *take_program(const struct take *take);
 struct take_figures take_figures(const struct take *take);
 
+// Changes the words of a job that were spelled on the server so that they name the files of this machine, before JOB_START goes to a worker.
+// Only jobs of Python have such words. INVALID_ARGUMENT.
+MUST_CHECK weft_err take_settle(const struct take *take, Weft__JobStart *start);
+
 // Removes the job's directory. Its workers must have ended, and no request may write to a descriptor of it any more. NULL is fine.
 void take_free(struct take *take);
 

@@ -219,6 +219,21 @@ static void a_program_for_a_newer_system_is_refused(void **state)
     testing_close_scene(&scene);
 }
 
+static void a_script_of_another_version_is_refused(void **state)
+{
+    struct testing_scene scene;
+    (void)state;
+    fill(&scene);
+    scene.package.kind = PACKAGE_PYTHON;
+    scene.package.version = "0.0.1";
+    const weft_err code = testing_take(&scene);
+    // Which of the two depends on the Python of this machine.
+    assert_true(code == WEFT_FAILED_PRECONDITION || code == WEFT_UNIMPLEMENTED);
+    assert_non_null(strstr(scene.text, "try: "));
+    testing_close_scene(&scene);
+    assert_int_equal(testing_count("cache/jobs"), 0);
+}
+
 static void hostile_packages_are_refused_before_anything_is_made(void **state)
 {
     struct testing_scene scene;
@@ -416,6 +431,7 @@ int main(void)
         IN_FOLDER(a_file_that_was_cut_is_refused),
         IN_FOLDER(a_fetch_that_fails_ends_the_take_after_the_others_have_ended),
         IN_FOLDER(a_program_for_a_newer_system_is_refused),
+        IN_FOLDER(a_script_of_another_version_is_refused),
         IN_FOLDER(hostile_packages_are_refused_before_anything_is_made),
         IN_FOLDER(what_is_wrong_in_the_cache_is_fetched_again),
         IN_FOLDER(two_clients_take_the_same_code_at_once),

@@ -1,0 +1,82 @@
+// Tests of a job of Python that came from another machine: its words, and the Python of this one.
+
+#include "code/python/python.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct python_here here = {.interpreter = "/here/python3", .package = "/here/weft"};
+
+static void settle(const char *const *words, const char *const *expected, weft_err code)
+{
+    char *list[16];
+    size_t count = 0;
+    for (; words[count]; count++)
+        list[count] = strdup(words[count]);
+    assert_int_equal(python_settle_words(&here, "/job \"1\"", list, count), code);
+    for (size_t i = 0; i < count; i++) {
+        if (code == WEFT_OK)
+            assert_string_equal(list[i], expected[i]);
+        free(list[i]);
+    }
+}
+
+static void words_name_the_files_of_this_machine(void **state)
+{
+    (void)state;
+    settle((const char *const[]){"-K", "sum,typed", "-P", "/there/python3", "-L", "/there/weft",
+                                 "-S", "/there/wc.py", "-S", "cut.py", "-J", "{\"a\": \"\\udcff\"}",
+                                 NULL},
+           (const char *const[]){"-K", "sum,typed", "-P", "/here/python3", "-L", "/here/weft", "-S",
+                                 "/job \"1\"/wc.py", "-S", "/job \"1\"/cut.py", "-J",
+                                 "{\"here\":\"/job \\\"1\\\"\",\"a\": \"\\udcff\"}", NULL},
+           WEFT_OK);
+    settle((const char *const[]){"-Q", "-P", "x", NULL},
+           (const char *const[]){"-Q", "-P", "/here/python3", NULL}, WEFT_OK);
+}
+
+static void other_words_are_refused(void **state)
+{
+    static const char *const wrong[] = {"", "-", "word", "-KK", "-Z", "-S", "--"};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        settle((const char *const[]){"-K", "sum", wrong[i], NULL}, NULL, WEFT_INVALID_ARGUMENT);
+}
+
+// The package is beside the command in a build tree, where a test does not look.
+static void another_version_is_refused(void **state)
+{
+    struct python_here found;
+    const char *build = getenv("WEFT_BUILD");
+    char path[512];
+    (void)state;
+    snprintf(path, sizeof path, "%s/python", build ? build : "build");
+    setenv("PYTHONPATH", path, 1);
+    const weft_err code = python_find_here("0.0.1", &found);
+    if (code == WEFT_UNIMPLEMENTED || strstr(weft_error(), "no package weft that works")) {
+        python_here_fini(&found);
+        skip();
+    }
+    assert_int_equal(code, WEFT_FAILED_PRECONDITION);
+    assert_non_null(strstr(weft_error(), "that of the server is 0.0.1"));
+    python_here_fini(&found);
+    assert_int_equal(python_find_here(weft_version(), &found), WEFT_OK);
+    assert_int_equal(found.package[0], '/');
+    python_here_fini(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_name_the_files_of_this_machine),
+        cmocka_unit_test(other_words_are_refused),
+        cmocka_unit_test(another_version_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
