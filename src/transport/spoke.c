@@ -129,7 +129,11 @@ static void on_welcome(void *owner, const struct hello_welcome *welcome)
 {
     struct spoke *spoke = owner;
     const bool is_first = spoke->epoch == 0;
-    const weft_err code = tether_resume(&spoke->tether, welcome->applied);
+    const bool is_same = is_first ? welcome->epoch != 0 : welcome->epoch == spoke->epoch;
+    const weft_err code =
+        is_same
+            ? tether_resume(&spoke->tether, welcome->applied)
+            : err_set(WEFT_DATA_LOSS, "it welcomes this process to another session than its own");
     if (code) {
         lose(spoke, code);
         return;
