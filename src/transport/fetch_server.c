@@ -18,6 +18,9 @@ struct fetch_guest {
     struct fetch_serve serve;
     struct link in_server;
     size_t buffered_bytes;  // its part
+    uint64_t tick_bytes;    // put since the last tick
+    size_t seen_bytes;      // that waited for it then,
+    uint64_t moved_ms;      // and since when they are as many
 };
 
 static void count(struct fetch_guest *guest, size_t bytes)
@@ -45,10 +48,13 @@ static bool has_room(struct fetch_guest *guest, size_t unsent)
 static void push(struct fetch_guest *guest)
 {
     struct loop_stream *stream = guest_stream(guest->guest);
-    while (has_room(guest, loop_stream_unsent(stream)) && fetch_serve_has_more(&guest->serve)) {
+    while (has_room(guest, loop_stream_unsent(stream)) && fetch_serve_has_more(&guest->serve) &&
+           guest->tick_bytes < FETCH_TICK_BYTES_MAX) {
         struct buf *out = loop_stream_out(stream);
+        const size_t before = out->size;
         fetch_serve_put(&guest->serve, out,
                         out->size + FETCH_GUEST_BYTES_MAX - loop_stream_unsent(stream));
+        guest->tick_bytes += out->size - before;
         loop_stream_flush(stream);
     }
 }
@@ -92,10 +98,32 @@ void fetch_server_adopt(struct fetch_server *server, struct guest *guest)
     loop_stream_flush(guest_stream(guest));
 }
 
-void fetch_server_tick(struct fetch_server *server)
+// Whether bytes wait for the guest, and have not become fewer for too long.
+static bool is_stalled(struct fetch_guest *guest, uint64_t now_ms)
 {
-    for (struct link *at = server->guests.next; at != &server->guests; at = at->next)
-        push(LIST_ITEM(at, struct fetch_guest, in_server));
+    const size_t unsent = loop_stream_unsent(guest_stream(guest->guest));
+    if (unsent == 0 || unsent != guest->seen_bytes || guest->tick_bytes)
+        guest->moved_ms = now_ms;
+    guest->seen_bytes = unsent;
+    guest->tick_bytes = 0;
+    return now_ms - guest->moved_ms >= FETCH_STALL_MS;
+}
+
+void fetch_server_tick(struct fetch_server *server, uint64_t now_ms)
+{
+    for (struct link *at = server->guests.next, *next; at != &server->guests; at = next) {
+        struct fetch_guest *guest = LIST_ITEM(at, struct fetch_guest, in_server);
+        next = at->next;
+        if (is_stalled(guest, now_ms))
+            drop(guest);
+        else
+            push(guest);
+    }
+}
+
+size_t fetch_server_buffered_bytes(const struct fetch_server *server)
+{
+    return server->buffered_bytes;
 }
 
 struct fetch_server *fetch_server_new(const struct fetch_files *files)

@@ -396,7 +396,7 @@ static void tick(void *owner)
     if (++hub->ticks % TICKS_PER_SECOND == 0)
         door_tick(hub->door);
     if (hub->fetch)
-        fetch_server_tick(hub->fetch);
+        fetch_server_tick(hub->fetch, now);
 }
 
 // ---- Beginning and end --------------------------------------------------------------------------------------
