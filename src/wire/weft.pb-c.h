@@ -260,7 +260,8 @@ struct  Weft__Input
   uint64_t inode;
   int64_t mtime_ns;
   /*
-   * The file `path` has holes: its bytes are there only after a NEED for them was answered. The worker does not compare what kind of file it is.
+   * The file `path` has holes: its bytes are there only after a NEED for them was answered, and stay there until the worker ends. The worker
+   * does not look at inode and mtime_ns.
    */
   protobuf_c_boolean is_lent;
 };
