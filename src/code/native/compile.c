@@ -442,7 +442,8 @@ static weft_err make_program(struct compile *compile, const char *made)
     weft_err err = place_parent(compile->library, &folder);
     if (err)
         return err;
-    err = format_text(&rpath, "-Wl,-rpath,%s", folder);
+    // By the new tag LD_LIBRARY_PATH comes first: on another machine a job brings its library along.
+    err = format_text(&rpath, "-Wl,--enable-new-dtags,-rpath,%s", folder);
     if (!err)
         err = format_text(&include, "-I%s", compile->include);
     if (!err)

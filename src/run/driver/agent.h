@@ -69,7 +69,7 @@ struct agent_options {
     struct loop *loop;
     uint32_t slot_count;
     uint32_t task_timeout_ms, record_timeout_ms;  // 0: none
-    const struct worker_program *program;         // that workers are started from; NULL: this one
+    const struct worker_program *program;  // that workers are started from, borrowed; NULL: this
     const struct agent_calls *calls;
     void *owner;
 };

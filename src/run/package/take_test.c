@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "run/package/make.h"
@@ -363,6 +364,46 @@ static void two_clients_take_the_same_code_at_once(void **state)
     testing_close_scene(&scene);
 }
 
+// Takes the code again and again, from nothing, until it is killed.
+static _Noreturn void take_for_ever(void)
+{
+    for (;;) {
+        struct testing_scene scene;
+        fill(&scene);
+        for (size_t i = 0; i < scene.package.n_files; i++)
+            unlink(kept_path(&scene, i));
+        if (testing_take(&scene) != WEFT_OK)
+            _exit(9);
+        testing_close_scene(&scene);
+    }
+}
+
+static void clients_that_are_killed_leave_whole_files_alone(void **state)
+{
+    enum { CLIENTS = 8 };
+    struct testing_scene scene;
+    (void)state;
+    fill(&scene);
+    testing_close_scene(&scene);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        int status;
+        const pid_t pid = fork();
+        if (pid == 0)
+            take_for_ever();
+        usleep(1000 + 4700 * i);
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFSIGNALED(status));  // it had not failed before
+    }
+    fill(&scene);
+    assert_int_equal(testing_count("cache/jobs"), 0);
+    assert_int_equal(testing_take(&scene), WEFT_OK);
+    testing_assert_holds(take_program(scene.take)->libraries, "job", "a program");
+    testing_assert_holds(take_program(scene.take)->libraries, "libjob.so.1", "a library");
+    testing_close_scene(&scene);
+    assert_int_equal(testing_count("cache"), 4 + 1);
+}
+
 static void a_take_can_be_given_up_at_any_time(void **state)
 {
     struct testing_scene scene;
@@ -435,6 +476,7 @@ int main(void)
         IN_FOLDER(hostile_packages_are_refused_before_anything_is_made),
         IN_FOLDER(what_is_wrong_in_the_cache_is_fetched_again),
         IN_FOLDER(two_clients_take_the_same_code_at_once),
+        IN_FOLDER(clients_that_are_killed_leave_whole_files_alone),
         IN_FOLDER(a_take_can_be_given_up_at_any_time),
         IN_FOLDER(a_full_disk_is_told),
     };

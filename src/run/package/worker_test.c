@@ -60,7 +60,7 @@ static void find_loaded(const char *name, char *path, size_t size)
 static int report(int socket_fd)
 {
     char text[2048], here[512] = "", own[512] = "", loaded[512];
-    find_loaded("libprotobuf-c.so", loaded, sizeof loaded);
+    find_loaded("libcmocka.so", loaded, sizeof loaded);
     if (!getcwd(here, sizeof here) || readlink("/proc/self/exe", own, sizeof own - 1) < 0)
         return 9;
     snprintf(text, sizeof text, "%s|%s|%s|%s|%s|%s|%d", here, own, loaded,
@@ -150,7 +150,7 @@ static void a_worker_has_its_own_libraries_and_its_commands_have_not(void **stat
             setenv("LD_LIBRARY_PATH", "/nowhere:/else", 1);
         hear(program, &heard);
         unsetenv("LD_LIBRARY_PATH");
-        join(loaded, sizeof loaded, program->libraries, "libprotobuf-c.so.1");
+        join(loaded, sizeof loaded, program->libraries, "libcmocka.so.0");
         expect(&heard, program->directory, program->path, loaded,
                has_path ? "/nowhere:/else|none|none" : "none|none|none");
     }
@@ -173,7 +173,7 @@ static void a_worker_of_our_own_program_is_started_as_ever(void **state)
     setenv("WEFT_TOKEN", "0123456789abcdef0123456789abcdef", 1);
     hear(take_program(scene.take), &heard);
     assert_true(readlink("/proc/self/exe", own, sizeof own - 1) > 0);
-    find_loaded("libprotobuf-c.so", loaded, sizeof loaded);
+    find_loaded("libcmocka.so", loaded, sizeof loaded);
     expect(&heard, take_program(scene.take)->directory, own, loaded, "none|none|none");
     // User code of a run here may use the token.
     hear(NULL, &usual);
