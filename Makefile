@@ -61,7 +61,8 @@ install: build
 uninstall:
 	@test -f build/install_manifest.txt || { echo "nothing was installed from here"; exit 1; }
 	@sed 's|^|$(DESTDIR)|' build/install_manifest.txt | xargs -d '\n' rm -vf
-	@sed -n 's|^\(.*/include/weft\)/.*|$(DESTDIR)\1|p' build/install_manifest.txt | sort -u | \
+	@sed -n 's|^\(.*/lib/weft/python\)/.*|$(DESTDIR)\1|p' build/install_manifest.txt | sort -u | xargs -rd '\n' rm -rf
+	@sed -n -e 's|^\(.*/include/weft\)/.*|$(DESTDIR)\1|p' -e 's|^\(.*/lib/weft\)/.*|$(DESTDIR)\1|p' build/install_manifest.txt | sort -u | \
 	    xargs -rd '\n' rmdir --ignore-fail-on-non-empty
 
 clean:

@@ -73,4 +73,12 @@ if(SKBUILD)
     endif()
     file(INSTALL \${found} DESTINATION \"\${CMAKE_INSTALL_PREFIX}/weft/libs\" FOLLOW_SYMLINK_CHAIN)"
     COMPONENT python)
+else()
+  # Where the installed command looks for it: src/code/python/script.c.
+  set(WEFT_PYTHON_PLACE lib/weft/python)
+  install(TARGETS weft_python weft_python_slot LIBRARY DESTINATION ${WEFT_PYTHON_PLACE}/weft)
+  foreach(file IN LISTS WEFT_PYTHON_FILES)
+    get_filename_component(folder ${file} DIRECTORY)
+    install(FILES ${PROJECT_SOURCE_DIR}/python/${file} DESTINATION ${WEFT_PYTHON_PLACE}/${folder})
+  endforeach()
 endif()

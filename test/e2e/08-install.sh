@@ -55,6 +55,15 @@ else
     check "the manual has a page for every function" test -s there/share/man/man3/weft_take_now.3
     check "and for every reducer" test -s there/share/man/man3/weft_distinct.3
 fi
+if [ -d there/lib/weft/python ] && ! is_sanitized; then
+    printf 'def mapfn(line):\n    return [(word, 1) for word in line.split()]\nfold = sum\n' >count.py
+    gives "the installed command runs a Python script" expected there/bin/weft run -q count.py 06-poem.txt
+    printf 'import weft, sys\nfor k, v in weft.run(map=weft.words, fold=sum, inputs=sys.argv[1]):\n    print(k, v, sep="\\t")\n' >words.py
+    gives "and a program finds the command with the installed package" expected \
+        env PYTHONPATH="$PWD/there/lib/weft/python" /usr/bin/python3 words.py 06-poem.txt
+else
+    skip "the installed command runs a Python script" "the package is not built, or sanitized"
+fi
 check "the completion of zsh is where zsh looks" test -s there/share/zsh/site-functions/_weft
 
 KNOWN=$PWD/known/lib
