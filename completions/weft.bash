@@ -10,7 +10,8 @@ _weft_run() {
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --per-file --file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
-        --final --output-format --compress --slots --workers --memory --tmp --max-attempts --timeout --task-timeout
+        --final --output-format --compress --slots --workers --listen --port-file --token-file --memory --tmp
+        --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"
     case $previous in
@@ -267,7 +268,7 @@ _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run streaming replay cluster host queue var kv barrier tasks help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == streaming ]]; then
@@ -287,7 +288,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run streaming replay cluster host queue var kv barrier tasks version wordcount count sort grep index" -- "$current"
+            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks version wordcount count sort grep index" -- "$current"
         )
     fi
 }

@@ -14,7 +14,7 @@
 #include "run/talk/progress.h"
 #include "sys/file/file.h"
 
-enum { COMMANDS_MAX = 32, OPTIONS_MAX = 48, OPTION_VERSION = 1000 };
+enum { COMMANDS_MAX = 32, OPTIONS_MAX = 64, OPTION_VERSION = 1000 };
 
 const struct cli_command cli_commands[] = {
 #define COMMAND(name, is_plumbing, summary) {#name, cmd_##name, is_plumbing, summary},

@@ -62,6 +62,8 @@ void help_format_streaming(struct buf *buf);
 void help_format_tasks(struct buf *buf);
 
 // Of `weft host`.
+void help_format_server(struct buf *buf);
+void help_format_client(struct buf *buf);
 void help_format_host(struct buf *buf);
 
 // Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess if there is no such

@@ -167,6 +167,8 @@ static const struct {
     {"replay", format_replay},
     {"streaming", help_format_streaming},
     {"cluster", help_format_cluster},
+    {"server", help_format_server},
+    {"client", help_format_client},
     {"host", help_format_host},
     {"queue", format_queue},
     {"var", format_var},

@@ -15,15 +15,13 @@
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/process/signals.h"
+#include "transport/entrance.h"
 
-enum { SIGNALS_MAX = 5, PORT_TEXT_BYTES = 16 };
+enum { SIGNALS_MAX = 5 };
 
 struct broker {
     const struct broker_options *options;
-    struct net_address address;
-    struct net_listener listener;
-    struct secret token;
-    bool has_made_token, has_port_file;
+    struct entrance entrance;
     struct loop *loop;
     struct host_server *server;
     weft_err failed;  // what ended it; the sentence is kept beside it
@@ -57,29 +55,17 @@ static void say(void *owner, const char *sentence)
     write_out(STDERR_FILENO, &text);
 }
 
-// The address for other machines: "all interfaces" is not one that they can connect to.
-static void name_address(const struct broker *broker, char text[NET_ADDRESS_TEXT_BYTES])
-{
-    struct net_address address = broker->address;
-    address.port = broker->listener.port;
-    const bool is_all =
-        !address.host[0] || strcmp(address.host, "0.0.0.0") == 0 || strcmp(address.host, "::") == 0;
-    if (is_all && gethostname(address.host, sizeof address.host - 1) != 0)
-        snprintf(address.host, sizeof address.host, "HOST");
-    net_write_address(&address, text);
-}
-
 static void tell_ready(const struct broker *broker)
 {
     const struct broker_options *options = broker->options;
     char address[NET_ADDRESS_TEXT_BYTES], token[SECRET_TEXT_BYTES] = "";
     struct buf talk = {0}, line = {0};
-    name_address(broker, address);
+    entrance_name(&broker->entrance, address);
     if (options->json) {
         json_open(&talk, NULL, '{');
         json_append_text(&talk, "event", "ready");
         json_append_text(&talk, "address", address);
-        json_append_uint(&talk, "port", broker->listener.port);
+        json_append_uint(&talk, "port", broker->entrance.listener.port);
         json_append_text(&talk, "journal", options->journal);
         json_close(&talk, '}');
         buf_append_text(&talk, "\n");
@@ -88,9 +74,9 @@ static void tell_ready(const struct broker *broker)
                    options->journal ? "kept in " : "in memory only",
                    options->journal ? options->journal : "");
     }
-    if (broker->has_made_token)
-        secret_write(&broker->token, token);
-    if (broker->has_made_token || (!options->is_quiet && !options->json))
+    if (broker->entrance.has_made_token)
+        secret_write(&broker->entrance.token, token);
+    if (broker->entrance.has_made_token || (!options->is_quiet && !options->json))
         buf_format(&line, "weft queue push --at %s%s%s jobs hello\n", address, *token ? "#" : "",
                    token);
     write_out(STDERR_FILENO, &talk);
@@ -131,17 +117,6 @@ static void tell_end(struct broker *broker)
 
 // ---- Beginning and end -----------------------------------------------------------------------------------
 
-static weft_err find_token(struct broker *broker)
-{
-    const char *file = broker->options->token_file;
-    const char *variable = getenv("WEFT_TOKEN");
-    if (file || (variable && *variable) || net_address_is_loopback(&broker->address))
-        return secret_load(file, &broker->token);
-    secret_make(&broker->token);
-    broker->has_made_token = true;
-    return WEFT_OK;
-}
-
 static void on_signal(void *owner, int number)
 {
     struct broker *broker = owner;
@@ -166,8 +141,8 @@ static weft_err start(struct broker *broker)
 {
     const struct host_server_options options = {
         .member = "",
-        .listener = &broker->listener,
-        .token = &broker->token,
+        .listener = &broker->entrance.listener,
+        .token = &broker->entrance.token,
         .journal = broker->options->journal,
         .say = say,
         .broken = on_broken,
@@ -186,85 +161,28 @@ static weft_err start(struct broker *broker)
     return host_server_new(&broker->server, broker->loop, &options);
 }
 
-static size_t format_port(const struct broker *broker, char text[PORT_TEXT_BYTES])
-{
-    return (size_t)snprintf(text, PORT_TEXT_BYTES, "%u\n", broker->listener.port);
-}
-
-// In one step: a script that waits for the file reads all of it.
-static weft_err write_port_file(struct broker *broker)
-{
-    const char *path = broker->options->port_file;
-    if (!path)
-        return WEFT_OK;
-    char text[PORT_TEXT_BYTES];
-    struct buf unfinished = {0};
-    int fd;
-    const size_t size = format_port(broker, text);
-    buf_format(&unfinished, "%s.unfinished", path);
-    weft_err err = file_create(buf_text(&unfinished), &fd);
-    if (!err) {
-        err = file_write(fd, buf_text(&unfinished), text, size);
-        file_close(fd);
-    }
-    if (!err)
-        err = file_rename(buf_text(&unfinished), path);
-    broker->has_port_file = !err;
-    if (err) {
-        struct err_kept kept;
-        err_keep(&kept);
-        if (file_remove(buf_text(&unfinished)))
-            err_clear();
-        err_put_back(&kept);  // the sentence that counts is the first
-    }
-    buf_fini(&unfinished);
-    return err_wrap(err, "--port-file");
-}
-
-// Another host may have written its own since, and is found by it.
-static bool is_port_file_ours(const struct broker *broker)
-{
-    char ours[PORT_TEXT_BYTES], found[PORT_TEXT_BYTES];
-    const char *path = broker->options->port_file;
-    const size_t size = format_port(broker, ours);
-    size_t got = 0;
-    int fd = -1;
-    weft_err err = file_open(path, &fd);
-    if (!err)
-        err = file_read_at(fd, path, found, sizeof found, 0, &got);
-    file_close(fd);
-    if (err)
-        err_clear();
-    return !err && got == size && memcmp(found, ours, size) == 0;
-}
-
 static void stop(struct broker *broker)
 {
-    if (broker->has_port_file && is_port_file_ours(broker) &&
-        file_remove(broker->options->port_file))
-        err_clear();
     host_server_free(broker->server);
     loop_free(broker->loop);
-    net_listener_close(&broker->listener);
-    secret_clear(&broker->token);
+    entrance_close(&broker->entrance);
 }
 
 weft_err broker_run(const struct broker_options *options)
 {
     struct broker broker = {.options = options};
-    const char *listen = options->listen ? options->listen : "localhost";
-    weft_err err =
-        err_wrap(net_read_address(listen, ADDRESS_PORT_OF_HOSTS, &broker.address), "--listen");
-    if (!err)
-        err = find_token(&broker);
-    if (!err)
-        err = net_listen(&broker.address, &broker.listener);
+    const struct entrance_options entrance = {
+        .listen = options->listen ? options->listen : "localhost",
+        .default_port = ADDRESS_PORT_OF_HOSTS,
+        .token_file = options->token_file,
+    };
+    weft_err err = entrance_open(&broker.entrance, &entrance);
     if (!err && options->journal)
         err = own_make_named_directory(options->journal);
     if (!err)
         err = start(&broker);
-    if (!err)
-        err = write_port_file(&broker);
+    if (!err && options->port_file)
+        err = entrance_write_file(&broker.entrance, options->port_file, false);
     if (!err) {
         tell_ready(&broker);
         loop_run(broker.loop);

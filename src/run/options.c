@@ -531,6 +531,9 @@ void options_fini(struct run_options *options)
     free_words(options->job_words);
     free_words(options->inputs);
     free(options->output);
+    free(options->listen);
+    free(options->port_file);
+    free(options->token_file);
     free(options->tmp);
     free(options->format);
     free(options->delimiter);

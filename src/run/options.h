@@ -42,6 +42,9 @@ struct run_options {
     char **inputs;  // INPUT words as given: store/inputs.h expands them; NULL-terminated
     size_t input_count;
     char *output;  // NULL: standard output; '/' at its end: a directory of parts
+    // Clients that join do the work: where they are let in; NULL: workers of our own do it.
+    char *listen;
+    char *port_file, *token_file;  // NULL: none
     bool force;
     bool final_alone;  // --final: for a Python script, which program_words go to
 

@@ -81,21 +81,19 @@ static void put_failure(struct fetch_serve *serve, weft_err code, struct buf *ou
 
 static weft_err check(const struct fetch_file *file, const struct fetch_request *request)
 {
-    if (!file)
-        return err_set(WEFT_NOT_FOUND, "it has no file %" PRIu64, request->file);
     if (request->offset > file->size || request->size > file->size - request->offset)
         return err_set(WEFT_OUT_OF_RANGE, "%s has %" PRIu64 " bytes, not %" PRIu64 " at %" PRIu64,
                        file->name, file->size, request->size, request->offset);
     return WEFT_OK;
 }
 
-static weft_err read_block(const struct fetch_file *file, const struct fetch_request *request,
-                           char *to, size_t size)
+static weft_err read_block(const struct fetch_files *files, const struct fetch_file *file,
+                           const struct fetch_request *request, char *to, size_t size)
 {
     size_t got = 0;
     const weft_err code = file_read_at(file->fd, file->name, to, size, request->offset, &got);
     if (code || got == size)
-        return code;
+        return code ? code : fetch_files_check(files, file);
     return err_set(WEFT_DATA_LOSS, "%s ends at %" PRIu64 ", and should have %" PRIu64 " bytes",
                    file->name, request->offset + got, file->size);
 }
@@ -103,14 +101,17 @@ static weft_err read_block(const struct fetch_file *file, const struct fetch_req
 static void put_block(struct fetch_serve *serve, struct buf *out)
 {
     struct fetch_request *request = &serve->requests[serve->first];
-    const struct fetch_file *file = fetch_files_find(serve->files, request->file);
+    const struct fetch_file *file;
     uint64_t most = request->size < serve->credit ? request->size : serve->credit;
     const size_t size = most < FETCH_BLOCK_BYTES ? (size_t)most : FETCH_BLOCK_BYTES;
     const size_t head = FRAME_HEADER_BYTES + FETCH_BLOCK_HEAD_BYTES;
-    weft_err code = check(file, request);
+    weft_err code = fetch_files_find(serve->files, request->file, &file);
+    if (!code)
+        code = check(file, request);
     char *room = code ? NULL : buf_reserve(out, head + size);
     if (!code)
-        code = room ? read_block(file, request, room + head, size) : WEFT_RESOURCE_EXHAUSTED;
+        code = room ? read_block(serve->files, file, request, room + head, size)
+                    : WEFT_RESOURCE_EXHAUSTED;
     if (code) {
         put_failure(serve, code, out);
         return;
@@ -134,7 +135,13 @@ bool fetch_serve_has_more(const struct fetch_serve *serve)
     if (!serve->count)
         return false;
     const struct fetch_request *request = &serve->requests[serve->first];
-    return serve->credit || !request->size || !fetch_files_find(serve->files, request->file);
+    if (serve->credit || !request->size)
+        return true;
+    const struct fetch_file *file;
+    const bool will_fail = fetch_files_find(serve->files, request->file, &file) != WEFT_OK;
+    if (will_fail)
+        err_clear();
+    return will_fail;
 }
 
 void fetch_serve_put(struct fetch_serve *serve, struct buf *out, size_t bytes_max)

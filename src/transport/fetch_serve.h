@@ -7,7 +7,7 @@
 
 // Starts zeroed but for `files`.
 struct fetch_serve {
-    const struct fetch_files *files;
+    struct fetch_files *files;
     struct fetch_request *requests;  // a ring, made with the first request
     uint32_t first, count;
     uint64_t credit;  // bytes of data that may be sent

@@ -7,7 +7,7 @@
 #include "base/list.h"
 
 struct fetch_server {
-    const struct fetch_files *files;
+    struct fetch_files *files;
     struct link guests;
     size_t buffered_bytes;
 };
@@ -126,7 +126,7 @@ size_t fetch_server_buffered_bytes(const struct fetch_server *server)
     return server->buffered_bytes;
 }
 
-struct fetch_server *fetch_server_new(const struct fetch_files *files)
+struct fetch_server *fetch_server_new(struct fetch_files *files)
 {
     struct fetch_server *server = calloc(1, sizeof *server);
     if (!server) {

@@ -19,8 +19,8 @@ enum {
 
 struct fetch_server;
 
-struct fetch_server *fetch_server_new(const struct fetch_files *files);  // NULL with a sentence
-void fetch_server_free(struct fetch_server *server);  // and its guests; NULL is fine
+struct fetch_server *fetch_server_new(struct fetch_files *files);  // NULL with a sentence
+void fetch_server_free(struct fetch_server *server);               // and its guests; NULL is fine
 
 // Welcomes a proven guest that came for files.
 void fetch_server_adopt(struct fetch_server *server, struct guest *guest);

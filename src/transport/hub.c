@@ -50,7 +50,9 @@ struct hub_peer {
     uint64_t attempt;  // of the spoke to connect: the last one that was let in
     void *owner;
     char name[HELLO_MEMBER_BYTES];
-    bool is_dropped;
+    char address[NET_ADDRESS_TEXT_BYTES];
+    bool is_dropped, has_closed;  // the connection was ended from the other side,
+    uint64_t closed_ms;           // at that time, and none was made since
 };
 
 static uint64_t now_ms(struct hub *hub)
@@ -194,7 +196,10 @@ static void on_frame(void *owner, const struct frame *frame)
 
 static void on_end(void *owner)
 {
-    disconnect(owner);
+    struct hub_peer *peer = owner;
+    disconnect(peer);
+    peer->has_closed = true;
+    peer->closed_ms = now_ms(peer->hub);
 }
 
 static void on_drained(void *owner)
@@ -261,6 +266,7 @@ static struct hub_peer *new_peer(struct hub *hub, struct guest *guest, const str
     memcpy(peer->session, hello->session, sizeof peer->session);
     snprintf(peer->name, sizeof peer->name, "%s",
              hello->member[0] ? hello->member : guest_peer(guest));
+    snprintf(peer->address, sizeof peer->address, "%s", guest_peer(guest));
     list_append(&hub->peers, &peer->in_hub);
     hub->peer_count++;
     return peer;
@@ -307,6 +313,7 @@ static void connect_peer(struct hub_peer *peer, struct guest *guest, const struc
     struct hub *hub = peer->hub;
     const struct hello_welcome welcome = {.epoch = hub->epoch, .applied = peer->tether.received};
     peer->guest = guest;
+    peer->has_closed = false;
     peer->attempt = hello->incarnation;
     door_welcome(guest, &welcome, &calls, peer);
     guest_limit_frames(
@@ -366,6 +373,12 @@ static void tick_peer(struct hub_peer *peer, uint64_t now)
         const weft_err code =
             err_set(WEFT_UNAVAILABLE, "%s was silent for %d s", peer->name, TETHER_LOST_MS / 1000);
         lose_peer(peer, code);
+        return;
+    }
+    // A link that is cut brings no end of a connection, a process that ends does.
+    if (peer->has_closed && now - peer->closed_ms >= TETHER_GONE_MS) {
+        lose_peer(peer, err_set(WEFT_UNAVAILABLE, "%s closed its connection and did not come back",
+                                peer->name));
         return;
     }
     if (peer->guest && (peer->in_unflushed.next || tether_is_heartbeat_due(&peer->tether, now)))
@@ -474,6 +487,11 @@ void *hub_peer_owner(const struct hub_peer *peer)
 const char *hub_peer_name(const struct hub_peer *peer)
 {
     return peer->name;
+}
+
+const char *hub_peer_address(const struct hub_peer *peer)
+{
+    return peer->address;
 }
 
 size_t hub_peer_kept_bytes(const struct hub_peer *peer)

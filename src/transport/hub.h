@@ -2,7 +2,8 @@
 //
 // A peer joins by a spoke (spoke.h) and is known by its session, whatever happens to its connections. The hub reports:
 //
-//     joined --> frame ... --> suspect (silent for 2 s) --> back (it speaks again) or lost (silent for 10 s)
+//     joined --> frame ... --> suspect (silent for 2 s) --> back (it speaks again) or lost (silent for 10 s; or for 2.5 s after its
+//     side has closed the connection, as the end of a process does)
 //
 // A peer that is lost, or dropped by the owner, is fenced: its session is refused from then on, with a sentence that says so.
 // All frames that a peer sent arrive once and in order, or the peer is lost. The same port also serves files to
@@ -42,10 +43,10 @@ struct hub_options {
     const char *name;                     // of this side, "" for none; stays the caller's
     const struct hub_calls *calls;
     void *owner;
-    const struct fetch_files *files;  // that are served; NULL: none. Stays the caller's
-    uint32_t peers_max;               // 0: as many as the limit of open files allows
-    size_t kept_bytes_max;            // of frames for one peer; 0: TETHER_KEPT_BYTES_MAX
-    size_t frame_bytes_max;           // of one frame of a peer; 0: TETHER_PAYLOAD_BYTES_MAX
+    struct fetch_files *files;  // that are served; NULL: none. Stays the caller's
+    uint32_t peers_max;         // 0: as many as the limit of open files allows
+    size_t kept_bytes_max;      // of frames for one peer; 0: TETHER_KEPT_BYTES_MAX
+    size_t frame_bytes_max;     // of one frame of a peer; 0: TETHER_PAYLOAD_BYTES_MAX
 };
 
 // NULL with a sentence.
@@ -65,7 +66,9 @@ void hub_drop(struct hub_peer *peer);
 void hub_peer_set_owner(struct hub_peer *peer, void *owner);
 void *hub_peer_owner(const struct hub_peer *peer);
 
-const char *hub_peer_name(const struct hub_peer *peer);   // as its hello has it, or its address
+const char *hub_peer_name(const struct hub_peer *peer);  // as its hello has it, or its address
+// Where its first connection came from: "10.0.0.7:40112", or "pid 812" of this machine.
+const char *hub_peer_address(const struct hub_peer *peer);
 size_t hub_peer_kept_bytes(const struct hub_peer *peer);  // 0: it has acknowledged all frames
 bool hub_peer_is_connected(const struct hub_peer *peer);
 uint64_t hub_epoch(const struct hub *hub);  // drawn: which life of a server this is

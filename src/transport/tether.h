@@ -23,8 +23,9 @@ enum {
     TETHER_HEAD_BYTES = 20,
     TETHER_HEARTBEAT_BYTES = 16,
     TETHER_HEARTBEAT_MS = 500,
-    TETHER_SUSPECT_MS = 2000,            // of silence
-    TETHER_LOST_MS = 10000,              // of silence
+    TETHER_SUSPECT_MS = 2000,  // of silence
+    TETHER_LOST_MS = 10000,    // of silence
+    TETHER_GONE_MS = 2500,  // after its process has closed the connection: it would have come back
     TETHER_ACKNOWLEDGE_BYTES = 1 << 20,  // received and not acknowledged: a heartbeat goes at once
     TETHER_KEPT_BYTES_MAX =
         64 << 20,  // of frames that are kept, unless the owner has another limit

@@ -277,6 +277,51 @@ void   weft__stage_open__free_unpacked
   assert(message->base.descriptor == &weft__stage_open__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__far_file__init
+                     (Weft__FarFile         *message)
+{
+  static const Weft__FarFile init_value = WEFT__FAR_FILE__INIT;
+  *message = init_value;
+}
+size_t weft__far_file__get_packed_size
+                     (const Weft__FarFile *message)
+{
+  assert(message->base.descriptor == &weft__far_file__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__far_file__pack
+                     (const Weft__FarFile *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__far_file__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__far_file__pack_to_buffer
+                     (const Weft__FarFile *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__far_file__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__FarFile *
+       weft__far_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__FarFile *)
+     protobuf_c_message_unpack (&weft__far_file__descriptor,
+                                allocator, len, data);
+}
+void   weft__far_file__free_unpacked
+                     (Weft__FarFile *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__far_file__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__adopted_runs__init
                      (Weft__AdoptedRuns         *message)
 {
@@ -1087,6 +1132,366 @@ void   weft__worker_failed__free_unpacked
   assert(message->base.descriptor == &weft__worker_failed__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__client_join__init
+                     (Weft__ClientJoin         *message)
+{
+  static const Weft__ClientJoin init_value = WEFT__CLIENT_JOIN__INIT;
+  *message = init_value;
+}
+size_t weft__client_join__get_packed_size
+                     (const Weft__ClientJoin *message)
+{
+  assert(message->base.descriptor == &weft__client_join__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_join__pack
+                     (const Weft__ClientJoin *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_join__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_join__pack_to_buffer
+                     (const Weft__ClientJoin *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_join__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientJoin *
+       weft__client_join__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientJoin *)
+     protobuf_c_message_unpack (&weft__client_join__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_join__free_unpacked
+                     (Weft__ClientJoin *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_join__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_start__init
+                     (Weft__ClientStart         *message)
+{
+  static const Weft__ClientStart init_value = WEFT__CLIENT_START__INIT;
+  *message = init_value;
+}
+size_t weft__client_start__get_packed_size
+                     (const Weft__ClientStart *message)
+{
+  assert(message->base.descriptor == &weft__client_start__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_start__pack
+                     (const Weft__ClientStart *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_start__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_start__pack_to_buffer
+                     (const Weft__ClientStart *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_start__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientStart *
+       weft__client_start__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientStart *)
+     protobuf_c_message_unpack (&weft__client_start__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_start__free_unpacked
+                     (Weft__ClientStart *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_start__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_ready__init
+                     (Weft__ClientReady         *message)
+{
+  static const Weft__ClientReady init_value = WEFT__CLIENT_READY__INIT;
+  *message = init_value;
+}
+size_t weft__client_ready__get_packed_size
+                     (const Weft__ClientReady *message)
+{
+  assert(message->base.descriptor == &weft__client_ready__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_ready__pack
+                     (const Weft__ClientReady *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_ready__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_ready__pack_to_buffer
+                     (const Weft__ClientReady *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_ready__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientReady *
+       weft__client_ready__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientReady *)
+     protobuf_c_message_unpack (&weft__client_ready__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_ready__free_unpacked
+                     (Weft__ClientReady *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_ready__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_attempt__init
+                     (Weft__ClientAttempt         *message)
+{
+  static const Weft__ClientAttempt init_value = WEFT__CLIENT_ATTEMPT__INIT;
+  *message = init_value;
+}
+size_t weft__client_attempt__get_packed_size
+                     (const Weft__ClientAttempt *message)
+{
+  assert(message->base.descriptor == &weft__client_attempt__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_attempt__pack
+                     (const Weft__ClientAttempt *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_attempt__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_attempt__pack_to_buffer
+                     (const Weft__ClientAttempt *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_attempt__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientAttempt *
+       weft__client_attempt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientAttempt *)
+     protobuf_c_message_unpack (&weft__client_attempt__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_attempt__free_unpacked
+                     (Weft__ClientAttempt *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_attempt__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_lost__init
+                     (Weft__ClientLost         *message)
+{
+  static const Weft__ClientLost init_value = WEFT__CLIENT_LOST__INIT;
+  *message = init_value;
+}
+size_t weft__client_lost__get_packed_size
+                     (const Weft__ClientLost *message)
+{
+  assert(message->base.descriptor == &weft__client_lost__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_lost__pack
+                     (const Weft__ClientLost *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_lost__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_lost__pack_to_buffer
+                     (const Weft__ClientLost *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_lost__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientLost *
+       weft__client_lost__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientLost *)
+     protobuf_c_message_unpack (&weft__client_lost__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_lost__free_unpacked
+                     (Weft__ClientLost *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_lost__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_late__init
+                     (Weft__ClientLate         *message)
+{
+  static const Weft__ClientLate init_value = WEFT__CLIENT_LATE__INIT;
+  *message = init_value;
+}
+size_t weft__client_late__get_packed_size
+                     (const Weft__ClientLate *message)
+{
+  assert(message->base.descriptor == &weft__client_late__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_late__pack
+                     (const Weft__ClientLate *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_late__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_late__pack_to_buffer
+                     (const Weft__ClientLate *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_late__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientLate *
+       weft__client_late__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientLate *)
+     protobuf_c_message_unpack (&weft__client_late__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_late__free_unpacked
+                     (Weft__ClientLate *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_late__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_status__init
+                     (Weft__ClientStatus         *message)
+{
+  static const Weft__ClientStatus init_value = WEFT__CLIENT_STATUS__INIT;
+  *message = init_value;
+}
+size_t weft__client_status__get_packed_size
+                     (const Weft__ClientStatus *message)
+{
+  assert(message->base.descriptor == &weft__client_status__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_status__pack
+                     (const Weft__ClientStatus *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_status__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_status__pack_to_buffer
+                     (const Weft__ClientStatus *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_status__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientStatus *
+       weft__client_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientStatus *)
+     protobuf_c_message_unpack (&weft__client_status__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_status__free_unpacked
+                     (Weft__ClientStatus *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_status__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_end__init
+                     (Weft__ClientEnd         *message)
+{
+  static const Weft__ClientEnd init_value = WEFT__CLIENT_END__INIT;
+  *message = init_value;
+}
+size_t weft__client_end__get_packed_size
+                     (const Weft__ClientEnd *message)
+{
+  assert(message->base.descriptor == &weft__client_end__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_end__pack
+                     (const Weft__ClientEnd *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_end__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_end__pack_to_buffer
+                     (const Weft__ClientEnd *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_end__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientEnd *
+       weft__client_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientEnd *)
+     protobuf_c_message_unpack (&weft__client_end__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_end__free_unpacked
+                     (Weft__ClientEnd *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_end__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__host_hello__init
                      (Weft__HostHello         *message)
 {
@@ -1466,7 +1871,7 @@ const ProtobufCMessageDescriptor weft__hello__descriptor =
   (ProtobufCMessageInit) weft__hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__input__field_descriptors[8] =
+static const ProtobufCFieldDescriptor weft__input__field_descriptors[10] =
 {
   {
     "name",
@@ -1564,9 +1969,35 @@ static const ProtobufCFieldDescriptor weft__input__field_descriptors[8] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "head",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, head),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file_size",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, file_size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__input__field_indices_by_name[] = {
   3,   /* field[3] = codec */
+  9,   /* field[9] = file_size */
+  8,   /* field[8] = head */
   5,   /* field[5] = inode */
   4,   /* field[4] = is_indexed */
   7,   /* field[7] = is_lent */
@@ -1575,10 +2006,11 @@ static const unsigned weft__input__field_indices_by_name[] = {
   1,   /* field[1] = path */
   2,   /* field[2] = size */
 };
-static const ProtobufCIntRange weft__input__number_ranges[1 + 1] =
+static const ProtobufCIntRange weft__input__number_ranges[2 + 1] =
 {
   { 1, 0 },
-  { 0, 8 }
+  { 10, 8 },
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor weft__input__descriptor =
 {
@@ -1588,10 +2020,10 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   "Weft__Input",
   "weft",
   sizeof(Weft__Input),
-  8,
+  10,
   weft__input__field_descriptors,
   weft__input__field_indices_by_name,
-  1,  weft__input__number_ranges,
+  2,  weft__input__number_ranges,
   (ProtobufCMessageInit) weft__input__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -1685,7 +2117,7 @@ const ProtobufCMessageDescriptor weft__record_format__descriptor =
   (ProtobufCMessageInit) weft__record_format__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[14] =
+static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[15] =
 {
   {
     "job",
@@ -1855,11 +2287,24 @@ static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[14] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "directory",
+    15,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__JobStart, directory),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__job_start__field_indices_by_name[] = {
   1,   /* field[1] = args */
   12,   /* field[12] = compress */
   2,   /* field[2] = config */
+  14,   /* field[14] = directory */
   10,   /* field[10] = format */
   6,   /* field[6] = inputs */
   0,   /* field[0] = job */
@@ -1875,7 +2320,7 @@ static const unsigned weft__job_start__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__job_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 14 }
+  { 0, 15 }
 };
 const ProtobufCMessageDescriptor weft__job_start__descriptor =
 {
@@ -1885,7 +2330,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   "Weft__JobStart",
   "weft",
   sizeof(Weft__JobStart),
-  14,
+  15,
   weft__job_start__field_descriptors,
   weft__job_start__field_indices_by_name,
   1,  weft__job_start__number_ranges,
@@ -2163,7 +2608,71 @@ const ProtobufCMessageDescriptor weft__stage_open__descriptor =
   (ProtobufCMessageInit) weft__stage_open__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[2] =
+static const ProtobufCFieldDescriptor weft__far_file__field_descriptors[3] =
+{
+  {
+    "address",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FarFile, address),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FarFile, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FarFile, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__far_file__field_indices_by_name[] = {
+  0,   /* field[0] = address */
+  1,   /* field[1] = file */
+  2,   /* field[2] = size */
+};
+static const ProtobufCIntRange weft__far_file__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__far_file__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.FarFile",
+  "FarFile",
+  "Weft__FarFile",
+  "weft",
+  sizeof(Weft__FarFile),
+  3,
+  weft__far_file__field_descriptors,
+  weft__far_file__field_indices_by_name,
+  1,  weft__far_file__number_ranges,
+  (ProtobufCMessageInit) weft__far_file__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[3] =
 {
   {
     "path",
@@ -2189,15 +2698,28 @@ static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[2] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "far",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AdoptedRuns, far),
+    &weft__far_file__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__adopted_runs__field_indices_by_name[] = {
+  2,   /* field[2] = far */
   1,   /* field[1] = offset */
   0,   /* field[0] = path */
 };
 static const ProtobufCIntRange weft__adopted_runs__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
 {
@@ -2207,7 +2729,7 @@ const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
   "Weft__AdoptedRuns",
   "weft",
   sizeof(Weft__AdoptedRuns),
-  2,
+  3,
   weft__adopted_runs__field_descriptors,
   weft__adopted_runs__field_indices_by_name,
   1,  weft__adopted_runs__number_ranges,
@@ -2393,7 +2915,7 @@ const ProtobufCMessageDescriptor weft__piece__descriptor =
   (ProtobufCMessageInit) weft__piece__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__source__field_descriptors[4] =
+static const ProtobufCFieldDescriptor weft__source__field_descriptors[5] =
 {
   {
     "path",
@@ -2443,9 +2965,22 @@ static const ProtobufCFieldDescriptor weft__source__field_descriptors[4] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "far",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Source, far),
+    &weft__far_file__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__source__field_indices_by_name[] = {
   3,   /* field[3] = crc */
+  4,   /* field[4] = far */
   1,   /* field[1] = offset */
   0,   /* field[0] = path */
   2,   /* field[2] = size */
@@ -2453,7 +2988,7 @@ static const unsigned weft__source__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__source__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 4 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor weft__source__descriptor =
 {
@@ -2463,7 +2998,7 @@ const ProtobufCMessageDescriptor weft__source__descriptor =
   "Weft__Source",
   "weft",
   sizeof(Weft__Source),
-  4,
+  5,
   weft__source__field_descriptors,
   weft__source__field_indices_by_name,
   1,  weft__source__number_ranges,
@@ -3473,7 +4008,7 @@ const ProtobufCMessageDescriptor weft__checkpoint__descriptor =
   (ProtobufCMessageInit) weft__checkpoint__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[9] =
+static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[10] =
 {
   {
     "slot",
@@ -3583,10 +4118,23 @@ static const ProtobufCFieldDescriptor weft__checkpointed__field_descriptors[9] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "file_size",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Checkpointed, file_size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__checkpointed__field_indices_by_name[] = {
   4,   /* field[4] = bytes */
   8,   /* field[8] = file */
+  9,   /* field[9] = file_size */
   7,   /* field[7] = is_seal */
   5,   /* field[5] = nanoseconds */
   3,   /* field[3] = offset */
@@ -3598,7 +4146,7 @@ static const unsigned weft__checkpointed__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__checkpointed__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 9 }
+  { 0, 10 }
 };
 const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
 {
@@ -3608,7 +4156,7 @@ const ProtobufCMessageDescriptor weft__checkpointed__descriptor =
   "Weft__Checkpointed",
   "weft",
   sizeof(Weft__Checkpointed),
-  9,
+  10,
   weft__checkpointed__field_descriptors,
   weft__checkpointed__field_indices_by_name,
   1,  weft__checkpointed__number_ranges,
@@ -3664,6 +4212,771 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   weft__worker_failed__field_indices_by_name,
   1,  weft__worker_failed__number_ranges,
   (ProtobufCMessageInit) weft__worker_failed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_join__field_descriptors[5] =
+{
+  {
+    "slots",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, slots),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "memory_bytes",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, memory_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "port",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, port),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "host",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, host),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pid",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, pid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_join__field_indices_by_name[] = {
+  3,   /* field[3] = host */
+  1,   /* field[1] = memory_bytes */
+  4,   /* field[4] = pid */
+  2,   /* field[2] = port */
+  0,   /* field[0] = slots */
+};
+static const ProtobufCIntRange weft__client_join__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__client_join__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientJoin",
+  "ClientJoin",
+  "Weft__ClientJoin",
+  "weft",
+  sizeof(Weft__ClientJoin),
+  5,
+  weft__client_join__field_descriptors,
+  weft__client_join__field_indices_by_name,
+  1,  weft__client_join__number_ranges,
+  (ProtobufCMessageInit) weft__client_join__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_start__field_descriptors[5] =
+{
+  {
+    "task_timeout_ms",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, task_timeout_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "record_timeout_ms",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, record_timeout_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "job",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, job),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "address",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, address),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "package",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, package),
+    &weft__code_package__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_start__field_indices_by_name[] = {
+  3,   /* field[3] = address */
+  2,   /* field[2] = job */
+  4,   /* field[4] = package */
+  1,   /* field[1] = record_timeout_ms */
+  0,   /* field[0] = task_timeout_ms */
+};
+static const ProtobufCIntRange weft__client_start__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__client_start__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientStart",
+  "ClientStart",
+  "Weft__ClientStart",
+  "weft",
+  sizeof(Weft__ClientStart),
+  5,
+  weft__client_start__field_descriptors,
+  weft__client_start__field_indices_by_name,
+  1,  weft__client_start__number_ranges,
+  (ProtobufCMessageInit) weft__client_start__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define weft__client_ready__field_descriptors NULL
+#define weft__client_ready__field_indices_by_name NULL
+#define weft__client_ready__number_ranges NULL
+const ProtobufCMessageDescriptor weft__client_ready__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientReady",
+  "ClientReady",
+  "Weft__ClientReady",
+  "weft",
+  sizeof(Weft__ClientReady),
+  0,
+  weft__client_ready__field_descriptors,
+  weft__client_ready__field_indices_by_name,
+  0,  weft__client_ready__number_ranges,
+  (ProtobufCMessageInit) weft__client_ready__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_attempt__field_descriptors[9] =
+{
+  {
+    "stage",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kind",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, kind),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "task",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, task),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempt",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, attempt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "slot",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, slot),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "input",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, input),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fed_end",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, fed_end),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "crash_signal",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientAttempt, crash_signal),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_attempt__field_indices_by_name[] = {
+  3,   /* field[3] = attempt */
+  8,   /* field[8] = crash_signal */
+  7,   /* field[7] = fed_end */
+  5,   /* field[5] = input */
+  1,   /* field[1] = kind */
+  6,   /* field[6] = offset */
+  4,   /* field[4] = slot */
+  0,   /* field[0] = stage */
+  2,   /* field[2] = task */
+};
+static const ProtobufCIntRange weft__client_attempt__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor weft__client_attempt__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientAttempt",
+  "ClientAttempt",
+  "Weft__ClientAttempt",
+  "weft",
+  sizeof(Weft__ClientAttempt),
+  9,
+  weft__client_attempt__field_descriptors,
+  weft__client_attempt__field_indices_by_name,
+  1,  weft__client_attempt__number_ranges,
+  (ProtobufCMessageInit) weft__client_attempt__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_lost__field_descriptors[9] =
+{
+  {
+    "exit_code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, exit_code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "exit_signal",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, exit_signal),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "was_ready",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, was_ready),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_told",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, is_told),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_released",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, is_released),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "inside",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__ClientLost, n_inside),
+    offsetof(Weft__ClientLost, inside),
+    &weft__client_attempt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_exit_known",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLost, is_exit_known),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_lost__field_indices_by_name[] = {
+  2,   /* field[2] = code */
+  0,   /* field[0] = exit_code */
+  1,   /* field[1] = exit_signal */
+  7,   /* field[7] = inside */
+  8,   /* field[8] = is_exit_known */
+  6,   /* field[6] = is_released */
+  5,   /* field[5] = is_told */
+  3,   /* field[3] = text */
+  4,   /* field[4] = was_ready */
+};
+static const ProtobufCIntRange weft__client_lost__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor weft__client_lost__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientLost",
+  "ClientLost",
+  "Weft__ClientLost",
+  "weft",
+  sizeof(Weft__ClientLost),
+  9,
+  weft__client_lost__field_descriptors,
+  weft__client_lost__field_indices_by_name,
+  1,  weft__client_lost__number_ranges,
+  (ProtobufCMessageInit) weft__client_lost__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_late__field_descriptors[2] =
+{
+  {
+    "at",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLate, at),
+    &weft__client_attempt__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_record",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLate, is_record),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_late__field_indices_by_name[] = {
+  0,   /* field[0] = at */
+  1,   /* field[1] = is_record */
+};
+static const ProtobufCIntRange weft__client_late__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__client_late__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientLate",
+  "ClientLate",
+  "Weft__ClientLate",
+  "weft",
+  sizeof(Weft__ClientLate),
+  2,
+  weft__client_late__field_descriptors,
+  weft__client_late__field_indices_by_name,
+  1,  weft__client_late__number_ranges,
+  (ProtobufCMessageInit) weft__client_late__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_status__field_descriptors[12] =
+{
+  {
+    "bytes_in",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, bytes_in),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "records_in",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, records_in),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bytes_begun",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, bytes_begun),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "spill_bytes",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, spill_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "spill_runs",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, spill_runs),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "saved_bytes",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, saved_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "phase_ns",
+    7,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Weft__ClientStatus, n_phase_ns),
+    offsetof(Weft__ClientStatus, phase_ns),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "memory_used",
+    8,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, memory_used),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "memory_peak",
+    9,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, memory_peak),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_switched_to_sort",
+    10,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, has_switched_to_sort),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "fetched_bytes",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, fetched_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lent_bytes",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, lent_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_status__field_indices_by_name[] = {
+  2,   /* field[2] = bytes_begun */
+  0,   /* field[0] = bytes_in */
+  10,   /* field[10] = fetched_bytes */
+  9,   /* field[9] = has_switched_to_sort */
+  11,   /* field[11] = lent_bytes */
+  8,   /* field[8] = memory_peak */
+  7,   /* field[7] = memory_used */
+  6,   /* field[6] = phase_ns */
+  1,   /* field[1] = records_in */
+  5,   /* field[5] = saved_bytes */
+  3,   /* field[3] = spill_bytes */
+  4,   /* field[4] = spill_runs */
+};
+static const ProtobufCIntRange weft__client_status__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 12 }
+};
+const ProtobufCMessageDescriptor weft__client_status__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientStatus",
+  "ClientStatus",
+  "Weft__ClientStatus",
+  "weft",
+  sizeof(Weft__ClientStatus),
+  12,
+  weft__client_status__field_descriptors,
+  weft__client_status__field_indices_by_name,
+  1,  weft__client_status__number_ranges,
+  (ProtobufCMessageInit) weft__client_status__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_end__field_descriptors[2] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientEnd, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientEnd, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_end__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  1,   /* field[1] = text */
+};
+static const ProtobufCIntRange weft__client_end__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__client_end__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientEnd",
+  "ClientEnd",
+  "Weft__ClientEnd",
+  "weft",
+  sizeof(Weft__ClientEnd),
+  2,
+  weft__client_end__field_descriptors,
+  weft__client_end__field_indices_by_name,
+  1,  weft__client_end__number_ranges,
+  (ProtobufCMessageInit) weft__client_end__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[16] =
@@ -4337,7 +5650,7 @@ const ProtobufCMessageDescriptor weft__code_file__descriptor =
   (ProtobufCMessageInit) weft__code_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[29] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[38] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -4368,17 +5681,35 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[29] =
   { "FRAME_FETCH_BLOCK", "WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK", 41 },
   { "FRAME_FETCH_FAILED", "WEFT__FRAME_TYPE__FRAME_FETCH_FAILED", 42 },
   { "FRAME_FETCH_CREDIT", "WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT", 43 },
+  { "FRAME_CLIENT_JOIN", "WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN", 48 },
+  { "FRAME_CLIENT_START", "WEFT__FRAME_TYPE__FRAME_CLIENT_START", 49 },
+  { "FRAME_CLIENT_READY", "WEFT__FRAME_TYPE__FRAME_CLIENT_READY", 50 },
+  { "FRAME_CLIENT_KILL", "WEFT__FRAME_TYPE__FRAME_CLIENT_KILL", 51 },
+  { "FRAME_CLIENT_LOST", "WEFT__FRAME_TYPE__FRAME_CLIENT_LOST", 52 },
+  { "FRAME_CLIENT_LATE", "WEFT__FRAME_TYPE__FRAME_CLIENT_LATE", 53 },
+  { "FRAME_CLIENT_STATUS", "WEFT__FRAME_TYPE__FRAME_CLIENT_STATUS", 54 },
+  { "FRAME_CLIENT_END", "WEFT__FRAME_TYPE__FRAME_CLIENT_END", 55 },
+  { "FRAME_CLIENT_LEAVE", "WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE", 56 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 17},{0, 29}
+{0, 0},{32, 17},{48, 29},{0, 38}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[29] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[38] =
 {
   { "FRAME_ANSWERS", 23 },
   { "FRAME_BYE", 11 },
   { "FRAME_CALLS", 22 },
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
+  { "FRAME_CLIENT_END", 36 },
+  { "FRAME_CLIENT_JOIN", 29 },
+  { "FRAME_CLIENT_KILL", 32 },
+  { "FRAME_CLIENT_LATE", 34 },
+  { "FRAME_CLIENT_LEAVE", 37 },
+  { "FRAME_CLIENT_LOST", 33 },
+  { "FRAME_CLIENT_READY", 31 },
+  { "FRAME_CLIENT_START", 30 },
+  { "FRAME_CLIENT_STATUS", 35 },
   { "FRAME_COMMITTED", 8 },
   { "FRAME_FETCH", 25 },
   { "FRAME_FETCH_BLOCK", 26 },
@@ -4411,11 +5742,11 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  29,
+  38,
   weft__frame_type__enum_values_by_number,
-  29,
+  38,
   weft__frame_type__enum_values_by_name,
-  2,
+  3,
   weft__frame_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

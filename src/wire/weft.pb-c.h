@@ -21,6 +21,7 @@ typedef struct Weft__RecordFormat Weft__RecordFormat;
 typedef struct Weft__JobStart Weft__JobStart;
 typedef struct Weft__Output Weft__Output;
 typedef struct Weft__StageOpen Weft__StageOpen;
+typedef struct Weft__FarFile Weft__FarFile;
 typedef struct Weft__AdoptedRuns Weft__AdoptedRuns;
 typedef struct Weft__Seals Weft__Seals;
 typedef struct Weft__StagePlan Weft__StagePlan;
@@ -39,6 +40,14 @@ typedef struct Weft__Sealed Weft__Sealed;
 typedef struct Weft__Checkpoint Weft__Checkpoint;
 typedef struct Weft__Checkpointed Weft__Checkpointed;
 typedef struct Weft__WorkerFailed Weft__WorkerFailed;
+typedef struct Weft__ClientJoin Weft__ClientJoin;
+typedef struct Weft__ClientStart Weft__ClientStart;
+typedef struct Weft__ClientReady Weft__ClientReady;
+typedef struct Weft__ClientAttempt Weft__ClientAttempt;
+typedef struct Weft__ClientLost Weft__ClientLost;
+typedef struct Weft__ClientLate Weft__ClientLate;
+typedef struct Weft__ClientStatus Weft__ClientStatus;
+typedef struct Weft__ClientEnd Weft__ClientEnd;
 typedef struct Weft__HostHello Weft__HostHello;
 typedef struct Weft__HostChallenge Weft__HostChallenge;
 typedef struct Weft__HostProof Weft__HostProof;
@@ -169,7 +178,46 @@ typedef enum _Weft__FrameType {
   /*
    * so many bytes more may be sent
    */
-  WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT = 43
+  WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT = 43,
+  /*
+   * Frames of such a session, beside those between a driver and a worker, which the client hands on.
+   */
+  /*
+   * client -> server, first
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN = 48,
+  /*
+   * server -> client: a worker is to be started; what follows is for that one
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_START = 49,
+  /*
+   * client -> server: it is up, or will never be
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_READY = 50,
+  /*
+   * server -> client: the worker is to be killed
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_KILL = 51,
+  /*
+   * client -> server: the worker is gone; nothing of it follows
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_LOST = 52,
+  /*
+   * client -> server: an attempt is beyond its time
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_LATE = 53,
+  /*
+   * client -> server: what its workers have done so far
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_STATUS = 54,
+  /*
+   * server -> client: there is nothing more to do, or the client is not wanted
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_END = 55,
+  /*
+   * client -> server: it goes, with its worker and its files
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE = 56
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -264,10 +312,19 @@ struct  Weft__Input
    * does not look at inode and mtime_ns.
    */
   protobuf_c_boolean is_lent;
+  /*
+   * From a server to its client: XXH3 of the first 4 KiB. A client that has a file of that path, size and time
+   * which begins the same reads that.
+   */
+  uint64_t head;
+  /*
+   * likewise
+   */
+  uint64_t file_size;
 };
 #define WEFT__INPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__input__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -335,10 +392,14 @@ struct  Weft__JobStart
    * name, which the driver opens (/proc/PID/fd/N), keeps open, and lends to the others.
    */
   uint32_t worker_count;
+  /*
+   * from a server to its client: what paths that do not begin with / are relative to
+   */
+  char *directory;
 };
 #define WEFT__JOB_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__job_start__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__Output
@@ -400,6 +461,30 @@ struct  Weft__StageOpen
 
 
 /*
+ * A file that a client of a server serves.
+ */
+struct  Weft__FarFile
+{
+  ProtobufCMessage base;
+  /*
+   * of the client
+   */
+  char *address;
+  /*
+   * its number there
+   */
+  uint64_t file;
+  /*
+   * of what is in it so far
+   */
+  uint64_t size;
+};
+#define WEFT__FAR_FILE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__far_file__descriptor) \
+    , (char *)protobuf_c_empty_string, 0, 0 }
+
+
+/*
  * Map output that an earlier worker left behind.
  */
 struct  Weft__AdoptedRuns
@@ -410,10 +495,14 @@ struct  Weft__AdoptedRuns
    * of its index
    */
   uint64_t offset;
+  /*
+   * from a server to its client, instead of the path
+   */
+  Weft__FarFile *far;
 };
 #define WEFT__ADOPTED_RUNS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__adopted_runs__descriptor) \
-    , (char *)protobuf_c_empty_string, 0 }
+    , (char *)protobuf_c_empty_string, 0, NULL }
 
 
 /*
@@ -473,10 +562,14 @@ struct  Weft__Source
    * crc32c of them
    */
   uint32_t crc;
+  /*
+   * from a server to its client, instead of the path
+   */
+  Weft__FarFile *far;
 };
 #define WEFT__SOURCE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__source__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, 0, 0, 0, NULL }
 
 
 /*
@@ -738,10 +831,14 @@ struct  Weft__Checkpointed
    * likewise: the descriptor of the file that the index is in
    */
   uint32_t file;
+  /*
+   * from a client: how much is in that file now, with the index at its end
+   */
+  uint64_t file_size;
 };
 #define WEFT__CHECKPOINTED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__checkpointed__descriptor) \
-    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0 }
+    , 0, 0,NULL, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0, 0 }
 
 
 struct  Weft__WorkerFailed
@@ -752,6 +849,169 @@ struct  Weft__WorkerFailed
 };
 #define WEFT__WORKER_FAILED__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__worker_failed__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
+/*
+ * Who joins a server.
+ */
+struct  Weft__ClientJoin
+{
+  ProtobufCMessage base;
+  uint32_t slots;
+  /*
+   * of the worker
+   */
+  uint64_t memory_bytes;
+  /*
+   * where it serves files, at the address that it comes from
+   */
+  uint32_t port;
+  /*
+   * its name, for people
+   */
+  char *host;
+  uint32_t pid;
+};
+#define WEFT__CLIENT_JOIN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_join__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Weft__ClientStart
+{
+  ProtobufCMessage base;
+  /*
+   * 0: none
+   */
+  uint32_t task_timeout_ms;
+  uint32_t record_timeout_ms;
+  /*
+   * for people
+   */
+  char *job;
+  /*
+   * of the client's files, as others know it
+   */
+  char *address;
+  /*
+   * that workers are started from
+   */
+  Weft__CodePackage *package;
+};
+#define WEFT__CLIENT_START__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_start__descriptor) \
+    , 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+
+
+struct  Weft__ClientReady
+{
+  ProtobufCMessage base;
+};
+#define WEFT__CLIENT_READY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_ready__descriptor) \
+     }
+
+
+/*
+ * An attempt that a slot is in, as its page shows it.
+ */
+struct  Weft__ClientAttempt
+{
+  ProtobufCMessage base;
+  uint32_t stage;
+  uint32_t kind;
+  uint32_t task;
+  uint32_t attempt;
+  uint32_t slot;
+  uint32_t input;
+  uint64_t offset;
+  uint64_t fed_end;
+  int32_t crash_signal;
+};
+#define WEFT__CLIENT_ATTEMPT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_attempt__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Weft__ClientLost
+{
+  ProtobufCMessage base;
+  int32_t exit_code;
+  int32_t exit_signal;
+  /*
+   * why it was given up
+   */
+  uint32_t code;
+  char *text;
+  protobuf_c_boolean was_ready;
+  /*
+   * it was killed for a reason that was told
+   */
+  protobuf_c_boolean is_told;
+  protobuf_c_boolean is_released;
+  size_t n_inside;
+  Weft__ClientAttempt **inside;
+  protobuf_c_boolean is_exit_known;
+};
+#define WEFT__CLIENT_LOST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_lost__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0, 0, 0,NULL, 0 }
+
+
+struct  Weft__ClientLate
+{
+  ProtobufCMessage base;
+  Weft__ClientAttempt *at;
+  protobuf_c_boolean is_record;
+};
+#define WEFT__CLIENT_LATE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_late__descriptor) \
+    , NULL, 0 }
+
+
+/*
+ * Sums over all workers that the client has had.
+ */
+struct  Weft__ClientStatus
+{
+  ProtobufCMessage base;
+  uint64_t bytes_in;
+  uint64_t records_in;
+  uint64_t bytes_begun;
+  uint64_t spill_bytes;
+  uint64_t spill_runs;
+  uint64_t saved_bytes;
+  size_t n_phase_ns;
+  uint64_t *phase_ns;
+  uint64_t memory_used;
+  uint64_t memory_peak;
+  protobuf_c_boolean has_switched_to_sort;
+  /*
+   * from other clients
+   */
+  uint64_t fetched_bytes;
+  /*
+   * of inputs, from the server
+   */
+  uint64_t lent_bytes;
+};
+#define WEFT__CLIENT_STATUS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_status__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0, 0, 0 }
+
+
+struct  Weft__ClientEnd
+{
+  ProtobufCMessage base;
+  /*
+   * OK: the job is done
+   */
+  uint32_t code;
+  char *text;
+};
+#define WEFT__CLIENT_END__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_end__descriptor) \
     , 0, (char *)protobuf_c_empty_string }
 
 
@@ -1051,6 +1311,25 @@ Weft__StageOpen *
                       const uint8_t       *data);
 void   weft__stage_open__free_unpacked
                      (Weft__StageOpen *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__FarFile methods */
+void   weft__far_file__init
+                     (Weft__FarFile         *message);
+size_t weft__far_file__get_packed_size
+                     (const Weft__FarFile   *message);
+size_t weft__far_file__pack
+                     (const Weft__FarFile   *message,
+                      uint8_t             *out);
+size_t weft__far_file__pack_to_buffer
+                     (const Weft__FarFile   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__FarFile *
+       weft__far_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__far_file__free_unpacked
+                     (Weft__FarFile *message,
                       ProtobufCAllocator *allocator);
 /* Weft__AdoptedRuns methods */
 void   weft__adopted_runs__init
@@ -1394,6 +1673,158 @@ Weft__WorkerFailed *
 void   weft__worker_failed__free_unpacked
                      (Weft__WorkerFailed *message,
                       ProtobufCAllocator *allocator);
+/* Weft__ClientJoin methods */
+void   weft__client_join__init
+                     (Weft__ClientJoin         *message);
+size_t weft__client_join__get_packed_size
+                     (const Weft__ClientJoin   *message);
+size_t weft__client_join__pack
+                     (const Weft__ClientJoin   *message,
+                      uint8_t             *out);
+size_t weft__client_join__pack_to_buffer
+                     (const Weft__ClientJoin   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientJoin *
+       weft__client_join__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_join__free_unpacked
+                     (Weft__ClientJoin *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientStart methods */
+void   weft__client_start__init
+                     (Weft__ClientStart         *message);
+size_t weft__client_start__get_packed_size
+                     (const Weft__ClientStart   *message);
+size_t weft__client_start__pack
+                     (const Weft__ClientStart   *message,
+                      uint8_t             *out);
+size_t weft__client_start__pack_to_buffer
+                     (const Weft__ClientStart   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientStart *
+       weft__client_start__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_start__free_unpacked
+                     (Weft__ClientStart *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientReady methods */
+void   weft__client_ready__init
+                     (Weft__ClientReady         *message);
+size_t weft__client_ready__get_packed_size
+                     (const Weft__ClientReady   *message);
+size_t weft__client_ready__pack
+                     (const Weft__ClientReady   *message,
+                      uint8_t             *out);
+size_t weft__client_ready__pack_to_buffer
+                     (const Weft__ClientReady   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientReady *
+       weft__client_ready__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_ready__free_unpacked
+                     (Weft__ClientReady *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientAttempt methods */
+void   weft__client_attempt__init
+                     (Weft__ClientAttempt         *message);
+size_t weft__client_attempt__get_packed_size
+                     (const Weft__ClientAttempt   *message);
+size_t weft__client_attempt__pack
+                     (const Weft__ClientAttempt   *message,
+                      uint8_t             *out);
+size_t weft__client_attempt__pack_to_buffer
+                     (const Weft__ClientAttempt   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientAttempt *
+       weft__client_attempt__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_attempt__free_unpacked
+                     (Weft__ClientAttempt *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientLost methods */
+void   weft__client_lost__init
+                     (Weft__ClientLost         *message);
+size_t weft__client_lost__get_packed_size
+                     (const Weft__ClientLost   *message);
+size_t weft__client_lost__pack
+                     (const Weft__ClientLost   *message,
+                      uint8_t             *out);
+size_t weft__client_lost__pack_to_buffer
+                     (const Weft__ClientLost   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientLost *
+       weft__client_lost__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_lost__free_unpacked
+                     (Weft__ClientLost *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientLate methods */
+void   weft__client_late__init
+                     (Weft__ClientLate         *message);
+size_t weft__client_late__get_packed_size
+                     (const Weft__ClientLate   *message);
+size_t weft__client_late__pack
+                     (const Weft__ClientLate   *message,
+                      uint8_t             *out);
+size_t weft__client_late__pack_to_buffer
+                     (const Weft__ClientLate   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientLate *
+       weft__client_late__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_late__free_unpacked
+                     (Weft__ClientLate *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientStatus methods */
+void   weft__client_status__init
+                     (Weft__ClientStatus         *message);
+size_t weft__client_status__get_packed_size
+                     (const Weft__ClientStatus   *message);
+size_t weft__client_status__pack
+                     (const Weft__ClientStatus   *message,
+                      uint8_t             *out);
+size_t weft__client_status__pack_to_buffer
+                     (const Weft__ClientStatus   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientStatus *
+       weft__client_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_status__free_unpacked
+                     (Weft__ClientStatus *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientEnd methods */
+void   weft__client_end__init
+                     (Weft__ClientEnd         *message);
+size_t weft__client_end__get_packed_size
+                     (const Weft__ClientEnd   *message);
+size_t weft__client_end__pack
+                     (const Weft__ClientEnd   *message,
+                      uint8_t             *out);
+size_t weft__client_end__pack_to_buffer
+                     (const Weft__ClientEnd   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientEnd *
+       weft__client_end__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_end__free_unpacked
+                     (Weft__ClientEnd *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__HostHello methods */
 void   weft__host_hello__init
                      (Weft__HostHello         *message);
@@ -1547,6 +1978,9 @@ typedef void (*Weft__Output_Closure)
 typedef void (*Weft__StageOpen_Closure)
                  (const Weft__StageOpen *message,
                   void *closure_data);
+typedef void (*Weft__FarFile_Closure)
+                 (const Weft__FarFile *message,
+                  void *closure_data);
 typedef void (*Weft__AdoptedRuns_Closure)
                  (const Weft__AdoptedRuns *message,
                   void *closure_data);
@@ -1601,6 +2035,30 @@ typedef void (*Weft__Checkpointed_Closure)
 typedef void (*Weft__WorkerFailed_Closure)
                  (const Weft__WorkerFailed *message,
                   void *closure_data);
+typedef void (*Weft__ClientJoin_Closure)
+                 (const Weft__ClientJoin *message,
+                  void *closure_data);
+typedef void (*Weft__ClientStart_Closure)
+                 (const Weft__ClientStart *message,
+                  void *closure_data);
+typedef void (*Weft__ClientReady_Closure)
+                 (const Weft__ClientReady *message,
+                  void *closure_data);
+typedef void (*Weft__ClientAttempt_Closure)
+                 (const Weft__ClientAttempt *message,
+                  void *closure_data);
+typedef void (*Weft__ClientLost_Closure)
+                 (const Weft__ClientLost *message,
+                  void *closure_data);
+typedef void (*Weft__ClientLate_Closure)
+                 (const Weft__ClientLate *message,
+                  void *closure_data);
+typedef void (*Weft__ClientStatus_Closure)
+                 (const Weft__ClientStatus *message,
+                  void *closure_data);
+typedef void (*Weft__ClientEnd_Closure)
+                 (const Weft__ClientEnd *message,
+                  void *closure_data);
 typedef void (*Weft__HostHello_Closure)
                  (const Weft__HostHello *message,
                   void *closure_data);
@@ -1638,6 +2096,7 @@ extern const ProtobufCMessageDescriptor weft__record_format__descriptor;
 extern const ProtobufCMessageDescriptor weft__job_start__descriptor;
 extern const ProtobufCMessageDescriptor weft__output__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_open__descriptor;
+extern const ProtobufCMessageDescriptor weft__far_file__descriptor;
 extern const ProtobufCMessageDescriptor weft__adopted_runs__descriptor;
 extern const ProtobufCMessageDescriptor weft__seals__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_plan__descriptor;
@@ -1656,6 +2115,14 @@ extern const ProtobufCMessageDescriptor weft__sealed__descriptor;
 extern const ProtobufCMessageDescriptor weft__checkpoint__descriptor;
 extern const ProtobufCMessageDescriptor weft__checkpointed__descriptor;
 extern const ProtobufCMessageDescriptor weft__worker_failed__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_join__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_start__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_ready__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_attempt__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_lost__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_late__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_status__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_end__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_hello__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_challenge__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_proof__descriptor;

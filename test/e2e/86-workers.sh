@@ -76,7 +76,7 @@ shared "index" index words lines
 shared "the largest counts" --top 100 wordcount words
 shared "a job with an order and a partition of its own" --reducers 3 ./order lines
 shared "compressed input" count lines.gz
-shared "csv" --format csv --map 'cut -d, -f2' --no-reduce table.csv
+shared "csv" --format csv --map 'cut -d, -f2' table.csv
 shared "commands" --map 'tr " " "\n"' --reduce 'uniq -c' words
 shared "little memory" --memory 64M sort words bytes
 shared "compressed output" --compress gzip wordcount words
@@ -84,7 +84,7 @@ shared "records for other programs" --output-format jsonl wordcount words
 shared "bad records that are left out" --skip-bad 10 --lines-per-task 300 ./mines mined
 check "as many as there are" is "$(wc -l <_weft-bad-records.jsonl)" 3
 shared "a bad record that ends the job" --lines-per-task 300 ./mines mined
-shared "counters of all workers" --lines-per-task 300 --map 'cat; echo reporter:counter:g,c,1 >&2' numbers
+shared "counters of all workers" --lines-per-task 300 --shell --map 'cat; echo reporter:counter:g,c,1 >&2' numbers
 shared "an empty input" wordcount /dev/null
 answer wordcount words >expected
 gives "standard input" expected answer --workers 3 --slots 1 wordcount - <words

@@ -214,6 +214,17 @@ bool agent_is_ready(const struct agent *agent)
     return worker && worker->is_alive && worker->has_greeted;
 }
 
+uint32_t agent_slot_count(const struct agent *agent)
+{
+    return agent->options.slot_count;
+}
+
+uint32_t agent_holder(const struct agent *agent)
+{
+    (void)agent;
+    return 0;
+}
+
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
     struct worker *worker = worker_of(agent);

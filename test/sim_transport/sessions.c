@@ -203,7 +203,7 @@ static void on_lost(void *owner, struct hub_peer *peer, weft_err code)
     counts[COUNT_LOST]++;
     if (code != WEFT_UNAVAILABLE)
         world_wrong("session %u is lost: %s", session->number, err_text());
-    check_silence(session, TETHER_LOST_MS, "lost");
+    check_silence(session, strstr(err_text(), "closed") ? TETHER_GONE_MS : TETHER_LOST_MS, "lost");
     end_at_hub(session);
 }
 

@@ -202,9 +202,12 @@ static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot
     worker->state = WORKER_READY;
     worker->slot_count = slot_count;
     worker->opened = worker->planned = 0;
+    worker->is_reducing = worker->is_outdated = false;
     for (uint32_t i = 0; i < slot_count; i++)
         *slot_of(sched, worker, i) = (struct slot){.held = SCHED_NO_TASK};
     sched->ready_count++;
+    if (sched->ready_most < sched->ready_count)
+        sched->ready_most = sched->ready_count;
     sched->slot_count += slot_count;
     sched_file_worker(sched, worker);
 }
@@ -224,6 +227,7 @@ static void open_at(struct sched *sched, struct worker *worker)
 {
     worker->opened = sched->stage_index + 1;
     worker->planned = 0;
+    worker->is_reducing = worker->is_outdated = false;
     if (!current(sched)->opened_by)
         current(sched)->opened_by = worker->number;
     current(sched)->was_opened = true;
@@ -267,8 +271,9 @@ static void run(struct sched *sched, enum sched_kind kind, uint32_t task, uint32
     struct task_set *set = &current(sched)->sets[kind];
     struct worker *worker = &sched->workers[id % sched->worker_max];
     struct slot *slot = &sched->slots[id];
-    if (worker->opened != sched->stage_index + 1)
+    if (worker->opened != sched->stage_index + 1 || worker->is_outdated)
         open_at(sched, worker);
+    worker->is_reducing |= kind == SCHED_REDUCE;
     if (kind != SCHED_SAMPLE && worker->planned != sched->stage_index + 1)
         plan_at(sched, worker);
 

@@ -74,6 +74,10 @@ struct sched_plan {
 
     uint32_t worker_count;  // that are started, and again when they are lost; 0: 1
     uint32_t slots_max;     // of one worker; 0: SLOTS_MAX
+
+    // Workers are on machines that come and go: START_WORKER may wait for one without limit. One that fails is killed, and its
+    // place is for another; whatever is lost with machines, the job does not fail by it.
+    bool is_elastic;
 };
 
 // One attempt.
@@ -114,10 +118,12 @@ struct sched_event {
     uint32_t slot_count;  // 1..SLOTS_MAX
     struct sched_attempt at;
     weft_err code;
-    bool is_final;      // TASK_FAILED: trying again cannot help
-    bool is_blameless;  // TASK_FAILED: its input was lost with another worker, or could not be lent
-    bool keeps_held;    // TASK_FAILED: it has left nothing in its slot, whose other tasks stay held
-    bool is_durable;    // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
+    bool is_final;  // TASK_FAILED: trying again cannot help
+    // TASK_FAILED: its input was lost with another worker, or could not be lent; WORKER_LOST: its machine is gone.
+    bool is_blameless;
+    bool keeps_held;  // TASK_FAILED: it has left nothing in its slot, whose other tasks stay held
+    bool keeps_commits;  // WORKER_LOST: of its process only: its commits can still be read
+    bool is_durable;     // TASK_COMMITTED: outlives the worker (output written, not kept in memory)
 
     // WORKER_LOST: the attempts that the shared page shows as begun and not ended (borrowed), the slot
     // that crashed or SCHED_NO_SLOT, and what the crash counts as (WEFT_ABORTED, ...).
@@ -185,7 +191,11 @@ void sched_free(struct sched *sched);
 // - Two workers may make the same output when the text of an attempt that failed is written after
 //   all. The first commit counts. So every attempt that makes output says TASK_COMMITTED, also
 //   where its worker has it already: the one that counted may be lost since.
-// - A worker that fails is set aside: killed and not started again. The last one ends the job.
+// - A worker that fails is set aside: killed and not started again. The last one ends the job. Not so where workers are
+//   elastic: there it is killed, and the next one in its place is another.
+// - Where workers are elastic, one that has reduced reads what all have sealed, and cannot map in the same stage any
+//   more. When map tasks of the stage are lost, it ends its attempts and is sent STAGE_OPEN (and the plan) again before its
+//   next task.
 // - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck:
 //   it is not run, nothing that needs it begins (no plan, no seal, no next stage), all else
 //   continues. It stays stuck when a worker is lost. A final failure ends the job all the same. Its

@@ -38,12 +38,13 @@ static void blame(struct sched *sched, const struct worker *worker, const struct
     for (uint32_t i = 0; i < count; i++)
         if (is_undone(sched, &suspects[i]))
             suspect(sched, &suspects[i]);
-    if (++sched->unexplained_loss_count >= SCHED_LOSSES_MAX * sched->worker_count)
+    const uint32_t workers = sched->is_elastic ? sched->ready_most : sched->worker_count;
+    if (++sched->unexplained_loss_count >= SCHED_LOSSES_MAX * (workers ? workers : 1))
         sched_end_failed(sched, WEFT_UNAVAILABLE, NULL);
 }
 
 // Sends back what ran there or shared the worker's fate, and forgets its slots.
-static void lose_all(struct sched *sched, struct worker *worker)
+static void lose_all(struct sched *sched, struct worker *worker, bool keeps_commits)
 {
     for (uint32_t i = 0; i < worker->slot_count; i++) {
         struct slot *slot = slot_of(sched, worker, i);
@@ -55,7 +56,10 @@ static void lose_all(struct sched *sched, struct worker *worker)
         }
         sched_drop_list(sched, &slot->held);
     }
-    sched_drop_list(sched, &worker->kept);
+    if (keeps_commits)
+        sched_drop_held(sched, &worker->kept);
+    else
+        sched_drop_list(sched, &worker->kept);
     sched->busy_count -= worker->busy_count;
     sched->sealing_count -= worker->sealing_count;
     sched->checkpointing_count -= worker->checkpointing_count;
@@ -81,14 +85,16 @@ void sched_take_lost(struct sched *sched, struct worker *worker, const struct sc
         sched->slot_count -= worker->slot_count;
     }
     worker->state = WORKER_NONE;
-    if (!is_by_us)
+    if (!is_by_us && !event->is_blameless)
         blame(sched, worker, event);
     if (sched->is_over)
         return;
     sched_file_worker(sched, worker);
-    lose_all(sched, worker);
+    lose_all(sched, worker, event->keeps_commits);
     forget_opened(sched, worker->number);
     sched_enter_stage(sched, sched_first_stage(sched));
+    if (sched->is_elastic)
+        sched_outdate_reducing(sched);
 
     // Output that was restored is not there before some worker opened its stage.
     if (stage_has_output(current(sched)) && current(sched)->was_opened && sched->busy_count == 0)
@@ -107,6 +113,11 @@ static bool is_the_last(const struct sched *sched, const struct worker *worker)
 
 void sched_take_worker_failed(struct sched *sched, struct worker *worker, weft_err code)
 {
+    if (sched->is_elastic) {
+        if (worker->state != WORKER_DYING)
+            sched_kill_worker(sched, worker);
+        return;
+    }
     if (is_the_last(sched, worker))
         return sched_end_failed(sched, code, NULL);
     if (worker->is_set_aside)

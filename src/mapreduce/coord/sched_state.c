@@ -84,6 +84,7 @@ struct sched *sched_new(const struct sched_plan *plan)
     }
     sched->max_attempts = plan->max_attempts ? plan->max_attempts : SCHED_ATTEMPTS_DEFAULT;
     sched->asks_before_failing = plan->asks_before_failing;
+    sched->is_elastic = plan->is_elastic;
     sched->quarantine = SCHED_NO_PLACE;
     sched->to_start = sched->worker_count;  // none before START
     return sched;
@@ -237,6 +238,16 @@ void sched_drop_list(struct sched *sched, const uint32_t *list)
     }
 }
 
+void sched_drop_held(struct sched *sched, const uint32_t *list)
+{
+    for (uint32_t id = *list, next; id != SCHED_NO_TASK; id = next) {
+        struct task_set *set = find_set(sched, id);
+        next = sched->tasks[id].next;
+        if (sched->tasks[id].state != SCHED_COMMITTED)
+            sched_move(sched, set, id - set->first, SCHED_PENDING);
+    }
+}
+
 // ---- Stages -----------------------------------------------------------------------------------
 
 // A complete stage needs nothing of those before it, and those after it nothing but its output.
@@ -269,11 +280,28 @@ void sched_enter_stage(struct sched *sched, uint32_t stage)
         struct worker *worker = &sched->workers[place];
         if (worker->state != WORKER_READY)
             continue;
-        const bool is_elsewhere = worker->opened > 0 && worker->opened != stage + 1;
+        const bool is_elsewhere =
+            worker->opened > 0 && (worker->opened != stage + 1 || worker->is_outdated);
         const bool is_changing = is_elsewhere && !is_settled(worker);
         if (worker->is_changing == is_changing)
             continue;
         worker->is_changing = is_changing;
+        sched_file_worker(sched, worker);
+    }
+}
+
+void sched_outdate_reducing(struct sched *sched)
+{
+    const struct stage *stage = current(sched);
+    if (task_set_is_committed(&stage->sets[SCHED_MAP]) || stage_has_output(stage))
+        return;
+    for (uint32_t place = 0; place < sched->worker_max; place++) {
+        struct worker *worker = &sched->workers[place];
+        if (worker->state != WORKER_READY || !worker->is_reducing ||
+            worker->opened != sched->stage_index + 1)
+            continue;
+        worker->is_outdated = true;
+        worker->is_changing = !is_settled(worker);
         sched_file_worker(sched, worker);
     }
 }

@@ -40,6 +40,8 @@ struct worker {
     enum worker_state state;
     bool is_set_aside;  // not started again
     bool is_changing;   // it still has attempts of another stage than the current one to end
+    bool is_reducing;   // it was sent a reduce task of the stage that it has opened
+    bool is_outdated;   // it has to open its stage again: it reads map output that was lost since
     bool is_quarantined, is_occupied;  // kept free for suspects; has one that runs alone
     uint32_t slot_count;
     uint32_t busy_count;                                         // attempts in its queues
@@ -62,8 +64,9 @@ struct sched {
     uint32_t stage_count, stage_index, worker_max, slots_max;
     uint32_t worker_count;  // that are started, and again when they are lost
     uint32_t max_attempts;
-    bool asks_before_failing, is_started;
+    bool asks_before_failing, is_elastic, is_started;
     uint32_t ready_count, slot_count;             // workers, and their slots
+    uint32_t ready_most;                          // of ready_count, ever
     uint32_t busy_count;                          // attempts in all queues
     uint32_t sealing_count, checkpointing_count;  // slots
     uint32_t unexplained_loss_count;
@@ -102,6 +105,8 @@ uint32_t sched_place_of_task(const struct sched *sched, const struct task *task)
 
 // Sends all tasks in the list back to pending.
 void sched_drop_list(struct sched *sched, const uint32_t *list);
+// The same without those that are committed.
+void sched_drop_held(struct sched *sched, const uint32_t *list);
 
 // Goes to a stage, forward or back. Workers that are still at work for another one get nothing to
 // do until they have ended that and sealed their slots; going forward drops their tasks, which are
@@ -111,6 +116,9 @@ void sched_enter_stage(struct sched *sched, uint32_t stage);
 // The stage at which to continue: the one after the last that is complete, or the last one when
 // that is complete itself.
 uint32_t sched_first_stage(const struct sched *sched);
+
+// Map tasks of the current stage may have been lost: workers that reduce in it have to open it again.
+void sched_outdate_reducing(struct sched *sched);
 
 // A worker that is changing may have come to the end of what kept it.
 void sched_settle(struct sched *sched, struct worker *worker);

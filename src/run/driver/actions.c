@@ -120,7 +120,8 @@ static weft_err finish_job(struct coordinator *coordinator)
 
 static weft_err open_stage(struct coordinator *coordinator, struct agent *agent, uint32_t stage)
 {
-    const weft_err code = run_plan_is_shared(coordinator->plan)
+    const bool shelves = run_plan_is_shared(coordinator->plan) && !coordinator->clients;
+    const weft_err code = shelves
                               ? shelves_begin_stage(&coordinator->shelves, stage,
                                                     coordinator->plan->stages[stage].piece_count)
                               : WEFT_OK;
@@ -144,8 +145,8 @@ static weft_err send_task(struct coordinator *coordinator, struct agent *agent,
     const size_t number =
         run_plan_number(coordinator->plan, action->at.stage, action->at.kind, action->at.task);
     tally_begin(&coordinator->tally, number, action->at.attempt);
-    return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad,
-                              &coordinator->shelves);
+    const struct whereabouts where = coordinator_whereabouts(coordinator);
+    return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad, &where);
 }
 
 // Where workers share, each is told once where the map output of all is.
@@ -155,7 +156,8 @@ static weft_err send_seals(struct coordinator *coordinator, struct worker_place 
     if (!run_plan_is_shared(coordinator->plan) || place->seals_sent == stage + 1)
         return WEFT_OK;
     place->seals_sent = stage + 1;
-    return run_plan_send_seals(&place->agent, stage, coordinator->resume, &coordinator->shelves);
+    const struct whereabouts where = coordinator_whereabouts(coordinator);
+    return run_plan_send_seals(&place->agent, stage, coordinator->resume, &where);
 }
 
 // The first reduce task begins: all records have been seen, nothing has been written yet.
@@ -177,6 +179,7 @@ static weft_err send_action(struct coordinator *coordinator, const struct sched_
     struct agent *agent = &place->agent;
     switch (action->type) {
     case ACTION_STAGE_OPEN:
+        place->seals_sent = 0;
         return open_stage(coordinator, agent, action->stage);
     case ACTION_STAGE_PLAN:
         return send_stage_plan(coordinator, agent, action->stage);

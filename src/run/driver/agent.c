@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "run/answers.h"
+#include "run/driver/far_agent.h"
 #include "sys/time/clock.h"
 
 enum { HELLO_TIMEOUT_MS = 60000 };
@@ -67,6 +68,8 @@ static void add_page(const struct agent *agent, struct agent_figures *figures)
 void agent_read_figures(const struct agent *agent, struct agent_figures *figures)
 {
     *figures = agent->past;
+    if (agent->options.far)
+        agent_add_figures(figures, &agent->options.far->figures);
     if (!agent->process.is_open || agent->is_counted)
         return;
     add_page(agent, figures);
@@ -142,7 +145,8 @@ static void look_at_slot(struct agent *agent, uint32_t i, uint64_t now_ns)
 void agent_look(struct agent *agent)
 {
     const uint64_t now_ns = clock_now_ns();
-    for (uint32_t i = 0; agent->is_ready && i < agent->options.slot_count; i++)
+    for (uint32_t i = 0; agent->process.is_open && agent->is_ready && i < agent->options.slot_count;
+         i++)
         look_at_slot(agent, i, now_ns);
 }
 
@@ -234,6 +238,8 @@ weft_err agent_start(struct agent *agent, int output_fd)
     static const struct worker_process_calls calls = {.frame = take_frame, .lost = take_loss};
     end_worker(agent);
     agent->is_ready = agent->is_told = agent->is_released = false;
+    if (agent->options.far)
+        return far_agent_start(agent->options.far);
     const struct worker_process_spec spec = {.program = agent->options.program,
                                              .output_fd = output_fd};
     const weft_err code =
@@ -247,17 +253,33 @@ weft_err agent_start(struct agent *agent, int output_fd)
 
 bool agent_has_worker(const struct agent *agent)
 {
-    return agent->process.is_open;
+    return agent->options.far ? agent->options.far->is_started : agent->process.is_open;
 }
 
 bool agent_is_ready(const struct agent *agent)
 {
-    return agent->process.is_open && agent->is_ready;
+    return agent_has_worker(agent) && agent->is_ready;
+}
+
+uint32_t agent_slot_count(const struct agent *agent)
+{
+    return agent->options.far ? agent->options.far->slot_count : agent->options.slot_count;
+}
+
+uint32_t agent_holder(const struct agent *agent)
+{
+    return agent->options.far ? agent->options.far->holder : 0;
 }
 
 weft_err agent_send(struct agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
-    return worker_process_send(&agent->process, type, message);
+    return agent->options.far ? far_agent_send(agent->options.far, type, message)
+                              : worker_process_send(&agent->process, type, message);
+}
+
+weft_err agent_send_bytes(struct agent *agent, Weft__FrameType type, weft_bytes payload)
+{
+    return worker_process_send_bytes(&agent->process, type, payload);
 }
 
 weft_err agent_lend(struct agent *agent, uint32_t input, uint64_t offset, uint64_t size,
@@ -282,21 +304,29 @@ weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)
 weft_err agent_release(struct agent *agent)
 {
     agent->is_released = true;
-    return worker_process_send(&agent->process, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
+    return agent_send(agent, WEFT__FRAME_TYPE__FRAME_BYE, NULL);
 }
 
 void agent_kill(struct agent *agent)
 {
     agent->is_told = true;
-    worker_process_kill(&agent->process);
+    if (agent->options.far)
+        far_agent_kill(agent->options.far);
+    else
+        worker_process_kill(&agent->process);
 }
 
 void agent_init(struct agent *agent, const struct agent_options *options)
 {
     *agent = (struct agent){.options = *options, .is_counted = true};
+    if (options->far)
+        options->far->agent = agent;
 }
 
 void agent_fini(struct agent *agent)
 {
+    if (agent->options.far)
+        far_agent_fini(agent->options.far);
+    agent->options.far = NULL;
     end_worker(agent);
 }

@@ -31,6 +31,7 @@ struct agent_loss {
     bool was_ready;                      // it had said hello
     bool is_told;                        // agent_kill's, or it broke the rules
     bool is_released;                    // there was nothing left to do for it
+    bool is_machine;                     // its machine is gone, with all files that it had
     const struct agent_attempt *inside;  // begun and not ended
     uint32_t inside_count;
 };
@@ -44,6 +45,23 @@ struct agent_figures {
     uint64_t memory_used, memory_peak;
     bool has_switched_to_sort;
 };
+
+// Of one worker after the other in one place.
+static inline void agent_add_figures(struct agent_figures *total, const struct agent_figures *more)
+{
+    total->bytes_in += more->bytes_in;
+    total->records_in += more->records_in;
+    total->bytes_begun += more->bytes_begun;
+    total->spill_bytes += more->spill_bytes;
+    total->spill_runs += more->spill_runs;
+    total->saved_bytes += more->saved_bytes;
+    for (int phase = 0; phase < PHASE_COUNT; phase++)
+        total->phase_ns[phase] += more->phase_ns[phase];
+    total->memory_used += more->memory_used;
+    if (total->memory_peak < more->memory_peak)
+        total->memory_peak = more->memory_peak;
+    total->has_switched_to_sort |= more->has_switched_to_sort;
+}
 
 struct agent_calls {
     // The worker is up; `code` is a failure, with its sentence set, when it is another version's.
@@ -65,9 +83,12 @@ struct agent_calls {
     void (*lost)(void *owner, const struct agent_loss *loss);
 };
 
+struct far_agent;
+
 struct agent_options {
     struct loop *loop;
-    uint32_t slot_count;
+    struct far_agent *far;  // whose worker is on another machine; NULL: it is a process of ours
+    uint32_t slot_count;    // of a worker of ours
     uint32_t task_timeout_ms, record_timeout_ms;  // 0: none
     const struct worker_program *program;  // that workers are started from, borrowed; NULL: this
     const struct agent_calls *calls;
@@ -96,9 +117,14 @@ void agent_fini(struct agent *agent);
 MUST_CHECK weft_err agent_start(struct agent *agent, int output_fd);
 bool agent_has_worker(const struct agent *agent);
 bool agent_is_ready(const struct agent *agent);  // it has one that has said hello
+uint32_t agent_slot_count(const struct agent *agent);
+// Which client has the files that the worker names; 0: they are on this machine.
+uint32_t agent_holder(const struct agent *agent);
 
 MUST_CHECK weft_err agent_send(struct agent *agent, Weft__FrameType type,
                                const ProtobufCMessage *message);
+// The same with a payload that is packed already; not to a worker on another machine.
+MUST_CHECK weft_err agent_send_bytes(struct agent *agent, Weft__FrameType type, weft_bytes payload);
 // Answers a need: the bytes are in the input's file now; or a failure, with this thread's sentence. UNAVAILABLE is not charged to the
 // attempt. After the worker that asked has ended, it may not be called any more.
 MUST_CHECK weft_err agent_lend(struct agent *agent, uint32_t input, uint64_t offset, uint64_t size,

@@ -3,9 +3,14 @@
 #include "run/driver/coordinator_state.h"
 
 #include "run/driver/dry.h"
+#include "run/driver/lender.h"
+#include "run/package/make.h"
 #include "store/codec/codec.h"
+#include "transport/fetch_files.h"
 
 #include <stdlib.h>
+
+#define FIRST_CODE_FILE (UINT64_C(1) << 32)  // above the numbers of inputs
 
 // ---- Before the work ----------------------------------------------------------------------------
 
@@ -50,10 +55,29 @@ static weft_err make_sched(struct coordinator *coordinator)
                                    .stage_count = plan->stage_count,
                                    .worker_count = plan->worker_count,
                                    .max_attempts = coordinator->plan->options->max_attempts,
+                                   .is_elastic = run_plan_is_far(plan),
                                    .asks_before_failing = true};
     coordinator->sched = sched_new(&all);
     free(stages);
     return coordinator->sched ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+// Notes about tasks that clients do, and files that clients may fetch.
+static weft_err prepare_clients(struct coordinator *coordinator)
+{
+    struct run_plan *plan = coordinator->plan;
+    coordinator->is_noted = calloc(plan->task_count + 1, sizeof *coordinator->is_noted);
+    if (!coordinator->is_noted)
+        return err_no_memory("to plan the job");
+    lender_serve(plan, coordinator->files);
+    weft_err code = package_make(plan->options, FIRST_CODE_FILE, &coordinator->package);
+    if (code == WEFT_OK)
+        code = package_serve(coordinator->package, coordinator->files);
+    if (code != WEFT_OK)
+        return code;
+    clients_set_package(coordinator->clients, package_message(coordinator->package));
+    code = holdings_init(&coordinator->holdings, plan);
+    return code == WEFT_OK ? lender_read_heads(plan) : code;
 }
 
 weft_err coordinator_make_plan(struct coordinator *coordinator)
@@ -71,6 +95,8 @@ weft_err coordinator_make_plan(struct coordinator *coordinator)
     if (!coordinator->samples || !coordinator->pieces || !coordinator->places)
         return err_no_memory("to plan the job");
     coordinator->place_count = plan->worker_count;
+    if (coordinator->clients && (code = prepare_clients(coordinator)) != WEFT_OK)
+        return code;
     code = tally_init(&coordinator->tally, plan->task_count);
     return code == WEFT_OK ? make_sched(coordinator) : code;
 }
@@ -91,7 +117,13 @@ static weft_err open_drafts(struct coordinator *coordinator)
                                            .loop = coordinator->loop,
                                            .calls = &coordinator_drafts_calls,
                                            .owner = coordinator};
-    return drafts_open(&coordinator->drafts, &options);
+    const weft_err code = drafts_open(&coordinator->drafts, &options);
+    if (code == WEFT_OK && coordinator->clients)
+        coordinator->arrivals = arrivals_new(coordinator->clients, coordinator->plan->options->tmp,
+                                             &coordinator_arrivals_calls, coordinator);
+    return code == WEFT_OK && coordinator->clients && !coordinator->arrivals
+               ? WEFT_RESOURCE_EXHAUSTED
+               : code;
 }
 
 weft_err coordinator_take_over(struct coordinator *coordinator)
@@ -113,6 +145,7 @@ static void make_agents(struct coordinator *coordinator)
         struct worker_place *place = &coordinator->places[i];
         const struct agent_options options = {
             .loop = coordinator->loop,
+            .far = coordinator->clients ? clients_place(coordinator->clients, i) : NULL,
             .slot_count = coordinator->plan->slot_count,
             .task_timeout_ms = coordinator->plan->options->task_timeout_ms,
             .record_timeout_ms = coordinator->plan->options->record_timeout_ms,
@@ -127,7 +160,8 @@ static void make_agents(struct coordinator *coordinator)
 void coordinator_start(struct coordinator *coordinator)
 {
     make_agents(coordinator);
-    resume_start(coordinator->resume);
+    if (!coordinator->clients)
+        resume_start(coordinator->resume);  // no checkpoint of a client outlives us
     coordinator_step(coordinator, &(struct sched_event){.type = EVENT_START});
 }
 
@@ -153,7 +187,9 @@ void coordinator_look(struct coordinator *coordinator)
 {
     const struct run_options *options = coordinator->plan->options;
     const bool has_limits = options->task_timeout_ms || options->record_timeout_ms;
-    for (uint32_t i = 0; has_limits && i < coordinator->place_count && !coordinator->is_over; i++)
+    for (uint32_t i = 0; has_limits && !coordinator->clients && i < coordinator->place_count &&
+                         !coordinator->is_over;
+         i++)
         agent_look(&coordinator->places[i].agent);
     coordinator_show_progress(coordinator);
 }
@@ -194,10 +230,26 @@ bool coordinator_awaits_exit(const struct coordinator *coordinator)
     return false;
 }
 
+void coordinator_dismiss_clients(struct coordinator *coordinator, weft_err code, const char *text)
+{
+    if (coordinator->clients)
+        clients_end(coordinator->clients, code, text);
+}
+
+bool coordinator_awaits_clients(const struct coordinator *coordinator)
+{
+    return coordinator->clients && !clients_have_heard(coordinator->clients);
+}
+
 void coordinator_end_workers(struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->place_count; i++)
         agent_fini(&coordinator->places[i].agent);
+    clients_free(coordinator->clients);
+    coordinator->clients = NULL;
+    arrivals_free(coordinator->arrivals);
+    coordinator->arrivals = NULL;
+    holdings_fini(&coordinator->holdings);
     drafts_free(coordinator->drafts);
     coordinator->drafts = NULL;
     shelves_fini(&coordinator->shelves);
@@ -293,6 +345,27 @@ void coordinator_sum_up(struct coordinator *coordinator, struct summary *summary
 
 // ---- Its life -----------------------------------------------------------------------------------
 
+static void tell_change(void *owner, const char *sentence)
+{
+    struct coordinator *coordinator = owner;
+    if (!coordinator->plan->options->quiet)
+        report_warn(coordinator->report, sentence);
+    coordinator_show_progress(coordinator);
+}
+
+static bool open_clients(struct coordinator *coordinator, const struct coordinator_options *options)
+{
+    static const struct clients_calls calls = {.changed = tell_change};
+    coordinator->files = fetch_files_new();
+    const struct clients_options all = {.loop = options->loop,
+                                        .entrance = options->entrance,
+                                        .files = coordinator->files,
+                                        .calls = &calls,
+                                        .owner = coordinator};
+    coordinator->clients = coordinator->files ? clients_new(&all) : NULL;
+    return coordinator->clients;
+}
+
 struct coordinator *coordinator_new(const struct coordinator_options *options)
 {
     struct coordinator *coordinator = calloc(1, sizeof *coordinator);
@@ -319,7 +392,7 @@ struct coordinator *coordinator_new(const struct coordinator_options *options)
                                           .calls = &coordinator_resume_calls,
                                           .owner = coordinator};
     coordinator->resume = resume_new(&resume);
-    if (coordinator->resume)
+    if (coordinator->resume && (!options->entrance || open_clients(coordinator, options)))
         return coordinator;
     coordinator_free(coordinator);
     return NULL;
@@ -340,6 +413,10 @@ void coordinator_free(struct coordinator *coordinator)
     bad_records_fini(&coordinator->bad);
     resume_free(coordinator->resume);
     free_samples(coordinator);
+    clients_free(coordinator->clients);
+    fetch_files_free(coordinator->files);
+    package_free(coordinator->package);
+    free(coordinator->is_noted);
     free(coordinator->pieces);
     free(coordinator->places);
     VEC_FINI(&coordinator->deferred);

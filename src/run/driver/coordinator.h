@@ -11,11 +11,14 @@
 #include "run/driver/plan.h"
 
 struct coordinator;
+struct entrance;
 
 struct coordinator_options {
     struct run_plan *plan;
     struct report *report;
     struct loop *loop;
+    const struct entrance
+        *entrance;       // where clients are let in, who do the work; NULL: workers of our own
     bool keeps_replays;  // a record that ends the job can be run again by weft replay
 };
 
@@ -61,6 +64,9 @@ void coordinator_check_end(struct coordinator *coordinator);
 MUST_CHECK weft_err coordinator_finish(struct coordinator *coordinator);
 // Whether a worker that has nothing left to do still runs.
 bool coordinator_awaits_exit(const struct coordinator *coordinator);
+// Clients get to know how the job ended; whether all have heard it.
+void coordinator_dismiss_clients(struct coordinator *coordinator, weft_err code, const char *text);
+bool coordinator_awaits_clients(const struct coordinator *coordinator);
 // Ends all workers.
 void coordinator_end_workers(struct coordinator *coordinator);
 // The sentence of the failure; "": this thread's.

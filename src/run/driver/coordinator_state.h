@@ -7,9 +7,11 @@
 #ifndef RUN_DRIVER_COORDINATOR_STATE_H
 #define RUN_DRIVER_COORDINATOR_STATE_H
 
+#include "run/driver/arrivals.h"
 #include "run/driver/blame.h"
 #include "run/driver/coordinator.h"
 #include "run/driver/drafts.h"
+#include "run/driver/messages.h"
 #include "run/driver/probe.h"
 #include "run/driver/resume.h"
 #include "run/driver/shelves.h"
@@ -55,6 +57,14 @@ struct coordinator {
     struct shelves shelves;
     struct drafts *drafts;
 
+    // Where clients do the work.
+    struct clients *clients;  // NULL: workers of our own do it
+    struct holdings holdings;
+    struct arrivals *arrivals;
+    struct fetch_files *files;
+    struct made_package *package;
+    bool *is_noted;  // by number in the tally: what the task counted is in the journal
+
     // The step under way.
     bool is_stepping;
     struct blame blame;             // of the event under way
@@ -65,6 +75,12 @@ struct coordinator {
     char error[2 * ERR_TEXT_BYTES_MAX];
     uint64_t bad_count;  // in the list, when it was last written
 };
+
+static inline struct whereabouts coordinator_whereabouts(const struct coordinator *coordinator)
+{
+    return (struct whereabouts){&coordinator->shelves, &coordinator->holdings,
+                                coordinator->clients};
+}
 
 // ---- actions.c
 
@@ -87,6 +103,7 @@ void coordinator_give_up_worker(struct worker_place *place, const char *what);
 // ---- results.c
 
 extern const struct drafts_calls coordinator_drafts_calls;
+extern const struct arrivals_calls coordinator_arrivals_calls;
 
 void coordinator_take_committed(struct worker_place *place, const Weft__Committed *committed);
 void coordinator_take_sealed(const struct worker_place *place, uint32_t slot);

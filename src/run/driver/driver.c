@@ -10,6 +10,7 @@
 #include "sys/process/signals.h"
 #include "sys/thread/bell.h"
 #include "sys/time/clock.h"
+#include "transport/entrance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@
 enum {
     TICK_MS = 100,  // of the progress line
     EXIT_PATIENCE_MS =
-        5000  // for a worker that said BYE and still runs what the user put at its exit
+        5000,            // for a worker that said BYE and still runs what the user put at its exit
+    FAREWELL_MS = 2000,  // for clients to hear how the job ended
+    SERVER_PORT = 18125,
 };
 
 struct driver {
@@ -27,6 +30,7 @@ struct driver {
     struct run_plan plan;
     struct report report;
     struct output *output;
+    struct entrance entrance;  // where clients do the work
     struct coordinator *coordinator;
 
     struct loop *loop;
@@ -291,8 +295,46 @@ static void await_exit(struct driver *driver)
     loop_timer_free(patience);
 }
 
+enum { JOIN_BYTES = NET_ADDRESS_TEXT_BYTES + SECRET_TEXT_BYTES + 32 };
+
+// The command by which others join; a token is shown only if it was made for this run.
+static const char *describe_join(const struct driver *driver, char text[JOIN_BYTES])
+{
+    char address[NET_ADDRESS_TEXT_BYTES], token[SECRET_TEXT_BYTES] = "";
+    if (!driver->options->listen)
+        return NULL;
+    entrance_name(&driver->entrance, address);
+    if (driver->entrance.has_made_token)
+        secret_write(&driver->entrance.token, token);
+    snprintf(text, JOIN_BYTES, "weft client %s%s%s", address, *token ? "#" : "", token);
+    return text;
+}
+
+static void check_farewell(void *owner)
+{
+    struct driver *driver = owner;
+    if (!coordinator_awaits_clients(driver->coordinator))
+        loop_stop(driver->loop);
+}
+
+// However the job ended, clients hear of it before the connections are closed.
+static void dismiss_clients(struct driver *driver, weft_err code)
+{
+    coordinator_dismiss_clients(driver->coordinator, code, driver->error);
+    driver->has_waited = false;
+    struct loop_timer *patience =
+        loop_timer_new(driver->loop, FAREWELL_MS, 0, give_up_waiting, driver);
+    struct loop_timer *look = loop_timer_new(driver->loop, 10, 10, check_farewell, driver);
+    while (patience && look && !driver->has_waited &&
+           coordinator_awaits_clients(driver->coordinator))
+        loop_run(driver->loop);
+    loop_timer_free(look);
+    loop_timer_free(patience);
+}
+
 static weft_err run(struct driver *driver)
 {
+    char join[JOIN_BYTES];
     const struct progress_begin begin = {
         .job = run_plan_title(&driver->plan),
         .input_count = driver->plan.inputs.count,
@@ -300,8 +342,15 @@ static weft_err run(struct driver *driver)
         .workers = driver->plan.worker_count,
         .slots = driver->plan.worker_count * driver->plan.slot_count,
         .memory_bytes = driver->options->memory_bytes,
+        .join = describe_join(driver, join),
     };
     report_begin(&driver->report, &begin);
+    const char *port_file = driver->options->port_file;
+    if (port_file && driver->options->listen) {
+        const weft_err code = entrance_write_file(&driver->entrance, port_file, true);
+        if (code != WEFT_OK)
+            return code;
+    }
     coordinator_start(driver->coordinator);
     if (atomic_load(&driver->is_cancelled))
         loop_wake(driver->loop);
@@ -371,6 +420,8 @@ weft_err driver_run(struct driver *driver)
     const char *error = coordinator_error(driver->coordinator);
     if (code != WEFT_OK || error[0])
         snprintf(driver->error, sizeof driver->error, "%s", error[0] ? error : err_text());
+    if (driver->options->listen && !driver->options->dry_run)
+        dismiss_clients(driver, code);
     coordinator_end_workers(driver->coordinator);
     sum_up(driver);
     struct summary *summary = &driver->summary;
@@ -413,9 +464,17 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
     }
+    if (code == WEFT_OK && spec->options->listen) {
+        const struct entrance_options entrance = {.listen = spec->options->listen,
+                                                  .default_port = SERVER_PORT,
+                                                  .token_file = spec->options->token_file};
+        code = entrance_open(&made->entrance, &entrance);
+    }
     const struct coordinator_options options = {.plan = &made->plan,
                                                 .report = &made->report,
                                                 .loop = made->loop,
+                                                .entrance =
+                                                    spec->options->listen ? &made->entrance : NULL,
                                                 .keeps_replays = spec->owns_process};
     if (code == WEFT_OK) {
         made->coordinator = coordinator_new(&options);
@@ -440,5 +499,6 @@ void driver_free(struct driver *driver)
     loop_free(driver->loop);
     bell_fini(&driver->stop);
     report_fini(&driver->report);
+    entrance_close(&driver->entrance);
     free(driver);
 }

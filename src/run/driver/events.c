@@ -12,28 +12,15 @@
 
 // ---- Where it is -------------------------------------------------------------------------------
 
-static void add_figures(struct agent_figures *total, const struct agent_figures *figures)
-{
-    total->bytes_in += figures->bytes_in;
-    total->records_in += figures->records_in;
-    total->bytes_begun += figures->bytes_begun;
-    total->spill_bytes += figures->spill_bytes;
-    total->spill_runs += figures->spill_runs;
-    total->saved_bytes += figures->saved_bytes;
-    for (int phase = 0; phase < PHASE_COUNT; phase++)
-        total->phase_ns[phase] += figures->phase_ns[phase];
-    total->memory_used += figures->memory_used;
-    total->memory_peak += figures->memory_peak;
-    total->has_switched_to_sort |= figures->has_switched_to_sort;
-}
-
 void coordinator_read_figures(const struct coordinator *coordinator, struct agent_figures *figures)
 {
     *figures = (struct agent_figures){0};
     for (uint32_t i = 0; i < coordinator->place_count; i++) {
         struct agent_figures one;
+        const uint64_t peak = figures->memory_peak;
         agent_read_figures(&coordinator->places[i].agent, &one);
-        add_figures(figures, &one);
+        agent_add_figures(figures, &one);
+        figures->memory_peak = peak + one.memory_peak;  // they work at the same time
     }
 }
 
@@ -114,19 +101,26 @@ static void take_silence(void *owner)
                              "weft_start first in main(), before anything that takes time"));
 }
 
+// How many workers read from each other, as far as is known now; above 1 they do in any case.
+static uint32_t count_sharing(const struct coordinator *coordinator)
+{
+    const uint32_t clients = coordinator->clients ? clients_count(coordinator->clients) : 0;
+    return !coordinator->clients ? coordinator->plan->worker_count : clients > 2 ? clients : 2;
+}
+
 static void take_ready(void *owner, weft_err code)
 {
     struct worker_place *place = owner;
     struct coordinator *coordinator = place->coordinator;
     if (code == WEFT_OK)
-        code = run_plan_send_job(coordinator->plan, &place->agent, coordinator->plan->slot_count,
-                                 run_plan_is_shared(coordinator->plan));
+        code = run_plan_send_job(coordinator->plan, &place->agent, agent_slot_count(&place->agent),
+                                 count_sharing(coordinator));
     if (code != WEFT_OK) {
         coordinator_fail(coordinator, code);
     } else {
         const struct sched_event event = {.type = EVENT_WORKER_READY,
                                           .worker = place->worker,
-                                          .slot_count = coordinator->plan->slot_count};
+                                          .slot_count = agent_slot_count(&place->agent)};
         coordinator_step(coordinator, &event);
     }
     coordinator_show_progress(coordinator);
@@ -213,17 +207,22 @@ static void take_worker_failed(const struct worker_place *place, const Weft__Wor
     struct coordinator *coordinator = place->coordinator;
     struct sched_event event = {.worker = place->worker, .code = (weft_err)failed->code};
     event.type = coordinator->is_done ? EVENT_CANCEL : EVENT_WORKER_FAILED;
+    if (coordinator->clients) {  // others can continue
+        clients_drop(coordinator->clients, agent_holder(&place->agent), failed->text);
+        return;
+    }
     snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%s", failed->text);
     coordinator->blame.next[0] = 0;
     coordinator_step(coordinator, &event);
 }
 
-static struct answer_rules rules_of(const struct coordinator *coordinator, uint32_t number)
+static struct answer_rules rules_of(const struct worker_place *place, uint32_t number)
 {
+    const struct coordinator *coordinator = place->coordinator;
     const struct run_stage *stage = &coordinator->plan->stages[number];
     return (struct answer_rules){
         .stage = number,
-        .slot_count = coordinator->plan->slot_count,
+        .slot_count = agent_slot_count(&place->agent),
         .task_counts = {run_stage_task_count(stage, SCHED_SAMPLE),
                         run_stage_task_count(stage, SCHED_MAP),
                         run_stage_task_count(stage, SCHED_REDUCE)},
@@ -241,7 +240,7 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     struct coordinator *coordinator = place->coordinator;
     const uint32_t at_work = sched_stage(coordinator->sched);
     const uint32_t stage = answer_stage(type, message, at_work);
-    const struct answer_rules rules = rules_of(coordinator, stage < at_work ? stage : at_work);
+    const struct answer_rules rules = rules_of(place, stage < at_work ? stage : at_work);
     bool is_kept = false;
     if (answer_check(type, &rules, message) != WEFT_OK)
         coordinator_give_up_worker(place, err_text());
@@ -319,16 +318,27 @@ static void tell_loss(struct coordinator *coordinator, uint32_t stage,
 }
 
 // All work is done: a worker that ends badly now cannot harm it, but the user should know.
-static void take_last_end(struct worker_place *place, const struct process_exit *exit)
+static void take_last_end(struct worker_place *place, const struct process_exit *exit, bool is_told)
 {
     struct coordinator *coordinator = place->coordinator;
     char how[128], text[256];
     process_describe_exit(exit, how, sizeof how);
     snprintf(text, sizeof text, "the worker did not end well (%s); the output is complete", how);
-    if (!place->has_bye && !coordinator->is_over)
+    if (!place->has_bye && !coordinator->is_over && !is_told)
         report_warn(coordinator->report, text);
     place->has_bye = place->is_gone = true;
     coordinator_check_end(coordinator);
+}
+
+// What a lost machine had is gone, too; a lost process leaves it to the client.
+static void take_machine_loss(struct worker_place *place, const struct agent_loss *loss,
+                              struct sched_event *event)
+{
+    struct coordinator *coordinator = place->coordinator;
+    event->is_blameless = loss->is_machine;
+    event->keeps_commits = coordinator->clients && !loss->is_machine;
+    if (loss->is_machine)
+        holdings_lose(&coordinator->holdings, agent_holder(&place->agent));
 }
 
 static void take_loss(void *owner, const struct agent_loss *loss)
@@ -339,7 +349,7 @@ static void take_loss(void *owner, const struct agent_loss *loss)
     const struct agent_attempt *seen[SLOTS_MAX];
     uint32_t charges[SLOTS_MAX];
     if (coordinator->is_done) {
-        take_last_end(place, loss->exit);
+        take_last_end(place, loss->exit, loss->is_machine);
         return;
     }
     coordinator->worker_lost_count++;
@@ -348,6 +358,7 @@ static void take_loss(void *owner, const struct agent_loss *loss)
                                 .inside = coordinator->inside,
                                 .code = loss->was_ready ? WEFT_ABORTED : WEFT_UNAVAILABLE};
     event.inside_count = find_inside(coordinator, loss, seen, &event.crash_slot);
+    take_machine_loss(place, loss, &event);
     for (uint32_t i = 0; i < event.inside_count; i++)
         charges[i] = sched_charges(coordinator->sched, stage, coordinator->inside[i].kind,
                                    coordinator->inside[i].task);

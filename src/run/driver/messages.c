@@ -2,7 +2,9 @@
 
 #include "run/driver/messages.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mapreduce/sample_segment.h"
 
@@ -33,6 +35,8 @@ static weft_err fill_inputs(const struct run_plan *plan, Weft__JobStart *start)
         inputs[i].is_indexed = plan->looks[i].is_indexed;
         inputs[i].inode = plan->inputs.items[i].inode;
         inputs[i].mtime_ns = plan->inputs.items[i].mtime_ns;
+        inputs[i].head = plan->heads ? plan->heads[i] : 0;
+        inputs[i].file_size = run_plan_is_far(plan) ? plan->inputs.items[i].size : 0;
         start->inputs[i] = &inputs[i];
     }
     return WEFT_OK;
@@ -47,9 +51,18 @@ static void fill_format(const struct run_plan *plan, Weft__RecordFormat *format)
     format->fixed_bytes = plan->format.fixed_bytes;
 }
 
-weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uint32_t slot_count,
-                           bool shares)
+// Paths of a client's own files are looked for below the same directory.
+static void fill_directory(const struct run_plan *plan, Weft__JobStart *start, char *room,
+                           size_t size)
 {
+    if (run_plan_is_far(plan) && getcwd(room, size))
+        start->directory = room;
+}
+
+weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uint32_t slot_count,
+                           uint32_t worker_count)
+{
+    char directory[PATH_MAX];
     const struct run_options *options = plan->options;
     const weft_job *jobs = plan->chain.jobs.items;
     const size_t next_count = plan->chain.jobs.count - 1;
@@ -64,7 +77,8 @@ weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uin
     start.n_args = options->job_word_count;
     start.config = message_bytes(jobs[0].config);
     start.slots = slot_count;
-    start.worker_count = shares ? plan->worker_count : 1;
+    start.worker_count = worker_count;
+    fill_directory(plan, &start, directory, sizeof directory);
     start.memory_bytes = plan->worker_bytes;
     start.tmp = options->tmp;
     start.may_map_input = plan->inputs.total_bytes <= plan->worker_bytes;
@@ -182,46 +196,63 @@ weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *age
     return code;
 }
 
+static const char *address_of(const void *owner, uint32_t holder)
+{
+    return clients_address(owner, holder);
+}
+
 // Map output that outlives this run is listed by the journal, with what an earlier run has left.
 weft_err run_plan_send_seals(struct agent *agent, uint32_t stage, const struct resume *resume,
-                             const struct shelves *shelves)
+                             const struct whereabouts *where)
 {
     const bool is_kept = stage == 0 && resume_keeps_runs(resume);
     Weft__Seals seals = WEFT__SEALS__INIT;
     seals.stage = stage;
-    weft_err code = is_kept ? resume_fill_adopted(resume, &seals.seals, &seals.n_seals)
-                            : shelves_fill_seals(shelves, &seals);
+    weft_err code = where->clients ? holdings_fill_seals(where->holdings, stage, address_of,
+                                                         where->clients, &seals)
+                    : is_kept      ? resume_fill_adopted(resume, &seals.seals, &seals.n_seals)
+                                   : shelves_fill_seals(where->shelves, &seals);
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_SEALS, &seals.base);
-    if (is_kept)
+    if (where->clients)
+        holdings_free_seals(&seals);
+    else if (is_kept)
         resume_free_adopted(seals.seals, seals.n_seals);
     else
         shelves_free_seals(&seals);
     return code;
 }
 
+struct source_message {
+    Weft__Source source;
+    Weft__FarFile far;
+};
+
 // Where the pairs are that a task after the first stage reads.
 static weft_err fill_source(const struct run_plan *plan, const struct sched_action *action,
-                            const struct shelves *shelves, Weft__Source *source, Weft__TaskRun *run)
+                            const struct whereabouts *where, struct source_message *message,
+                            Weft__TaskRun *run)
 {
     const struct run_stage *stage = &plan->stages[action->stage];
     if (!run_plan_is_shared(plan) || action->stage == 0 || action->at.kind == SCHED_REDUCE)
         return WEFT_OK;
-    run->source = source;
-    return shelves_fill_source(
-        shelves,
+    const uint32_t segment =
         action->at.kind == SCHED_MAP
             ? action->at.task
-            : sample_segment(action->at.task, stage->sample_count, stage->map_count),
-        source);
+            : sample_segment(action->at.task, stage->sample_count, stage->map_count);
+    run->source = &message->source;
+    return where->clients
+               ? holdings_fill_source(where->holdings, action->stage, segment, address_of,
+                                      where->clients, &message->source, &message->far)
+               : shelves_fill_source(where->shelves, segment, &message->source);
 }
 
 weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
                             const struct sched_action *action, const struct bad_records *bad,
-                            const struct shelves *shelves)
+                            const struct whereabouts *where)
 {
     Weft__TaskRun run = WEFT__TASK_RUN__INIT;
-    Weft__Source source = WEFT__SOURCE__INIT;
+    struct source_message source = {WEFT__SOURCE__INIT, WEFT__FAR_FILE__INIT};
     size_t count = 0;
     const struct plan_piece *pieces = NULL;
     if (action->stage == 0 && action->at.kind == SCHED_MAP)
@@ -247,7 +278,7 @@ weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
     if (code == WEFT_OK && action->stage == 0 && action->at.kind != SCHED_REDUCE)
         code = bad_records_fill_skips(bad, &run);
     if (code == WEFT_OK)
-        code = fill_source(plan, action, shelves, &source, &run);
+        code = fill_source(plan, action, where, &source, &run);
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
     bad_records_free_skips(&run);

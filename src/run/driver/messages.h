@@ -3,12 +3,21 @@
 #ifndef RUN_DRIVER_MESSAGES_H
 #define RUN_DRIVER_MESSAGES_H
 
+#include "run/driver/clients.h"
+#include "run/driver/holdings.h"
 #include "run/driver/resume.h"
 #include "run/driver/shelves.h"
 
-// The job and its inputs: the first that a worker is sent. `shares`: it is one of those that share the work.
+// Where workers find what others have made.
+struct whereabouts {
+    const struct shelves *shelves;    // on this machine,
+    const struct holdings *holdings;  // or with clients
+    const struct clients *clients;    // NULL: there are none
+};
+
+// The job and its inputs: the first that a worker is sent. Several workers share the work.
 MUST_CHECK weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent,
-                                      uint32_t slot_count, bool shares);
+                                      uint32_t slot_count, uint32_t worker_count);
 // A stage begins. `pieces` are those of the last stage; what an earlier worker has committed stays.
 MUST_CHECK weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *agent,
                                              uint32_t stage, const struct output *output,
@@ -20,10 +29,11 @@ MUST_CHECK weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct
                                              const struct resume *resume);
 // The map output of all workers: where they share, before the first reduce task of a worker.
 MUST_CHECK weft_err run_plan_send_seals(struct agent *agent, uint32_t stage,
-                                        const struct resume *resume, const struct shelves *shelves);
+                                        const struct resume *resume,
+                                        const struct whereabouts *where);
 MUST_CHECK weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
                                        const struct sched_action *action,
                                        const struct bad_records *bad,
-                                       const struct shelves *shelves);
+                                       const struct whereabouts *where);
 
 #endif

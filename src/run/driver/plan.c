@@ -168,6 +168,25 @@ static weft_err make_stages(struct run_plan *plan)
 
 // ---- Memory -------------------------------------------------------------------------------------
 
+// Each client has memory and slots of its own.
+static void leave_to_clients(struct run_plan *plan)
+{
+    plan->worker_count = RUN_PLAN_PLACES;
+    plan->slot_count = plan->options->slots < SLOTS_MAX ? plan->options->slots : SLOTS_MAX;
+    plan->worker_bytes = plan->options->memory_bytes;
+}
+
+static uint32_t count_useful(const struct run_plan *plan)
+{
+    uint32_t useful = 1;
+    for (uint32_t i = 0; i < plan->stage_count; i++) {
+        const struct run_stage *stage = &plan->stages[i];
+        useful = stage->map_count > useful ? stage->map_count : useful;
+        useful = stage->range_count > useful ? stage->range_count : useful;
+    }
+    return useful;
+}
+
 // Divides the promise: a share for us, the rest for the workers; and finds how many of them, and how many slots, have
 // something to do, and can live on that.
 weft_err run_plan_divide_memory(struct run_plan *plan)
@@ -189,11 +208,10 @@ weft_err run_plan_divide_memory(struct run_plan *plan)
                        "--memory is too small for %zu inputs\n  try: --memory %lluM, or fewer "
                        "and larger files",
                        plan->inputs.count, (unsigned long long)(least >> 20) + 1);
-    uint32_t useful = 1;
-    for (uint32_t i = 0; i < plan->stage_count; i++) {
-        const struct run_stage *stage = &plan->stages[i];
-        useful = stage->map_count > useful ? stage->map_count : useful;
-        useful = stage->range_count > useful ? stage->range_count : useful;
+    const uint32_t useful = count_useful(plan);
+    if (run_plan_is_far(plan)) {
+        leave_to_clients(plan);
+        return WEFT_OK;
     }
     const uint32_t workers = plan->options->workers ? plan->options->workers : 1;
     plan->worker_count = workers < useful ? workers : useful;
@@ -239,6 +257,7 @@ void run_plan_fini(struct run_plan *plan)
     for (size_t i = 0; plan->looks && i < plan->inputs.count; i++)
         VEC_FINI(&plan->looks[i].cuts);
     free(plan->looks);
+    free(plan->heads);
     free(plan->parts);
     free(plan->stages);
     plan_fini(&plan->split);

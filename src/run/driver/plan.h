@@ -47,7 +47,10 @@ struct run_plan {
     uint32_t worker_count;  // above 1: they share the work (run/driver/shelves.h)
     uint32_t slot_count;    // of each worker
     uint64_t worker_bytes;  // the share of the memory of each
+    uint64_t *heads;  // where clients work: XXH3 of how each input begins; NULL: not known yet
 };
+
+enum { RUN_PLAN_PLACES = 1024 };  // for clients
 
 // Copies and configures the job. The job cannot run, or the options are wrong: a failure. run_plan_fini either way.
 MUST_CHECK weft_err run_plan_init(struct run_plan *plan, const weft_job *job,
@@ -74,6 +77,12 @@ MUST_CHECK weft_err run_plan_look_at_inputs(struct run_plan *plan, uint64_t spli
 static inline bool run_plan_is_shared(const struct run_plan *plan)
 {
     return plan->worker_count > 1;
+}
+
+// The workers are on machines of clients (run/driver/clients.h).
+static inline bool run_plan_is_far(const struct run_plan *plan)
+{
+    return plan->options->listen != NULL;
 }
 
 // What the user is shown as the job's name.

@@ -218,7 +218,7 @@ static void take_ready(void *owner, weft_err code)
 {
     struct probe *probe = owner;
     if (code == WEFT_OK)
-        code = run_plan_send_job(probe->options.plan, &probe->agent, 1, false);
+        code = run_plan_send_job(probe->options.plan, &probe->agent, 1, 1);
     if (code == WEFT_OK)
         code = send_stage(probe);
     if (code == WEFT_OK)

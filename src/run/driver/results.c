@@ -3,6 +3,8 @@
 
 #include "run/driver/coordinator_state.h"
 
+#include <stdio.h>
+
 static bool is_output_kind(const struct run_stage *stage, uint32_t kind)
 {
     return stage->is_last && kind == (stage->is_map_only ? SCHED_MAP : SCHED_REDUCE);
@@ -12,9 +14,14 @@ static bool is_output_kind(const struct run_stage *stage, uint32_t kind)
 static void note_committed_task(struct coordinator *coordinator, uint32_t stage,
                                 enum sched_kind kind, uint32_t task, bool is_noted)
 {
-    if (is_noted || kind == SCHED_SAMPLE ||
+    bool *was_noted =
+        coordinator->clients
+            ? &coordinator->is_noted[run_plan_number(coordinator->plan, stage, kind, task)]
+            : &is_noted;
+    if (*was_noted || kind == SCHED_SAMPLE ||
         sched_task_state(coordinator->sched, stage, kind, task) != SCHED_COMMITTED)
         return;
+    *was_noted = true;
     const weft_err code = resume_note_task(coordinator->resume, stage, kind, task);
     if (code != WEFT_OK)
         coordinator_fail(coordinator, code);
@@ -52,7 +59,8 @@ static void take_committed_task(const struct worker_place *place, const Weft__Co
     const struct sched_event event = {.type = EVENT_TASK_COMMITTED,
                                       .worker = place->worker,
                                       .at = {.kind = kind, .task = task, .stage = stage},
-                                      .is_durable = is_output || is_shared};
+                                      .is_durable =
+                                          is_output || (is_shared && !coordinator->clients)};
     const bool was_durable = sched_is_durable(coordinator->sched, stage, kind, task);
     coordinator_step(coordinator, &event);
     if (!is_output)
@@ -98,9 +106,73 @@ static weft_err shelve_task(const struct worker_place *place, const Weft__Commit
     return WEFT_OK;
 }
 
+// ---- What clients hold ------------------------------------------------------------------------------
+
+static void take_arrived(void *owner, const struct arrival *arrival, const struct draft *draft)
+{
+    struct coordinator *coordinator = owner;
+    const uint32_t stage = coordinator->plan->stage_count - 1;
+    const struct sched_event event = {
+        .type = EVENT_TASK_COMMITTED,
+        .worker = arrival->worker,
+        .at = {.kind = run_stage_output_kind(&coordinator->plan->stages[stage]),
+               .task = arrival->piece,
+               .stage = stage},
+        .is_durable = true};
+    const weft_err code = drafts_take(coordinator->drafts, arrival->piece, draft);
+    if (code == WEFT_OK)
+        coordinator_step(coordinator, &event);
+    else
+        coordinator_fail(coordinator, code);
+    coordinator_show_progress(coordinator);
+}
+
+// A client from which nothing can be fetched is of no use; if it is gone, its tasks are run again in any case.
+static void take_unfetched(void *owner, const struct arrival *arrival, weft_err code)
+{
+    struct coordinator *coordinator = owner;
+    char why[ERR_TEXT_BYTES_MAX];
+    if (code == WEFT_RESOURCE_EXHAUSTED) {
+        coordinator_fail(coordinator, err_wrap(code, "output of a client"));
+        return;
+    }
+    snprintf(why, sizeof why, "its output cannot be fetched: %.900s", err_text());
+    clients_drop(coordinator->clients, arrival->at.holder, why);
+}
+
+const struct arrivals_calls coordinator_arrivals_calls = {
+    .arrived = take_arrived,
+    .failed = take_unfetched,
+};
+
+static void take_far_task(const struct worker_place *place, const Weft__Committed *committed,
+                          size_t i)
+{
+    struct coordinator *coordinator = place->coordinator;
+    const uint32_t task = committed->tasks[i], stage = committed->stage;
+    const enum sched_kind kind = (enum sched_kind)committed->kind;
+    const struct holding at = {agent_holder(&place->agent), committed->output_crc[i],
+                               committed->shelf, committed->shelf_offsets[i],
+                               committed->output_bytes[i]};
+    if (is_output_kind(&coordinator->plan->stages[stage], kind)) {
+        const struct arrival arrival = {place->worker, task, at, piece_of(committed, i)};
+        const weft_err code = arrivals_fetch(coordinator->arrivals, &arrival);
+        if (code != WEFT_OK)
+            take_unfetched(coordinator, &arrival, code);
+        return;
+    }
+    if (sched_task_state(coordinator->sched, stage, kind, task) != SCHED_COMMITTED)
+        holdings_note_segment(&coordinator->holdings, stage, task, &at);
+    take_committed_task(place, committed, i);
+}
+
 void coordinator_take_committed(struct worker_place *place, const Weft__Committed *committed)
 {
     struct coordinator *coordinator = place->coordinator;
+    for (size_t i = 0; coordinator->clients && i < committed->n_tasks; i++)
+        take_far_task(place, committed, i);
+    if (coordinator->clients)
+        return;
     const bool is_shared = run_plan_is_shared(coordinator->plan);
     uint32_t file = 0;
     if (is_shared && !hold_file(place, committed->stage, committed->shelf, &file))
@@ -141,12 +213,29 @@ void coordinator_take_sealed(const struct worker_place *place, uint32_t slot)
     coordinator_step(place->coordinator, &event);
 }
 
+static bool note_far_seal(const struct worker_place *place, const Weft__Checkpointed *done)
+{
+    struct coordinator *coordinator = place->coordinator;
+    const uint64_t size = done->file_size > done->offset ? done->file_size - done->offset : 0;
+    const struct held_seal seal = {
+        place->worker,
+        done->slot,
+        {agent_holder(&place->agent), 0, done->file, done->offset, size}};
+    const weft_err code =
+        done->n_tasks ? holdings_note_seal(&coordinator->holdings, done->stage, &seal) : WEFT_OK;
+    if (code != WEFT_OK)
+        coordinator_fail(coordinator, code);
+    return code == WEFT_OK;
+}
+
 // Where it is: for a later run, and for other workers.
 static bool note_checkpoint(struct worker_place *place, const Weft__Checkpointed *done)
 {
     struct coordinator *coordinator = place->coordinator;
     struct seal seal = {.worker = place->worker, .slot = done->slot, .index.offset = done->offset};
     weft_err code = WEFT_OK;
+    if (coordinator->clients)
+        return note_far_seal(place, done);
     if (run_plan_is_shared(coordinator->plan) && done->n_tasks) {
         if (!hold_file(place, done->stage, done->file, &seal.index.file))
             return false;
@@ -169,8 +258,10 @@ void coordinator_take_checkpointed(struct worker_place *place, const Weft__Check
             .type = EVENT_TASK_COMMITTED,
             .worker = place->worker,
             .at = {.kind = SCHED_MAP, .task = done->tasks[i], .stage = done->stage},
-            .is_durable = true};
+            .is_durable = !coordinator->clients};
         coordinator_step(coordinator, &event);
+        if (coordinator->clients)
+            note_committed_task(coordinator, done->stage, SCHED_MAP, done->tasks[i], false);
     }
     if (done->is_seal) {
         coordinator_take_sealed(place, done->slot);

@@ -246,6 +246,8 @@ weft_err resume_restore(struct resume *resume)
     if (!resume->journal)
         return WEFT_OK;
     weft_err code = restore_pieces(resume);
+    if (!resume_keeps_runs(resume))
+        resume_forget_runs(resume);  // clients could not read them
     if (code == WEFT_OK && !resume->options.plan->stages[0].is_map_only)
         code = resume_restore_runs(resume);
     return code == WEFT_OK ? resume_restore_bad(resume) : code;
@@ -284,7 +286,7 @@ static void wait_for_next(struct resume *resume);
 weft_err resume_note_checkpoint(struct resume *resume, const Weft__Checkpointed *done)
 {
     weft_err code = WEFT_OK;
-    if (done->n_tasks && resume->journal)
+    if (done->n_tasks && resume_keeps_runs(resume))
         code = resume_note_runs(resume, done);
     if (code != WEFT_OK)
         return code;

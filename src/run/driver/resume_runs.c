@@ -129,7 +129,7 @@ void resume_forget_runs(struct resume *resume)
 
 void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct buf *directory)
 {
-    if (!resume->journal)
+    if (!resume_keeps_runs(resume))
         return;
     buf_format(directory, "%s/%s", output_resume_place(resume->output), OUTPUT_RUNS);
     open->runs_directory = (char *)buf_text(directory);
@@ -138,7 +138,7 @@ void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct
 
 bool resume_keeps_runs(const struct resume *resume)
 {
-    return resume->journal;
+    return resume->journal && !run_plan_is_far(resume->options.plan);
 }
 
 weft_err resume_fill_adopted(const struct resume *resume, Weft__AdoptedRuns ***adopted,

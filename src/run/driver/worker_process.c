@@ -160,6 +160,23 @@ weft_err worker_process_send(struct worker_process *worker, Weft__FrameType type
     return code;
 }
 
+weft_err worker_process_send_bytes(struct worker_process *worker, Weft__FrameType type,
+                                   weft_bytes payload)
+{
+    uint8_t header[FRAME_HEADER_BYTES];
+    struct buf *out = loop_stream_out(worker->stream);
+    const weft_err code = frame_check_size(payload.size);
+    if (code != WEFT_OK)
+        return code;
+    frame_encode_header(header, type, payload.size);
+    buf_append(out, header, sizeof header);
+    buf_append(out, payload.data, payload.size);
+    if (out->has_failed)
+        return err_no_memory("for a frame");
+    loop_stream_flush(worker->stream);
+    return WEFT_OK;
+}
+
 void worker_process_kill(struct worker_process *worker)
 {
     if (worker->is_open)

@@ -52,6 +52,9 @@ MUST_CHECK weft_err worker_process_open(struct worker_process *worker, struct lo
 MUST_CHECK weft_err worker_process_send(struct worker_process *worker, Weft__FrameType type,
                                         const ProtobufCMessage *message);
 
+MUST_CHECK weft_err worker_process_send_bytes(struct worker_process *worker, Weft__FrameType type,
+                                              weft_bytes payload);
+
 // Kills the worker; `lost` follows.
 void worker_process_kill(struct worker_process *worker);
 

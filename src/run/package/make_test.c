@@ -68,7 +68,8 @@ static void program_libraries_and_files_are_listed_and_served(void **state)
     }
     struct fetch_files *files = fetch_files_new();
     assert_int_equal(package_serve(made, files), WEFT_OK);
-    const struct fetch_file *served = fetch_files_find(files, find(package, "map.py")->file);
+    const struct fetch_file *served;
+    assert_int_equal(fetch_files_find(files, find(package, "map.py")->file, &served), WEFT_OK);
     char got[16] = "";
     size_t size;
     assert_int_equal(file_read_at(served->fd, "map.py", got, sizeof got - 1, 0, &size), WEFT_OK);
@@ -76,7 +77,7 @@ static void program_libraries_and_files_are_listed_and_served(void **state)
     assert_int_equal(served->size, 8);
     assert_int_equal(package_serve(made, files), WEFT_ALREADY_EXISTS);
     package_withdraw(made, files);
-    assert_null(fetch_files_find(files, 10));
+    assert_int_equal(fetch_files_find(files, 10, &served), WEFT_NOT_FOUND);
     fetch_files_free(files);
     package_free(made);
     options_fini(&options);

@@ -72,6 +72,22 @@ static void close_event(struct progress *progress)
     buf_append_text(&progress->text, "\n");
 }
 
+static void append_begin(struct buf *text, const struct progress_begin *begin)
+{
+    buf_format(text, "%s: ", begin->job);
+    text_append_bytes(text, begin->input_bytes);
+    buf_format(text, " in %zu file%s", begin->input_count, begin->input_count == 1 ? "" : "s");
+    if (!begin->join) {
+        buf_format(text, ", %" PRIu32 " slot%s", begin->slots, begin->slots == 1 ? "" : "s");
+        if (begin->workers > 1)
+            buf_format(text, " in %" PRIu32 " workers", begin->workers);
+        buf_append_text(text, ", ");
+        text_append_bytes(text, begin->memory_bytes);
+        buf_append_text(text, " of memory");
+    }
+    buf_append_text(text, "\n");
+}
+
 void progress_begin(struct progress *progress, const struct progress_begin *begin)
 {
     struct buf *text = &progress->text;
@@ -81,21 +97,20 @@ void progress_begin(struct progress *progress, const struct progress_begin *begi
         json_append_text(text, "job", begin->job);
         json_append_uint(text, "input_count", begin->input_count);
         json_append_uint(text, "input_bytes", begin->input_bytes);
-        json_append_uint(text, "workers", begin->workers);
-        json_append_uint(text, "slots", begin->slots);
-        json_append_uint(text, "memory_bytes", begin->memory_bytes);
+        if (begin->join) {
+            json_append_text(text, "join", begin->join);
+        } else {
+            json_append_uint(text, "workers", begin->workers);
+            json_append_uint(text, "slots", begin->slots);
+            json_append_uint(text, "memory_bytes", begin->memory_bytes);
+        }
         close_event(progress);
     } else if (progress->mode == PROGRESS_LINES) {
-        buf_format(text, "%s: ", begin->job);
-        text_append_bytes(text, begin->input_bytes);
-        buf_format(text, " in %zu file%s, %" PRIu32 " slot%s", begin->input_count,
-                   begin->input_count == 1 ? "" : "s", begin->slots, begin->slots == 1 ? "" : "s");
-        if (begin->workers > 1)
-            buf_format(text, " in %" PRIu32 " workers", begin->workers);
-        buf_append_text(text, ", ");
-        text_append_bytes(text, begin->memory_bytes);
-        buf_append_text(text, " of memory\n");
+        append_begin(text, begin);
     }
+    // Of a silent run, too: without it no client can join.
+    if (begin->join && progress->mode != PROGRESS_JSON)
+        buf_format(text, "join by: %s\n", begin->join);
     flush(progress);
 }
 

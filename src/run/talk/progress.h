@@ -18,6 +18,8 @@ struct progress_begin {
     uint64_t input_bytes;
     uint32_t workers, slots;  // slots of all workers
     uint64_t memory_bytes;
+    const char
+        *join;  // where clients do the work: the command by which they join; NULL: they do not
 };
 
 // Where the run is. A stage of a job goes through the steps sample, map, reduce.

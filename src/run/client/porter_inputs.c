@@ -1,0 +1,126 @@
+// Inputs: the worker reads those that this machine has, and mirrors of the others, into which the server's bytes come when the worker needs them.
+
+#include "run/client/porter_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "run/client/far_inputs.h"
+#include "transport/mirror.h"
+
+struct want {
+    struct porter *porter;
+    uint32_t life;  // of the worker that asked
+    uint32_t input;
+    uint64_t offset, size;
+};
+
+weft_err porter_set_text(char **field, const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return err_no_memory("for a job");
+    if ((*field)[0])
+        free(*field);
+    *field = copy;
+    return WEFT_OK;
+}
+
+static void forget_mirrors(struct porter *porter)
+{
+    for (size_t i = 0; i < porter->mirror_count; i++) {
+        if (porter->mirrors[i])
+            porter->figures.lent_bytes += mirror_fetched_bytes(porter->mirrors[i]);
+        mirror_free(porter->mirrors[i]);
+    }
+    free(porter->mirrors);
+    porter->mirrors = NULL;
+    porter->mirror_count = 0;
+}
+
+void porter_free_inputs(struct porter *porter)
+{
+    forget_mirrors(porter);
+}
+
+uint64_t porter_lent_bytes(const struct porter *porter)
+{
+    uint64_t sum = porter->figures.lent_bytes;
+    for (size_t i = 0; i < porter->mirror_count; i++)
+        if (porter->mirrors[i])
+            sum += mirror_fetched_bytes(porter->mirrors[i]);
+    return sum;
+}
+
+// A worker that is started again finds what the one before has read.
+static weft_err lend(struct porter *porter, uint32_t number, Weft__Input *input)
+{
+    char path[48];
+    const struct mirror_options options = {.client = porter->server,
+                                           .file = number,
+                                           .size = input->file_size,
+                                           .tmp = porter->options.tmp};
+    if (!porter->mirrors[number])
+        porter->mirrors[number] = mirror_new(&options);
+    if (!porter->mirrors[number])
+        return WEFT_RESOURCE_EXHAUSTED;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(),
+             mirror_fd(porter->mirrors[number]));
+    input->is_lent = true;
+    return porter_set_text(&input->path, path);
+}
+
+static weft_err adapt_input(struct porter *porter, const Weft__JobStart *start, uint32_t number)
+{
+    Weft__Input *input = start->inputs[number];
+    char *path;
+    if (!far_input_find(input, start->directory, &path))
+        return lend(porter, number, input);
+    const weft_err code = porter_set_text(&input->path, path);
+    free(path);
+    return code;
+}
+
+weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start)
+{
+    weft_err code = WEFT_OK;
+    uint64_t total = 0;
+    if (!porter->mirrors) {
+        porter->mirrors = calloc(start->n_inputs + 1, sizeof *porter->mirrors);
+        porter->mirror_count = porter->mirrors ? start->n_inputs : 0;
+    }
+    if (!porter->mirrors || porter->mirror_count != start->n_inputs)
+        return err_no_memory("for %zu inputs", start->n_inputs);
+    for (size_t i = 0; i < start->n_inputs && code == WEFT_OK; i++) {
+        code = adapt_input(porter, start, (uint32_t)i);
+        total += start->inputs[i]->file_size;
+    }
+    start->may_map_input = total <= start->memory_bytes;
+    return code;
+}
+
+static void take_lent(void *owner, weft_err code)
+{
+    struct want want = *(struct want *)owner;
+    struct porter *porter = want.porter;
+    free(owner);
+    if (want.life != porter->life || !agent_is_ready(&porter->agent))
+        return;  // the worker that asked is gone
+    code = agent_lend(&porter->agent, want.input, want.offset, want.size, code);
+    if (code != WEFT_OK)
+        porter_break(porter, code);
+}
+
+void porter_take_need(struct porter *porter, const Weft__Need *need)
+{
+    struct want *want = malloc(sizeof *want);
+    const bool is_lent = need->input < porter->mirror_count && porter->mirrors[need->input];
+    if (!want || !is_lent) {
+        free(want);
+        agent_kill(&porter->agent);
+        return;
+    }
+    *want = (struct want){porter, porter->life, need->input, need->offset, need->size};
+    mirror_want(porter->mirrors[need->input], need->offset, need->size, take_lent, want);
+}

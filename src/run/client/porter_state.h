@@ -1,0 +1,72 @@
+// What a porter knows. Private to:
+//   porter.c         its life, and what the server says
+//   porter_worker.c  what the worker says and does
+//   porter_code.c    the program that workers are started from
+//   porter_inputs.c  the inputs of the job
+#ifndef RUN_CLIENT_PORTER_STATE_H
+#define RUN_CLIENT_PORTER_STATE_H
+
+#include "run/client/copies.h"
+#include "run/client/deliveries.h"
+#include "run/client/porter.h"
+#include "run/client/served.h"
+#include "run/package/take.h"
+
+struct porter {
+    struct porter_options options;
+    struct agent agent;
+    struct loop_timer *tick;
+    uint32_t ticks, life;  // which worker it is
+
+    // Of the server.
+    struct fetch_client *server;
+    struct cache *cache;
+    struct take *code;  // NULL: not asked for yet
+    bool has_code, is_starting;
+    struct mirror **mirrors;  // by input; NULL: it is on this machine
+    size_t mirror_count;
+
+    // For others.
+    struct net_listener listener;
+    struct hub *door;
+    struct fetch_files *files;
+    struct served served;
+
+    // Of others.
+    struct copies *copies;
+    struct deliveries *deliveries;
+
+    struct porter_figures figures;
+    struct agent_figures told;  // to the server
+    bool is_broken;
+};
+
+// Ends this client, with this thread's sentence.
+void porter_break(struct porter *porter, weft_err code);
+// Sends to the server.
+void porter_send(struct porter *porter, Weft__FrameType type, const ProtobufCMessage *message);
+
+// ---- porter_code.c
+
+// Gets the code, if that has not been done, and starts a worker.
+void porter_start_worker(struct porter *porter, const Weft__CodePackage *package);
+void porter_kill_worker(struct porter *porter);
+
+// ---- porter_inputs.c
+
+MUST_CHECK weft_err porter_set_text(char **field, const char *text);
+MUST_CHECK weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start);
+void porter_take_need(struct porter *porter, const Weft__Need *need);
+uint64_t porter_lent_bytes(const struct porter *porter);
+void porter_free_inputs(struct porter *porter);
+
+// ---- porter_worker.c
+
+extern const struct agent_calls porter_agent_calls;
+
+// The worker could not be started, with this thread's sentence.
+void porter_tell_unstarted(struct porter *porter, weft_err code);
+void porter_tell_status(struct porter *porter);
+void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code);
+
+#endif

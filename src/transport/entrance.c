@@ -1,0 +1,110 @@
+// Where a program listens, and how others find it.
+
+#include "transport/entrance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "sys/file/file.h"
+
+static weft_err find_token(struct entrance *entrance, const char *file)
+{
+    const char *variable = getenv("WEFT_TOKEN");
+    if (file || (variable && *variable) || net_address_is_loopback(&entrance->address))
+        return secret_load(file, &entrance->token);
+    secret_make(&entrance->token);
+    entrance->has_made_token = true;
+    return WEFT_OK;
+}
+
+weft_err entrance_open(struct entrance *entrance, const struct entrance_options *options)
+{
+    *entrance = (struct entrance){0};
+    weft_err code = err_wrap(
+        net_read_address(options->listen, options->default_port, &entrance->address), "--listen");
+    if (code == WEFT_OK)
+        code = find_token(entrance, options->token_file);
+    if (code == WEFT_OK)
+        code = net_listen(&entrance->address, &entrance->listener);
+    if (code == WEFT_OK)
+        entrance->address.port = entrance->listener.port;
+    return code;
+}
+
+void entrance_name(const struct entrance *entrance, char text[NET_ADDRESS_TEXT_BYTES])
+{
+    struct net_address address = entrance->address;
+    const bool is_all =
+        !address.host[0] || strcmp(address.host, "0.0.0.0") == 0 || strcmp(address.host, "::") == 0;
+    if (is_all && gethostname(address.host, sizeof address.host - 1) != 0)
+        snprintf(address.host, sizeof address.host, "HOST");
+    net_write_address(&address, text);
+}
+
+// ---- The file that names it ------------------------------------------------------------------------
+
+static void remove_quietly(const char *path)
+{
+    struct err_kept kept;
+    err_keep(&kept);
+    if (file_remove(path))
+        err_clear();
+    err_put_back(&kept);  // the sentence that counts is the first
+}
+
+weft_err entrance_write_file(struct entrance *entrance, const char *path, bool has_address)
+{
+    struct buf unfinished = {0};
+    int fd;
+    if (has_address)
+        entrance_name(entrance, entrance->file_text);
+    else
+        snprintf(entrance->file_text, sizeof entrance->file_text, "%u", entrance->listener.port);
+    strcat(entrance->file_text, "\n");
+    buf_format(&unfinished, "%s.unfinished", path);
+    weft_err code = file_create(buf_text(&unfinished), &fd);
+    if (code == WEFT_OK) {
+        code =
+            file_write(fd, buf_text(&unfinished), entrance->file_text, strlen(entrance->file_text));
+        file_close(fd);
+    }
+    if (code == WEFT_OK)
+        code = file_rename(buf_text(&unfinished), path);
+    if (code == WEFT_OK)
+        entrance->file = path;
+    else
+        remove_quietly(buf_text(&unfinished));
+    buf_fini(&unfinished);
+    return err_wrap(code, "--port-file");
+}
+
+// Another program may have written its own since, and is found by it.
+static bool is_file_ours(const struct entrance *entrance)
+{
+    char found[sizeof entrance->file_text];
+    const size_t size = strlen(entrance->file_text);
+    size_t got = 0;
+    int fd = -1;
+    weft_err code = file_open(entrance->file, &fd);
+    if (code == WEFT_OK)
+        code = file_read_at(fd, entrance->file, found, sizeof found, 0, &got);
+    file_close(fd);
+    if (code != WEFT_OK)
+        err_clear();
+    return code == WEFT_OK && got == size && memcmp(found, entrance->file_text, size) == 0;
+}
+
+void entrance_close(struct entrance *entrance)
+{
+    struct err_kept kept;
+    err_keep(&kept);
+    if (entrance->file && is_file_ours(entrance))
+        remove_quietly(entrance->file);
+    err_put_back(&kept);
+    entrance->file = NULL;
+    net_listener_close(&entrance->listener);
+    secret_clear(&entrance->token);
+}

@@ -1,0 +1,167 @@
+#!/bin/bash
+# weft server and weft client: the bytes are those of weft run, whoever joins, leaves or is killed.
+# takes long
+# also: asan
+. "$(dirname "$0")/lib.sh"
+
+rounds=3
+is_sanitized && rounds=1
+is_long && rounds=100
+RANDOM=87
+export WEFT_TOKEN=000102030405060708090a0b0c0d0e0f
+
+generate words 3500000 871 >words
+generate lines 60000 872 >lines
+seq 1 4000 >numbers
+sed 's/^777$/boom segv/; s/^1500$/boom fail/; s/^3999$/boom abort/' numbers >mined
+gzip -k lines
+compile stages && compile slow && compile mines || exit 1
+printf 'id,kind\n' >table.csv
+seq 1 60000 | sed 's/$/,"a,b"/' >>table.csv
+
+# open_server WORD...: starts a server; $server is its process, $at its address.
+open_server() {
+    rm -f port
+    "$WEFT" server --listen localhost:0 --port-file port "$@" <"${server_input:-/dev/null}" >"$out" 2>"$err" &
+    server=$!
+    until [ -s port ] || ! kill -0 $server 2>/dev/null; do sleep 0.02; done
+    at=$(cat port 2>/dev/null)
+}
+
+# join N [OPTION...]: N clients with one slot each; their processes are in $clients.
+join() {
+    local i count=$1
+    shift
+    for ((i = 0; i < count; i++)); do
+        "$WEFT" client -q -n 1 "$@" "$at" >>client.log 2>&1 &
+        clients+=($!)
+    done
+}
+
+# all_end: waits for the server (its exit code is $code), then for the clients: $codes are theirs.
+all_end() {
+    local client
+    wait $server
+    code=$?
+    codes=
+    for client in "${clients[@]}"; do
+        wait "$client"
+        codes+="$? "
+    done
+    clients=()
+}
+
+# shared SENTENCE WORD...: what `weft run WORD...` prints is the same by a server with two clients.
+shared() {
+    local sentence=$1
+    shift
+    answer "$@" >expected 2>/dev/null
+    local expected_code=$?
+    : >client.log
+    open_server -q "$@"
+    join 2
+    all_end
+    if [ $code = $expected_code ] && cmp -s expected "$out" && [ "$codes" = "0 0 " ]; then
+        ok "$sentence: two clients"
+    else
+        not_ok "$sentence: two clients"
+        { echo "exit $code, not $expected_code; clients $codes" && head -n 3 "$err" client.log && cmp expected "$out"; } | note
+    fi
+}
+
+clients=()
+shared "wordcount" wordcount words lines
+shared "sort" sort words
+shared "grep, without a reduce" grep '[0-9a-f]{3}b' words
+shared "a job of several stages" ./stages words
+
+# ---- kill -9 of clients ---------------------------------------------------------------------------------
+
+# killed WORD...: of three clients one is killed at a random moment, and another one joins; no run may fail, and the bytes are the same.
+killed() {
+    local i begun ms
+    answer "$@" >expected
+    begun=${EPOCHREALTIME/./}
+    open_server -q "$@" && join 3 && all_end
+    ms=$(((${EPOCHREALTIME/./} - begun) / 1000 + 1))
+    for ((i = 0; i < rounds; i++)); do
+        : >client.log
+        open_server -q "$@"
+        join 3
+        sleep "$((RANDOM % ms / 1000)).$(printf %03d $((RANDOM % ms % 1000)))"
+        kill -9 "${clients[RANDOM % 3]}" 2>/dev/null
+        join 1
+        all_end 2>/dev/null
+        [ $code = 0 ] && cmp -s expected "$out" && continue
+        { echo "round $i: exit $code, clients $codes" && cat "$err" client.log && cmp expected "$out"; } | note
+        return 1
+    done
+}
+
+check "sort with a client that is killed" killed sort words
+check "several stages with a client that is killed" killed ./stages words
+is_sanitized && finish
+
+shared "index" index words lines
+shared "the largest counts" --top 100 wordcount words
+shared "compressed input" count lines.gz
+shared "csv" --format csv --map 'cut -d, -f2' table.csv
+shared "commands" --map 'tr " " "\n"' --reduce 'uniq -c' words
+shared "compressed output" --compress gzip wordcount words
+shared "bad records that are left out" --skip-bad 10 --lines-per-task 300 ./mines mined
+check "as many as there are" is "$(wc -l <_weft-bad-records.jsonl)" 3
+shared "counters of all clients" --lines-per-task 300 --shell --map 'cat; echo reporter:counter:g,c,1 >&2' numbers
+shared "an empty input" wordcount /dev/null
+check "slow maps with a client that is killed" killed --lines-per-task 100 ./slow -u 300 numbers
+answer wordcount words >expected
+server_input=words open_server -q wordcount -
+join 2
+all_end
+check "standard input" is "$code" 0
+same "gives the same bytes" expected "$out"
+
+# ---- coming and going ---------------------------------------------------------------------------------------
+
+answer wordcount words >expected
+open_server -q wordcount words
+sleep 0.3
+join 1
+all_end
+check "a server waits for its first client" is "$code" 0
+same "with the same bytes" expected "$out"
+
+slowly=(--lines-per-task 100 --map 'sleep 0.02; cat' --shell numbers)
+answer "${slowly[@]}" >expected
+open_server -q "${slowly[@]}"
+join 1
+sleep 0.4
+kill -TERM "${clients[0]}"
+join 1
+all_end
+check "a client that is asked to end does, and another one takes over" is "$code $codes" "0 143 0 "
+same "with the same bytes after it" expected "$out"
+
+open_server -q wordcount words -o parts/
+join 2
+all_end
+answer wordcount words -o one/
+check "a directory of parts has the same files" diff -r one parts
+
+# ---- what goes wrong ------------------------------------------------------------------------------------------
+
+open_server -q --timeout 1s wordcount words
+wait $server
+check "a server that no client joins gives up at --timeout" is "$?" 6
+says "and says so" 'timed out'
+open_server -q wordcount words
+WEFT_TOKEN=ffffffffffffffffffffffffffffffff try weft client "$at"
+check "another token is refused" is "$code" 5
+kill -TERM $server
+wait $server
+check "a signal ends a server" is "$?" 143
+try weft client localhost:1
+check "a server that is not there" is "$code" 3
+fails_with "no server is named" 2 'no server is named' weft client
+check "nothing is left" is "$(ls -A "$TMPDIR")" ""
+
+finish
