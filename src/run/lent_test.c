@@ -233,7 +233,7 @@ struct test_run {
     uint32_t slots, workers;
 };
 
-static void run_job(const struct test_run *run, const char *output, const char *lends)
+static weft_err try_job(const struct test_run *run, const char *output, const char *lends)
 {
     const char *const inputs[] = {run->input, NULL};
     const weft_options api = {.inputs = inputs,
@@ -260,10 +260,15 @@ static void run_job(const struct test_run *run, const char *output, const char *
         code = driver_new(&driver, &(struct driver_spec){.job = run->job, .options = &options});
     if (!code)
         code = driver_run(driver);
-    if (code)
-        fail_msg("%s", err_text());
     driver_free(driver);
     options_fini(&options);
+    return code;
+}
+
+static void run_job(const struct test_run *run, const char *output, const char *lends)
+{
+    if (try_job(run, output, lends))
+        fail_msg("%s", err_text());
 }
 
 static void read_file(const char *path, struct buf *text)
@@ -319,6 +324,20 @@ static void a_lender_that_is_out_of_reach_now_and_then_is_not_the_fault_of_a_tas
     buf_fini(&text);
     compare(&(struct test_run){&words, testing_path("text"), NULL, 3, 1}, "3");
     compare(&(struct test_run){&words, testing_path("text"), NULL, 2, 2}, "5");
+}
+
+static void a_lender_that_is_out_of_reach_for_good_ends_the_job(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    testing_append_text(&text, 3 << 20);
+    write_file("text", &text);
+    buf_fini(&text);
+    const struct test_run run = {&words, testing_path("text"), NULL, 2, 2};
+    assert_int_equal(try_job(&run, testing_path("lent"), "1"), WEFT_UNAVAILABLE);
+    assert_non_null(strstr(err_text(), "the server is out of reach"));
+    assert_non_null(strstr(err_text(), "attempts in a row lacked input"));
+    err_clear();
 }
 
 static void compressed_files(void **state)
@@ -384,6 +403,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_text),
         cmocka_unit_test(a_lender_that_is_out_of_reach_now_and_then_is_not_the_fault_of_a_task),
+        cmocka_unit_test(a_lender_that_is_out_of_reach_for_good_ends_the_job),
         cmocka_unit_test(compressed_files),
         cmocka_unit_test(rows_with_quoted_line_ends),
         cmocka_unit_test(many_small_files),

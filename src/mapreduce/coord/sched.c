@@ -9,7 +9,8 @@
 // counted as unexplained. A stuck task waits for the driver, which always answers. An excuse starts
 // its charges anew, and the number of excuses is bounded: each leaves out a record, and the driver
 // has a limit for those. Checkpoints only take tasks from held to committed. An attempt that fails
-// blamelessly follows from a loss, and the next one reads data that was made again since.
+// blamelessly follows from a loss, and the next one reads data that was made again since; or it lacks
+// lent input, and the driver ends a job in which too many in a row do.
 #include "mapreduce/coord/sched.h"
 
 #include "mapreduce/coord/sched_state.h"

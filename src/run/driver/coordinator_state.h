@@ -51,6 +51,7 @@ struct coordinator {
     struct worker_place *places;
     uint32_t place_count;
     uint32_t worker_lost_count;
+    uint32_t lacking_count;  // attempts in a row that lacked lent input
     struct sched_attempt inside[SLOTS_MAX];
 
     // What workers share; of one worker nothing.

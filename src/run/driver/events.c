@@ -139,6 +139,23 @@ static void tell_retry(struct coordinator *coordinator, uint32_t stage,
                  coordinator->plan->options->max_attempts, coordinator->blame.why);
 }
 
+// Attempts that lack lent input are not charged, so nothing else ends a job whose input is out of reach for good. A short
+// outage ends one attempt in each slot.
+static void check_lacking(struct coordinator *coordinator, const Weft__TaskEnd *end)
+{
+    enum { LACKING_PER_SLOT_MAX = 8 };
+    const uint32_t limit =
+        LACKING_PER_SLOT_MAX * coordinator->place_count * coordinator->plan->slot_count;
+    if (!end->is_blameless || ++coordinator->lacking_count < limit || coordinator->is_over)
+        return;
+    coordinator_fail(
+        coordinator,
+        err_set((weft_err)end->code,
+                "%s\n  %u attempts in a row lacked input, and none ended well in "
+                "between\n  try: look whether workers can reach the machine that has it",
+                end->text, coordinator->lacking_count));
+}
+
 static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEnd *end,
                              struct sched_event *event)
 {
@@ -159,6 +176,7 @@ static void take_failed_task(struct coordinator *coordinator, const Weft__TaskEn
     // A stale attempt changed nothing and is not told.
     if (sched_charges(coordinator->sched, stage, event->at.kind, event->at.task) > before)
         tell_retry(coordinator, stage, &event->at);
+    check_lacking(coordinator, end);
 }
 
 // Takes the message over when it must live longer; tells so by returning true.
@@ -178,6 +196,7 @@ static bool take_task_end(const struct worker_place *place, Weft__TaskEnd *end)
         take_failed_task(coordinator, end, &event);
         return false;
     }
+    coordinator->lacking_count = 0;
     if (end->stage != sched_stage(coordinator->sched)) {  // what it counted is counted already
         coordinator_step(coordinator, &event);
         return false;
