@@ -206,10 +206,30 @@ static void a_piece_that_comes_again_is_compared(void **state)
     open_file(scene);
     assert_int_equal(give(scene, 1, "two"), WEFT_OK);
     assert_int_equal(give(scene, 1, "two"), WEFT_OK);
+    assert_int_equal(give(scene, 1, "dos"), WEFT_ABORTED);  // as long as the first
     const struct draft other = shelve(scene, "zwei", 5);
     assert_int_equal(drafts_take(scene->drafts, 1, &other), WEFT_ABORTED);
     assert_non_null(strstr(err_text(), "not deterministic"));
     assert_non_null(strstr(err_text(), "3 bytes in worker 1, and as 4 other ones in worker 5"));
+}
+
+static void a_piece_that_comes_again_is_written_once(void **state)
+{
+    struct scene *scene = *state;
+    static const char *const texts[PIECES] = {"one ", "two ", "three ", "four"};
+    bool is_written[PIECES] = {false};
+    open_file(scene);
+    for (uint32_t i = 0; i < PIECES; i++) {
+        assert_int_equal(give(scene, i, texts[i]), WEFT_OK);
+        assert_int_equal(give(scene, i, texts[i]), WEFT_OK);
+    }
+    run_until(scene, PIECES);
+    for (int i = 0; i < PIECES; i++) {
+        assert_false(is_written[scene->written[i]]);
+        is_written[scene->written[i]] = true;
+    }
+    assert_true(drafts_are_written(scene->drafts));
+    check_file(scene, "out", "one two three four");
 }
 
 static void damage_is_found_on_the_way(void **state)
@@ -260,13 +280,10 @@ static void a_full_disk_is_reported_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(pieces_go_to_their_places_in_any_order),
-        test(parts_are_files_also_without_a_byte),
-        test(a_run_that_goes_on_writes_what_is_missing),
-        test(a_piece_that_comes_again_is_compared),
-        test(damage_is_found_on_the_way),
-        test(a_shelf_that_is_too_short_is_damage),
-        test(a_full_disk_is_reported_once),
+        test(pieces_go_to_their_places_in_any_order),    test(parts_are_files_also_without_a_byte),
+        test(a_run_that_goes_on_writes_what_is_missing), test(a_piece_that_comes_again_is_compared),
+        test(a_piece_that_comes_again_is_written_once),  test(damage_is_found_on_the_way),
+        test(a_shelf_that_is_too_short_is_damage),       test(a_full_disk_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
