@@ -7,6 +7,7 @@
 //   - no reduce begins before every map task is sealed, and none is sealed or taken over twice;
 //   - a run that says it is done has written every piece once, and counted every task once;
 //   - a run that fails had a reason to, and leaves no output under its name;
+//   - all tasks of a stage were done by the same cuts of its ranges, in whichever life;
 //   - what is left at the end is the answer and nothing else, however often the driver was killed.
 
 #include "sim_run/sim_run.h"
@@ -271,7 +272,7 @@ static void check_leftovers(bool is_done)
         const bool is_file = !sim.options.has_directory && !strncmp(name, ".out.weft-", 10);
         const bool is_known = is_file || !strcmp(name, ".") || !strcmp(name, "..") ||
                               !strcmp(name, "input") || !strcmp(name, "out") ||
-                              !strcmp(name, "bad");
+                              !strcmp(name, "bad") || !strncmp(name, "cuts-", 5);
         if (is_done && !is_known)
             sim_wrong("%s is left behind", name);
     }
@@ -333,8 +334,10 @@ static void run_seed(uint64_t seed)
         sim_wrong("a life ended with %d", status);
     totals.done += status == 0;
     totals.failed += status == EXIT_FAILED;
-    if (status == 0)
+    if (status == 0) {
         check_answer();
+        sim_check_cuts();
+    }
     check_leftovers(status == 0);
     remove_folder();
 }

@@ -5,6 +5,7 @@
 //   loop.c     a clock and timers in a time that goes by steps; what happens next is drawn
 //   worker.c   a worker: frames, slots, attempts, pieces of the answer
 //   shared.c   what it leaves for others: seals, checkpoints, pairs between stages
+//   cuts.c     by which keys the ranges were cut when a task was done
 //   agents.c   how workers live and die
 //
 // A life is a process of its own, and a kill is its end between two steps, with nothing tidied up: what the next
@@ -58,6 +59,8 @@ bool sim_has_faults(void);
 void sim_path(char *path, size_t size, const char *name);
 _Noreturn void sim_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// All tasks of a stage were done by the same cuts, in whichever life.
+void sim_check_cuts(void);
 // Something a worker or the world does, if there is anything; false: nothing can happen by itself.
 bool workers_step(void);
 

@@ -241,10 +241,17 @@ static void end_attempt(struct worker *worker, uint32_t slot, const Weft__TaskRu
     Weft__Counter counter = WEFT__COUNTER__INIT, *counters[] = {&counter};
     Weft__BadRecord bad = WEFT__BAD_RECORD__INIT, *bads[] = {&bad};
     Weft__Place place = WEFT__PLACE__INIT;
+    char key_text[32];
+    ProtobufCBinaryData key = {8, (uint8_t *)key_text};
     counter.name = run->kind == WEFT__TASK_KIND__TASK_MAP      ? "maps"
                    : run->kind == WEFT__TASK_KIND__TASK_REDUCE ? "reduces"
                                                                : "samples";
     counter.value = 1;
+    snprintf(key_text, sizeof key_text, "%03u.%03u ", run->task % 1000, sim.life % 1000);
+    if (run->kind == WEFT__TASK_KIND__TASK_SAMPLE) {
+        end.n_sample_keys = 1;
+        end.sample_keys = &key;
+    }
     end.stage = run->stage;
     end.kind = run->kind;
     end.task = run->task;
@@ -274,6 +281,8 @@ static void finish_good(struct worker *worker, uint32_t index, const Weft__TaskR
     const bool is_run = run->purpose == WEFT__PURPOSE__PURPOSE_RUN;
     const bool collects = run->kind == WEFT__TASK_KIND__TASK_MAP && !worker->open->is_map_only;
     end_attempt(worker, index, run, WEFT_OK, tells_bad);
+    if (is_run && run->kind != WEFT__TASK_KIND__TASK_SAMPLE)
+        worker_note_cuts(worker, run);
     if (is_run && collects)
         worker->slots[index].held |= bit(run->task);
     else if (is_run && run->kind != WEFT__TASK_KIND__TASK_SAMPLE)
@@ -394,6 +403,7 @@ void worker_receive(struct worker *worker)
         break;
     case WEFT__FRAME_TYPE__FRAME_STAGE_PLAN:
         message = unpack(&parcel, &weft__stage_plan__descriptor);
+        worker_take_cuts(worker, message);
         worker_adopt(worker, ((Weft__StagePlan *)message)->adopted,
                      ((Weft__StagePlan *)message)->n_adopted);
         break;

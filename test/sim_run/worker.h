@@ -35,6 +35,7 @@ struct worker {
     VEC(struct parcel) in, out;
     VEC(struct parcel) past;  // ends of attempts that it has told of in stages before this one
     uint32_t checkpoint_count;
+    uint32_t cuts;  // what the keys come to that the ranges of this stage are cut by
 
     // Where workers share.
     bool is_shared, has_seals;
@@ -66,6 +67,12 @@ struct parcel worker_pack(Weft__FrameType type, const ProtobufCMessage *message)
 void worker_say(struct worker *worker, Weft__FrameType type, const ProtobufCMessage *message);
 void worker_show(const struct worker *worker, const char *what, const struct parcel *parcel);
 bool worker_has_faults(const struct worker *worker);
+// ---- cuts.c
+
+void worker_take_cuts(struct worker *worker, const Weft__StagePlan *plan);
+// The task was done by these cuts.
+void worker_note_cuts(const struct worker *worker, const Weft__TaskRun *run);
+
 // ---- shared.c
 
 // A piece of the answer, or pairs for the next stage: the same text stands for both.

@@ -172,7 +172,7 @@ weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *age
 }
 
 weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent, uint32_t stage,
-                                  Weft__TaskEnd *const *samples, const struct resume *resume)
+                                  Weft__TaskEnd *const *samples, struct resume *resume)
 {
     const struct run_stage *at = &plan->stages[stage];
     size_t count = 0;
@@ -180,19 +180,20 @@ weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *age
         count += samples[i] ? samples[i]->n_sample_keys : 0;
     Weft__StagePlan message = WEFT__STAGE_PLAN__INIT;
     message.stage = stage;
-    message.sample_keys = malloc((count + 1) * sizeof *message.sample_keys);
-    if (!message.sample_keys)
+    ProtobufCBinaryData *keys = malloc((count + 1) * sizeof *keys);
+    if (!keys)
         return no_memory();
+    message.sample_keys = keys;
     for (uint32_t i = 0; i < at->sample_count; i++)
         for (size_t j = 0; samples[i] && j < samples[i]->n_sample_keys; j++)
-            message.sample_keys[message.n_sample_keys++] = samples[i]->sample_keys[j];
-    weft_err code = WEFT_OK;
-    if (stage == 0 && !run_plan_is_shared(plan))
+            keys[message.n_sample_keys++] = samples[i]->sample_keys[j];
+    weft_err code = at->sample_count ? resume_keep_cuts(resume, &message) : WEFT_OK;
+    if (code == WEFT_OK && stage == 0 && !run_plan_is_shared(plan))
         code = resume_fill_adopted(resume, &message.adopted, &message.n_adopted);
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &message.base);
     resume_free_adopted(message.adopted, message.n_adopted);
-    free(message.sample_keys);
+    free(keys);
     return code;
 }
 

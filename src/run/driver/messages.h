@@ -26,7 +26,7 @@ MUST_CHECK weft_err run_plan_send_stage_open(const struct run_plan *plan, struct
 // The sample of a whole stage; `samples` are the ends of all its sample tasks, NULL for those that did not run.
 MUST_CHECK weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent,
                                              uint32_t stage, Weft__TaskEnd *const *samples,
-                                             const struct resume *resume);
+                                             struct resume *resume);
 // The map output of all workers: where they share, before the first reduce task of a worker.
 MUST_CHECK weft_err run_plan_send_seals(struct agent *agent, uint32_t stage,
                                         const struct resume *resume,

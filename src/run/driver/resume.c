@@ -78,6 +78,8 @@ static weft_err take_record(void *owner, const struct journal_record *record)
         return resume_take_bad(resume, (enum resume_record)record->type, record->payload);
     case RECORD_COUNTS:
         return resume_take_counts(resume, record->payload);
+    case RECORD_CUTS:
+        return resume_take_cuts(resume, record->payload);
     }
     return WEFT_OK;
 }
@@ -131,6 +133,7 @@ void resume_look(struct resume *resume, struct output_piece *pieces)
 static void forget_found(struct resume *resume)
 {
     resume_forget_runs(resume);
+    resume_forget_cuts(resume);
     resume->left_out.count = resume->task_count = 0;
     bad_records_forget_found(resume->options.bad);
     resume->has_begun = false;
@@ -368,7 +371,9 @@ void resume_free(struct resume *resume)
     if (!resume)
         return;
     resume_forget_runs(resume);
+    resume_forget_cuts(resume);
     VEC_FINI(&resume->runs);
+    VEC_FINI(&resume->cuts);
     VEC_FINI(&resume->left_out);
     manifest_fini(&resume->origin);
     manifest_fini(&resume->found);

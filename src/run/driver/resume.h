@@ -66,6 +66,9 @@ MUST_CHECK weft_err resume_note_checkpoint(struct resume *resume, const Weft__Ch
 void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct buf *directory);
 // Whether map output of the first stage outlives this run.
 bool resume_keeps_runs(const struct resume *resume);
+// The sample keys of the plan become those that the stage was cut by in an earlier run; without one they are noted. The
+// keys are lent until the end.
+MUST_CHECK weft_err resume_keep_cuts(struct resume *resume, Weft__StagePlan *plan);
 // Map output that is safe, whichever run made it; resume_free_adopted in every case.
 MUST_CHECK weft_err resume_fill_adopted(const struct resume *resume, Weft__AdoptedRuns ***adopted,
                                         size_t *adopted_count);

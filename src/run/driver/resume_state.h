@@ -3,6 +3,7 @@
 //   resume_runs.c    files of map output
 //   resume_bad.c     records that are left out
 //   resume_counts.c  counters
+//   resume_cuts.c    keys by which ranges are cut
 #ifndef RUN_DRIVER_RESUME_STATE_H
 #define RUN_DRIVER_RESUME_STATE_H
 
@@ -18,6 +19,7 @@ enum resume_record {
     RECORD_LEFT_OUT,
     RECORD_READ,
     RECORD_COUNTS,
+    RECORD_CUTS,
 };
 
 // A file of map output that outlives its worker: its name, and where its last index is.
@@ -43,6 +45,7 @@ struct resume {
     struct journal *journal;      // NULL: this run cannot be resumed
     VEC(struct resume_runs) runs;
     VEC(struct resume_found) left_out;
+    VEC(Weft__StagePlan *) cuts;  // of the stages that have them, with sample keys alone
     uint32_t task_count, restored_count;
     bool is_done;       // the answer is there already
     bool has_begun;     // there is an unfinished one
@@ -82,5 +85,11 @@ MUST_CHECK weft_err resume_note_counts(struct resume *resume, uint32_t stage, en
                                        uint32_t task);
 // A record of the journal.
 MUST_CHECK weft_err resume_take_counts(struct resume *resume, weft_bytes payload);
+
+// ---- resume_cuts.c
+
+// A record of the journal.
+MUST_CHECK weft_err resume_take_cuts(struct resume *resume, weft_bytes payload);
+void resume_forget_cuts(struct resume *resume);
 
 #endif

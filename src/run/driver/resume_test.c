@@ -259,6 +259,44 @@ static void what_is_safe_is_taken_over_with_its_counters(void **state)
     assert_int_not_equal(access(path_of(".out.weft-unfinished"), F_OK), 0);
 }
 
+// The keys are one letter each.
+static void check_cuts(struct scene *scene, uint32_t stage, const char *sample,
+                       const char *expected)
+{
+    ProtobufCBinaryData keys[8];
+    Weft__StagePlan plan = WEFT__STAGE_PLAN__INIT;
+    plan.stage = stage;
+    plan.sample_keys = keys;
+    for (plan.n_sample_keys = 0; sample[plan.n_sample_keys]; plan.n_sample_keys++)
+        keys[plan.n_sample_keys] = (ProtobufCBinaryData){1, (uint8_t *)&sample[plan.n_sample_keys]};
+    assert_int_equal(resume_keep_cuts(scene->resume, &plan), WEFT_OK);
+    assert_int_equal(plan.n_sample_keys, strlen(expected));
+    for (size_t i = 0; i < plan.n_sample_keys; i++)
+        assert_true(plan.sample_keys[i].len == 1 && *plan.sample_keys[i].data == expected[i]);
+}
+
+static void ranges_stay_as_the_first_run_has_cut_them(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin_run(&scene, &job, plain);
+    check_cuts(&scene, 0, "bdf", "bdf");
+    check_cuts(&scene, 0, "bd", "bdf");  // for one more worker
+    write_piece(&scene, 0);
+    end_run(&scene, true, true);
+    begin_run(&scene, &job, plain);
+    check_cuts(&scene, 0, "ace", "bdf");
+    check_cuts(&scene, 1, "x", "x");  // of a stage that it had not come to
+    end_run(&scene, true, true);
+    begin_run(&scene, &job, plain);
+    check_cuts(&scene, 0, "", "bdf");
+    check_cuts(&scene, 1, "y", "x");
+    end_run(&scene, false, false);
+    begin_run(&scene, &job, plain);  // nothing was kept
+    check_cuts(&scene, 0, "ace", "ace");
+    end_run(&scene, false, false);
+}
+
 static void damaged_map_output_is_made_again(void **state)
 {
     (void)state;
@@ -395,6 +433,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_that_has_done_nothing_leaves_nothing),
         cmocka_unit_test(what_is_safe_is_taken_over_with_its_counters),
+        cmocka_unit_test(ranges_stay_as_the_first_run_has_cut_them),
         cmocka_unit_test(damaged_map_output_is_made_again),
         cmocka_unit_test(a_task_is_taken_over_once),
         cmocka_unit_test(another_job_is_refused_and_force_throws_its_work_away),
