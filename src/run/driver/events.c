@@ -144,8 +144,10 @@ static void tell_retry(struct coordinator *coordinator, uint32_t stage,
 static void check_lacking(struct coordinator *coordinator, const Weft__TaskEnd *end)
 {
     enum { LACKING_PER_SLOT_MAX = 8 };
-    const uint32_t limit =
-        LACKING_PER_SLOT_MAX * coordinator->place_count * coordinator->plan->slot_count;
+    uint32_t ready_count = 0;
+    for (uint32_t i = 0; i < coordinator->place_count; i++)
+        ready_count += agent_is_ready(&coordinator->places[i].agent);
+    const uint32_t limit = LACKING_PER_SLOT_MAX * ready_count * coordinator->plan->slot_count;
     if (!end->is_blameless || ++coordinator->lacking_count < limit || coordinator->is_over)
         return;
     coordinator_fail(
@@ -248,7 +250,7 @@ static struct answer_rules rules_of(const struct worker_place *place, uint32_t n
         .is_map_only = stage->is_map_only,
         .is_last = stage->is_last,
         .is_shared = run_plan_is_shared(coordinator->plan),
-        .is_lent = coordinator->plan->options->lends_inputs,
+        .is_lent = coordinator->plan->options->lends_inputs || coordinator->clients,
         .input_count = coordinator->plan->inputs.count,
     };
 }
