@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
+# weft server, as weft run; weft client [options] HOST[:PORT][#TOKEN];
 # weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|logs|down [NAME];
 # weft cluster config [options] CLUSTER.json; weft queue VERB [options] PATH, and its kin.
 
@@ -40,7 +41,11 @@ _weft_run() {
         mapfile -t COMPREPLY < <(compgen -d -- "$current")
         return
         ;;
-    -o | --output | --bad-records)
+    --listen)
+        mapfile -t COMPREPLY < <(compgen -W "localhost:0 localhost:18125 :18125" -- "$current")
+        return
+        ;;
+    -o | --output | --bad-records | --file | --port-file | --token-file)
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
         return
         ;;
@@ -67,7 +72,7 @@ _weft_run() {
             ;;
         -o | --output | --reducers | --top | -n | --slots | --workers | --memory | --tmp | --timeout | \
             --task-timeout | --record-timeout | --max-attempts | --skip-bad | --bad-records | \
-            --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
+            --listen | --port-file | --token-file | --file | --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
             --sort-fields | --partition-fields | --lines-per-task) ((i++)) ;;
         -*) ;;
         *)
@@ -206,6 +211,25 @@ _weft_host() {
     esac
 }
 
+_weft_client() {
+    local current=$1 previous=$2
+    case $previous in
+    --memory) mapfile -t COMPREPLY < <(compgen -W "256M 512M 1G 2G 4G" -- "$current") ;;
+    --tmp) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    -n | --slots) ;;
+    *)
+        if [[ $current == -* ]]; then
+            mapfile -t COMPREPLY < <(
+                compgen -W "--slots --memory --tmp --stay --token-file --json --quiet --help" -- "$current"
+            )
+        else
+            mapfile -t COMPREPLY < <(compgen -A hostname -- "$current")
+        fi
+        ;;
+    esac
+}
+
 # The options of a verb of a group; all have those that find the host.
 _weft_verb_options() {
     echo "--at --token-file --wait --help"
@@ -269,8 +293,10 @@ _weft() {
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks help version" -- "$current")
-    elif [[ ${COMP_WORDS[1]} == run ]]; then
+    elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == server ]]; then
         _weft_run "$current" "$previous"
+    elif [[ ${COMP_WORDS[1]} == client ]]; then
+        _weft_client "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == streaming ]]; then
         _weft_streaming "$current"
     elif [[ ${COMP_WORDS[1]} == cluster ]]; then

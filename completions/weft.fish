@@ -1,9 +1,11 @@
 # Completion of weft for fish: weft VERB; weft run [options] JOB [job options] INPUT...
-set -l run '__fish_seen_subcommand_from run'
+set -l run '__fish_seen_subcommand_from run server'
 set -l jobs wordcount count sort grep index
 
 complete -c weft -f
 complete -c weft -n __fish_use_subcommand -a run -d 'Run a job, wait, print the answer'
+complete -c weft -n __fish_use_subcommand -a server -d 'Run a job on the machines that join it'
+complete -c weft -n __fish_use_subcommand -a client -d 'Join a server and work for its job'
 complete -c weft -n __fish_use_subcommand -a streaming -d 'Run a Hadoop Streaming job by its own options'
 complete -c weft -n __fish_use_subcommand -a replay -d 'Run just the record that a job failed on'
 complete -c weft -n __fish_use_subcommand -a cluster -d 'Run or describe a cluster of programs'
@@ -138,6 +140,17 @@ complete -c weft -n $config -l force -d 'Replace other files'
 complete -c weft -n $config -l gpu -d 'Let the members see GPUs'
 complete -c weft -n $config -s q -l quiet -d 'Only errors'
 complete -c weft -n $config -s h -l help -d 'Explain'
+
+set -l client '__fish_seen_subcommand_from client'
+complete -c weft -n "$client" -x -a '(__fish_print_hostnames)'
+complete -c weft -n "$client" -s n -l slots -x -d 'How many tasks at a time'
+complete -c weft -n "$client" -l memory -x -a '256M 512M 1G 2G 4G' -d 'How much memory it may take'
+complete -c weft -n "$client" -l tmp -x -a '(__fish_complete_directories)' -d 'Where to spill'
+complete -c weft -n "$client" -l stay -d 'Wait for the next job'
+complete -c weft -n "$client" -l token-file -r -F -d 'The secret of the server'
+complete -c weft -n "$client" -l json -d 'Messages in JSON'
+complete -c weft -n "$client" -s q -l quiet -d 'Only errors'
+complete -c weft -n "$client" -s h -l help -d 'Explain'
 
 set -l host '__fish_seen_subcommand_from host'
 complete -c weft -n "$host" -l listen -x -d 'Where others find it'

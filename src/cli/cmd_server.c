@@ -1,6 +1,7 @@
 // weft server [options] JOB [job options] INPUT...: weft run, with the work done by those who join.
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -30,12 +31,17 @@ void help_format_server(struct buf *buf)
         "Exit: as weft run; 3 the port is taken.\n");
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0;
+}
+
 int cmd_server(char *const *words, size_t count)
 {
     char **all = calloc(count + 3, sizeof *all);
     if (!all)
         return cli_fail(err_no_memory("to run a job"), false);
-    if (count == 1 && strcmp(words[0], "help") == 0) {
+    if (count == 1 && asks_for_help(words[0])) {
         free(all);
         return cmd_help((char *const[]){"server"}, 1);
     }
