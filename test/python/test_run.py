@@ -236,6 +236,16 @@ def test_an_interpreter_that_dies_takes_no_pairs_of_other_tasks_with_it():
     assert calls_of("calls") == {**{str(number): 1 for number in range(8)}, "5": 3}
 
 
+def test_sums_of_other_tasks_that_go_with_an_interpreter_are_added_again():
+    def pairs(number):
+        with open("calls", "a") as file:
+            file.write(f"{number} ")
+        if number == 5 and calls_of("calls")["5"] < 3:
+            os._exit(9)
+        return [(number % 2, number)]
+    assert dict(weft.run(map=pairs, fold=sum, source=list(range(8)), slots=1)) == {0: 12, 1: 16}
+
+
 @pytest.mark.parametrize("size", [1000, 10_000_000])
 def test_pairs_of_attempts_that_failed_are_not_counted(size):
     def pairs(number):

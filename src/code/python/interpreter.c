@@ -264,6 +264,7 @@ static void take_end(struct interpreter *interpreter)
     command_stderr_end(&interpreter->err);
     child_wait(&interpreter->child, -1, &exit);
     fail_by_exit(interpreter, &exit);
+    interpreter->has_lost = interpreter->holds;
     stop(interpreter);
 }
 
@@ -377,6 +378,7 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
     interpreter->asked = 0;
     interpreter->group_bytes = 0;
     interpreter->is_reported = interpreter->has_emitted = interpreter->defers = false;
+    interpreter->has_lost = false;
     interpreter->batch.size = 0;
     command_stderr_begin(&interpreter->err);
     interpreter->err.fd = facts->is_sample || facts->is_probe ? -1 : STDERR_FILENO;
@@ -432,7 +434,7 @@ static bool ask_aside(struct interpreter *interpreter, char kind)
 bool interpreter_rescue(struct interpreter *interpreter)
 {
     if (!interpreter->defers || interpreter->has_emitted || interpreter->is_mixed ||
-        interpreter->is_final)
+        interpreter->has_lost || interpreter->is_final)
         return false;
     return !interpreter->holds || ask_aside(interpreter, 'S');
 }

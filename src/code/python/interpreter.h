@@ -58,6 +58,7 @@ struct interpreter {
     bool has_ended;        // and it has
     bool defers;           // pairs wait for the end, so that one that fails leaves none
     bool has_emitted;      // some did not: they were too many
+    bool has_lost;         // the process has ended, and sums of earlier attempts with it
     bool is_reported;      // the failure is an exception, which the interpreter has lived to report
     bool has_batch;        // groups went to it: later ones go there, too, to keep their order
     weft_err failure;      // reported at the end
