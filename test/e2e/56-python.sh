@@ -168,7 +168,7 @@ cmp -s expected /dev/null && not_ok "there was something to count"
 
 # --- what goes wrong: one sentence each
 fault() { # NAME PATTERN SENTENCE: the script $NAME.py fails with exit code 1
-    fails_with "$3" 1 "$2" answer "$1.py" small
+    fails_with "$3" 1 "$2" answer --max-attempts 1 "$1.py" small
 }
 script raises <<'END'
 def helper(word):
