@@ -1,7 +1,7 @@
 #!/bin/bash
 # --workers N: several processes share the work, and the bytes are those of one, whoever is killed.
 # takes long
-# also: tsan
+# also: asan tsan
 . "$(dirname "$0")/lib.sh"
 
 rounds=3
@@ -66,6 +66,7 @@ shared "wordcount" wordcount words lines
 shared "sort" sort words bytes
 shared "grep, without a reduce" grep '[0-9a-f]{3}b' words bytes
 shared "a job of several stages" ./stages words
+shared "three stages" --top 100 ./stages words
 check "sort with workers that are killed" killed sort words bytes
 check "several stages with workers that are killed" killed ./stages words
 is_sanitized && finish # the rest takes the same ways, and minutes there
@@ -96,6 +97,20 @@ same "a file" expected file
 : >both && answer wordcount words >>both && answer --workers 2 wordcount words >>both 2>&1
 cat expected expected >twice
 same "standard output is appended to" twice both
+
+# ---- a full disk ------------------------------------------------------------------------------------------
+
+mkdir disk
+if ldd "$WEFT" >/dev/null 2>&1; then
+    for output in disk/new disk/parts/; do
+        fails_with "the disk of $output is full" 5 'no room (for the output )?in disk' \
+            corral -l "$left" -- env LD_PRELOAD="$E2E_TOOLS/nospace.so" WEFT_NOSPACE_DIR="$PWD/disk" \
+            WEFT_NOSPACE_BYTES=100000 "$WEFT" run -q --workers 3 --slots 1 sort words -o $output
+        check "and there is no answer" test ! -e "${output%/}"
+    done
+else
+    skip "a full disk" "the command takes no preloaded library"
+fi
 
 # ---- how it is asked for --------------------------------------------------------------------------------
 

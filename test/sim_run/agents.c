@@ -34,6 +34,7 @@ void worker_die(struct worker *worker, int crash_slot)
     const bool was_ready = worker->has_greeted;
     if (sim_chance(500))
         worker->out.count = sim_below((uint32_t)worker->out.count + 1);
+    worker->is_gone = sim.step % 2;
     while (was_ready && worker->out.count && worker->is_alive)
         worker_deliver(worker);
     if (!worker->is_alive)

@@ -14,7 +14,7 @@
 
 weft_err worker_open_file(const struct worker *worker, uint32_t number, int *fd)
 {
-    if (!worker->is_alive)
+    if (!worker->is_alive || worker->is_gone)
         return err_set(WEFT_UNAVAILABLE, "it has ended");
     for (size_t i = 0; i < worker->file_count; i++)
         if (worker->files[i] == (int)number) {
@@ -63,6 +63,47 @@ void worker_shelve(struct worker *worker, const char *text, Weft__Committed *com
     committed->shelf = (uint32_t)worker->shelf;
     committed->n_shelf_offsets = 1;
     committed->shelf_offsets = &offset;
+}
+
+// A task that is committed while the report of another one waits is reported with it, at times. The arrays of
+// `waiting` are those of protobuf-c, which frees them.
+static void add_task(Weft__Committed *waiting, const Weft__Committed *one)
+{
+    const size_t count = waiting->n_tasks, more = count + 1;
+    waiting->tasks = realloc(waiting->tasks, more * sizeof *waiting->tasks);
+    waiting->shelf_offsets = realloc(waiting->shelf_offsets, more * sizeof *waiting->shelf_offsets);
+    waiting->output_bytes = realloc(waiting->output_bytes, more * sizeof *waiting->output_bytes);
+    waiting->output_crc = realloc(waiting->output_crc, more * sizeof *waiting->output_crc);
+    waiting->output_records =
+        realloc(waiting->output_records, more * sizeof *waiting->output_records);
+    waiting->tasks[count] = one->tasks[0];
+    waiting->shelf_offsets[count] = one->shelf_offsets[0];
+    waiting->output_bytes[count] = one->output_bytes[0];
+    waiting->output_crc[count] = one->output_crc[0];
+    waiting->output_records[count] = one->output_records[0];
+    waiting->n_tasks = waiting->n_shelf_offsets = more;
+    waiting->n_output_bytes = waiting->n_output_crc = waiting->n_output_records = more;
+}
+
+void worker_report_shelved(struct worker *worker, const Weft__Committed *committed)
+{
+    struct parcel *last = worker->out.count ? &worker->out.items[worker->out.count - 1] : NULL;
+    // Between the two is what is said of the attempt.
+    struct parcel *before = worker->out.count > 1 ? last - 1 : NULL;
+    Weft__Committed *waiting = NULL;
+    if (before && before->type == WEFT__FRAME_TYPE__FRAME_COMMITTED && sim.step % 4 != 0)
+        waiting = weft__committed__unpack(NULL, before->size, before->bytes);
+    if (waiting && waiting->kind == committed->kind && waiting->stage == committed->stage &&
+        waiting->shelf == committed->shelf) {
+        add_task(waiting, committed);
+        const struct parcel both = worker_pack(before->type, &waiting->base);
+        free(before->bytes);
+        *before = *last;
+        *last = both;
+    } else {
+        worker_say(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed->base);
+    }
+    message_free(waiting);
 }
 
 // What it reads is what the task with that number has left.

@@ -212,7 +212,10 @@ static void commit_piece(struct worker *worker, const Weft__TaskRun *run)
     } else {
         worker->kept[worker->stage] |= bit(task);
     }
-    worker_say(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
+    if (worker->is_shared)
+        worker_report_shelved(worker, &committed);
+    else
+        worker_say(worker, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed.base);
 }
 
 // ---- Attempts ------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ struct worker {
 
     // Where workers share.
     bool is_shared, has_seals;
+    bool is_gone;          // its process, while the driver still reads frames of it
     bool has_failed;       // it cannot go on, has said so, and carries out nothing more
     int files[FILES_MAX];  // that it has open
     size_t file_count;
@@ -77,6 +78,8 @@ void worker_note_cuts(const struct worker *worker, const Weft__TaskRun *run);
 
 // A piece of the answer, or pairs for the next stage: the same text stands for both.
 void worker_shelve(struct worker *worker, const char *text, Weft__Committed *committed);
+// It is reported by itself, or with the one before.
+void worker_report_shelved(struct worker *worker, const Weft__Committed *committed);
 // A task reads what the one with its number has left.
 void worker_check_source(const struct worker *worker, const Weft__TaskRun *run);
 void worker_seal(struct worker *worker, uint32_t slot);

@@ -244,6 +244,9 @@ static void damage_is_found_on_the_way(void **state)
     assert_int_equal(scene->failure, WEFT_DATA_LOSS);
     assert_non_null(strstr(scene->failure_text, "is damaged"));
     assert_int_equal(scene->written_count, 0);
+    drafts_free(scene->drafts);  // waits for the thread that copies
+    scene->drafts = NULL;
+    check_file(scene, "out", "oXe");  // piece 1 was left out
 }
 
 static void a_shelf_that_is_too_short_is_damage(void **state)
