@@ -25,6 +25,7 @@
 #include "base/sanitized.h"
 #include "run/driver/driver.h"
 #include "seeds.h"
+#include "sys/secure/secret.h"
 
 enum {
     SEEDS_DEFAULT = IS_SANITIZED ? 150 : 800,
@@ -63,6 +64,12 @@ bool sim_chance(uint32_t per_mille)
 bool sim_has_faults(void)
 {
     return sim.step < sim.options.fault_steps;
+}
+
+void secret_random(void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        ((uint8_t *)bytes)[i] = (uint8_t)draw();
 }
 
 // Half of the faults are absent from a job, so that the others get their turn.
