@@ -35,7 +35,10 @@ static weft_err adapt_job(struct porter *porter, Weft__JobStart *start)
     const weft_err code = porter_set_text(&start->tmp, porter->options.tmp);
     start->slots = porter->options.slot_count;
     start->memory_bytes = porter->options.memory_bytes;
-    return code == WEFT_OK ? porter_adapt_inputs(porter, start) : code;
+    if (code != WEFT_OK)
+        return code;
+    const weft_err settled = take_settle(porter->code, start);
+    return settled == WEFT_OK ? porter_adapt_inputs(porter, start) : settled;
 }
 
 static void take_job(struct porter *porter, const struct frame *frame)
