@@ -4928,7 +4928,7 @@ const ProtobufCMessageDescriptor weft__client_status__descriptor =
   (ProtobufCMessageInit) weft__client_status__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__client_end__field_descriptors[2] =
+static const ProtobufCFieldDescriptor weft__client_end__field_descriptors[3] =
 {
   {
     "code",
@@ -4954,15 +4954,28 @@ static const ProtobufCFieldDescriptor weft__client_end__field_descriptors[2] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_aside",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientEnd, is_aside),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__client_end__field_indices_by_name[] = {
   0,   /* field[0] = code */
+  2,   /* field[2] = is_aside */
   1,   /* field[1] = text */
 };
 static const ProtobufCIntRange weft__client_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor weft__client_end__descriptor =
 {
@@ -4972,7 +4985,7 @@ const ProtobufCMessageDescriptor weft__client_end__descriptor =
   "Weft__ClientEnd",
   "weft",
   sizeof(Weft__ClientEnd),
-  2,
+  3,
   weft__client_end__field_descriptors,
   weft__client_end__field_indices_by_name,
   1,  weft__client_end__number_ranges,

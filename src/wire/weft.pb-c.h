@@ -1009,10 +1009,14 @@ struct  Weft__ClientEnd
    */
   uint32_t code;
   char *text;
+  /*
+   * the job continues without this client
+   */
+  protobuf_c_boolean is_aside;
 };
 #define WEFT__CLIENT_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__client_end__descriptor) \
-    , 0, (char *)protobuf_c_empty_string }
+    , 0, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Weft__HostHello

@@ -230,7 +230,9 @@ static void take_end(struct client *client, const struct frame *frame)
     Weft__ClientEnd *end = NULL;
     weft_err code = message_unpack(frame, &weft__client_end__descriptor, &end);
     client->has_ended = true;
-    if (code == WEFT_OK)
+    if (code == WEFT_OK && end->is_aside)
+        code = err_set(WEFT_ABORTED, "%s", end->text);
+    else if (code == WEFT_OK)
         tell_end(client, (weft_err)end->code, end->text);
     message_free(end);
     stop(client, code);

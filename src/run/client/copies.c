@@ -9,6 +9,9 @@
 #include "base/vec.h"
 #include "sys/file/file.h"
 
+// With a client that may be gone: the task is given back then, and tried again elsewhere.
+enum { PATIENCE_MS = 3000 };
+
 struct peer {
     char address[NET_ADDRESS_TEXT_BYTES];
     struct fetch_client *client;
@@ -64,8 +67,10 @@ static weft_err find_peer(struct copies *copies, const char *address, struct fet
             return WEFT_OK;
         }
     struct peer peer = {0};
-    struct fetch_client_options options = {
-        .loop = copies->options.loop, .token = copies->options.token, .name = copies->options.name};
+    struct fetch_client_options options = {.loop = copies->options.loop,
+                                           .token = copies->options.token,
+                                           .name = copies->options.name,
+                                           .patience_ms = PATIENCE_MS};
     const weft_err code = net_read_address(address, 0, &options.address);
     if (code != WEFT_OK)
         return code;

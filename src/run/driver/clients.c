@@ -135,12 +135,14 @@ static void on_lost(void *owner, struct hub_peer *peer, weft_err code)
     lose(client, code);
 }
 
-static weft_err tell_end(struct hub_peer *peer, weft_err code, const char *text)
+static void tell_end(struct hub_peer *peer, weft_err code, const char *text, bool is_aside)
 {
     Weft__ClientEnd end = WEFT__CLIENT_END__INIT;
+    end.is_aside = is_aside;
     end.code = message_code(code);
     end.text = (char *)text;
-    return hub_send(peer, WEFT__FRAME_TYPE__FRAME_CLIENT_END, &end.base);
+    if (hub_send(peer, WEFT__FRAME_TYPE__FRAME_CLIENT_END, &end.base) != WEFT_OK)
+        err_clear();  // it has left too much unread, and will be lost soon
 }
 
 void clients_drop(struct clients *clients, uint32_t holder, const char *why)
@@ -153,8 +155,7 @@ void clients_drop(struct clients *clients, uint32_t holder, const char *why)
     say(clients, sentence);
     struct hub_peer *peer = client->peer;
     hub_peer_set_owner(peer, NULL);
-    if (tell_end(peer, WEFT_ABORTED, sentence) != WEFT_OK)
-        err_clear();
+    tell_end(peer, WEFT_ABORTED, sentence, true);
     lose(client, err_set(WEFT_ABORTED, "%s", sentence));
 }
 
@@ -220,6 +221,19 @@ static void tell_joined(struct client *client, const Weft__ClientJoin *join)
     say(client->clients, sentence);
 }
 
+// All places are taken, or the last tasks are done and no worker is wanted any more.
+static void turn_away(struct client *client)
+{
+    struct clients *clients = client->clients;
+    if (clients->count == CLIENTS_MAX) {
+        clients_drop(clients, client->holder, "there is no place left");
+        return;
+    }
+    tell_end(client->peer, WEFT_OK, "", false);
+    hub_peer_set_owner(client->peer, NULL);
+    lose(client, WEFT_OK);
+}
+
 static weft_err take_join(struct client *client, const struct frame *frame)
 {
     struct clients *clients = client->clients;
@@ -231,7 +245,7 @@ static weft_err take_join(struct client *client, const struct frame *frame)
         code = check_join(join);
     struct far_agent *place = code == WEFT_OK ? find_place(clients) : NULL;
     if (code == WEFT_OK && !place)
-        clients_drop(clients, client->holder, "there is no place left");
+        turn_away(client);
     if (place) {
         client->far = place;
         clients->count++;
@@ -396,8 +410,7 @@ void clients_end(struct clients *clients, weft_err code, const char *text)
 {
     clients->is_over = true;
     for (struct client *client = clients->first; client; client = client->next)
-        if (tell_end(client->peer, code, text) != WEFT_OK)
-            err_clear();
+        tell_end(client->peer, code, text, false);
 }
 
 bool clients_have_heard(const struct clients *clients)
