@@ -9,7 +9,7 @@ import sys
 
 PORT = 18125
 NO_CLIENTS = ("this version has no clients of octo.py\n  octo.py server SCRIPT works with all cores of its own machine, without "
-              "clients")
+              "clients\n  a script whose inputs are files runs on several with weft server SCRIPT and weft client")
 
 
 def read_words(words):
