@@ -16,7 +16,7 @@ generate bytes 800000 863 | tr '\200' '\201' >bytes
 seq 1 4000 >numbers
 sed 's/^777$/boom segv/; s/^1500$/boom fail/; s/^3999$/boom abort/' numbers >mined
 gzip -k lines
-compile stages && compile slow && compile mines && compile order || exit 1
+compile stages && compile three_stages && compile slow && compile mines && compile order || exit 1
 printf 'id,kind\n' >table.csv
 seq 1 60000 | sed 's/$/,"a,b"/' >>table.csv
 
@@ -66,7 +66,8 @@ shared "wordcount" wordcount words lines
 shared "sort" sort words bytes
 shared "grep, without a reduce" grep '[0-9a-f]{3}b' words bytes
 shared "a job of several stages" ./stages words
-shared "three stages" --top 100 ./stages words
+shared "three stages" --lines-per-task 5000 ./three_stages words
+check "which give an answer" test -s expected
 check "sort with workers that are killed" killed sort words bytes
 check "several stages with workers that are killed" killed ./stages words
 is_sanitized && finish # the rest takes the same ways, and minutes there
