@@ -121,6 +121,17 @@ all_end
 check "standard input" is "$code" 0
 same "gives the same bytes" expected "$out"
 
+# A client without room for what it is lent goes; the job does not.
+mkdir full
+server_input=words open_server wordcount -
+env LD_PRELOAD="$E2E_TOOLS/nospace.so" WEFT_NOSPACE_DIR="$PWD/full" WEFT_NOSPACE_BYTES=1000000 \
+    "$WEFT" client -q -n 1 --tmp "$PWD/full" "$at" >>client.log 2>&1
+join 1
+all_end
+check "a client whose disk is full of lent input is set aside" is "$code $codes" "0 0 "
+same "and another one gives the same bytes" expected "$out"
+says "the server says why" 'is set aside: .*no space left'
+
 # ---- coming and going ---------------------------------------------------------------------------------------
 
 answer wordcount words >expected

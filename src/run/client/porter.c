@@ -43,9 +43,7 @@ static weft_err adapt_job(struct porter *porter, Weft__JobStart *start)
 
 static void take_job(struct porter *porter, const struct frame *frame)
 {
-    Weft__WorkerFailed failed = WEFT__WORKER_FAILED__INIT;
     Weft__JobStart *start = NULL;
-    char text[ERR_TEXT_BYTES_MAX];
     if (!agent_is_ready(&porter->agent))
         return;  // the server will hear of its end
     weft_err code = message_unpack(frame, &weft__job_start__descriptor, &start);
@@ -54,12 +52,8 @@ static void take_job(struct porter *porter, const struct frame *frame)
     if (code == WEFT_OK)
         code = agent_send(&porter->agent, WEFT__FRAME_TYPE__FRAME_JOB_START, &start->base);
     message_free(start);
-    if (code == WEFT_OK)
-        return;
-    snprintf(text, sizeof text, "%s", err_text());
-    failed.code = message_code(code);
-    failed.text = text;
-    porter_send(porter, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
+    if (code != WEFT_OK)
+        porter_tell_failed(porter, code);
 }
 
 // ---- On the way to the worker -------------------------------------------------------------------------------

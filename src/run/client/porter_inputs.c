@@ -106,7 +106,11 @@ static void take_lent(void *owner, weft_err code)
     struct porter *porter = want.porter;
     free(owner);
     if (want.life != porter->life || !agent_is_ready(&porter->agent))
-        return;  // the worker that asked is gone
+        return;                             // the worker that asked is gone
+    if (code == WEFT_RESOURCE_EXHAUSTED) {  // no room here; it would end the job of all
+        porter_tell_failed(porter, code);
+        return;
+    }
     code = agent_lend(&porter->agent, want.input, want.offset, want.size, code);
     if (code != WEFT_OK)
         porter_break(porter, code);

@@ -67,6 +67,8 @@ extern const struct agent_calls porter_agent_calls;
 // The worker could not be started, with this thread's sentence.
 void porter_tell_unstarted(struct porter *porter, weft_err code);
 void porter_tell_status(struct porter *porter);
+// The server sets this client aside, with this thread's sentence.
+void porter_tell_failed(struct porter *porter, weft_err code);
 void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code);
 
 #endif

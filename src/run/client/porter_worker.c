@@ -51,18 +51,25 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     return false;
 }
 
-void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code)
+void porter_tell_failed(struct porter *porter, weft_err code)
 {
-    Weft__TaskEnd end = WEFT__TASK_END__INIT;
     Weft__WorkerFailed failed = WEFT__WORKER_FAILED__INIT;
     char text[ERR_TEXT_BYTES_MAX];
     snprintf(text, sizeof text, "%s", err_text());
+    failed.code = message_code(code);
+    failed.text = text;
+    porter_send(porter, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
+}
+
+void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code)
+{
+    Weft__TaskEnd end = WEFT__TASK_END__INIT;
+    char text[ERR_TEXT_BYTES_MAX];
     if (code == WEFT_RESOURCE_EXHAUSTED) {  // here, not there
-        failed.code = message_code(code);
-        failed.text = text;
-        porter_send(porter, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
+        porter_tell_failed(porter, code);
         return;
     }
+    snprintf(text, sizeof text, "%s", err_text());
     end.stage = run->stage;
     end.kind = run->kind;
     end.task = run->task;

@@ -43,7 +43,8 @@ static weft_err open_input(void *owner, uint64_t id, struct fetch_file *file)
     if (code != WEFT_OK) {
         if (file->fd >= 0)
             file_close(file->fd);
-        return code;
+        // A lack of ours, of descriptors: no client is to blame, and another try may do.
+        return code == WEFT_RESOURCE_EXHAUSTED ? err_set(WEFT_UNAVAILABLE, "%s", err_text()) : code;
     }
     file->size = input->size;
     snprintf(file->name, sizeof file->name, "%s", input->name);
