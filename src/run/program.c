@@ -61,7 +61,8 @@ static weft_err put_files(struct run_options *options, struct workdir *workdir)
     const struct code *user = code_of(options->job);
     weft_err code = WEFT_OK;
     *workdir = (struct workdir){.alive = -1};
-    if (user->put_files)
+    // Clients get them with the code of the job.
+    if (user->put_files && !options->listen)
         code = user->put_files(&options->args, options->tmp, workdir);
     if (code == WEFT_OK && workdir->path)
         code = options_add_job_option(options, user->directory_letter, workdir->path);

@@ -108,6 +108,8 @@ shared "the largest counts" --top 100 wordcount words
 shared "compressed input" count lines.gz
 shared "csv" --format csv --map 'cut -d, -f2' table.csv
 shared "commands" --map 'tr " " "\n"' --reduce 'uniq -c' words
+printf '#!/bin/sh\ntr " " "\\n"\n' >split.sh && chmod +x split.sh
+shared "commands with a file of their own" --file split.sh --map ./split.sh --reduce 'uniq -c' words
 shared "compressed output" --compress gzip wordcount words
 shared "bad records that are left out" --skip-bad 10 --lines-per-task 300 ./mines mined
 check "as many as there are" is "$(wc -l <_weft-bad-records.jsonl)" 3

@@ -39,6 +39,7 @@ struct clients {
     struct client *gone;  // to be freed when none of their calls is under way
     struct loop_timer *funeral;
     uint32_t count, last_holder;
+    uint32_t joined_count, joined_slots;  // also of those that are gone
     bool is_over;
 };
 
@@ -249,6 +250,8 @@ static weft_err take_join(struct client *client, const struct frame *frame)
     if (place) {
         client->far = place;
         clients->count++;
+        clients->joined_count++;
+        clients->joined_slots += join->slots;
         find_address(client, (uint16_t)join->port);
         tell_joined(client, join);
         far_agent_attach(place, client->peer, client->holder, join, client->address);
@@ -392,6 +395,12 @@ struct far_agent *clients_place(struct clients *clients, uint32_t place)
 uint32_t clients_count(const struct clients *clients)
 {
     return clients->count;
+}
+
+void clients_sum_up(const struct clients *clients, uint32_t *joined, uint32_t *slots)
+{
+    *joined = clients->joined_count;
+    *slots = clients->joined_slots;
 }
 
 const char *clients_address(const struct clients *clients, uint32_t holder)

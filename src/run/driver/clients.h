@@ -37,6 +37,9 @@ void clients_set_package(struct clients *clients, const Weft__CodePackage *packa
 struct far_agent *clients_place(struct clients *clients, uint32_t place);  // below CLIENTS_MAX
 uint32_t clients_count(const struct clients *clients);                     // that have joined now
 
+// How many have ever joined, and with how many slots.
+void clients_sum_up(const struct clients *clients, uint32_t *joined, uint32_t *slots);
+
 // Where the client with that number serves its files; "": it is gone. Lent until it is.
 const char *clients_address(const struct clients *clients, uint32_t holder);
 const char *clients_name(const struct clients *clients, uint32_t holder);

@@ -245,6 +245,9 @@ void coordinator_end_workers(struct coordinator *coordinator)
 {
     for (uint32_t i = 0; i < coordinator->place_count; i++)
         agent_fini(&coordinator->places[i].agent);
+    if (coordinator->clients)
+        clients_sum_up(coordinator->clients, &coordinator->client_count,
+                       &coordinator->client_slots);
     clients_free(coordinator->clients);
     coordinator->clients = NULL;
     arrivals_free(coordinator->arrivals);
@@ -334,6 +337,9 @@ void coordinator_sum_up(struct coordinator *coordinator, struct summary *summary
     summary->bytes_in = totals.bytes_in;
     summary->stage_count = plan->stage_count;
     summary->worker_lost_count = coordinator->worker_lost_count;
+    summary->workers = run_plan_is_far(plan) ? coordinator->client_count : plan->worker_count;
+    summary->slots =
+        run_plan_is_far(plan) ? coordinator->client_slots : plan->worker_count * plan->slot_count;
     summary->resumed_count = resume_restored_count(coordinator->resume);
     summary->has_checkpoints = resume_has_checkpoints(coordinator->resume);
     summary->bad_count = coordinator->bad_count;

@@ -64,6 +64,7 @@ struct coordinator {
     struct arrivals *arrivals;
     struct fetch_files *files;
     struct made_package *package;
+    uint32_t client_count, client_slots;  // that have joined, for the summary
     bool *is_noted;  // by number in the tally: what the task counted is in the journal
 
     // The step under way.

@@ -376,8 +376,6 @@ static void sum_up(struct driver *driver)
     summary->input_count = driver->plan.inputs.count;
     summary->records_out = driver->output ? output_records(driver->output) : 0;
     summary->bytes_out = driver->output ? output_bytes(driver->output) : 0;
-    summary->workers = driver->plan.worker_count;
-    summary->slots = driver->plan.worker_count * driver->plan.slot_count;
     summary->retry_count = driver->report.retry_count;
     summary->memory_limit = driver->options->memory_bytes;
     summary->elapsed_ns = clock_now_ns() - driver->begun_ns;
