@@ -313,8 +313,8 @@ struct  Weft__Input
    */
   protobuf_c_boolean is_lent;
   /*
-   * From a server to its client: XXH3 of the first 4 KiB. A client that has a file of that path, size and time
-   * which begins the same reads that.
+   * From a server to its client: XXH3 of samples of its bytes. A client that has a file of that path, size and time
+   * with the same samples reads that.
    */
   uint64_t head;
   /*

@@ -161,6 +161,22 @@ all_end
 answer wordcount words -o one/
 check "a directory of parts has the same files" diff -r one parts
 
+# Same path, size and time, and another byte in the middle: such a client gets the server's bytes.
+if is_root && unshare -m true 2>/dev/null; then
+    mkdir -p here there
+    head -c 60000 words >here/f
+    { head -c 30000 here/f && printf X && tail -c +30002 here/f; } >there/f
+    touch -r here/f there/f
+    answer wordcount here/f >expected
+    open_server -q wordcount "$PWD/here/f"
+    unshare -m sh -c "mount --bind there here && exec '$WEFT' client -q -n 1 '$at'" &
+    clients+=($!)
+    all_end
+    same "a client with another file of that name reads the server's" expected "$out"
+else
+    skip "a client with another file of that name reads the server's" "no mount namespaces"
+fi
+
 # ---- what goes wrong ------------------------------------------------------------------------------------------
 
 open_server -q --timeout 1s wordcount words

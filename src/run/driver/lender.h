@@ -9,7 +9,7 @@ struct fetch_files;
 // A file that is not the one of the plan any more is DATA_LOSS. The plan outlives the files.
 void lender_serve(const struct run_plan *plan, struct fetch_files *files);
 
-// Finds how each input begins (run_plan.heads), by which a client knows its own copy.
+// Takes samples of each input (run_plan.heads), by which a client knows its own copy.
 MUST_CHECK weft_err lender_read_heads(struct run_plan *plan);
 
 #endif
