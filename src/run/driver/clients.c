@@ -292,26 +292,24 @@ static void on_frame(void *owner, struct hub_peer *peer, const struct frame *fra
     clients_drop(clients, holder, why);
 }
 
-static void on_suspect(void *owner, struct hub_peer *peer)
+static void tell_state(struct clients *clients, const struct hub_peer *peer, const char *state)
 {
-    struct clients *clients = owner;
     const struct client *client = hub_peer_owner(peer);
     char sentence[SENTENCE_BYTES];
     if (!client || !client->far || clients->is_over)
         return;
-    snprintf(sentence, sizeof sentence, "client %.200s does not answer", client->name);
+    snprintf(sentence, sizeof sentence, "client %.200s %s", client->name, state);
     say(clients, sentence);
+}
+
+static void on_suspect(void *owner, struct hub_peer *peer)
+{
+    tell_state(owner, peer, "does not answer");
 }
 
 static void on_back(void *owner, struct hub_peer *peer)
 {
-    struct clients *clients = owner;
-    const struct client *client = hub_peer_owner(peer);
-    char sentence[SENTENCE_BYTES];
-    if (!client || !client->far || clients->is_over)
-        return;
-    snprintf(sentence, sizeof sentence, "client %.200s answers again", client->name);
-    say(clients, sentence);
+    tell_state(owner, peer, "answers again");
 }
 
 static void on_say(void *owner, const char *sentence)
