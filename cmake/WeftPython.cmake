@@ -42,6 +42,8 @@ file(GLOB WEFT_PYTHON_SLOT_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/pytho
 add_library(weft_python_slot MODULE ${WEFT_PYTHON_SLOT_SOURCES})
 target_link_libraries(weft_python_slot PRIVATE weft_flags m)
 target_include_directories(weft_python_slot SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+# Each word costs several calls of Python's functions: they need no stub.
+target_compile_options(weft_python_slot PRIVATE -fno-plt)
 target_link_options(weft_python_slot PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/python.map)
 if(suffix STREQUAL .abi3.so)
   target_compile_definitions(weft_python_slot PRIVATE Py_LIMITED_API=0x030B0000)

@@ -11,7 +11,7 @@ _weft_run() {
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --per-file --file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
-        --final --output-format --compress --slots --workers --listen --port-file --token-file --memory --tmp
+        --final --output-format --compress --slots --workers --listen --port-file --token-file --shared --memory --tmp
         --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"
@@ -217,11 +217,12 @@ _weft_client() {
     --memory) mapfile -t COMPREPLY < <(compgen -W "256M 512M 1G 2G 4G" -- "$current") ;;
     --tmp) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     --token-file) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
+    --grace) mapfile -t COMPREPLY < <(compgen -W "0 30s 2m 10m" -- "$current") ;;
     -n | --slots) ;;
     *)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(
-                compgen -W "--slots --memory --tmp --stay --token-file --json --quiet --help" -- "$current"
+                compgen -W "--slots --memory --tmp --stay --grace --token-file --json --quiet --help" -- "$current"
             )
         else
             mapfile -t COMPREPLY < <(compgen -A hostname -- "$current")
@@ -292,7 +293,7 @@ _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks ls cat get put rm help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == server ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == client ]]; then
@@ -307,6 +308,8 @@ _weft() {
         _weft_group "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == tasks ]]; then
         _weft_tasks "$current"
+    elif [[ ${COMP_WORDS[1]} == get || ${COMP_WORDS[1]} == put ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ ${COMP_WORDS[1]} == replay ]]; then
         mapfile -t COMPREPLY < <(
             cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
@@ -314,7 +317,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks version wordcount count sort grep index" -- "$current"
+            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks ls cat get put rm version wordcount count sort grep index" -- "$current"
         )
     fi
 }

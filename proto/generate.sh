@@ -7,5 +7,7 @@ command -v protoc-c >/dev/null || {
     echo "generate.sh: protoc-c is missing; install protobuf-c-compiler" >&2
     exit 1
 }
-protoc-c --c_out=../src/wire weft.proto
-sed -i 's|^#include "weft.pb-c.h"|#include "wire/weft.pb-c.h"|' ../src/wire/weft.pb-c.c
+for name in weft hadoop; do
+    protoc-c --c_out=../src/wire $name.proto
+    sed -i "s|^#include \"$name.pb-c.h\"|#include \"wire/$name.pb-c.h\"|" ../src/wire/$name.pb-c.c
+done

@@ -1,7 +1,8 @@
 """How the functions of a job travel to the slots, and how their failures are described.
 
 A function is referred to by one of three rules: importable functions by name; functions of the main file by name, too,
-as each slot imports the file; lambdas, closures and functions of a prompt by value, with cloudpickle.
+as each slot imports the file, in a script whatever its variables hold; other lambdas, closures and functions of a prompt by value,
+with cloudpickle.
 """
 import builtins
 import json
@@ -16,12 +17,24 @@ FRAMES_MAX = 8
 SHOWN_MAX = 160  # characters of a record or key
 
 in_slot = False  # this process runs the functions of a job
+is_loading = False  # and is about to import them
+slot_main = None  # where its main file is, and its name
 errors = None  # where exceptions are kept for the process that started the job
+is_local = False  # `weft run` imports a script: a server of mincemeat in it needs no clients
+has_served = False  # and there was one
+script_name = None  # the module of a script that this process has loaded; no other process can import it
 has_source = False  # records are items: of a "source", or of the "stage before"
 
 
 class Reached(BaseException):
     """weft.run() was reached while a slot imports the main file: the import ends there."""
+
+
+def begin_run():
+    """Called first by everything that runs a job. A slot that imports the main file has seen enough of it; a function of a job may run
+    another one."""
+    if is_loading:
+        raise Reached
 
 
 class BadJob(Exception):
@@ -41,16 +54,29 @@ def refer(function, role, main=None, sends_code=False):
     """A reference to the function that load() understands; `main` is the module that each slot will load. With
     `sends_code` it may travel as bare code, too: see weft.mincemeat."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "")
+    named = name_in(main, function, name)
+    if named:
+        return {"main": named}
     known = sys.modules.get(module)
-    if main is not None and known is main and find(main, name) is function:
-        return {"main": name}
-    if known is not None and module != "__main__" and "<" not in name and find(known, name) is function:
+    if known is not None and module not in ("__main__", script_name) and "<" not in name and find(known, name) is function:
         return {"module": module, "name": name}
     if sends_code and hasattr(function, "__code__") and not has_cloudpickle():
         import base64
         import marshal
         return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name}
     return {"pickle": pickle_function(function, role)}
+
+
+def name_in(main, function, name):
+    """The name by which the main module knows the function, or None: its own one. In a script also that of a variable, as of a lambda or a
+    partial, unless a module that can be imported has made it. A program may give the variable another value for each weft.run()."""
+    made_by = getattr(function, "__module__", None)
+    known = sys.modules.get(made_by)
+    if main is not None and known is main and find(main, name) is function:
+        return name
+    if main is None or main.__name__ != script_name or (known is not None and name and find(known, name) is function):
+        return None
+    return next((variable for variable, value in vars(main).items() if value is function), None)
 
 
 def has_cloudpickle():
@@ -70,6 +96,8 @@ def pickle_function(function, role):
             "  it is a lambda, a closure or typed at a prompt, and the package cloudpickle is not installed\n"
             "  try: pip install cloudpickle, or write it with def at the top of a file") from None
     import base64
+    if script_name is not None and getattr(function, "__module__", None) == script_name:
+        cloudpickle.register_pickle_by_value(sys.modules[script_name])
     return base64.b64encode(cloudpickle.dumps(function, protocol=4)).decode()
 
 
@@ -95,18 +123,17 @@ def resolve(reference):
 
 def parameters_of(function):
     """The names of the parameters that a call must give, or None when they are not known."""
-    bound = 0
-    while not hasattr(function, "__code__"):
-        if hasattr(function, "__func__"):
-            bound, function = 1, function.__func__
-        elif hasattr(function, "__wrapped__"):
-            function = function.__wrapped__
-        else:
-            return None
-    code = function.__code__
-    names = code.co_varnames[bound:code.co_argcount]
-    defaults = len(function.__defaults__ or ())
-    return names[:len(names) - defaults] if defaults else names
+    if isinstance(function, types.FunctionType) and not hasattr(function, "__wrapped__"):
+        names = function.__code__.co_varnames[:function.__code__.co_argcount]
+        defaults = len(function.__defaults__ or ())
+        return names[:len(names) - defaults] if defaults else names
+    import inspect  # takes some milliseconds: only for what is rare
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return tuple(one.name for one in found
+                 if one.default is one.empty and one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD))
 
 
 def shape_of_map(function):
@@ -149,6 +176,8 @@ def compile_script(path, names):
 
 def load_file(path, name):
     """Loads a script as a module of that name."""
+    global script_name
+    script_name = name
     module = types.ModuleType(name)
     module.__file__ = os.path.abspath(path)
     compiled = compile_script(path, module.__dict__)
@@ -159,6 +188,8 @@ def load_file(path, name):
 
 def load_main(main):
     """The script or main file of the job, under the names that references and pickles know it by."""
+    global slot_main
+    slot_main = main
     module = types.ModuleType(main["name"])
     for name in (MAIN, main["name"]):
         sys.modules[name] = module
@@ -182,25 +213,52 @@ def converter_of(kind):
 
 
 class Items:
-    """The slot's side of a source: the number of an item becomes its key and value."""
+    """The slot's side of a source: the number of an item becomes its key and value. `place` says where the values of the
+    task's items are (weft.job.Source wrote them): a file, and an offset in it."""
 
-    def __init__(self, path):
-        self.path, self.connection = path, None
+    def __init__(self):
+        self.place, self.path, self.file = None, None, -1
 
-    def fetch(self, number, header):
+    def open(self, place):
+        if place[0] != self.path:
+            if self.file >= 0:
+                os.close(self.file)
+            self.path, self.file = place[0], os.open(place[0], os.O_RDONLY)
+        offset = int(place[1])
+        self.first, count = numbers_of(os.pread(self.file, 16, offset))
+        self.sizes = numbers_of(os.pread(self.file, 8 * count, offset + 16))
+        self.offset, self.next, self.place = offset + 16 + 8 * count, 0, place
+
+    def seek(self, index):
+        if not 0 <= index < len(self.sizes):
+            raise SourceError("the value of an item is not there")
+        if index < self.next:
+            self.open(self.place)
+        while self.next < index:
+            self.offset += self.sizes[self.next]
+            self.next += 1
+
+    def fetch(self, number, place):
         import pickle
-        import socket
-        if self.connection is None:
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            connection.connect(self.path)
-            self.connection = connection.makefile("rwb")
-        self.connection.write(int(number).to_bytes(8, "little"))
-        self.connection.flush()
-        size = self.connection.read(8)
-        payload = self.connection.read(int.from_bytes(size, "little")) if len(size) == 8 else b""
+        if place != self.place:
+            self.open(place)
+        index = int(number) - self.first
+        self.seek(index)
+        payload = b""
+        while len(payload) < self.sizes[index]:
+            more = os.pread(self.file, self.sizes[index] - len(payload), self.offset + len(payload))
+            if not more:
+                raise SourceError("the value of an item is cut off")
+            payload = payload + more if payload else more
         if payload[:1] == b"\1":
-            return pickle.loads(payload[1:])
-        raise SourceError(payload[1:].decode() or "the process that has the source is gone")
+            return pickle.loads(memoryview(payload)[1:])
+        raise SourceError(payload[1:].decode("utf-8", "replace"))
+
+
+def numbers_of(data):
+    """Whole numbers of eight bytes each."""
+    import struct
+    return struct.unpack(f"<{len(data) // 8}Q", data)
 
 
 class SourceError(TypeError):
@@ -210,7 +268,8 @@ class SourceError(TypeError):
 def settle(job):
     """Makes a job of another machine one of this: its script is in job["here"], and modules are those of this machine."""
     import site
-    by_value = [role for role in ("map", "reduce", "fold") if "pickle" in (job.get(role) or {})]
+    by_value = [role for role in ("map", "reduce", "fold", "collect")
+                if not {"pickle", "code"}.isdisjoint(job.get(role) or {})]
     theirs = tuple(job["python"])
     if by_value and theirs != sys.version_info[:2]:
         raise BadJob("%s travels by value, which needs the same version of Python everywhere\n  the server has %d.%d, and this "
@@ -225,8 +284,16 @@ def settle(job):
 
 def load(description, capture=None):
     """The arguments of _slot.serve for a job: see python/src/slot/slot.c. With `capture` records are only written there."""
+    global is_loading
+    is_loading = True
+    try:
+        return load_job(json.loads(description), capture)
+    finally:
+        is_loading = False
+
+
+def load_job(job, capture):
     global in_slot, errors, has_source
-    job = json.loads(description)
     in_slot = True
     if job.get("here"):
         settle(job)
@@ -242,7 +309,7 @@ def load(description, capture=None):
         functions[0] = collecting(functions[0], resolve(job["collect"]))
     if job.get("source"):
         has_source = "source"
-        convert = Items(job["source"]).fetch
+        convert = Items().fetch
         functions[0] = call_with_item(functions[0], job["wants_name"], job["passes_emit"])
         job["wants_name"] = False
     elif job.get("pairs"):

@@ -9,10 +9,12 @@ import sys
 
 from . import _slot, _weft, code
 from .code import BadJob
-from .script import Job, import_path, words_of
+from .script import Job, has_clients, import_path, words_of
+from .travel import files_of
 
 READ_BYTES = 1 << 20
 TASKS_MAX = 20000  # of a source: with more items a task has several
+LINE = "%011d\n"  # of an item in the command's input, as src/run/driver/server/items.h expects it
 # What the command says of an item: to it that is a line with a number.
 OF_SOURCE = r'map fails on one record of \S*/weft-\w+/(items|stage)( \(.*\))?\n  at offset \d+: ".*" \(\d+ bytes?\)'
 KEPT_LINES = 50  # of standard error, for an error that came without an event
@@ -97,7 +99,11 @@ class Largest(Result):
 # ---- Sources --------------------------------------------------------------------------------------------------------
 
 class Source:
-    """Items that are read in this process when a task asks for them, by the thread that waits for the job."""
+    """Items whose values are read in this process when their task is handed out, by the thread that waits for the job.
+
+    The command asks for the values of some items (src/run/driver/server/items.h); they are written to a file, from which slots
+    read them, also those of other machines.
+    """
 
     def __init__(self, items, folder):
         if isinstance(items, (list, tuple)):
@@ -108,37 +114,61 @@ class Source:
             raise BadJob(f"source is {code.show(items)}\n  it is a dict, a list, or an object with __iter__, which gives "
                          "keys, and __getitem__")
         import socket
-        self.path = os.path.join(folder, "source")
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.listener.bind(self.path)
-        self.listener.listen(1024)
+        self.connection, self.other = socket.socketpair()
+        self.path, self.end = os.path.join(folder, "values"), 0
+        self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         self.names = os.path.join(folder, "items")
         with open(self.names, "w") as file:
-            file.writelines(f"{number}\n" for number in range(len(self.keys)))
+            file.writelines(LINE % number for number in range(len(self.keys)))
 
     def words(self):
         return ["--lines-per-task", str(max(1, -(-len(self.keys) // TASKS_MAX)))]
 
-    def answer(self, connection):
-        """Answers one request; False when the slot has gone."""
-        request = connection.recv(8, 0x100)  # MSG_WAITALL
-        if len(request) < 8:
+    def begun(self):
+        """The command has been started, and has its end of the connection."""
+        self.other.close()
+
+    def answer(self):
+        """Answers one request; False when the command has gone."""
+        import struct
+        request = self.connection.recv(16, 0x100)  # MSG_WAITALL
+        if len(request) < 16:
             return False
-        import pickle
-        key = self.keys[int.from_bytes(request, "little")]
+        first, count = struct.unpack("<2Q", request)
+        begin = self.end
+        sizes, at = [], begin + 16 + 8 * count
+        for key in self.keys[first:first + count]:
+            payload = self.payload(key)
+            at = self.write(payload, at)
+            sizes.append(len(payload))
+        self.write(struct.pack(f"<{2 + count}Q", first, count, *sizes, *[0] * (count - len(sizes))), begin)
+        self.end = at
         try:
-            payload = b"\1" + pickle.dumps((key, self.read(key)), 4)
-        except Exception as error:
-            payload = b"\0" + code.fit(f"source[{code.show(key)}] {code.sentence_of(error)}", code.frames_of(error),
-                                       []).encode("utf-8", "replace")
-        try:
-            connection.sendall(len(payload).to_bytes(8, "little") + payload)
+            self.connection.sendall(struct.pack("<2Q", begin, at - begin))
         except OSError:
             return False
         return True
 
+    def payload(self, key):
+        import pickle
+        try:
+            return b"\1" + pickle.dumps((key, self.read(key)), 4)
+        except Exception as error:
+            return b"\0" + code.fit(f"source[{code.show(key)}] {code.sentence_of(error)}", code.frames_of(error),
+                                    []).encode("utf-8", "replace")
+
+    def write(self, data, offset):
+        """Writes all of it, and returns where that ends."""
+        data = memoryview(data)
+        while data:
+            written = os.pwrite(self.file, data, offset)
+            data, offset = data[written:], offset + written
+        return offset
+
     def close(self):
-        self.listener.close()
+        self.connection.close()
+        self.other.close()
+        os.close(self.file)
 
 
 # ---- Running --------------------------------------------------------------------------------------------------------
@@ -157,6 +187,8 @@ def find_command():
 
 def main_file():
     """The main module and how slots find it; (None, None) at a prompt, in a notebook and with -c."""
+    if code.in_slot:
+        return (sys.modules[code.MAIN], code.slot_main) if code.slot_main else (None, None)
     main = sys.modules.get("__main__")
     path = getattr(main, "__file__", None)
     if path is None or not os.path.isfile(path) or hasattr(sys, "ps1"):
@@ -164,10 +196,14 @@ def main_file():
     return main, {"path": os.path.abspath(path), "name": "__main__"}
 
 
+CLIENT_EVENTS = frozenset(["joined", "left", "lost", "aside", "silent", "back"])  # docs/json.md
+
+
 class Talk:
     """What the command says: events drive the bar, the rest is the user's and is passed on."""
 
-    def __init__(self, progress):
+    def __init__(self, progress, join=None):
+        self.join = join  # the command for clients; None: as the command says it
         self.shows = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
         self.end, self.lines, self.rest, self.width = None, [], b"", 0
 
@@ -184,8 +220,11 @@ class Talk:
             self.end = event
         elif kind == "progress":
             self.bar(f"{event['step']}: {event['tasks_done']} of {event['task_count']} tasks")
-        elif kind == "warning":
-            print("weft:", event["text"], file=sys.stderr)
+        elif kind == "start" and "join" in event:
+            print("join by:", self.join or event["join"], file=sys.stderr, flush=True)
+        elif kind == "warning" or kind in CLIENT_EVENTS:
+            self.bar("")
+            print("weft:", event["text"], file=sys.stderr, flush=True)
 
     def take(self, data):
         *lines, self.rest = (self.rest + data).split(b"\n")
@@ -222,7 +261,7 @@ def serve(process, talk, source):
     with selectors.DefaultSelector() as selector:
         selector.register(process.stderr, selectors.EVENT_READ)
         if source:
-            selector.register(source.listener, selectors.EVENT_READ)
+            selector.register(source.connection, selectors.EVENT_READ)
         is_open = True
         while is_open:
             for ready, _ in selector.select():
@@ -230,11 +269,8 @@ def serve(process, talk, source):
                     data = os.read(process.stderr.fileno(), READ_BYTES)
                     is_open = bool(data)
                     talk.take(data)
-                elif source and ready.fileobj is source.listener:
-                    selector.register(source.listener.accept()[0], selectors.EVENT_READ)
-                elif not source.answer(ready.fileobj):
+                elif not source.answer():
                     selector.unregister(ready.fileobj)
-                    ready.fileobj.close()
         talk.take(b"\n" if talk.rest else b"")
 
 
@@ -253,9 +289,10 @@ def raise_failure(talk, folder):
 
 
 def execute(job, words, *, main_module, first_path, source=None, stage=None, collect=None, is_written=False, path=None,
-            progress=None):
+            progress=None, token=None, join=None):
     """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one.
 
+    `token` is that of clients, and `join` how these are started, where the words have --listen.
     `stage` is the Result of a job whose pairs are the input. The pairs are in a file without a name, or in `path`, which is then the caller's.
     """
     import shutil
@@ -267,7 +304,7 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
     try:
         items = Source(source, folder) if source is not None else None
         description = job.describe(main_module, import_path(package, first_path), errors=folder,
-                                   source=items.path if items else None, pairs=stage is not None,
+                                   source=items is not None, pairs=stage is not None,
                                    collect=collect)
         given = [items.names] if items else []
         if stage is not None:
@@ -275,14 +312,18 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
             write_stage(stage, given[0])
         if path is None and not is_written:
             path = os.path.join(folder, "pairs")
-        scripts = [job.main["path"]] if job.main else []
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
-                     *words_of(job, package=package, description=description, scripts=scripts, is_typed=not is_written,
-                               has_source=bool(given)),
+                     *words_of(job, package=package, description=description, scripts=files_of(job.main, first_path, has_clients(words)),
+                               is_typed=not is_written, has_source=bool(given),
+                               values=f"{items.other.fileno()}:{items.path}" if items else None),
                      *(["--output", path] if path else []), *given, *words]
-        talk = Talk(progress)
-        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        talk = Talk(progress, join)
+        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                   env={**os.environ, "WEFT_TOKEN": token} if token else None,
+                                   pass_fds=[items.other.fileno()] if items else [])
         try:
+            if items:
+                items.begun()
             serve(process, talk, items)
             status = process.wait()
         except BaseException:
@@ -336,9 +377,12 @@ def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, f
 
         result = weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/")
         print(dict(result)["the"])
+
+    A function of a job may run another one; that has one slot unless it asks for more.
     """
+    code.begin_run()
     if code.in_slot:
-        raise code.Reached
+        options.setdefault("slots", 1)  # each slot may come here
     try:
         if (inputs is None) == (source is None):
             raise BadJob("a job has inputs= or source=")

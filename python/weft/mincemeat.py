@@ -4,8 +4,9 @@
     s.datasource, s.mapfn, s.reducefn = dict(enumerate(lines)), mapfn, reducefn
     results = s.run_server(password="changeme")
 
-run_server() works with all cores of this machine, and needs no clients. Functions travel by value, as there: with
-cloudpickle, or where that is missing as bare code, which sees the modules below.
+run_server() waits for clients, which do the work: `mincemeat.py -p changeme HOST`. `weft run SCRIPT` runs the script with
+all cores of its machine instead, without clients. Functions travel by value, as there: with cloudpickle, or where that is
+missing as bare code, which sees the modules below.
 """
 import hashlib
 import hmac
@@ -23,8 +24,12 @@ from .code import BadJob
 
 VERSION = "0.1.4"  # of the interface
 DEFAULT_PORT = 11235
-NO_CLIENTS = ("this version has no clients of mincemeat\n  Server.run_server() works with all cores of its own machine, without "
-              "clients; it cannot be joined from others, nor by the original mincemeat.py")
+ROUNDS = 200_000  # that make guessing a password slow
+
+
+def token_of(password):
+    """The token of Weft that a password stands for, on both sides."""
+    return hashlib.pbkdf2_hmac("sha256", str(password).encode("utf-8", "surrogateescape"), b"weft mincemeat", ROUNDS).hex()
 
 
 class Server:
@@ -35,11 +40,11 @@ class Server:
         self.datasource = self.mapfn = self.reducefn = self.collectfn = None
 
     def run_server(self, password="", port=DEFAULT_PORT):
-        """Runs the job and returns its results, a dict. Password and port are for clients, of which there are none."""
+        """Runs the job on the clients that join, and returns its results, a dict. Without a password only clients of this
+        machine can."""
         from . import job as engine
         from .script import Job
-        if code.in_slot:
-            raise code.Reached
+        code.begin_run()
         try:
             for name in "datasource", "mapfn", "reducefn":
                 if getattr(self, name) is None:
@@ -48,19 +53,49 @@ class Server:
             main = getattr(sys.modules.get("__main__"), "__file__", None)
             first = os.path.dirname(os.path.abspath(main)) if main else os.getcwd()
             collect = code.refer(self.collectfn, "collectfn", sends_code=True) if self.collectfn is not None else None
-            return dict(engine.execute(job, [], main_module=None, first_path=first, source=self.datasource, collect=collect))
+            code.has_served = True
+            if code.in_slot:
+                words, more = ["--slots", "1"], {}  # a function of a job runs another one: clients wait for this one
+            else:
+                words, more = ([], {}) if code.is_local else listen(password, port)
+            return dict(engine.execute(job, words, main_module=None, first_path=first, source=self.datasource, collect=collect,
+                                       **more))
         except BadJob as error:
             raise _weft.InvalidArgument(str(error)) from None
 
 
+def listen(password, port):
+    """The words of the command for a server, and the arguments of weft.job.execute()."""
+    if not password:
+        return ["--listen", f"localhost:{port}"], {"token": token_of(password), "join": f"mincemeat.py -P {port} localhost"}
+    return ["--listen", f":{port}"], {"token": token_of(password),
+                                      "join": f"mincemeat.py -p PASSWORD -P {port} {socket.gethostname()}"}
+
+
 class Client:
-    """A client joins a server of another process in mincemeat.py. Here conn() says that there is nothing to join."""
+    """A client of a server: conn() works for its job, and returns when that has ended."""
 
     def __init__(self):
         self.password = None
 
-    def conn(self, server, port):
-        raise _weft.Unimplemented(NO_CLIENTS)
+    def conn(self, server, port, *options):
+        """Raises weft.Unavailable when there is no server, weft.Unauthenticated with another password, and weft.Aborted when
+        this machine could not work."""
+        import subprocess
+        from .job import find_command
+        ran = subprocess.run([find_command(), "client", "--quiet", *options, "--", f"{server}:{port}"], stdin=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "WEFT_TOKEN": token_of(self.password or ""), "WEFT_PYTHON": sys.executable})
+        errors = {2: _weft.InvalidArgument, 3: _weft.Unavailable, 5: _weft.Unauthenticated}
+        text = ran.stderr.strip()
+        if ran.returncode in (130, -2):
+            raise KeyboardInterrupt
+        if ran.returncode == 5 and not options:
+            raise _weft.Unauthenticated(f"{server}:{port} has another password\n  try: -p with that of its run_server()")
+        if ran.returncode:
+            raise errors.get(ran.returncode, _weft.Aborted)(text[len("weft: "):] if text.startswith("weft: ") else text)
+        if text:
+            print(text, file=sys.stderr)
 
 
 def collecting(function, collect):
@@ -93,6 +128,8 @@ def run_client():
     client.password = words.password
     try:
         client.conn(words.server, words.port)
-    except _weft.Unimplemented as error:
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except _weft.Error as error:
         print(f"weft: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit({"INVALID_ARGUMENT": 2, "UNAVAILABLE": 3, "UNAUTHENTICATED": 5}.get(error.code_name, 1))

@@ -10,6 +10,7 @@ import sys
 
 from . import _slot, code
 from .code import BadJob
+from .travel import files_of
 
 
 def fail(script, text, words, name="FAILED_PRECONDITION", status=1):
@@ -70,7 +71,7 @@ def is_bytes(encoding):
     raise BadJob(f"encoding is {encoding!r}\n  it is 'utf-8', or None for bytes, which mapfn may decode")
 
 
-def words_of(job, *, package, description, scripts, is_typed=False, has_source=False):
+def words_of(job, *, package, description, scripts, is_typed=False, has_source=False, values=None):
     """The words of the command for the job, up to its inputs."""
     kind = job.kind + (",typed" if is_typed else "")
     words = ["@python", "-K", kind, "-P", sys.executable, "-L", package]
@@ -78,6 +79,8 @@ def words_of(job, *, package, description, scripts, is_typed=False, has_source=F
         words += ["-S", script]
     if has_source:
         words.append("-Q")
+    if values:
+        words += ["-V", values]
     return words + ["-J", description]
 
 
@@ -86,7 +89,9 @@ def import_path(package, first):
     return [first] + [entry for entry in sys.path if entry not in ("", package, first)] + [package]
 
 
-def load_script(path):
+def load_script(path, is_local=True):
+    """Imports a script. A server of mincemeat in it runs its job at once: on this machine, unless there are to be clients."""
+    code.is_local = is_local
     stem = os.path.splitext(os.path.basename(path))[0]
     return code.load_file(path, stem)
 
@@ -100,14 +105,9 @@ def job_of_module(module, path):
                main={"path": path, "name": module.__name__}, has_source=hasattr(module, "source"))
 
 
-def files_of(path):
-    """The files that a script is made of: itself, and the modules beside it that it has imported."""
-    own, beside = os.path.abspath(path), set()
-    for module in list(sys.modules.values()):
-        name = getattr(module, "__file__", None)
-        if isinstance(name, str) and os.path.dirname(os.path.abspath(name)) == os.path.dirname(own):
-            beside.add(os.path.abspath(name))
-    return [path, *sorted(beside - {own})]
+def has_clients(words):
+    """Whether the words of a command make it a server."""
+    return any(word.split("=")[0] == "--listen" for word in words)
 
 
 def become(command, job, module, package, words):
@@ -115,7 +115,7 @@ def become(command, job, module, package, words):
     description = job.describe(module, sys.path)
     format_words = ["--format", job.format] if job.format and "--format" not in words else []
     arguments = [command, "run", *format_words,
-                 *words_of(job, package=package, description=description, scripts=files_of(job.main["path"])), *words]
+                 *words_of(job, package=package, description=description, scripts=files_of(job.main, sys.path[0], has_clients(words))), *words]
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(command, arguments)
@@ -212,8 +212,10 @@ def main():
     folder = os.path.dirname(os.path.abspath(script))
     sys.path[:] = import_path(package, folder)
     try:
-        module = load_script(script)
-        if "--final" in words:
+        module = load_script(script, not has_clients(words))
+        if code.has_served:
+            status = 0
+        elif "--final" in words:
             status = finish(module, script, words)
         else:
             status = run_job(command, job_of_module(module, script), module, package, words)

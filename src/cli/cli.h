@@ -66,6 +66,13 @@ void help_format_server(struct buf *buf);
 void help_format_client(struct buf *buf);
 void help_format_host(struct buf *buf);
 
+// Of the verbs for files in HDFS.
+void help_format_ls(struct buf *buf);
+void help_format_cat(struct buf *buf);
+void help_format_get(struct buf *buf);
+void help_format_put(struct buf *buf);
+void help_format_rm(struct buf *buf);
+
 // Of `weft cluster`, and of one of its verbs: INVALID_ARGUMENT with a guess if there is no such
 // verb.
 void help_format_cluster(struct buf *buf);

@@ -15,6 +15,7 @@ enum {
     OPTION_MEMORY,
     OPTION_TMP,
     OPTION_STAY,
+    OPTION_GRACE,
     OPTION_TOKEN_FILE,
     OPTION_JSON,
     OPTION_QUIET,
@@ -27,6 +28,8 @@ static const struct args_option client_options[] = {
      "never use more than this: 64M, 4G (default: half of the free memory)"},
     {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
     {OPTION_STAY, 0, "stay", NULL, "after the job wait for the next one at the same address"},
+    {OPTION_GRACE, 0, "grace", "TIME",
+     "when asked to end, stay at most that long to hand finished work over (default: 30s)"},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE", "the file with the server's secret"},
     {OPTION_JSON, 0, "json", NULL, "messages in JSON, an object per line, on standard error"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only errors"},
@@ -53,8 +56,23 @@ void help_format_client(struct buf *buf)
         "\n"
         "Without #TOKEN the secret is that of --token-file, of WEFT_TOKEN, or the user's own.\n"
         "A server runs its code here, as you: join only those that you trust.\n"
-        "Exit: 0 the job has ended; 1 this machine could not work for it; 2 wrong usage;\n"
-        "3 the server cannot be reached; 5 another token; 130, 143 ended by a signal.\n");
+        "SIGTERM and Ctrl-C: it takes no more tasks, hands its finished work over to others, and\n"
+        "leaves with 0; others do again the work that --grace was too short for. The second one ends\n"
+        "it at once.\n"
+        "Exit: 0 the job has ended, or all work is handed over; 1 this machine could not work for it;\n"
+        "2 wrong usage; 3 the server cannot be reached; 4 a file or directory cannot be used;\n"
+        "5 another token; 130, 143 ended by a signal.\n");
+}
+
+static weft_err read_grace(const char *text, uint32_t *grace_ms)
+{
+    if (strcmp(text, "0") == 0 || strcmp(text, "0s") == 0)
+        *grace_ms = 0;
+    else if (!text_read_duration(text, grace_ms))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--grace %s makes no sense\n  it is a time like 30s or 2m; 0: leave at once",
+                       text);
+    return WEFT_OK;
 }
 
 static weft_err read_option(struct client_options *options, int id, const char *text)
@@ -82,6 +100,8 @@ static weft_err read_option(struct client_options *options, int id, const char *
     case OPTION_STAY:
         options->stays = true;
         break;
+    case OPTION_GRACE:
+        return read_grace(text, &options->grace_ms);
     case OPTION_TOKEN_FILE:
         options->token_file = text;
         break;
@@ -128,7 +148,7 @@ static char *take_address(const char *word)
 
 int cmd_client(char *const *words, size_t count)
 {
-    struct client_options options = {0};
+    struct client_options options = {.grace_ms = CLIENT_GRACE_MS};
     bool wants_help = count == 1 && strcmp(words[0], "help") == 0;
     int exit_code = 0;
     weft_err err = wants_help ? WEFT_OK : read_words(&options, words, count, &wants_help);

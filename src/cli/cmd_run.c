@@ -37,7 +37,7 @@ static weft_err unknown_job(const char *word)
     else
         err = err_set(WEFT_NOT_FOUND,
                       "there is no job %s\n  built in are: %s\n  a program is named with a slash "
-                      "(./%s), a source ends with .c or .cpp",
+                      "(./%s), a source ends with .c, .cpp or .py",
                       word, buf_text(&list), word);
     buf_fini(&list);
     return err;

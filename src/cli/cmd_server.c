@@ -24,11 +24,12 @@ void help_format_server(struct buf *buf)
         "  --port-file FILE      write HOST:PORT there when they can; removed at the end\n"
         "  --token-file FILE     the file with the secret that they must have\n"
         "  --timeout TIME        give up after this time, also when no client joins\n"
+        "  --shared              with -o DIR/ that all see under the same path (NFS): clients write the parts\n"
         "\n"
         "The server hands out tasks and collects the answer; it maps and reduces nothing itself. A client\n"
         "reads the inputs that it has under the same path, and gets the others from the server.\n"
         "All who have the token can run code on the clients: keep it to yourself.\n"
-        "Exit: as weft run; 3 the port is taken.\n");
+        "Exit: as weft run; 3 the port is taken, or the address is not of this machine.\n");
 }
 
 static bool asks_for_help(const char *word)

@@ -27,8 +27,7 @@ void help_format_overview(struct buf *buf)
                     "Verbs:\n");
     help_format_verbs(buf, false);
     buf_append_text(buf, "\n"
-                         "weft help VERB explains one, weft help JOB a built-in job;\n"
-                         "weft help --all also shows the verbs for scripts.\n");
+                         "weft help VERB or JOB explains it; weft help --all shows all verbs.\n");
 }
 
 // The first sentence of a job's usage, without its full stop.
@@ -164,6 +163,11 @@ static const struct {
     {"help", format_help},
     {"version", format_version},
     {"verify", format_verify},
+    {"ls", help_format_ls},
+    {"cat", help_format_cat},
+    {"get", help_format_get},
+    {"put", help_format_put},
+    {"rm", help_format_rm},
     {"replay", format_replay},
     {"streaming", help_format_streaming},
     {"cluster", help_format_cluster},

@@ -45,6 +45,8 @@ struct code {
     bool is_outside;
     // A task starts a process, a sample too: few and large ones are better.
     bool is_dear;
+    // It is loaded by the first attempt of a slot, whose FAILED_PRECONDITION means that it cannot be: on another machine it may.
+    bool loads_late;
     // Batches go out as they are: large inputs are mapped, so that nothing is copied.
     bool lends_input;
     // Why it does not take tfrecords, whose blocks have frames, and what to try; NULL: it does.
@@ -71,7 +73,14 @@ struct code {
     weft_err (*put_files)(const weft_args *args, const char *tmp, struct workdir *workdir);
     char directory_letter;
     weft_err (*check_travel)(const weft_args *args);  // whether it can run on other machines
-    bool (*starts_per_file)(const weft_args *args);   // every input file means starting a process
+    // What a file of the job is called there, a part of its path. NULL: its last name.
+    const char *(*name_there)(const char *path);
+    bool (*starts_per_file)(const weft_args *args);  // every input file means starting a process
+    // The process that has the values, where records are numbers of items (run/driver/server/items.h). NULL, function or answer: there is none.
+    const char *(*values_from)(const weft_args *args);
+    // Key number i, ascending, of those that cut all keys into about even ranges, as far as one can say without seeing any: a sample would
+    // read values twice. False: there are no more. Where values_from may answer.
+    bool (*cut)(size_t i, weft_bytes *key);
     // How much of the worker's memory is left to the process of each slot, and how much it needs; NULL
     // and 0: nothing.
     uint64_t (*outside_bytes)(uint64_t memory_bytes, uint32_t slot_count);

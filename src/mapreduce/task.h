@@ -4,6 +4,12 @@
 
 #include "store/record/record.h"
 
+// Where the values of items are: a stretch of a file.
+struct task_values {
+    const char *path;  // NULL: the records are all there is
+    uint64_t offset, size;
+};
+
 struct task_facts {
     uint32_t task, attempt;  // their numbers; the first attempt is 0
     uint32_t task_count;     // of its kind in the stage
@@ -18,6 +24,7 @@ struct task_facts {
     uint64_t begin, end;
     uint64_t input_size;   // of the whole input
     uint32_t piece_count;  // of a map task: as many inputs, or pieces of them, one after the other
+    struct task_values values;  // of its records, where these are items
 };
 
 // Room in the output of the task, at least *size bytes, for text that need not be copied there;

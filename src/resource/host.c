@@ -317,7 +317,7 @@ void host_drop_session(struct host *host, struct session *session)
     give_up_all(session, WEFT_CANCELLED, "its session has ended");
     for (size_t i = 0; i < session->handles.count; i++)
         if (session->handles.items[i])
-            registry_release(&host->registry, session->handles.items[i]);
+            host_let_go(host, session->handles.items[i]);
     VEC_FINI(&session->handles);
     list_take_out(&session->in_stirred);
     map_take_out(&host->sessions_by_id, id_of(session));
@@ -435,7 +435,7 @@ static void do_release(struct host *host, struct session *session, const struct 
 {
     struct resource *resource = session->handles.items[call->handle];
     session->handles.items[call->handle] = NULL;
-    registry_release(&host->registry, resource);
+    host_let_go(host, resource);
     session_answer(session, call->sequence, 0, weft_none());
 }
 

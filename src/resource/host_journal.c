@@ -185,6 +185,32 @@ static weft_err replay_note(struct host *host, struct pack_reader *reader)
     return resource->kind->replay(resource, reader->rest);
 }
 
+// A record of its own, although it follows from the calls: in journals of an older weft it did not.
+void host_let_go(struct host *host, struct resource *resource)
+{
+    const bool is_last = resource->handle_count == 1 && !resource->is_removed;
+    if (is_last && !host->is_replaying && resource->kind->is_blank &&
+        resource->kind->is_blank(resource)) {
+        host->scratch.size = 0;
+        pack_write_u64(&host->scratch, resource->uid);
+        if (host_log(host, HOST_RECORD_BLANK, buf_bytes(&host->scratch)) == WEFT_OK)
+            registry_remove(&host->registry, resource);
+        else
+            err_clear();  // it stays
+    }
+    registry_release(&host->registry, resource);
+}
+
+static weft_err replay_blank(struct host *host, struct pack_reader *reader)
+{
+    struct resource *resource = registry_find_by_uid(&host->registry, pack_read_u64(reader));
+    if (!resource || reader->has_failed || resource->handle_count || resource->is_removed ||
+        !resource->kind->is_blank || !resource->kind->is_blank(resource))
+        return refuse("the end of a resource that is in use or not there");
+    registry_remove(&host->registry, resource);
+    return WEFT_OK;
+}
+
 static weft_err replay_resource(struct host *host, struct pack_reader *reader)
 {
     const uint64_t uid = pack_read_u64(reader);
@@ -303,6 +329,7 @@ weft_err host_replay(struct host *host, uint32_t type, weft_bytes payload)
         [HOST_RECORD_PART] = replay_part,        [HOST_RECORD_STATE] = replay_state,
         [HOST_RECORD_LEFT] = replay_left,        [HOST_RECORD_LIFE] = host_replay_life,
         [HOST_RECORD_LIVES] = host_replay_lives, [HOST_RECORD_STARTS] = host_replay_starts,
+        [HOST_RECORD_BLANK] = replay_blank,
     };
     if (type == 0 || type >= sizeof replays / sizeof *replays)
         return refuse("a record of an unknown type");

@@ -48,6 +48,7 @@ enum {
     HOST_RECORD_LIFE = 10,     // u64 mark: the host was started
     HOST_RECORD_LIVES = 11,   // of a snapshot: u64 life, then u64 mark and u32 sessions of the last
     HOST_RECORD_STARTS = 12,  // of a snapshot: u32 session, then u64 life, applied, answers
+    HOST_RECORD_BLANK = 13,   // u64 resource, which was never used and has no handle: it is gone
 };
 
 // Nothing happens while a journal is replayed or there is none.
@@ -56,6 +57,9 @@ MUST_CHECK weft_err host_log(struct host *host, uint32_t type, weft_bytes payloa
 // The same for a call that is about to be done.
 MUST_CHECK weft_err host_log_call(struct host *host, const struct session *session,
                                   const struct call *call, uint64_t answered);
+
+// A handle of the resource goes; with the last one the resource goes too, if it was removed or never used.
+void host_let_go(struct host *host, struct resource *resource);
 
 // host_lives.c: for the journal.
 MUST_CHECK weft_err host_replay_life(struct host *host, struct pack_reader *reader);

@@ -237,6 +237,47 @@ static void what_was_removed_is_freed_with_its_last_handle(void **state)
     assert_int_equal(host_resource_count(testing.host), 0);
 }
 
+// A misspelt name would otherwise stay in the list of the host.
+static void a_queue_or_map_that_was_only_looked_for_goes_with_its_last_handle(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0"), *b = testing_join("/work/1");
+    const uint16_t q = testing_open(a, CALL_KIND_QUEUE, "q", weft_none());
+    const uint16_t of_b = testing_open(b, CALL_KIND_QUEUE, "q", weft_none());
+    const uint16_t map = testing_open(a, CALL_KIND_KV, "map", weft_none());
+    const uint64_t waits = take(a, q);
+    expect_ok(a, testing_call(a, CALL_CANCEL, 0, 0, PAYLOAD(U64(waits))));
+    testing_expect_failure(a, waits, WEFT_CANCELLED, "cancelled");
+    expect_ok(a, release(a, q));
+    assert_int_equal(host_resource_count(testing.host), 2);  // the other has it still
+    testing_restart();
+    testing_end(b);
+    (void)of_b;
+    assert_int_equal(host_resource_count(testing.host), 1);
+    expect_ok(a, release(a, map));
+    assert_int_equal(host_resource_count(testing.host), 0);
+    testing_restart();
+    assert_int_equal(host_resource_count(testing.host), 0);
+    expect_ok(a, push(a, testing_open(a, CALL_KIND_QUEUE, "q", weft_none()), "a"));
+}
+
+static void a_queue_that_was_used_closed_or_described_stays(void **state)
+{
+    (void)state;
+    struct testing_member *a = testing_join("/work/0");
+    const uint16_t used = testing_open(a, CALL_KIND_QUEUE, "used", weft_none());
+    expect_ok(a, push(a, used, "a"));
+    expect_element(a, pop(a, used), "a");
+    const uint16_t closed = testing_open(a, CALL_KIND_QUEUE, "closed", weft_none());
+    expect_ok(a, testing_call(a, CALL_QUEUE_CLOSE, 0, closed, weft_none()));
+    open_queue(a, "described", (struct queue_limits){.capacity = 3});
+    const uint16_t map = testing_open(a, CALL_KIND_KV, "map", weft_none());
+    testing_call(a, CALL_KV_PUT, 0, map, PAYLOAD(TEXT("k"), RAW("v")));
+    testing_call(a, CALL_KV_REMOVE, 0, map, PAYLOAD(TEXT("k")));
+    testing_end(a);
+    assert_int_equal(host_resource_count(testing.host), 4);
+}
+
 static void what_makes_no_sense_to_open_is_refused(void **state)
 {
     (void)state;
@@ -510,6 +551,8 @@ int main(void)
         TEST(a_release_that_comes_again_does_not_release_again),
         TEST(what_waits_by_a_released_handle_goes_on_waiting),
         TEST(what_was_removed_is_freed_with_its_last_handle),
+        TEST(a_queue_or_map_that_was_only_looked_for_goes_with_its_last_handle),
+        TEST(a_queue_that_was_used_closed_or_described_stays),
         TEST(what_makes_no_sense_to_open_is_refused),
         TEST(a_session_with_a_name_that_is_too_long_is_refused),
         TEST(a_session_with_a_name_that_terminals_obey_is_refused),

@@ -66,6 +66,10 @@ struct resource_kind {
     // The session of a holding has ended: gives it back, drops it. NULL: the kind has none.
     void (*release)(struct holding *holding);
 
+    // Whether it is as it was made, without limits and never used: then it goes with its last handle. NULL: the kind
+    // keeps all.
+    bool (*is_blank)(const struct resource *resource);
+
     // No member is left that could change anything: watches end. NULL: the kind has none.
     void (*writers_gone)(struct resource *resource);
 

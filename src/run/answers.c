@@ -71,9 +71,16 @@ static weft_err check_task_end(const struct answer_rules *rules, const Weft__Tas
         return code;
     if (!is_code(end->code))
         return refuse("the end of a task with code %u", end->code);
-    if (end->is_blameless && (end->code == WEFT_OK || end->is_final || !rules->is_lent))
-        return refuse("the end of a task that lacks bytes that are not lent");
     const bool is_sample = end->kind == WEFT__TASK_KIND__TASK_SAMPLE;
+    const bool is_reduce = end->kind == WEFT__TASK_KIND__TASK_REDUCE;
+    const bool found_damage = end->bad_seal || end->has_bad_source;
+    if ((end->bad_seal && !is_reduce) || (end->has_bad_source && (is_reduce || rules->stage == 0)))
+        return refuse("the end of a task by damage of bytes that it does not read");
+    if (found_damage && !end->is_blameless)
+        return refuse("damage that did not end the task");
+    if (end->is_blameless &&
+        (end->code == WEFT_OK || end->is_final || !(rules->is_lent || found_damage)))
+        return refuse("the end of a task that lacks bytes that are not lent");
     if (end->n_sample_keys > (is_sample ? SAMPLE_KEYS_MAX : 0))
         return refuse("a sample of %zu keys by a %s task", end->n_sample_keys,
                       sched_kind_name((enum sched_kind)end->kind));

@@ -167,3 +167,17 @@ weft_err identity_make(struct manifest *origin, const struct run_options *option
     }
     return code;
 }
+
+void identity_hash_keys(const ProtobufCBinaryData *keys, size_t count,
+                        uint8_t key[IDENTITY_KEY_BYTES])
+{
+    uint64_t sum[2] = {count, 0};
+    for (size_t i = 0; i < count; i++) {
+        const XXH128_hash_t one = XXH3_128bits_withSeed(keys[i].data, keys[i].len, sum[0]);
+        const uint64_t both[4] = {sum[0], sum[1], one.low64, one.high64};
+        const XXH128_hash_t next = XXH3_128bits(both, sizeof both);
+        sum[0] = next.low64;
+        sum[1] = next.high64;
+    }
+    memcpy(key, sum, sizeof sum);
+}

@@ -7,10 +7,17 @@
 #include "run/options.h"
 #include "store/inputs.h"
 #include "store/manifest.h"
+#include "wire/messages.h"
+
+enum { IDENTITY_KEY_BYTES = 16 };
 
 // Fills in identity and inputs of an empty struct. UNIMPLEMENTED: an input cannot be told from another
 // one of the same name (it came through a pipe). manifest_fini in every case.
 MUST_CHECK weft_err identity_make(struct manifest *origin, const struct run_options *options,
                                   const struct chain *chain, const struct inputs *inputs);
+
+// Boils keys down, in their order.
+void identity_hash_keys(const ProtobufCBinaryData *keys, size_t count,
+                        uint8_t key[IDENTITY_KEY_BYTES]);
 
 #endif

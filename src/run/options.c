@@ -246,7 +246,8 @@ static weft_err check_complete(const struct run_options *options)
 {
     if (!options->job)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "no job is named\n  try: weft run wordcount FILE..., or weft run -h");
+                       "no job is named\n  try: weft %s wordcount FILE..., or weft %s -h",
+                       options->listen ? "server" : "run", options->listen ? "server" : "run");
     if (options->args.argument_count == args_expected(options->job, &options->args))
         return WEFT_OK;
     return missing_argument(options->job, options->args.argument_count);
@@ -489,6 +490,9 @@ static weft_err choose_memory(struct run_options *options)
 
 weft_err options_complete(struct run_options *options)
 {
+    const weft_err refused = options_check_shared(options);
+    if (refused)
+        return refused;
     if (options->final_alone)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--final is for a Python script with a function of that name\n"

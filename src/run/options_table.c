@@ -38,6 +38,7 @@ enum option_id {
     OPTION_LISTEN,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
+    OPTION_SHARED,
     OPTION_MEMORY,
     OPTION_TMP,
     OPTION_REDUCERS,
@@ -104,6 +105,8 @@ const struct args_option options_table[] = {
      "with --listen: write HOST:PORT there when clients can join; removed at the end"},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE",
      "with --listen: the file with the secret that clients must have"},
+    {OPTION_SHARED, 0, "shared", NULL,
+     "with --listen: clients write part files themselves; all see PATH/ under the same name (NFS)"},
     {OPTION_MEMORY, 0, "memory", "SIZE",
      "never use more than this, spill to disk instead: 64M, 4G (default: half of the free memory)"},
     {OPTION_TMP, 0, "tmp", "DIR", "where to spill; on a disk (default: $TMPDIR or /var/tmp)"},
@@ -249,6 +252,7 @@ static const struct {
         {OPTION_JSON, AT(json)},         {OPTION_NO_COLOR, AT(no_color)},
         {OPTION_NUL, AT(ends_with_nul)}, {OPTION_DRY_RUN, AT(dry_run)},
         {OPTION_HELP, AT(wants_help)},   {OPTION_SKIP_MISSING, AT(skip_missing)},
+        {OPTION_SHARED, AT(shared)},
 },
   texts[] =
       {
@@ -316,4 +320,21 @@ weft_err options_set(struct run_options *options, const struct args_option *opti
             return set_count((uint32_t *)(void *)(base + counts[i].at), option->name, text,
                              counts[i].max);
     return set_special(options, option, text);
+}
+
+// Only part files have one writer each.
+weft_err options_check_shared(const struct run_options *options)
+{
+    const size_t size = options->output ? strlen(options->output) : 0;
+    if (!options->shared)
+        return WEFT_OK;
+    if (!options->listen)
+        return err_set(WEFT_INVALID_ARGUMENT, "--shared is for the clients of a server\n"
+                                              "  try: weft server --shared ...");
+    if (size == 0 || options->output[size - 1] != '/')
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--shared needs a directory for the output, where each part is a file of "
+                       "its own\n  try: -o %s/",
+                       size && strcmp(options->output, "-") != 0 ? options->output : "DIR");
+    return WEFT_OK;
 }

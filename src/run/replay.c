@@ -261,7 +261,7 @@ struct stand {
     struct input input;
     struct stage stage;
     struct slot slot;
-    struct piece piece;
+    struct input_stretch piece;
     int fd;  // what it writes
     bool has_slot;
 };
@@ -362,7 +362,7 @@ static weft_err replay(struct stand *stand, const struct run_options *options, c
         return code;
     stand->input =
         (struct input){.name = path, .path = path, .size = status.size, .map.registered = -1};
-    stand->piece = (struct piece){0, offset, offset + 1};
+    stand->piece = (struct input_stretch){0, offset, offset + 1};
     code = chain_init(&stand->chain, options->job, options->job_size, &options->args);
     if (code == WEFT_OK)
         code = open_stage(stand, options);

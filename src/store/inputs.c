@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/vec.h"
 #include "store/codec/codec.h"
+#include "store/hdfs/input.h"
+#include "store/hdfs/url.h"
 #include "store/manifest.h"
 #include "sys/file/file.h"
 #include "sys/file/find.h"
@@ -354,6 +356,8 @@ static weft_err read_list(struct inputs *inputs, const char *name, struct buf *t
 }
 
 // Names end with a line end, or with zero bytes when there is one (find -print0).
+static weft_err add_far(struct inputs *inputs, const char *url);
+
 static weft_err add_list(struct inputs *inputs, const char *name)
 {
     struct buf text = {0};
@@ -370,13 +374,45 @@ static weft_err add_list(struct inputs *inputs, const char *name)
         bool is_missing = false;
         if (end)
             *end = 0;
-        if (*line)
+        if (hdfs_is_url(line))
+            err = add_far(inputs, line);
+        else if (*line)
             err = add_path(inputs, line, false, &is_missing);
         if (!err && is_missing)
             err = err_wrap(note_missing(inputs, line), "the list @%s", name);
     }
     buf_fini(&text);
     return err;
+}
+
+// ---- HDFS --------------------------------------------------------------------------------------------------
+
+static weft_err add_far_file(void *owner, const struct hdfs_found *found)
+{
+    struct inputs *inputs = owner;
+    weft_err err = codec_refuse_cut(found->url, found->size);
+    if (!err && inputs->state->wants_text)
+        err = codec_refuse_by_name(found->url);
+    if (err)
+        return err;
+    const char *name = keep_text(inputs, found->url);
+    return push_input(inputs,
+                      &(struct input){name, name, found->size, found->mtime_ns, found->number});
+}
+
+static weft_err take_far_aside(void *owner, const char *url)
+{
+    return take_aside(owner, FIND_MARKED, url);
+}
+
+static weft_err add_far(struct inputs *inputs, const char *url)
+{
+    static const struct hdfs_find_calls calls = {add_far_file, take_far_aside};
+    const weft_err err = hdfs_find(url, &calls, inputs);
+    if (err != WEFT_NOT_FOUND || !inputs->state->skips_missing)
+        return err;
+    err_clear();
+    return note_aside(inputs, &inputs->missing, url);
 }
 
 static weft_err add_word(struct inputs *inputs, const char *word)
@@ -389,6 +425,8 @@ static weft_err add_word(struct inputs *inputs, const char *word)
         return add_stdin(inputs);
     if (word[0] == '@')
         return add_list(inputs, word + 1);
+    if (hdfs_is_url(word))
+        return add_far(inputs, word);
     const weft_err err = add_path(inputs, word, false, &is_missing);
     if (err || !is_missing)
         return err;

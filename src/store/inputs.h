@@ -7,6 +7,7 @@
 //   'a/*.txt'   a pattern the shell did not expand; one that matches nothing is an error, and marked
 //               names match only where it says _ itself
 //   @names.txt  one FILE or DIR per line, in that order; @- reads the names from standard input
+//   hdfs://...  a file, directory or pattern in Hadoop's file system (hdfs/url.h)
 //   -           standard input
 //
 // What cannot be read at any offset (a pipe, a FIFO, a terminal), or has more or less in it than it says (a

@@ -19,6 +19,8 @@ struct lent {
     struct lending *lending;
     uint32_t number;
     uint64_t size, block_count;
+    bool is_placed;   // `size` bytes of a larger file,
+    uint64_t at;      // from there on
     uint8_t *blocks;  // enum block of each; NULL: the file was not opened yet
     weft_err code;    // why a block could not be lent last
     char *text;       // and its sentence; NULL: no memory for it
@@ -116,12 +118,15 @@ static weft_err lent_read_at(struct store_file *file, void *data, size_t size, u
     ask_for_absent(lent, last + 1, end_of_ahead(file, offset, size, last), 1);
     const weft_err code = wait_for_blocks(lent, file->name, first, last + 1);
     mutex_unlock(&lent->lending->lock);
-    return code ? code : file_read_at(file->fd, file->name, data, size, offset, got);
+    return code ? code : file_read_at(file->fd, file->name, data, size, lent->at + offset, got);
 }
 
 static weft_err lent_stat(struct store_file *file, struct file_stat *status)
 {
-    return file_stat_fd(file->fd, file->name, status);
+    const weft_err code = file_stat_fd(file->fd, file->name, status);
+    if (!code)
+        status->size = file->lent->size;
+    return code;
 }
 
 static void lent_close(struct store_file *file)
@@ -137,6 +142,8 @@ static const struct store_calls lent_calls = {lent_read_at, lent_stat, lent_clos
 static weft_err take_size(struct lent *lent, const char *name, uint64_t size)
 {
     mutex_lock(&lent->lending->lock);
+    if (lent->is_placed)
+        size = lent->size;
     if (!lent->blocks) {
         lent->block_count = size / LENT_BLOCK_BYTES + (size % LENT_BLOCK_BYTES > 0);
         lent->size = size;
@@ -180,6 +187,15 @@ void lent_ask_ahead(struct lending *lending, uint32_t number, const char *path, 
         mutex_unlock(&lending->lock);
     }
     err_clear();
+}
+
+void lending_place(struct lending *lending, uint32_t number, uint64_t at, uint64_t size)
+{
+    struct lent *lent = &lending->files[number];
+    ASSERT(number < lending->file_count && !lent->blocks);
+    lent->is_placed = true;
+    lent->at = at;
+    lent->size = size;
 }
 
 // ---- Answers ------------------------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ typedef void lending_ask_fn(void *owner, uint32_t file, uint64_t offset, uint64_
 struct lending *lending_new(uint32_t file_count, lending_ask_fn *ask, void *owner);
 void lending_free(struct lending *lending);  // no thread reads; NULL is fine
 
+// The file with that number is `size` bytes of a larger one, from `at` on; before it is opened. Files that are not placed are one file each.
+void lending_place(struct lending *lending, uint32_t number, uint64_t at, uint64_t size);
+
 // The stretch is in the file now; or a failure, with this thread's sentence: reads that wait for it fail. Any thread.
 void lending_settle(struct lending *lending, uint32_t file, uint64_t offset, uint64_t size,
                     weft_err code);

@@ -183,6 +183,30 @@ static void reads_return_the_bytes_of_the_original(void **state)
     end(&lender);
 }
 
+// One file has many lent ones in it: the original begins at a place of it, and has its own end.
+static void a_lent_file_may_be_a_stretch_of_a_larger_one(void **state)
+{
+    (void)state;
+    enum { AT = 4096, SHORT = 2 * BLOCK };
+    struct lender lender;
+    struct store_file file;
+    struct file_stat status;
+    char *room = malloc(SIZE);
+    size_t got = 0;
+    start(&lender);
+    lending_place(lender.lending, LENT, AT, SHORT);
+    open_lent(&lender, &file);
+    assert_int_equal(store_stat(&file, &status), WEFT_OK);
+    assert_int_equal(status.size, SHORT);
+    // The lender fills the file here at the offsets that were asked for; the bytes at AT are there by then.
+    assert_int_equal(store_read_at(&file, room, SIZE, 0, &got), WEFT_OK);
+    assert_int_equal(got, SHORT);
+    assert_memory_equal(room, lender.bytes + AT, SHORT - AT);
+    store_close(&file);
+    free(room);
+    end(&lender);
+}
+
 static void a_thread_that_reads_on_has_the_next_blocks_asked_for(void **state)
 {
     (void)state;
@@ -342,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_return_the_bytes_of_the_original),
+        cmocka_unit_test(a_lent_file_may_be_a_stretch_of_a_larger_one),
         cmocka_unit_test(a_thread_that_reads_on_has_the_next_blocks_asked_for),
         cmocka_unit_test(a_block_is_asked_for_once_for_all_threads),
         cmocka_unit_test(a_block_that_could_not_be_lent_fails_the_read_and_is_asked_for_again),

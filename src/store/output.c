@@ -146,7 +146,7 @@ static bool is_output_name(const char *name)
 {
     return strcmp(name, "_SUCCESS") == 0 || strcmp(name, MANIFEST_NAME) == 0 ||
            strcmp(name, MANIFEST_NAME_BEFORE) == 0 || strcmp(name, OUTPUT_JOURNAL) == 0 ||
-           strcmp(name, OUTPUT_RUNS) == 0 || is_part_name(name);
+           strcmp(name, OUTPUT_RUNS) == 0 || strcmp(name, OUTPUT_PARTS) == 0 || is_part_name(name);
 }
 
 // Whether an earlier output has made the files there: the manifest knows its parts. A directory or a link is
@@ -154,7 +154,8 @@ static bool is_output_name(const char *name)
 static bool is_of_output(const void *owner, const char *name, enum file_kind kind)
 {
     const struct manifest *manifest = owner;
-    if (strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0)
+    if (strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0 ||
+        strcmp(name, OUTPUT_PARTS) == 0)
         return kind == FILE_DIRECTORY;
     if (kind != FILE_REGULAR || !is_output_name(name))
         return false;

@@ -66,15 +66,17 @@ size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN
 
 #define OUTPUT_JOURNAL ".weft-journal"  // folders in the unfinished directory
 #define OUTPUT_RUNS ".weft-runs"
+#define OUTPUT_PARTS ".weft-parts"  // that are being written by others
 
 // The unfinished directory, which may be there from an earlier run; NULL when nothing can be resumed.
 const char *output_resume_place(const struct output *output);
 
-// Makes that directory. One that was not there yet goes away again when the run fails.
+// Makes that directory. One that was not there yet goes away again when the run fails. Removes the rest of one that a run was
+// killed while it threw it away.
 MUST_CHECK weft_err output_make_unfinished(struct output *output);
 
 // Removes that directory, which this run must have locked: at once for everybody else, who may be waiting to make
-// one of that name.
+// one of that name. Until it is gone it is called .DIR.weft-discarded.
 MUST_CHECK weft_err output_discard_unfinished(const struct output *output);
 
 // Another run is at work there: this run gets a directory of its own and cannot be resumed.

@@ -9,21 +9,28 @@
 #include "sys/file/own.h"
 #include "sys/file/place.h"
 
+enum { TRIES_MAX = 20 };  // for one of several runs that throw away the same
+
 static weft_err no_memory(void)
 {
     return err_no_memory("for the output");
 }
 
-weft_err output_name_unfinished(struct output *output)
+static weft_err name_beside(const struct output *output, const char *what, char **name)
 {
     const char *slash = strrchr(output->target, '/');
     const size_t parent = slash ? (size_t)(slash - output->target) + 1 : 0;
-    struct buf name = {0};
-    buf_format(&name, "%.*s.%s.weft-unfinished", (int)parent, output->target,
-               output->target + parent);
-    output->temporary = name.has_failed ? NULL : strdup(buf_text(&name));
-    buf_fini(&name);
-    return output->temporary ? WEFT_OK : no_memory();
+    struct buf text = {0};
+    buf_format(&text, "%.*s.%s.weft-%s", (int)parent, output->target, output->target + parent,
+               what);
+    *name = text.has_failed ? NULL : strdup(buf_text(&text));
+    buf_fini(&text);
+    return *name ? WEFT_OK : no_memory();
+}
+
+weft_err output_name_unfinished(struct output *output)
+{
+    return name_beside(output, "unfinished", &output->temporary);
 }
 
 const char *output_resume_place(const struct output *output)
@@ -31,9 +38,33 @@ const char *output_resume_place(const struct output *output)
     return output->may_resume ? output->temporary : NULL;
 }
 
+// ---- Directories that are thrown away --------------------------------------------------------------
+
+// Everything under this name is rubbish, also what another run puts there just now: so two may remove it at
+// the same time, and the one finds names that the other has just added.
+static weft_err remove_discarded(const char *discarded)
+{
+    weft_err err = own_check_directory(discarded);
+    if (err)
+        return err == WEFT_NOT_FOUND ? WEFT_OK : err;
+    for (int tries = 0; tries < TRIES_MAX && (err = file_remove_tree(discarded)); tries++)
+        ;
+    return err;
+}
+
+// A run that was killed while it removed one has left the rest.
+static void tidy_discarded(const struct output *output)
+{
+    char *discarded = NULL;
+    if (name_beside(output, "discarded", &discarded) || remove_discarded(discarded))
+        err_clear();
+    free(discarded);
+}
+
 weft_err output_make_unfinished(struct output *output)
 {
     enum place_kind found;
+    tidy_discarded(output);
     weft_err err = place_look(output->temporary, &found);
     if (!err)
         err = own_make_directory(output->temporary);
@@ -44,18 +75,35 @@ weft_err output_make_unfinished(struct output *output)
     return err;
 }
 
+// Under the name that the next run looks for. Where another user has put something there, under a new one.
+static weft_err move_discarded(const struct output *output, char **discarded)
+{
+    weft_err err = name_beside(output, "discarded", discarded);
+    for (int tries = 0; !err && tries < TRIES_MAX; tries++) {
+        if (remove_discarded(*discarded))
+            break;
+        if (!file_rename(output->temporary, *discarded))
+            return WEFT_OK;
+        err_clear();  // another run was faster with a directory of its own
+    }
+    if (err)
+        return err;
+    free(*discarded);
+    *discarded = NULL;
+    err = place_make_name(output->target, discarded);
+    return err ? err : file_rename(output->temporary, *discarded);
+}
+
 weft_err output_discard_unfinished(const struct output *output)
 {
-    char *aside = NULL;
+    char *discarded = NULL;
     // Of a directory that is another's, names could change under our hands while it is removed.
     weft_err err = own_check_directory(output->temporary);
     if (!err)
-        err = place_make_name(output->target, &aside);
+        err = move_discarded(output, &discarded);
     if (!err)
-        err = file_rename(output->temporary, aside);
-    if (!err)
-        err = file_remove_tree(aside);
-    free(aside);
+        err = remove_discarded(discarded);
+    free(discarded);
     return err;
 }
 
@@ -185,7 +233,7 @@ weft_err output_copy_origin(struct manifest *manifest, const struct output *outp
 
 void output_remove_work(const char *directory)
 {
-    static const char *const folders[] = {OUTPUT_JOURNAL, OUTPUT_RUNS};
+    static const char *const folders[] = {OUTPUT_JOURNAL, OUTPUT_RUNS, OUTPUT_PARTS};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         struct buf path = {0};
         buf_format(&path, "%s/%s", directory, folders[i]);

@@ -503,10 +503,40 @@ static void a_replaced_output_keeps_its_permissions(void **state)
     umask(kept);
 }
 
+static struct output *open_resumable(const char *target)
+{
+    struct output *output;
+    const struct output_options options = {
+        .target = target, .tmp = testing_folder, .job_name = "job", .may_resume = true};
+    assert_int_equal(output_open(&output, &options), WEFT_OK);
+    return output;
+}
+
+// As it is when a run is killed while it throws its work away.
+static void the_rest_of_a_discarded_directory_goes_with_the_next_run(void **unused)
+{
+    (void)unused;
+    struct output *output = open_resumable(testing_path("out/"));
+    assert_int_equal(output_make_unfinished(output), WEFT_OK);
+    put(testing_path(".out.weft-unfinished/part-00000"), "text");
+    assert_int_equal(file_make_directory(testing_path(".out.weft-discarded/.weft-runs")), WEFT_OK);
+    put(testing_path(".out.weft-discarded/.weft-runs/old"), "old");
+    assert_int_equal(output_discard_unfinished(output), WEFT_OK);
+    assert_int_equal(count_names(testing_folder), 0);
+    assert_int_equal(file_make_directory(testing_path(".out.weft-discarded")), WEFT_OK);
+    put(testing_path(".out.weft-discarded/part-00000"), "old");
+    assert_int_equal(output_make_unfinished(output), WEFT_OK);
+    assert_int_equal(count_names(testing_folder), 1);
+    assert_int_equal(output_discard_unfinished(output), WEFT_OK);
+    output_free(output);
+    assert_int_equal(count_names(testing_folder), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
     const struct CMUnitTest tests[] = {
+        TEST(the_rest_of_a_discarded_directory_goes_with_the_next_run),
         TEST(a_file_appears_when_it_is_complete),
         TEST(an_aborted_file_leaves_nothing),
         TEST(an_existing_file_is_refused_or_replaced),

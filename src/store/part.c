@@ -43,6 +43,12 @@ weft_err part_files_create(const struct part_files *files, bool is_resumed, int 
     return err;
 }
 
+weft_err part_no_room(const char *path, bool is_temporary)
+{
+    return err_set(WEFT_RESOURCE_EXHAUSTED, "no room for the output in %s; free some or %s", path,
+                   is_temporary ? "name another directory by --tmp" : "write it elsewhere");
+}
+
 weft_err part_sum(int fd, const char *path, uint64_t offset, uint64_t bytes_max, uint64_t *bytes,
                   uint32_t *crc)
 {

@@ -27,6 +27,9 @@ void part_files_name(const struct part_files *files, uint32_t part, char *path, 
 // and is left alone where there are parts.
 MUST_CHECK weft_err part_files_create(const struct part_files *files, bool is_resumed, int *fd);
 
+// RESOURCE_EXHAUSTED, with a sentence for the user. is_temporary: the file is one of ours in the directory of --tmp.
+weft_err part_no_room(const char *path, bool is_temporary);
+
 // The checksum of up to bytes_max bytes from an offset on; *bytes is how many there were.
 MUST_CHECK weft_err part_sum(int fd, const char *path, uint64_t offset, uint64_t bytes_max,
                              uint64_t *bytes, uint32_t *crc32c);

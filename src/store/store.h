@@ -2,6 +2,7 @@
 //
 //     plain   a file of this machine (plain.c)
 //     lent    one of another machine, whose bytes come when they are asked for (lent.h)
+//     hdfs    one in Hadoop's file system (hdfs/input.h)
 //
 // A read is one indirect call and no copy more than without the port. Thread: an open file belongs to one thread.
 #ifndef STORE_STORE_H
@@ -9,6 +10,7 @@
 
 #include "sys/file/file.h"
 
+struct hdfs_input;
 struct lent;
 struct store_file;
 
@@ -29,7 +31,12 @@ struct store_file {
     struct lent *lent;
     uint64_t next;          // where the last read ended
     uint32_t ahead_blocks;  // to ask for ahead
+
+    struct hdfs_input *hdfs;
 };
+
+// Opens a file by its path or URL: one of this machine, or the one that the URL names.
+MUST_CHECK weft_err store_open(const char *path, const char *name, struct store_file *file);
 
 // Opens a file of this machine.
 MUST_CHECK weft_err store_open_plain(const char *path, const char *name, struct store_file *file);

@@ -12,6 +12,7 @@ struct dial {
     struct loop_stream *stream;
     struct hello_client hello;
     struct frame_parser parser;
+    size_t payload_bytes_max;  // of a frame, once it is welcomed
     bool is_welcomed, is_reading, is_freed;
 };
 
@@ -30,6 +31,13 @@ void dial_free(struct dial *dial)
     dial->is_freed = true;
     if (!dial->is_reading)
         release(dial);
+}
+
+void dial_limit_frames(struct dial *dial, size_t payload_bytes_max)
+{
+    dial->payload_bytes_max = payload_bytes_max;
+    if (dial->is_welcomed)
+        dial->parser.payload_bytes_max = payload_bytes_max;
 }
 
 bool dial_is_welcomed(const struct dial *dial)
@@ -56,7 +64,7 @@ static weft_err receive_hello(struct dial *dial, const struct frame *frame)
     if (!is_done)
         return WEFT_OK;
     dial->is_welcomed = true;
-    dial->parser.payload_bytes_max = 0;
+    dial->parser.payload_bytes_max = dial->payload_bytes_max;
     dial->calls.welcomed(dial->owner, &welcome);
     return WEFT_OK;
 }

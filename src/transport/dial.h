@@ -39,6 +39,9 @@ struct dial_options {
 MUST_CHECK weft_err dial_new(const struct dial_options *options, struct dial **dial);
 void dial_free(struct dial *dial);  // closes the connection; NULL is fine
 
+// Limits a frame after the welcome to less than FRAME_PAYLOAD_BYTES_MAX. Any time.
+void dial_limit_frames(struct dial *dial, size_t payload_bytes_max);
+
 bool dial_is_welcomed(const struct dial *dial);
 struct loop_stream *dial_stream(struct dial *dial);
 

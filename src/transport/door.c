@@ -250,9 +250,26 @@ static weft_err check_hello_size(const struct guest *guest, size_t more)
                : WEFT_OK;
 }
 
+static bool wants_bytes(const struct guest *guest)
+{
+    return guest->is_welcome && guest->calls.data;
+}
+
+// What came with the proof, for an owner that wants bytes.
+static void hand_on_rest(struct guest *guest)
+{
+    struct frame_parser parser = guest->parser;
+    guest->parser = (struct frame_parser){0};
+    const weft_bytes rest = {parser.pending.data + parser.taken,
+                             parser.pending.size - parser.taken};
+    if (rest.size)
+        guest->calls.data(guest->owner, rest);
+    frame_parser_fini(&parser);
+}
+
 static weft_err receive_frames(struct guest *guest)
 {
-    while (!guest->is_freed && !guest->is_closing) {
+    while (!guest->is_freed && !guest->is_closing && !wants_bytes(guest)) {
         struct frame frame = {0};
         bool has_frame = false;
         const weft_err err = frame_parser_next(&guest->parser, &frame, &has_frame);
@@ -263,7 +280,23 @@ static weft_err receive_frames(struct guest *guest)
         else
             receive_hello(guest, &frame);
     }
+    if (!guest->is_freed && wants_bytes(guest))
+        hand_on_rest(guest);
     return WEFT_OK;
+}
+
+static weft_err receive_bytes(struct guest *guest, weft_bytes bytes)
+{
+    if (guest->is_freed)
+        return WEFT_OK;
+    if (wants_bytes(guest)) {
+        guest->calls.data(guest->owner, bytes);
+        return WEFT_OK;
+    }
+    weft_err err = check_hello_size(guest, bytes.size);
+    if (!err)
+        err = frame_parser_feed(&guest->parser, bytes.data, bytes.size);
+    return err ? err : receive_frames(guest);
 }
 
 static void on_data(void *owner, weft_bytes bytes)
@@ -274,11 +307,7 @@ static void on_data(void *owner, weft_bytes bytes)
     guest->is_reading = true;
     if (guest->is_welcome && guest->calls.heard)
         guest->calls.heard(guest->owner);
-    weft_err err = check_hello_size(guest, bytes.size);
-    if (!err && !guest->is_freed)
-        err = frame_parser_feed(&guest->parser, bytes.data, bytes.size);
-    if (!err)
-        err = receive_frames(guest);
+    const weft_err err = receive_bytes(guest, bytes);
     guest->is_reading = false;
     if (err)
         say_refused(guest->door, guest->peer);

@@ -39,10 +39,12 @@ struct door_calls {
 
 // Calls for a guest that was welcomed. They may free it.
 struct guest_calls {
+    // Frames, or the bytes as they arrive. One of the two is NULL.
     void (*frame)(void *owner, const struct frame *frame);  // borrowed
     void (*ended)(void *owner);  // the connection is over: the owner calls guest_free
     loop_fn *drained;            // nothing waits to be sent any more; NULL: not asked for
     loop_fn *heard;  // bytes have arrived, perhaps not yet a whole frame; NULL: not asked for
+    void (*data)(void *owner, weft_bytes bytes);  // borrowed
 };
 
 struct door_options {

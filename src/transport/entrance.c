@@ -10,14 +10,31 @@
 #include "base/buf.h"
 #include "sys/file/file.h"
 
-static weft_err find_token(struct entrance *entrance, const char *file)
+static weft_err find_token(struct entrance *entrance, const struct entrance_options *options)
 {
+    const char *file = options->token_file;
     const char *variable = getenv("WEFT_TOKEN");
     if (file || (variable && *variable) || net_address_is_loopback(&entrance->address))
         return secret_load(file, &entrance->token);
-    secret_make(&entrance->token);
+    if (options->earlier_token)
+        entrance->token = *options->earlier_token;
+    else
+        secret_make(&entrance->token);
     entrance->has_made_token = true;
     return WEFT_OK;
+}
+
+static weft_err listen_somewhere(struct entrance *entrance, uint16_t earlier_port)
+{
+    struct net_address earlier = entrance->address;
+    earlier.port = earlier_port;
+    if (entrance->address.port == 0 && earlier_port &&
+        net_listen(&earlier, &entrance->listener) == WEFT_OK)
+        return WEFT_OK;
+    net_listener_close(&entrance->listener);
+    entrance->listener = (struct net_listener){0};
+    err_clear();
+    return net_listen(&entrance->address, &entrance->listener);
 }
 
 weft_err entrance_open(struct entrance *entrance, const struct entrance_options *options)
@@ -26,9 +43,9 @@ weft_err entrance_open(struct entrance *entrance, const struct entrance_options 
     weft_err code = err_wrap(
         net_read_address(options->listen, options->default_port, &entrance->address), "--listen");
     if (code == WEFT_OK)
-        code = find_token(entrance, options->token_file);
+        code = find_token(entrance, options);
     if (code == WEFT_OK)
-        code = net_listen(&entrance->address, &entrance->listener);
+        code = listen_somewhere(entrance, options->earlier_port);
     if (code == WEFT_OK)
         entrance->address.port = entrance->listener.port;
     return code;

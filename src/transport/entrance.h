@@ -11,6 +11,8 @@ struct entrance_options {
     uint16_t default_port;  // where that names none
     const char *
         token_file;  // NULL: WEFT_TOKEN, else the user's own on a loopback address, else one made for this run
+    uint16_t earlier_port;  // where `listen` leaves it open: wanted, if it is free; 0: any
+    const struct secret *earlier_token;  // instead of making one; NULL: none
 };
 
 struct entrance {

@@ -4,10 +4,11 @@
 //       FETCH_CREDIT  u64 bytes                             ->        it may send that many bytes of data more
 //       FETCH         u64 request, file, offset, size       ->        many may be under way
 //                  <- FETCH_BLOCK   u64 request, offset, checksum; data, at most FETCH_BLOCK_BYTES
+//                  <- FETCH_PACKED  u64 request, offset, checksum, u32 size; its data, compressed (fetch_pack.h), and shorter
 //                  <- FETCH_FAILED  u64 request, u32 code; sentence: this request only
 //
 // All numbers are little-endian. Requests are answered in their order, each by the blocks of its bytes in theirs. The offset is that in
-// the file; the checksum is XXH3 (64 bits) of the data. The data itself is raw: the server reads it into the stream's buffer, the client
+// the file; the checksum is XXH3 (64 bits) of the data as it is in the file, and credit is for such bytes, too. The data of a FETCH_BLOCK is raw: the server reads it into the stream's buffer, the client
 // writes it from the buffer of the socket to its place.
 #ifndef TRANSPORT_FETCH_H
 #define TRANSPORT_FETCH_H
@@ -17,6 +18,7 @@
 enum {
     FETCH_BLOCK_BYTES = 256 << 10,
     FETCH_BLOCK_HEAD_BYTES = 24,
+    FETCH_PACKED_HEAD_BYTES = 28,
     FETCH_REQUEST_BYTES = 32,
     FETCH_CREDIT_BYTES = 8,
     FETCH_FAILED_HEAD_BYTES = 12,

@@ -9,7 +9,9 @@
 #include "base/list.h"
 #include "sys/file/file.h"
 #include "transport/dial.h"
+#include "transport/door.h"
 #include "transport/fetch_intake.h"
+#include "transport/hub.h"
 #include "transport/lived.h"
 
 enum { TICK_MS = 100, DIAL_MS = 3000, RETRY_MS = 200, CREDITS_PER_WINDOW = 8 };
@@ -28,8 +30,13 @@ struct request {
 struct fetch_client {
     struct fetch_client_options options;
     struct secret token;
-    struct net_route *route;
-    struct dial *dial;  // NULL: not connected
+    struct net_route *route, *relay_route;
+    struct dial *dial;    // NULL: not connected, or by a line
+    struct guest *guest;  // a line; NULL: none
+    struct line *line;    // that was asked for and has not come; NULL: none
+    bool is_relayed;      // the next connection is to the relay
+    bool has_heard;       // something arrived by this connection
+    bool is_gone;         // no line will come any more
     struct loop_timer *tick;
     struct lived lived;
     struct fetch_intake *intake;
@@ -38,12 +45,23 @@ struct fetch_client {
     size_t forgotten_count;  // of them; all are under way
     size_t sent_count;       // of them, in this connection
     uint64_t last_number;
-    uint64_t used_bytes;   // of the window since credit was last given
+    uint64_t used_bytes;  // of the window since credit was last given
+    uint64_t relayed_bytes;
     uint64_t progress_ms;  // when something last arrived
     uint64_t dialed_ms, next_ms;
     uint32_t attempt;
     char unreachable[ERR_TEXT_BYTES_MAX];  // why the last connection ended
 };
+
+static struct loop_stream *stream_of(struct fetch_client *client)
+{
+    return client->guest ? guest_stream(client->guest) : dial_stream(client->dial);
+}
+
+static bool is_connected(const struct fetch_client *client)
+{
+    return client->guest || (client->dial && dial_is_welcomed(client->dial));
+}
 
 static struct request *first_of(struct fetch_client *client)
 {
@@ -100,6 +118,11 @@ static void hang_up(struct fetch_client *client)
 {
     dial_free(client->dial);
     client->dial = NULL;
+    if (client->guest)
+        guest_free(client->guest);
+    client->guest = NULL;
+    line_free(client->line);
+    client->line = NULL;
     client->sent_count = 0;
     free_forgotten(client);
 }
@@ -107,8 +130,9 @@ static void hang_up(struct fetch_client *client)
 // All requests of now, for this thread's reason; those that are made in the calls are not among them.
 static void fail_all(struct fetch_client *client, weft_err code)
 {
-    char address[NET_ADDRESS_TEXT_BYTES];
-    net_write_address(&client->options.address, address);
+    char address[NET_ADDRESS_TEXT_BYTES] = "a client";
+    if (client->options.address.port)
+        net_write_address(&client->options.address, address);
     struct err_kept kept;
     err_keep(&kept);
     hang_up(client);
@@ -125,7 +149,7 @@ static void fail_all(struct fetch_client *client, weft_err code)
 static void put_frame(struct fetch_client *client, Weft__FrameType type, const void *payload,
                       size_t size)
 {
-    struct buf *out = loop_stream_out(dial_stream(client->dial));
+    struct buf *out = loop_stream_out(stream_of(client));
     uint8_t header[FRAME_HEADER_BYTES];
     frame_encode_header(header, type, size);
     buf_append(out, header, sizeof header);
@@ -214,19 +238,21 @@ static void on_data(void *owner, weft_bytes bytes)
 {
     struct fetch_client *client = owner;
     client->progress_ms = lived_now_ms(&client->lived);
+    client->has_heard = true;
+    client->relayed_bytes += client->is_relayed ? bytes.size : 0;
     const weft_err code = fetch_intake_receive(client->intake, bytes);
     if (code) {
         fail_all(client, code);
         return;
     }
-    if (!client->dial)
+    if (!is_connected(client))
         return;
     if (client->used_bytes >= client->options.window_bytes / CREDITS_PER_WINDOW) {
         give_credit(client, client->used_bytes);
         client->used_bytes = 0;
     }
     send_requests(client);
-    loop_stream_flush(dial_stream(client->dial));
+    loop_stream_flush(stream_of(client));
 }
 
 // ---- The connection -----------------------------------------------------------------------------------------
@@ -238,53 +264,79 @@ static void end_failed(struct fetch_client *client)
         end_first(client);
 }
 
-static void on_welcome(void *owner, const struct hello_welcome *welcome)
+static void begin(struct fetch_client *client)
 {
-    struct fetch_client *client = owner;
-    (void)welcome;
     client->sent_count = 0;
     client->used_bytes = 0;
     fetch_intake_restart(client->intake);
     if (client->request_count)
         first_of(client)->got = first_of(client)->checked;  // the only one that can be cut
     end_failed(client);
+    if (!is_connected(client))  // by a call
+        return;
     give_credit(client, client->options.window_bytes);
     send_requests(client);
-    loop_stream_flush(dial_stream(client->dial));
+    loop_stream_flush(stream_of(client));
 }
 
-// For this thread's reason.
+// For this thread's reason. A connection that brought nothing may do better the other way: to the address, or through the relay.
 static void try_again_later(struct fetch_client *client)
 {
+    const bool switches = client->options.relay_number && !client->has_heard;
     snprintf(client->unreachable, sizeof client->unreachable, "%s", err_text());
     err_clear();
     hang_up(client);
-    client->next_ms = lived_now_ms(&client->lived) + RETRY_MS;
+    client->is_relayed ^= switches;
+    client->next_ms =
+        lived_now_ms(&client->lived) + (switches && client->is_relayed ? 0 : RETRY_MS);
+}
+
+static void on_welcome(void *owner, const struct hello_welcome *welcome)
+{
+    struct fetch_client *client = owner;
+    const uint64_t epoch = client->options.epoch;
+    if (client->is_relayed || !epoch || welcome->epoch == epoch) {
+        begin(client);
+        return;
+    }
+    err_set(WEFT_UNAVAILABLE, "another process is there");
+    try_again_later(client);
 }
 
 static void on_end(void *owner, weft_err code, bool is_proven)
 {
     struct fetch_client *client = owner;
-    (void)is_proven;
-    if (code == WEFT_UNAVAILABLE || code == WEFT_RESOURCE_EXHAUSTED)
+    const bool has_other_way = client->options.relay_number && !client->is_relayed;
+    if (code == WEFT_UNAVAILABLE || code == WEFT_RESOURCE_EXHAUSTED || has_other_way)
         try_again_later(client);
+    else if (client->is_relayed && code == WEFT_NOT_FOUND && is_proven)
+        fail_all(client, err_set(WEFT_UNAVAILABLE, "%s", err_text()));
     else
         fail_all(client, code);
+}
+
+static weft_err open_route(struct fetch_client *client, struct net_route **route)
+{
+    struct net_route **at = client->is_relayed ? &client->relay_route : &client->route;
+    const struct net_address *address =
+        client->is_relayed ? &client->options.relay : &client->options.address;
+    const weft_err code = *at ? WEFT_OK : net_route_open(address, at);
+    *route = *at;
+    return code;
 }
 
 static void dial(struct fetch_client *client)
 {
     static const struct dial_calls calls = {
         .welcomed = on_welcome, .data = on_data, .ended = on_end};
-    struct hello hello = {.purpose = HELLO_FOR_FETCH};
-    weft_err code = WEFT_OK;
+    struct hello hello = {.purpose = client->is_relayed ? HELLO_FOR_RELAY : HELLO_FOR_FETCH,
+                          .target = client->options.relay_number};
+    struct net_route *route;
     snprintf(hello.member, sizeof hello.member, "%s", client->options.name);
-    client->dialed_ms = lived_now_ms(&client->lived);
-    if (!client->route)
-        code = net_route_open(&client->options.address, &client->route);
+    weft_err code = open_route(client, &route);
     const struct dial_options options = {
         .loop = client->options.loop,
-        .route = client->route,
+        .route = route,
         .attempt = client->attempt++,
         .token = &client->token,
         .hello = &hello,
@@ -297,24 +349,84 @@ static void dial(struct fetch_client *client)
         try_again_later(client);
 }
 
+// ---- Lines --------------------------------------------------------------------------------------------------
+
+static void on_line_end(void *owner)
+{
+    struct fetch_client *client = owner;
+    err_set(WEFT_UNAVAILABLE, "the other side has closed the connection");
+    try_again_later(client);
+}
+
+static void on_line(void *owner, struct guest *guest)
+{
+    static const struct guest_calls calls = {.data = on_data, .ended = on_line_end};
+    struct fetch_client *client = owner;
+    client->line = NULL;
+    if (!guest)
+        return;  // the requests fail with the next tick
+    client->guest = guest;
+    door_welcome(guest, &(struct hello_welcome){.epoch = 1}, &calls, client);
+    begin(client);
+}
+
+static void ask_line(struct fetch_client *client)
+{
+    const weft_err code = hub_ask_line(client->options.hub, client->options.peer_number, on_line,
+                                       client, &client->line);
+    client->is_gone = code == WEFT_NOT_FOUND;
+    if (code)
+        try_again_later(client);
+}
+
+static bool is_by_line(const struct fetch_client *client)
+{
+    return client->options.hub;
+}
+
+static void connect_again(struct fetch_client *client)
+{
+    client->dialed_ms = lived_now_ms(&client->lived);
+    client->has_heard = false;
+    if (is_by_line(client))
+        ask_line(client);
+    else
+        dial(client);
+}
+
+// ---- The clock ----------------------------------------------------------------------------------------------
+
+// The connection does not come about, or brings nothing.
+static bool is_late(const struct fetch_client *client, uint64_t now)
+{
+    const bool has_relay = client->options.relay_number;
+    const bool is_direct = has_relay && !client->is_relayed;
+    const uint64_t waited_ms = now - client->dialed_ms;
+    if (is_connected(client))
+        return (has_relay || is_by_line(client)) && waited_ms >= FETCH_SILENT_MS &&
+               now - client->progress_ms >= FETCH_SILENT_MS;
+    return (client->dial || client->line) && waited_ms >= (is_direct ? FETCH_DIRECT_MS : DIAL_MS);
+}
+
 static void tick(void *owner)
 {
     struct fetch_client *client = owner;
     const uint64_t now = lived_now_ms(&client->lived);
     if (!client->request_count)
         return;
-    if (now - client->progress_ms >= client->options.patience_ms) {
+    if (client->is_gone) {
+        fail_all(client, err_set(WEFT_UNAVAILABLE, "it is gone"));
+    } else if (now - client->progress_ms >= client->options.patience_ms) {
         const weft_err code = err_set(WEFT_UNAVAILABLE, "nothing arrived for %u s%s%s",
                                       client->options.patience_ms / 1000,
                                       client->unreachable[0] ? ": " : "", client->unreachable);
         client->progress_ms = now;
         fail_all(client, code);
-    } else if (client->dial && !dial_is_welcomed(client->dial) &&
-               now - client->dialed_ms >= DIAL_MS) {
-        err_set(WEFT_UNAVAILABLE, "no answer within %d s", DIAL_MS / 1000);
+    } else if (is_late(client, now)) {
+        err_set(WEFT_UNAVAILABLE, "no answer");
         try_again_later(client);
-    } else if (!client->dial && now >= client->next_ms) {
-        dial(client);
+    } else if (!client->dial && !client->guest && !client->line && now >= client->next_ms) {
+        connect_again(client);
     }
 }
 
@@ -329,11 +441,11 @@ weft_err fetch_client_get(struct fetch_client *client, const struct fetch_wanted
         client->progress_ms = lived_now_ms(&client->lived);
     list_append(&client->requests, &request->in_client);
     client->request_count++;
-    if (client->dial && dial_is_welcomed(client->dial)) {
+    if (is_connected(client)) {
         send_requests(client);
-        loop_stream_flush(dial_stream(client->dial));
-    } else if (!client->dial && lived_now_ms(&client->lived) >= client->next_ms) {
-        dial(client);
+        loop_stream_flush(stream_of(client));
+    } else if (!client->dial && !client->line && lived_now_ms(&client->lived) >= client->next_ms) {
+        connect_again(client);
     }
     return WEFT_OK;
 }
@@ -354,6 +466,11 @@ void fetch_client_forget(struct fetch_client *client, const void *owner)
         if (!is_sent)
             free_request(client, request);
     }
+}
+
+uint64_t fetch_client_relayed_bytes(const struct fetch_client *client)
+{
+    return client->relayed_bytes;
 }
 
 size_t fetch_client_pending(const struct fetch_client *client)
@@ -393,8 +510,9 @@ void fetch_client_free(struct fetch_client *client)
         return;
     while (client->request_count)
         free_request(client, first_of(client));
-    dial_free(client->dial);
+    hang_up(client);
     net_route_close(client->route);
+    net_route_close(client->relay_route);
     fetch_intake_free(client->intake);
     if (client->tick)
         loop_timer_free(client->tick);

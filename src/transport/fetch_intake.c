@@ -8,9 +8,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "transport/fetch_pack.h"
+
 enum { GATHER_BYTES_MAX = FETCH_FAILED_HEAD_BYTES + FETCH_SENTENCE_BYTES_MAX };
 
-enum state { IN_HEADER, IN_BLOCK_HEAD, IN_DATA, IN_FAILURE };
+enum state { IN_HEADER, IN_BLOCK_HEAD, IN_DATA, IN_PACKED_HEAD, IN_PACKED, IN_FAILURE };
 
 struct fetch_intake {
     const struct fetch_intake_calls *calls;
@@ -21,6 +23,9 @@ struct fetch_intake {
     size_t gathered_size, wanted_size;  // of the part that is being gathered
     struct fetch_block block;
     size_t data_left;
+    uint32_t plain_size;  // of a compressed block
+    char *packed;         // it, and then its plain bytes; NULL: none came yet
+    size_t packed_size, packed_got;
 };
 
 static void gather(struct fetch_intake *intake, enum state state, size_t size)
@@ -55,6 +60,7 @@ void fetch_intake_free(struct fetch_intake *intake)
     if (!intake)
         return;
     XXH3_freeState(intake->checksum);
+    free(intake->packed);
     free(intake);
 }
 
@@ -64,12 +70,17 @@ static weft_err read_header(struct fetch_intake *intake)
     size_t size = 0;
     const weft_err code =
         frame_decode_header((const uint8_t *)intake->gathered,
-                            FETCH_BLOCK_HEAD_BYTES + FETCH_BLOCK_BYTES, &type, &size);
+                            FETCH_PACKED_HEAD_BYTES + FETCH_BLOCK_BYTES, &type, &size);
     if (code)
         return code;
-    if (type == WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK && size >= FETCH_BLOCK_HEAD_BYTES) {
+    if (type == WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK && size >= FETCH_BLOCK_HEAD_BYTES &&
+        size <= FETCH_BLOCK_HEAD_BYTES + FETCH_BLOCK_BYTES) {
         intake->data_left = size - FETCH_BLOCK_HEAD_BYTES;
         gather(intake, IN_BLOCK_HEAD, FETCH_BLOCK_HEAD_BYTES);
+    } else if (type == WEFT__FRAME_TYPE__FRAME_FETCH_PACKED && size > FETCH_PACKED_HEAD_BYTES &&
+               size < FETCH_PACKED_HEAD_BYTES + FETCH_BLOCK_BYTES) {
+        intake->packed_size = size - FETCH_PACKED_HEAD_BYTES;
+        gather(intake, IN_PACKED_HEAD, FETCH_PACKED_HEAD_BYTES);
     } else if (type == WEFT__FRAME_TYPE__FRAME_FETCH_FAILED && size >= FETCH_FAILED_HEAD_BYTES &&
                size <= GATHER_BYTES_MAX) {
         gather(intake, IN_FAILURE, size);
@@ -101,6 +112,51 @@ static weft_err read_block_head(struct fetch_intake *intake)
     return WEFT_OK;
 }
 
+// ---- Compressed blocks --------------------------------------------------------------------------------------
+
+static weft_err read_packed_head(struct fetch_intake *intake)
+{
+    memcpy(&intake->block, intake->gathered, sizeof intake->block);
+    memcpy(&intake->plain_size, intake->gathered + sizeof intake->block, sizeof intake->plain_size);
+    if (intake->plain_size > FETCH_BLOCK_BYTES || intake->packed_size >= intake->plain_size)
+        return err_set(WEFT_DATA_LOSS, "it sent %zu bytes for a block of %u", intake->packed_size,
+                       intake->plain_size);
+    if (!intake->packed)
+        intake->packed = malloc(2 * FETCH_BLOCK_BYTES);
+    if (!intake->packed)
+        return err_no_memory("to fetch");
+    const weft_err code = intake->calls->block(intake->owner, &intake->block, intake->plain_size);
+    intake->state = IN_PACKED;
+    intake->packed_got = 0;
+    return code;
+}
+
+// A block that cannot be read is handed on as wrong bytes: its request fails, and the others continue.
+static void end_packed(struct fetch_intake *intake)
+{
+    char *plain = intake->packed + FETCH_BLOCK_BYTES;
+    const bool is_whole =
+        fetch_unpack_block(intake->packed, intake->packed_size, plain, intake->plain_size);
+    if (!is_whole)
+        memset(plain, 0, intake->plain_size);
+    const bool is_sound =
+        is_whole && XXH3_64bits(plain, intake->plain_size) == intake->block.checksum;
+    gather(intake, IN_HEADER, FRAME_HEADER_BYTES);
+    intake->calls->data(intake->owner, (weft_bytes){plain, intake->plain_size});
+    intake->calls->checked(intake->owner, is_sound);
+}
+
+static size_t read_packed(struct fetch_intake *intake, weft_bytes bytes)
+{
+    const size_t missing = intake->packed_size - intake->packed_got;
+    const size_t size = bytes.size < missing ? bytes.size : missing;
+    memcpy(intake->packed + intake->packed_got, bytes.data, size);
+    intake->packed_got += size;
+    if (intake->packed_got == intake->packed_size)
+        end_packed(intake);
+    return size;
+}
+
 static weft_err read_failure(struct fetch_intake *intake)
 {
     uint64_t request;
@@ -127,6 +183,8 @@ static weft_err read_gathered(struct fetch_intake *intake)
         return read_header(intake);
     case IN_BLOCK_HEAD:
         return read_block_head(intake);
+    case IN_PACKED_HEAD:
+        return read_packed_head(intake);
     default:
         return read_failure(intake);
     }
@@ -151,6 +209,8 @@ weft_err fetch_intake_receive(struct fetch_intake *intake, weft_bytes bytes)
         size_t taken;
         if (intake->state == IN_DATA) {
             taken = read_data(intake, bytes);
+        } else if (intake->state == IN_PACKED) {
+            taken = read_packed(intake, bytes);
         } else {
             const size_t missing = intake->wanted_size - intake->gathered_size;
             taken = bytes.size < missing ? bytes.size : missing;

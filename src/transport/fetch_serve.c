@@ -13,6 +13,7 @@
 void fetch_serve_fini(struct fetch_serve *serve)
 {
     free(serve->requests);
+    fetch_pack_fini(&serve->pack);
     *serve = (struct fetch_serve){.files = serve->files};
 }
 
@@ -98,17 +99,42 @@ static weft_err read_block(const struct fetch_files *files, const struct fetch_f
                    file->name, request->offset + got, file->size);
 }
 
+// A block was read to its place in `out`; it stays there, or its compressed bytes take its place.
+static void put_data(struct fetch_serve *serve, struct buf *out, char *room, size_t size)
+{
+    const struct fetch_request *request = &serve->requests[serve->first];
+    const char *data = room + FRAME_HEADER_BYTES + FETCH_BLOCK_HEAD_BYTES;
+    const struct fetch_block block = {request->request, request->offset, XXH3_64bits(data, size)};
+    const size_t packed =
+        fetch_pack_is_due(&serve->pack) ? fetch_pack_block(&serve->pack, data, size) : 0;
+    const size_t head = packed ? FETCH_PACKED_HEAD_BYTES : FETCH_BLOCK_HEAD_BYTES;
+    const size_t payload = head + (packed ? packed : size);
+    const uint32_t plain_size = (uint32_t)size;
+    frame_encode_header((uint8_t *)room,
+                        packed ? WEFT__FRAME_TYPE__FRAME_FETCH_PACKED
+                               : WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK,
+                        payload);
+    memcpy(room + FRAME_HEADER_BYTES, &block, sizeof block);
+    if (packed) {
+        memcpy(room + FRAME_HEADER_BYTES + sizeof block, &plain_size, sizeof plain_size);
+        memcpy(room + FRAME_HEADER_BYTES + head, serve->pack.room, packed);
+    }
+    out->size += FRAME_HEADER_BYTES + payload;
+}
+
 static void put_block(struct fetch_serve *serve, struct buf *out)
 {
     struct fetch_request *request = &serve->requests[serve->first];
     const struct fetch_file *file;
     uint64_t most = request->size < serve->credit ? request->size : serve->credit;
-    const size_t size = most < FETCH_BLOCK_BYTES ? (size_t)most : FETCH_BLOCK_BYTES;
+    const size_t block_bytes = serve->block_bytes ? serve->block_bytes : FETCH_BLOCK_BYTES;
+    const size_t size = most < block_bytes ? (size_t)most : block_bytes;
     const size_t head = FRAME_HEADER_BYTES + FETCH_BLOCK_HEAD_BYTES;
     weft_err code = fetch_files_find(serve->files, request->file, &file);
     if (!code)
         code = check(file, request);
-    char *room = code ? NULL : buf_reserve(out, head + size);
+    char *room =
+        code ? NULL : buf_reserve(out, FRAME_HEADER_BYTES + FETCH_PACKED_HEAD_BYTES + size);
     if (!code)
         code = room ? read_block(serve->files, file, request, room + head, size)
                     : WEFT_RESOURCE_EXHAUSTED;
@@ -116,13 +142,9 @@ static void put_block(struct fetch_serve *serve, struct buf *out)
         put_failure(serve, code, out);
         return;
     }
-    const struct fetch_block block = {request->request, request->offset,
-                                      XXH3_64bits(room + head, size)};
-    frame_encode_header((uint8_t *)room, WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK,
-                        FETCH_BLOCK_HEAD_BYTES + size);
-    memcpy(room + FRAME_HEADER_BYTES, &block, sizeof block);
-    out->size += head + size;
+    put_data(serve, out, room, size);
     serve->credit -= size;
+    serve->data_bytes += size;
     request->offset += size;
     request->size -= size;
     if (request->size == 0)

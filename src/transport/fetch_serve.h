@@ -4,13 +4,17 @@
 
 #include "transport/fetch.h"
 #include "transport/fetch_files.h"
+#include "transport/fetch_pack.h"
 
-// Starts zeroed but for `files`.
+// Starts zeroed but for `files` and `pack.packing`.
 struct fetch_serve {
     struct fetch_files *files;
     struct fetch_request *requests;  // a ring, made with the first request
     uint32_t first, count;
-    uint64_t credit;  // bytes of data that may be sent
+    uint64_t credit;      // bytes of data that may be sent
+    uint64_t data_bytes;  // of files, sent so far
+    size_t block_bytes;   // of a block at most; 0: FETCH_BLOCK_BYTES
+    struct fetch_pack pack;
 };
 
 void fetch_serve_fini(struct fetch_serve *serve);

@@ -16,7 +16,13 @@
 
 static const struct secret token = {.bytes = "0123456789abcdef", .size = 16};
 
-enum { FILE_ID = 3, SIZE = 64 << 20, LARGE_SIZE = FETCH_TICK_BYTES_MAX + (20 << 20) };
+enum {
+    FILE_ID = 3,
+    SIZE = 64 << 20,
+    LARGE_SIZE = FETCH_TICK_BYTES_MAX + (20 << 20),
+    BYTES_MAX = 4 << 20,
+    SLOW_COUNT = BYTES_MAX / FETCH_GUEST_BYTES_MAX + 8,
+};
 
 struct scene {
     struct loop *loop;
@@ -37,7 +43,7 @@ static void on_proven(void *owner, struct guest *guest, const struct hello *hell
 {
     struct scene *scene = owner;
     assert_int_equal(hello->purpose, HELLO_FOR_FETCH);
-    fetch_server_adopt(scene->server, guest);
+    fetch_server_adopt(scene->server, guest, 1);
 }
 
 static void on_refused(void *owner, const char *peer)
@@ -125,7 +131,7 @@ static void start(struct scene *scene, uint64_t size, bool reads)
     assert_int_equal(file_truncate(scene->fd, "zeros", size), WEFT_OK);
     const struct fetch_file file = {.id = FILE_ID, .fd = scene->fd, .size = size, .name = "zeros"};
     assert_int_equal(fetch_files_add(scene->files, &file), WEFT_OK);
-    scene->server = fetch_server_new(scene->files);
+    scene->server = fetch_server_new(scene->files, false, BYTES_MAX);
     assert_int_equal(net_listen(&(struct net_address){.host = ""}, &scene->listener), WEFT_OK);
     scene->door = door_new(&(struct door_options){.loop = scene->loop,
                                                   .listener = &scene->listener,
@@ -219,12 +225,43 @@ static void a_client_that_is_fast_does_not_get_everything_at_once(void **state)
     end(&scene);
 }
 
+// Clients at slow links may take all the memory there is for a long time.
+static void a_client_gets_its_bytes_while_others_take_all_memory(void **state)
+{
+    (void)state;
+    static struct scene slow[SLOW_COUNT];
+    struct scene scene;
+    start(&scene, SIZE, false);
+    for (int i = 0; i < SLOW_COUNT; i++) {
+        slow[i] = (struct scene){.loop = scene.loop, .listener = scene.listener, .size = SIZE};
+        dial_server(&slow[i]);
+    }
+    while (fetch_server_buffered_bytes(scene.server) < BYTES_MAX)
+        run(&scene, 1);
+    struct scene other = {
+        .loop = scene.loop, .listener = scene.listener, .reads = true, .size = 3 << 20};
+    dial_server(&other);
+    for (other.wanted_bytes = other.size; other.got_bytes < other.size && !other.is_late;)
+        run(&other, 20000);
+    assert_false(other.is_late);
+    assert_in_range(fetch_server_buffered_bytes(scene.server), BYTES_MAX,
+                    BYTES_MAX + SLOW_COUNT * 2 * FETCH_SCARCE_BYTES + FETCH_GUEST_BYTES_MAX);
+    dial_free(other.dial);
+    net_route_close(other.route);
+    for (int i = 0; i < SLOW_COUNT; i++) {
+        dial_free(slow[i].dial);
+        net_route_close(slow[i].route);
+    }
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_client_that_takes_nothing_is_dropped),
         cmocka_unit_test(a_client_that_reads_is_not_dropped_however_long_it_takes),
         cmocka_unit_test(a_client_that_is_fast_does_not_get_everything_at_once),
+        cmocka_unit_test(a_client_gets_its_bytes_while_others_take_all_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -431,6 +431,63 @@ static void answers_are_read_whatever_the_pieces_and_a_changed_bit_is_found(void
     end(&scene);
 }
 
+// A file that begins with that many equal bytes, and shrinks by them only.
+static void serve_packed(size_t equal_bytes, struct buf *out)
+{
+    struct fetch_files *files = fetch_files_new();
+    struct fetch_serve serve = {.files = files, .pack = {.packing = FETCH_PACK_ALWAYS}};
+    const struct fetch_request request = {1, FILE_ID, 0, FETCH_BLOCK_BYTES};
+    struct frame frame = {.type = WEFT__FRAME_TYPE__FRAME_FETCH,
+                          .payload = {(const char *)&request, sizeof request}};
+    char *bytes = calloc(1, FETCH_BLOCK_BYTES);
+    uint64_t number = 1;
+    int fd = -1;
+    for (size_t i = equal_bytes; i < FETCH_BLOCK_BYTES; i++) {
+        number = number * 6364136223846793005u + 1442695040888963407u;
+        bytes[i] = (char)(number >> 56);
+    }
+    assert_int_equal(file_create_nameless(".", &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, "source", bytes, FETCH_BLOCK_BYTES, 0), WEFT_OK);
+    assert_int_equal(
+        fetch_files_add(files,
+                        &(struct fetch_file){.id = FILE_ID, .fd = fd, .size = FETCH_BLOCK_BYTES}),
+        WEFT_OK);
+    assert_int_equal(fetch_serve_receive(&serve, &frame), WEFT_OK);
+    frame = (struct frame){.type = WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT,
+                           .payload = {(const char *)&request.size, 8}};
+    assert_int_equal(fetch_serve_receive(&serve, &frame), WEFT_OK);
+    fetch_serve_put(&serve, out, SIZE_MAX);
+    fetch_serve_fini(&serve);
+    fetch_files_free(files);
+    file_close(fd);
+    free(bytes);
+}
+
+static void a_block_that_shrinks_by_a_byte_arrives(void **state)
+{
+    (void)state;
+    static const struct fetch_intake_calls calls = {hear_block, hear_data, hear_checked,
+                                                    hear_failed};
+    const size_t plain = FRAME_HEADER_BYTES + FETCH_BLOCK_HEAD_BYTES + FETCH_BLOCK_BYTES;
+    int packed_count = 0, plain_count = 0;
+    for (size_t equal = 1000; equal < 1100; equal++) {
+        struct buf answer = {0};
+        struct heard heard = {0};
+        struct fetch_intake *intake = fetch_intake_new(&calls, &heard);
+        serve_packed(equal, &answer);
+        assert_in_range(answer.size, 1, plain);  // never longer than without compressing
+        packed_count += answer.data[4] == WEFT__FRAME_TYPE__FRAME_FETCH_PACKED;
+        plain_count += answer.data[4] == WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK;
+        assert_int_equal(fetch_intake_receive(intake, buf_bytes(&answer)), WEFT_OK);
+        assert_int_equal(heard.bytes, FETCH_BLOCK_BYTES);
+        assert_int_equal(heard.sound, 1);
+        fetch_intake_free(intake);
+        buf_fini(&answer);
+    }
+    assert_in_range(packed_count, 10, 90);
+    assert_int_equal(packed_count + plain_count, 100);
+}
+
 static void a_client_that_breaks_the_rules_is_noticed(void **state)
 {
     (void)state;
@@ -467,6 +524,7 @@ int main(void)
         cmocka_unit_test(forgotten_requests_write_nothing_and_harm_no_other),
         cmocka_unit_test(requests_are_forgotten_without_a_connection_too),
         cmocka_unit_test(answers_are_read_whatever_the_pieces_and_a_changed_bit_is_found),
+        cmocka_unit_test(a_block_that_shrinks_by_a_byte_arrives),
         cmocka_unit_test(a_client_that_breaks_the_rules_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,37 +8,29 @@
 #include "base/list.h"
 #include "sys/machine/architecture.h"
 #include "transport/door.h"
+#include "transport/fences.h"
 #include "transport/fetch_server.h"
 #include "transport/lived.h"
 #include "transport/refusals.h"
+#include "transport/relays.h"
 #include "transport/tether_stream.h"
 
-enum {
-    TICK_MS = 100,
-    TICKS_PER_SECOND = 10,
-    FENCED_MAX =
-        4096,  // the last sessions that ended; older ones are refused because they are not known
-    SENTENCE_BYTES = 2048
-};
-
-struct fenced {
-    uint8_t session[HELLO_SESSION_BYTES];
-    bool was_lost;  // otherwise the owner has dropped it
-};
+enum { TICK_MS = 100, TICKS_PER_SECOND = 10, SENTENCE_BYTES = 2048 };
 
 struct hub {
     struct hub_options options;
     struct secret token;
     struct door *door;
     struct fetch_server *fetch;  // NULL: no files are served
+    struct relays *relays;       // NULL: nothing is passed on
+    struct lines lines;
     struct loop_timer *tick, *flush;
     struct lived lived;
     struct refusals refusals;
     struct link peers, unflushed, dropped;
     uint32_t peer_count, peers_max;
-    uint64_t epoch, ticks;
-    struct fenced fenced[FENCED_MAX];
-    size_t fenced_count;  // also beyond FENCED_MAX
+    uint64_t epoch, ticks, last_peer;
+    struct fences fences;
 };
 
 struct hub_peer {
@@ -47,7 +39,9 @@ struct hub_peer {
     struct tether tether;
     struct link in_hub, in_unflushed;
     uint8_t session[HELLO_SESSION_BYTES];
+    uint64_t number;
     uint64_t attempt;  // of the spoke to connect: the last one that was let in
+    uint64_t ticks;    // of the hub, when it was last looked at
     void *owner;
     char name[HELLO_MEMBER_BYTES];
     char address[NET_ADDRESS_TEXT_BYTES];
@@ -55,9 +49,11 @@ struct hub_peer {
     uint64_t closed_ms;           // at that time, and none was made since
 };
 
-static uint64_t now_ms(struct hub *hub)
+// The clock is moved by ticks only, between which the loop reads what every peer has sent: a turn that takes long, because there is much
+// to do for all of them, is not the silence of those that were first.
+static uint64_t now_ms(const struct hub *hub)
 {
-    return lived_now_ms(&hub->lived);
+    return lived_peek_ms(&hub->lived);
 }
 
 // ---- Sending ------------------------------------------------------------------------------------------------
@@ -119,14 +115,6 @@ static void disconnect(struct hub_peer *peer)
     peer->guest = NULL;
 }
 
-static void fence(struct hub_peer *peer, bool is_lost)
-{
-    struct hub *hub = peer->hub;
-    struct fenced *fenced = &hub->fenced[hub->fenced_count++ % FENCED_MAX];
-    memcpy(fenced->session, peer->session, sizeof fenced->session);
-    fenced->was_lost = is_lost;
-}
-
 // The memory stays until the next tick: callbacks of the peer may be under way.
 static void end_peer(struct hub_peer *peer)
 {
@@ -136,6 +124,10 @@ static void end_peer(struct hub_peer *peer)
     list_take_out(&peer->in_hub);
     list_append(&hub->dropped, &peer->in_hub);
     hub->peer_count--;
+    struct err_kept kept;
+    err_keep(&kept);
+    lines_lose(&hub->lines, peer);
+    err_put_back(&kept);
 }
 
 static void free_dropped(struct hub *hub)
@@ -152,7 +144,7 @@ void hub_drop(struct hub_peer *peer)
 {
     if (peer->is_dropped)
         return;
-    fence(peer, false);
+    fences_add(&peer->hub->fences, peer->session, false);
     end_peer(peer);
 }
 
@@ -160,7 +152,7 @@ void hub_drop(struct hub_peer *peer)
 static void lose_peer(struct hub_peer *peer, weft_err code)
 {
     struct hub *hub = peer->hub;
-    fence(peer, true);
+    fences_add(&peer->hub->fences, peer->session, true);
     end_peer(peer);
     hub->options.calls->lost(hub->options.owner, peer, code);
     err_clear();
@@ -188,7 +180,8 @@ static void on_frame(void *owner, const struct frame *frame)
         lose_peer(peer, err_wrap(code, "%s", peer->name));
         return;
     }
-    if (tether_is_heartbeat_due(&peer->tether, hub->lived.now_ms))
+    // For the bytes that came; by the time that has passed, one is due in a tick.
+    if (tether_is_heartbeat_due(&peer->tether, peer->tether.spoke_ms))
         flush_soon(peer);
     if (has_inner)
         hub->options.calls->frame(hub->options.owner, peer, &inner);
@@ -219,30 +212,9 @@ static struct hub_peer *find_peer(struct hub *hub, const uint8_t session[HELLO_S
     return NULL;
 }
 
-static weft_err refuse_fenced(bool was_lost)
-{
-    return was_lost
-               ? err_set(WEFT_ABORTED,
-                         "it took this process for lost after %d s of silence, and has given its "
-                         "work to others",
-                         TETHER_LOST_MS / 1000)
-               : err_set(WEFT_ABORTED, "it has ended the session with this process");
-}
-
-static weft_err check_fenced(const struct hub *hub, const struct hello *hello)
-{
-    const size_t count = hub->fenced_count < FENCED_MAX ? hub->fenced_count : FENCED_MAX;
-    for (size_t i = 0; i < count; i++)
-        if (memcmp(hub->fenced[i].session, hello->session, sizeof hello->session) == 0)
-            return refuse_fenced(hub->fenced[i].was_lost);
-    if (hello->resumes && hello->epoch != hub->epoch)
-        return err_set(WEFT_ABORTED, "it was started again, and does not know this session");
-    return hello->resumes ? refuse_fenced(true) : WEFT_OK;
-}
-
 static weft_err check_newcomer(const struct hub *hub, const struct hello *hello)
 {
-    const weft_err code = check_fenced(hub, hello);
+    const weft_err code = fences_check(&hub->fences, hello, hub->epoch);
     if (code)
         return code;
     if (strcmp(hello->architecture, MACHINE_ARCHITECTURE) != 0)
@@ -262,6 +234,7 @@ static struct hub_peer *new_peer(struct hub *hub, struct guest *guest, const str
     if (!peer)
         return NULL;
     peer->hub = hub;
+    peer->number = ++hub->last_peer;
     peer->tether.kept_bytes_max = hub->options.kept_bytes_max;
     memcpy(peer->session, hello->session, sizeof peer->session);
     snprintf(peer->name, sizeof peer->name, "%s",
@@ -283,7 +256,7 @@ static weft_err join(struct hub *hub, struct guest *guest, const struct hello *h
         return err_no_memory("for a client");
     code = hub->options.calls->joined(hub->options.owner, peer, hello);
     if (peer->is_dropped)
-        return code ? code : refuse_fenced(false);
+        return code ? code : fences_refuse(false);
     if (code)
         end_peer(peer);
     *joined = peer;
@@ -309,7 +282,8 @@ static weft_err resume(struct hub_peer *peer, const struct hello *hello)
 
 static void connect_peer(struct hub_peer *peer, struct guest *guest, const struct hello *hello)
 {
-    static const struct guest_calls calls = {on_frame, on_end, on_drained, on_heard};
+    static const struct guest_calls calls = {
+        .frame = on_frame, .ended = on_end, .drained = on_drained, .heard = on_heard};
     struct hub *hub = peer->hub;
     const struct hello_welcome welcome = {.epoch = hub->epoch, .applied = peer->tether.received};
     peer->guest = guest;
@@ -334,18 +308,57 @@ static void admit_session(struct hub *hub, struct guest *guest, const struct hel
         connect_peer(peer, guest, hello);
 }
 
+static void admit_line(struct hub *hub, struct guest *guest, const struct hello *hello)
+{
+    struct line *line = lines_find(&hub->lines, hello->target);
+    const bool is_asked =
+        line && memcmp(line_peer(line)->session, hello->session, sizeof hello->session) == 0;
+    if (is_asked)
+        line_end(line, guest);
+    else
+        door_refuse(guest, err_set(WEFT_NOT_FOUND, "it does not wait for this connection"));
+}
+
+// NULL with a sentence.
+static struct hub_peer *find_number(struct hub *hub, uint64_t number)
+{
+    for (struct link *at = hub->peers.next; at != &hub->peers; at = at->next) {
+        struct hub_peer *peer = LIST_ITEM(at, struct hub_peer, in_hub);
+        if (peer->number == number)
+            return peer;
+    }
+    err_set(WEFT_NOT_FOUND, "the process that has the files is gone");
+    return NULL;
+}
+
+static void admit_relay(struct hub *hub, struct guest *guest, const struct hello *hello)
+{
+    struct hub_peer *peer = find_number(hub, hello->target);
+    if (peer)
+        hub->options.calls->relayed(hub->options.owner, hello->member, peer);
+    relays_adopt(hub->relays, guest, hello->target);
+}
+
 static void on_proven(void *owner, struct guest *guest, const struct hello *hello)
 {
     struct hub *hub = owner;
-    if (hello->purpose == HELLO_FOR_SESSION)
+    const weft_err code = fences_check_name(hello);
+    if (code)
+        door_refuse(guest, code);
+    else if (hello->purpose == HELLO_FOR_SESSION)
         admit_session(hub, guest, hello);
     else if (hello->purpose == HELLO_FOR_FETCH && hub->fetch)
-        fetch_server_adopt(hub->fetch, guest);
+        fetch_server_adopt(hub->fetch, guest, hub->epoch);
+    else if (hello->purpose == HELLO_FOR_LINE)
+        admit_line(hub, guest, hello);
+    else if (hello->purpose == HELLO_FOR_RELAY && hub->relays)
+        admit_relay(hub, guest, hello);
     else
-        door_refuse(guest, err_set(WEFT_INVALID_ARGUMENT,
-                                   hello->purpose == HELLO_FOR_FETCH
-                                       ? "it serves no files"
-                                       : "it runs a job, and hosts no queues and variables"));
+        door_refuse(guest,
+                    err_set(WEFT_INVALID_ARGUMENT,
+                            hello->purpose == HELLO_FOR_FETCH || hello->purpose == HELLO_FOR_RELAY
+                                ? "it serves no files"
+                                : "it runs a job, and hosts no queues and variables"));
 }
 
 static void on_refused(void *owner, const char *peer)
@@ -387,29 +400,28 @@ static void tick_peer(struct hub_peer *peer, uint64_t now)
         hub->options.calls->suspect(hub->options.owner, peer);
 }
 
-// A callback may drop any peers: those that were looked at go to the end, so that the first is always the next.
+// A callback may drop any peers, and look for the others: those that were looked at go to the end of the list.
 static void tick(void *owner)
 {
     struct hub *hub = owner;
-    const uint64_t now = now_ms(hub);
+    const uint64_t now = lived_now_ms(&hub->lived);
     free_dropped(hub);
-    struct link looked_at;
-    list_init(&looked_at);
+    hub->ticks++;
     while (!list_is_empty(&hub->peers)) {
         struct hub_peer *peer = LIST_ITEM(hub->peers.next, struct hub_peer, in_hub);
+        if (peer->ticks == hub->ticks)
+            break;
+        peer->ticks = hub->ticks;
         list_take_out(&peer->in_hub);
-        list_append(&looked_at, &peer->in_hub);
+        list_append(&hub->peers, &peer->in_hub);
         tick_peer(peer, now);
     }
-    while (!list_is_empty(&looked_at)) {
-        struct link *first = looked_at.next;
-        list_take_out(first);
-        list_append(&hub->peers, first);
-    }
-    if (++hub->ticks % TICKS_PER_SECOND == 0)
+    if (hub->ticks % TICKS_PER_SECOND == 0)
         door_tick(hub->door);
     if (hub->fetch)
         fetch_server_tick(hub->fetch, now);
+    if (hub->relays)
+        relays_tick(hub->relays, now);
 }
 
 // ---- Beginning and end --------------------------------------------------------------------------------------
@@ -425,10 +437,13 @@ static bool start(struct hub *hub)
         .calls = &calls,
         .owner = hub,
     };
-    if (hub->options.files && !(hub->fetch = fetch_server_new(hub->options.files)))
+    if ((hub->options.files &&
+         !(hub->fetch = fetch_server_new(hub->options.files, hub->options.packs_always,
+                                         hub->options.serve_bytes_max))) ||
+        (hub->options.calls->relayed &&
+         !(hub->relays = relays_new(hub, hub->options.relay_bytes_max))))
         return false;
-    hub->door = door_new(&options);
-    if (hub->door)
+    if ((hub->door = door_new(&options)))
         hub->tick = loop_timer_new(hub->options.loop, TICK_MS, TICK_MS, tick, hub);
     return hub->tick;
 }
@@ -449,6 +464,7 @@ struct hub *hub_new(const struct hub_options *options)
     list_init(&hub->peers);
     list_init(&hub->unflushed);
     list_init(&hub->dropped);
+    lines_init(&hub->lines);
     if (start(hub))
         return hub;
     hub_free(hub);
@@ -459,15 +475,15 @@ void hub_free(struct hub *hub)
 {
     if (!hub)
         return;
+    relays_free(hub->relays);
+    lines_fini(&hub->lines);
     while (!list_is_empty(&hub->peers))
         end_peer(LIST_ITEM(hub->peers.next, struct hub_peer, in_hub));
     free_dropped(hub);
     fetch_server_free(hub->fetch);
     door_free(hub->door);
-    if (hub->tick)
-        loop_timer_free(hub->tick);
-    if (hub->flush)
-        loop_timer_free(hub->flush);
+    loop_timer_free(hub->tick);
+    loop_timer_free(hub->flush);
     secret_clear(&hub->token);
     free(hub);
 }
@@ -502,6 +518,44 @@ size_t hub_peer_kept_bytes(const struct hub_peer *peer)
 bool hub_peer_is_connected(const struct hub_peer *peer)
 {
     return peer->guest;
+}
+
+uint64_t hub_peer_number(const struct hub_peer *peer)
+{
+    return peer->number;
+}
+
+uint64_t hub_relayed_bytes(const struct hub *hub)
+{
+    return hub->relays ? relays_passed_bytes(hub->relays) : 0;
+}
+
+size_t hub_relay_bytes_max(const struct hub *hub)
+{
+    return hub->relays ? relays_bytes_max(hub->relays) : 0;
+}
+
+weft_err hub_ask_line(struct hub *hub, uint64_t number, line_fn *came, void *owner,
+                      struct line **asked)
+{
+    struct hub_peer *peer = find_number(hub, number);
+    if (!peer)
+        return WEFT_NOT_FOUND;
+    struct line *line = lines_add(&hub->lines, peer, came, owner);
+    if (!line)
+        return WEFT_RESOURCE_EXHAUSTED;
+    const uint64_t of_line = line_number(line);
+    const weft_bytes payload = {(const char *)&of_line, LINE_FRAME_BYTES};
+    const weft_err code = hub_send_bytes(peer, WEFT__FRAME_TYPE__FRAME_LINE, payload);
+    *asked = code ? NULL : line;
+    if (code)
+        line_free(line);
+    return code;
+}
+
+bool hub_is_fetched(const struct hub *hub)
+{
+    return hub->fetch && fetch_server_is_busy(hub->fetch);
 }
 
 uint64_t hub_epoch(const struct hub *hub)

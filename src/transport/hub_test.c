@@ -106,7 +106,12 @@ static void say(void *owner, const char *sentence)
 
 static void start_hub(struct scene *scene)
 {
-    static const struct hub_calls calls = {on_joined, on_up, on_silence, on_silence, on_loss, say};
+    static const struct hub_calls calls = {.joined = on_joined,
+                                           .frame = on_up,
+                                           .suspect = on_silence,
+                                           .back = on_silence,
+                                           .lost = on_loss,
+                                           .say = say};
     const struct hub_options options = {.loop = scene->loop,
                                         .listener = &scene->listener,
                                         .token = &token,

@@ -20,6 +20,13 @@ static inline void lived_start(struct lived *lived)
     lived->now_ms = 1;  // 0 is "never"
 }
 
+// The time now, without moving the clock. Until it is moved, it passes by LIVED_STANDSTILL_MS at most.
+static inline uint64_t lived_peek_ms(const struct lived *lived)
+{
+    const uint64_t passed_ms = clock_now_ns() / 1000000 - lived->clock_ms;
+    return lived->now_ms + (passed_ms < LIVED_STANDSTILL_MS ? passed_ms : LIVED_STANDSTILL_MS);
+}
+
 static inline uint64_t lived_now_ms(struct lived *lived)
 {
     const uint64_t clock_ms = clock_now_ns() / 1000000;

@@ -61,6 +61,12 @@ static uint64_t size_of(const struct mirror *mirror, uint64_t block)
     return left < mirror->options.block_bytes ? left : mirror->options.block_bytes;
 }
 
+// Where it is in the file here.
+static uint64_t place_of(const struct mirror *mirror, uint64_t block)
+{
+    return mirror->options.room_offset + start_of(mirror, block);
+}
+
 static struct want *want_of(struct link *link)
 {
     return LIST_ITEM(link, struct want, in_mirror);
@@ -136,7 +142,7 @@ static void on_fetched(void *owner, weft_err code)
     mirror->fetch_count--;
     mirror->blocks[block] = code ? ABSENT : HERE;
     if (code)
-        file_forget(mirror->fd, start_of(mirror, block), size_of(mirror, block));
+        file_forget(mirror->fd, place_of(mirror, block), size_of(mirror, block));
     else
         mirror->fetched_bytes += size_of(mirror, block);
     charge_wants(mirror, block, code);
@@ -155,7 +161,7 @@ static weft_err fetch_block(struct mirror *mirror, uint64_t block)
         .offset = start_of(mirror, block),
         .size = size_of(mirror, block),
         .fd = mirror->fd,
-        .to_offset = start_of(mirror, block),
+        .to_offset = place_of(mirror, block),
         .path = mirror->options.tmp,
         .done = on_fetched,
         .owner = fetch,
@@ -267,13 +273,18 @@ void mirror_forget(struct mirror *mirror, uint64_t offset, uint64_t size)
         if (mirror->blocks[i] != HERE || is_wanted(mirror, i))
             continue;
         mirror->blocks[i] = ABSENT;
-        file_forget(mirror->fd, start_of(mirror, i), size_of(mirror, i));
+        file_forget(mirror->fd, place_of(mirror, i), size_of(mirror, i));
     }
 }
 
 int mirror_fd(const struct mirror *mirror)
 {
     return mirror->fd;
+}
+
+uint64_t mirror_place(const struct mirror *mirror)
+{
+    return mirror->options.room_offset;
 }
 
 uint64_t mirror_fetched_bytes(const struct mirror *mirror)
@@ -283,6 +294,16 @@ uint64_t mirror_fetched_bytes(const struct mirror *mirror)
 
 // ---- Beginning and end --------------------------------------------------------------------------------------
 
+static weft_err make_file(struct mirror *mirror)
+{
+    const struct mirror_options *options = &mirror->options;
+    mirror->fd = -1;
+    const weft_err code = file_create_nameless(options->tmp, &mirror->fd);
+    return code ? code
+                : err_wrap(file_truncate(mirror->fd, options->tmp, options->size),
+                           "cannot make a file of %" PRIu64 " bytes", options->size);
+}
+
 struct mirror *mirror_new(const struct mirror_options *options)
 {
     struct mirror *mirror = calloc(1, sizeof *mirror);
@@ -291,7 +312,6 @@ struct mirror *mirror_new(const struct mirror_options *options)
         return NULL;
     }
     mirror->options = *options;
-    mirror->fd = -1;
     list_init(&mirror->wants);
     list_init(&mirror->fetches);
     if (!mirror->options.block_bytes)
@@ -300,10 +320,8 @@ struct mirror *mirror_new(const struct mirror_options *options)
     mirror->block_count = options->size / block_bytes + (options->size % block_bytes > 0);
     mirror->fetch_count_max = MIRROR_UNDER_WAY_BYTES / block_bytes;
     mirror->fetch_count_max = mirror->fetch_count_max > 2 ? mirror->fetch_count_max : 2;
-    weft_err code = file_create_nameless(options->tmp, &mirror->fd);
-    if (!code)
-        code = err_wrap(file_truncate(mirror->fd, options->tmp, options->size),
-                        "cannot make a file of %" PRIu64 " bytes", options->size);
+    mirror->fd = options->room;
+    weft_err code = options->room ? WEFT_OK : make_file(mirror);
     if (!code && !(mirror->blocks = calloc(mirror->block_count + 1, 1)))
         code = err_no_memory("for a mirror");
     if (!code)
@@ -324,7 +342,8 @@ void mirror_free(struct mirror *mirror)
         list_take_out(&fetch->in_mirror);
         free(fetch);
     }
-    file_close(mirror->fd);
+    if (!mirror->options.room)
+        file_close(mirror->fd);
     free(mirror->blocks);
     if (mirror->call_depth)
         mirror->is_freed = true;

@@ -19,6 +19,10 @@ struct mirror_options {
     uint64_t file, size;          // of the server
     const char *tmp;  // the directory, which sentences name; stays the caller's, and lives longer
     uint32_t block_bytes;  // 0: MIRROR_BLOCK_BYTES
+    // A file that many mirrors share, each from its own place on, so that they need no descriptor each; the caller's. 0: a file of its
+    // own.
+    int room;
+    uint64_t room_offset;
 };
 
 // NULL with a sentence: no memory, or no such file can be made in tmp.
@@ -28,6 +32,8 @@ struct mirror *mirror_new(const struct mirror_options *options);
 void mirror_free(struct mirror *mirror);
 
 int mirror_fd(const struct mirror *mirror);  // open until mirror_free
+uint64_t mirror_place(
+    const struct mirror *mirror);  // where the first byte of the original is in it
 
 // Whether all bytes of the stretch are there.
 bool mirror_has(const struct mirror *mirror, uint64_t offset, uint64_t size);

@@ -222,6 +222,47 @@ static void wanted_stretches_come_in_whole_blocks(void **state)
     end(&scene);
 }
 
+// Mirrors in one file do not touch each other's bytes.
+static void mirrors_may_share_a_file(void **state)
+{
+    (void)state;
+    enum { PLACE = 8192 };
+    struct scene scene;
+    int room;
+    char byte = 0;
+    size_t got = 0;
+    start(&scene);
+    assert_int_equal(file_create_nameless(".", &room), WEFT_OK);
+    assert_int_equal(file_truncate(room, "room", PLACE + SIZE + 1), WEFT_OK);
+    assert_int_equal(file_write_at(room, "room", "<", 1, PLACE - 1), WEFT_OK);
+    assert_int_equal(file_write_at(room, "room", ">", 1, PLACE + SIZE), WEFT_OK);
+    mirror_free(scene.mirror);
+    scene.mirror = mirror_new(&(struct mirror_options){.client = scene.client,
+                                                       .file = FILE_ID,
+                                                       .size = SIZE,
+                                                       .tmp = ".",
+                                                       .block_bytes = BLOCK,
+                                                       .room = room,
+                                                       .room_offset = PLACE});
+    assert_non_null(scene.mirror);
+    assert_int_equal(mirror_fd(scene.mirror), room);
+    assert_int_equal(mirror_place(scene.mirror), PLACE);
+    want(&scene, 0, SIZE);
+    run(&scene);
+    for (uint64_t i = 0; i < SIZE; i += 997) {
+        assert_int_equal(file_read_at(room, "room", &byte, 1, PLACE + i, &got), WEFT_OK);
+        assert_int_equal(byte, content(i));
+    }
+    mirror_forget(scene.mirror, 0, SIZE);
+    assert_true(is_zero(&scene, PLACE + BLOCK));
+    assert_int_equal(file_read_at(room, "room", &byte, 1, PLACE - 1, &got), WEFT_OK);
+    assert_int_equal(byte, '<');
+    assert_int_equal(file_read_at(room, "room", &byte, 1, PLACE + SIZE, &got), WEFT_OK);
+    assert_int_equal(byte, '>');
+    end(&scene);
+    file_close(room);
+}
+
 static void bytes_that_are_there_are_reported_at_once(void **state)
 {
     (void)state;
@@ -420,6 +461,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mirror_has_the_size_of_its_file_and_no_bytes),
         cmocka_unit_test(wanted_stretches_come_in_whole_blocks),
+        cmocka_unit_test(mirrors_may_share_a_file),
         cmocka_unit_test(bytes_that_are_there_are_reported_at_once),
         cmocka_unit_test(a_block_is_fetched_once_for_all_that_want_it),
         cmocka_unit_test(forgotten_blocks_are_holes_and_come_again),

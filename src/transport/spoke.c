@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "sys/machine/architecture.h"
-#include "transport/dial.h"
+#include "transport/fetch_server.h"
+#include "transport/lines.h"
 #include "transport/lived.h"
 #include "transport/tether_stream.h"
 
@@ -23,8 +24,9 @@ enum {
 struct spoke {
     struct spoke_options options;
     struct secret token;
-    struct net_route *route;  // NULL: not resolved yet
-    struct dial *dial;        // NULL: resting
+    struct net_route *route;     // NULL: not resolved yet
+    struct dial *dial;           // NULL: resting
+    struct fetch_server *fetch;  // NULL: no files are served
     struct loop_timer *tick, *flush;
     struct lived lived;
     struct tether tether;
@@ -156,6 +158,24 @@ static void on_heard(void *owner)
     spoke->tether.heard_ms = now_ms(spoke);
 }
 
+// One that does not come is asked for again.
+static void open_line(struct spoke *spoke, weft_bytes payload)
+{
+    struct hello hello = {.purpose = HELLO_FOR_LINE};
+    memcpy(&hello.target, payload.data, sizeof hello.target);
+    memcpy(hello.session, spoke->session, sizeof hello.session);
+    snprintf(hello.member, sizeof hello.member, "%s", spoke->options.name);
+    const struct dial_options options = {
+        .loop = spoke->options.loop,
+        .route = spoke->route,
+        .attempt = (uint32_t)spoke->attempt,
+        .token = &spoke->token,
+        .hello = &hello,
+    };
+    fetch_server_open_line(spoke->fetch, &options,
+                           net_address_is_loopback(&spoke->options.address));
+}
+
 static void on_frame(void *owner, const struct frame *frame)
 {
     struct spoke *spoke = owner;
@@ -168,7 +188,10 @@ static void on_frame(void *owner, const struct frame *frame)
     }
     if (tether_is_heartbeat_due(&spoke->tether, spoke->lived.now_ms))
         flush_soon(spoke);
-    if (has_inner)
+    if (has_inner && inner.type == WEFT__FRAME_TYPE__FRAME_LINE && spoke->fetch &&
+        inner.payload.size == LINE_FRAME_BYTES)
+        open_line(spoke, inner.payload);
+    else if (has_inner)
         spoke->options.calls->frame(spoke->options.owner, &inner);
 }
 
@@ -250,16 +273,25 @@ static void tick_connected(struct spoke *spoke, uint64_t now)
     push(spoke);
 }
 
+static uint32_t patience_ms(const struct spoke *spoke)
+{
+    const struct spoke_options *options = &spoke->options;
+    return spoke->epoch && options->cut_patience_ms ? options->cut_patience_ms
+                                                    : options->patience_ms;
+}
+
 static void tick(void *owner)
 {
     struct spoke *spoke = owner;
     const uint64_t now = now_ms(spoke);
     if (spoke->is_lost)
         return;
+    if (spoke->fetch)
+        fetch_server_tick(spoke->fetch, now);
     if (spoke->is_connected) {
         tick_connected(spoke, now);
-    } else if (now - spoke->since_ms >= spoke->options.patience_ms) {
-        err_set(WEFT_UNAVAILABLE, "out of reach for %u s: %s", spoke->options.patience_ms / 1000,
+    } else if (now - spoke->since_ms >= patience_ms(spoke)) {
+        err_set(WEFT_UNAVAILABLE, "out of reach for %u s: %s", patience_ms(spoke) / 1000,
                 spoke->reason[0] ? spoke->reason : "no answer");
         lose(spoke, WEFT_UNAVAILABLE);
     } else if (spoke->dial && now - spoke->dialed_ms >= SPOKE_DIAL_MS) {
@@ -287,7 +319,11 @@ struct spoke *spoke_new(const struct spoke_options *options)
     secret_random(spoke->session, sizeof spoke->session);
     lived_start(&spoke->lived);
     spoke->since_ms = spoke->lived.now_ms;
-    spoke->tick = loop_timer_new(options->loop, 0, TICK_MS, tick, spoke);
+    if (options->files)
+        spoke->fetch =
+            fetch_server_new(options->files, options->packs_always, options->serve_bytes_max);
+    if (spoke->fetch || !options->files)
+        spoke->tick = loop_timer_new(options->loop, 0, TICK_MS, tick, spoke);
     if (spoke->tick)
         return spoke;
     spoke_free(spoke);
@@ -298,6 +334,7 @@ void spoke_free(struct spoke *spoke)
 {
     if (!spoke)
         return;
+    fetch_server_free(spoke->fetch);
     dial_free(spoke->dial);
     net_route_close(spoke->route);
     if (spoke->tick)
@@ -312,6 +349,11 @@ void spoke_free(struct spoke *spoke)
 size_t spoke_kept_bytes(const struct spoke *spoke)
 {
     return tether_kept_bytes(&spoke->tether);
+}
+
+bool spoke_is_fetched(const struct spoke *spoke)
+{
+    return spoke->fetch && fetch_server_is_busy(spoke->fetch);
 }
 
 bool spoke_is_connected(const struct spoke *spoke)

@@ -1,7 +1,7 @@
 // spoke: a session with a hub, on the loop of the process that joins.
 //
 // Frames go both ways, each once and in order. A connection that breaks, or stays silent, is made again without the owner
-// noticing more than `cut` and `back`. The session is lost when the hub says so (it fences a process that was silent for too
+// noticing more than `cut` and `back`. Lines that the hub asks for are opened and served here, without a call. The session is lost when the hub says so (it fences a process that was silent for too
 // long), or when it is out of reach for longer than the owner's patience; then the owner may begin a new one.
 //
 // The callbacks may call every function here, spoke_free included. Thread: that of the loop.
@@ -15,6 +15,7 @@
 
 struct spoke;
 struct loop;
+struct fetch_files;
 
 struct spoke_calls {
     void (*joined)(void *owner);                            // the hub knows us; once
@@ -36,8 +37,13 @@ struct spoke_options {
     const char *name;            // of this process, for people; stays the caller's
     const struct spoke_calls *calls;
     void *owner;
-    uint32_t patience_ms;   // how long the hub may be out of reach; 0: SPOKE_PATIENCE_MS
-    size_t kept_bytes_max;  // 0: TETHER_KEPT_BYTES_MAX
+    uint32_t patience_ms;      // how long the hub may be out of reach; 0: SPOKE_PATIENCE_MS
+    uint32_t cut_patience_ms;  // the same once it has been met; 0: as before
+    bool packs_always;         // as of hub_options
+    size_t kept_bytes_max;     // 0: TETHER_KEPT_BYTES_MAX
+    struct fetch_files
+        *files;  // that the hub may ask for, by lines (lines.h); NULL: none. Stays the caller's
+    size_t serve_bytes_max;  // as of hub_options
 };
 
 enum {
@@ -57,5 +63,6 @@ MUST_CHECK weft_err spoke_send_bytes(struct spoke *spoke, Weft__FrameType type, 
 
 size_t spoke_kept_bytes(const struct spoke *spoke);  // 0: the hub has acknowledged all frames
 bool spoke_is_connected(const struct spoke *spoke);
+bool spoke_is_fetched(const struct spoke *spoke);  // the hub waits for bytes of the files
 
 #endif

@@ -110,6 +110,7 @@ weft_err hello_client_start(struct hello_client *client, const struct hello *hel
     message.nonce = field_of(hello->nonce, sizeof hello->nonce);
     message.expected_host = (char *)hello->expected_host;
     message.purpose = hello->purpose;
+    message.target = hello->target;
     message.architecture = (char *)hello->architecture;
     const weft_err code = message_append(out, WEFT__FRAME_TYPE__FRAME_HOST_HELLO, &message.base);
     if (code != WEFT_OK)
@@ -293,6 +294,7 @@ static weft_err read_hello(struct hello *hello, const Weft__HostHello *message)
     hello->session_number = message->session_number;
     hello->changes = message->changes;
     hello->purpose = message->purpose;
+    hello->target = message->target;
     const bool is_whole =
         take_bytes(message->session, hello->session, sizeof hello->session) &&
         take_bytes(message->nonce, hello->nonce, sizeof hello->nonce) &&

@@ -32,6 +32,8 @@ enum hello_purpose {
     HELLO_FOR_CALLS = 0,    // of a host's resources (wire/call.h)
     HELLO_FOR_SESSION = 1,  // frames of a job, both ways (transport/tether.h)
     HELLO_FOR_FETCH = 2,    // bytes of files (transport/fetch.h)
+    HELLO_FOR_LINE = 3,     // likewise, but the side that connects serves them (transport/lines.h)
+    HELLO_FOR_RELAY = 4,    // likewise, of a peer of the side that listens (transport/relays.h)
 };
 
 // A member's description of itself. hello_client_start sets `wire_version` and `version`.
@@ -51,6 +53,7 @@ struct hello {
     char expected_host[HELLO_MEMBER_BYTES];       // the member that should be there; "": any
     uint32_t purpose;                             // enum hello_purpose
     char architecture[HELLO_ARCHITECTURE_BYTES];  // "x86_64"; "": it does not matter
+    uint64_t target;  // HELLO_FOR_LINE: its number; HELLO_FOR_RELAY: the number of the peer
 };
 
 struct hello_welcome {

@@ -907,6 +907,51 @@ void   weft__seal__free_unpacked
   assert(message->base.descriptor == &weft__seal__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__drop__init
+                     (Weft__Drop         *message)
+{
+  static const Weft__Drop init_value = WEFT__DROP__INIT;
+  *message = init_value;
+}
+size_t weft__drop__get_packed_size
+                     (const Weft__Drop *message)
+{
+  assert(message->base.descriptor == &weft__drop__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__drop__pack
+                     (const Weft__Drop *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__drop__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__drop__pack_to_buffer
+                     (const Weft__Drop *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__drop__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__Drop *
+       weft__drop__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__Drop *)
+     protobuf_c_message_unpack (&weft__drop__descriptor,
+                                allocator, len, data);
+}
+void   weft__drop__free_unpacked
+                     (Weft__Drop *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__drop__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__committed__init
                      (Weft__Committed         *message)
 {
@@ -1447,6 +1492,456 @@ void   weft__client_status__free_unpacked
   assert(message->base.descriptor == &weft__client_status__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__offered_seal__init
+                     (Weft__OfferedSeal         *message)
+{
+  static const Weft__OfferedSeal init_value = WEFT__OFFERED_SEAL__INIT;
+  *message = init_value;
+}
+size_t weft__offered_seal__get_packed_size
+                     (const Weft__OfferedSeal *message)
+{
+  assert(message->base.descriptor == &weft__offered_seal__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__offered_seal__pack
+                     (const Weft__OfferedSeal *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__offered_seal__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__offered_seal__pack_to_buffer
+                     (const Weft__OfferedSeal *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__offered_seal__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__OfferedSeal *
+       weft__offered_seal__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__OfferedSeal *)
+     protobuf_c_message_unpack (&weft__offered_seal__descriptor,
+                                allocator, len, data);
+}
+void   weft__offered_seal__free_unpacked
+                     (Weft__OfferedSeal *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__offered_seal__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__offered_pairs__init
+                     (Weft__OfferedPairs         *message)
+{
+  static const Weft__OfferedPairs init_value = WEFT__OFFERED_PAIRS__INIT;
+  *message = init_value;
+}
+size_t weft__offered_pairs__get_packed_size
+                     (const Weft__OfferedPairs *message)
+{
+  assert(message->base.descriptor == &weft__offered_pairs__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__offered_pairs__pack
+                     (const Weft__OfferedPairs *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__offered_pairs__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__offered_pairs__pack_to_buffer
+                     (const Weft__OfferedPairs *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__offered_pairs__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__OfferedPairs *
+       weft__offered_pairs__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__OfferedPairs *)
+     protobuf_c_message_unpack (&weft__offered_pairs__descriptor,
+                                allocator, len, data);
+}
+void   weft__offered_pairs__free_unpacked
+                     (Weft__OfferedPairs *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__offered_pairs__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_offer__init
+                     (Weft__ClientOffer         *message)
+{
+  static const Weft__ClientOffer init_value = WEFT__CLIENT_OFFER__INIT;
+  *message = init_value;
+}
+size_t weft__client_offer__get_packed_size
+                     (const Weft__ClientOffer *message)
+{
+  assert(message->base.descriptor == &weft__client_offer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_offer__pack
+                     (const Weft__ClientOffer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_offer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_offer__pack_to_buffer
+                     (const Weft__ClientOffer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_offer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientOffer *
+       weft__client_offer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientOffer *)
+     protobuf_c_message_unpack (&weft__client_offer__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_offer__free_unpacked
+                     (Weft__ClientOffer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_offer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_forget__init
+                     (Weft__ClientForget         *message)
+{
+  static const Weft__ClientForget init_value = WEFT__CLIENT_FORGET__INIT;
+  *message = init_value;
+}
+size_t weft__client_forget__get_packed_size
+                     (const Weft__ClientForget *message)
+{
+  assert(message->base.descriptor == &weft__client_forget__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_forget__pack
+                     (const Weft__ClientForget *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_forget__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_forget__pack_to_buffer
+                     (const Weft__ClientForget *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_forget__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientForget *
+       weft__client_forget__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientForget *)
+     protobuf_c_message_unpack (&weft__client_forget__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_forget__free_unpacked
+                     (Weft__ClientForget *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_forget__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_leaving__init
+                     (Weft__ClientLeaving         *message)
+{
+  static const Weft__ClientLeaving init_value = WEFT__CLIENT_LEAVING__INIT;
+  *message = init_value;
+}
+size_t weft__client_leaving__get_packed_size
+                     (const Weft__ClientLeaving *message)
+{
+  assert(message->base.descriptor == &weft__client_leaving__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_leaving__pack
+                     (const Weft__ClientLeaving *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_leaving__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_leaving__pack_to_buffer
+                     (const Weft__ClientLeaving *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_leaving__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientLeaving *
+       weft__client_leaving__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientLeaving *)
+     protobuf_c_message_unpack (&weft__client_leaving__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_leaving__free_unpacked
+                     (Weft__ClientLeaving *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_leaving__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_take__init
+                     (Weft__ClientTake         *message)
+{
+  static const Weft__ClientTake init_value = WEFT__CLIENT_TAKE__INIT;
+  *message = init_value;
+}
+size_t weft__client_take__get_packed_size
+                     (const Weft__ClientTake *message)
+{
+  assert(message->base.descriptor == &weft__client_take__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_take__pack
+                     (const Weft__ClientTake *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_take__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_take__pack_to_buffer
+                     (const Weft__ClientTake *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_take__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientTake *
+       weft__client_take__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientTake *)
+     protobuf_c_message_unpack (&weft__client_take__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_take__free_unpacked
+                     (Weft__ClientTake *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_take__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_taken__init
+                     (Weft__ClientTaken         *message)
+{
+  static const Weft__ClientTaken init_value = WEFT__CLIENT_TAKEN__INIT;
+  *message = init_value;
+}
+size_t weft__client_taken__get_packed_size
+                     (const Weft__ClientTaken *message)
+{
+  assert(message->base.descriptor == &weft__client_taken__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_taken__pack
+                     (const Weft__ClientTaken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_taken__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_taken__pack_to_buffer
+                     (const Weft__ClientTaken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_taken__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientTaken *
+       weft__client_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientTaken *)
+     protobuf_c_message_unpack (&weft__client_taken__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_taken__free_unpacked
+                     (Weft__ClientTaken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_taken__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__client_released__init
+                     (Weft__ClientReleased         *message)
+{
+  static const Weft__ClientReleased init_value = WEFT__CLIENT_RELEASED__INIT;
+  *message = init_value;
+}
+size_t weft__client_released__get_packed_size
+                     (const Weft__ClientReleased *message)
+{
+  assert(message->base.descriptor == &weft__client_released__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__client_released__pack
+                     (const Weft__ClientReleased *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__client_released__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__client_released__pack_to_buffer
+                     (const Weft__ClientReleased *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__client_released__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__ClientReleased *
+       weft__client_released__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__ClientReleased *)
+     protobuf_c_message_unpack (&weft__client_released__descriptor,
+                                allocator, len, data);
+}
+void   weft__client_released__free_unpacked
+                     (Weft__ClientReleased *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__client_released__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__part_write__init
+                     (Weft__PartWrite         *message)
+{
+  static const Weft__PartWrite init_value = WEFT__PART_WRITE__INIT;
+  *message = init_value;
+}
+size_t weft__part_write__get_packed_size
+                     (const Weft__PartWrite *message)
+{
+  assert(message->base.descriptor == &weft__part_write__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__part_write__pack
+                     (const Weft__PartWrite *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__part_write__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__part_write__pack_to_buffer
+                     (const Weft__PartWrite *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__part_write__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__PartWrite *
+       weft__part_write__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__PartWrite *)
+     protobuf_c_message_unpack (&weft__part_write__descriptor,
+                                allocator, len, data);
+}
+void   weft__part_write__free_unpacked
+                     (Weft__PartWrite *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__part_write__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__part_written__init
+                     (Weft__PartWritten         *message)
+{
+  static const Weft__PartWritten init_value = WEFT__PART_WRITTEN__INIT;
+  *message = init_value;
+}
+size_t weft__part_written__get_packed_size
+                     (const Weft__PartWritten *message)
+{
+  assert(message->base.descriptor == &weft__part_written__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__part_written__pack
+                     (const Weft__PartWritten *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__part_written__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__part_written__pack_to_buffer
+                     (const Weft__PartWritten *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__part_written__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__PartWritten *
+       weft__part_written__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__PartWritten *)
+     protobuf_c_message_unpack (&weft__part_written__descriptor,
+                                allocator, len, data);
+}
+void   weft__part_written__free_unpacked
+                     (Weft__PartWritten *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__part_written__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__client_end__init
                      (Weft__ClientEnd         *message)
 {
@@ -1871,7 +2366,7 @@ const ProtobufCMessageDescriptor weft__hello__descriptor =
   (ProtobufCMessageInit) weft__hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__input__field_descriptors[10] =
+static const ProtobufCFieldDescriptor weft__input__field_descriptors[12] =
 {
   {
     "name",
@@ -1993,6 +2488,30 @@ static const ProtobufCFieldDescriptor weft__input__field_descriptors[10] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_packed",
+    12,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, is_packed),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "packed_at",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Input, packed_at),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__input__field_indices_by_name[] = {
   3,   /* field[3] = codec */
@@ -2001,8 +2520,10 @@ static const unsigned weft__input__field_indices_by_name[] = {
   5,   /* field[5] = inode */
   4,   /* field[4] = is_indexed */
   7,   /* field[7] = is_lent */
+  10,   /* field[10] = is_packed */
   6,   /* field[6] = mtime_ns */
   0,   /* field[0] = name */
+  11,   /* field[11] = packed_at */
   1,   /* field[1] = path */
   2,   /* field[2] = size */
 };
@@ -2010,7 +2531,7 @@ static const ProtobufCIntRange weft__input__number_ranges[2 + 1] =
 {
   { 1, 0 },
   { 10, 8 },
-  { 0, 10 }
+  { 0, 12 }
 };
 const ProtobufCMessageDescriptor weft__input__descriptor =
 {
@@ -2020,7 +2541,7 @@ const ProtobufCMessageDescriptor weft__input__descriptor =
   "Weft__Input",
   "weft",
   sizeof(Weft__Input),
-  10,
+  12,
   weft__input__field_descriptors,
   weft__input__field_indices_by_name,
   2,  weft__input__number_ranges,
@@ -2608,7 +3129,7 @@ const ProtobufCMessageDescriptor weft__stage_open__descriptor =
   (ProtobufCMessageInit) weft__stage_open__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__far_file__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__far_file__field_descriptors[5] =
 {
   {
     "address",
@@ -2646,16 +3167,42 @@ static const ProtobufCFieldDescriptor weft__far_file__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "holder",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FarFile, holder),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "epoch",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FarFile, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__far_file__field_indices_by_name[] = {
   0,   /* field[0] = address */
+  4,   /* field[4] = epoch */
   1,   /* field[1] = file */
+  3,   /* field[3] = holder */
   2,   /* field[2] = size */
 };
 static const ProtobufCIntRange weft__far_file__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor weft__far_file__descriptor =
 {
@@ -2665,14 +3212,14 @@ const ProtobufCMessageDescriptor weft__far_file__descriptor =
   "Weft__FarFile",
   "weft",
   sizeof(Weft__FarFile),
-  3,
+  5,
   weft__far_file__field_descriptors,
   weft__far_file__field_indices_by_name,
   1,  weft__far_file__number_ranges,
   (ProtobufCMessageInit) weft__far_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[4] =
 {
   {
     "path",
@@ -2710,16 +3257,29 @@ static const ProtobufCFieldDescriptor weft__adopted_runs__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "number",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AdoptedRuns, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__adopted_runs__field_indices_by_name[] = {
   2,   /* field[2] = far */
+  3,   /* field[3] = number */
   1,   /* field[1] = offset */
   0,   /* field[0] = path */
 };
 static const ProtobufCIntRange weft__adopted_runs__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
 {
@@ -2729,7 +3289,7 @@ const ProtobufCMessageDescriptor weft__adopted_runs__descriptor =
   "Weft__AdoptedRuns",
   "weft",
   sizeof(Weft__AdoptedRuns),
-  3,
+  4,
   weft__adopted_runs__field_descriptors,
   weft__adopted_runs__field_indices_by_name,
   1,  weft__adopted_runs__number_ranges,
@@ -2787,7 +3347,7 @@ const ProtobufCMessageDescriptor weft__seals__descriptor =
   (ProtobufCMessageInit) weft__seals__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[3] =
+static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[4] =
 {
   {
     "stage",
@@ -2825,16 +3385,29 @@ static const ProtobufCFieldDescriptor weft__stage_plan__field_descriptors[3] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "cuts",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__StagePlan, cuts),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__stage_plan__field_indices_by_name[] = {
   2,   /* field[2] = adopted */
+  3,   /* field[3] = cuts */
   1,   /* field[1] = sample_keys */
   0,   /* field[0] = stage */
 };
 static const ProtobufCIntRange weft__stage_plan__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor weft__stage_plan__descriptor =
 {
@@ -2844,7 +3417,7 @@ const ProtobufCMessageDescriptor weft__stage_plan__descriptor =
   "Weft__StagePlan",
   "weft",
   sizeof(Weft__StagePlan),
-  3,
+  4,
   weft__stage_plan__field_descriptors,
   weft__stage_plan__field_indices_by_name,
   1,  weft__stage_plan__number_ranges,
@@ -3056,7 +3629,7 @@ const ProtobufCMessageDescriptor weft__place__descriptor =
   (ProtobufCMessageInit) weft__place__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[10] =
+static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[11] =
 {
   {
     "kind",
@@ -3178,6 +3751,18 @@ static const ProtobufCFieldDescriptor weft__task_run__field_descriptors[10] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "values",
+    11,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskRun, values),
+    &weft__source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_run__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
@@ -3190,11 +3775,12 @@ static const unsigned weft__task_run__field_indices_by_name[] = {
   9,   /* field[9] = source */
   8,   /* field[8] = stage */
   1,   /* field[1] = task */
+  10,   /* field[10] = values */
 };
 static const ProtobufCIntRange weft__task_run__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 10 }
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor weft__task_run__descriptor =
 {
@@ -3204,7 +3790,7 @@ const ProtobufCMessageDescriptor weft__task_run__descriptor =
   "Weft__TaskRun",
   "weft",
   sizeof(Weft__TaskRun),
-  10,
+  11,
   weft__task_run__field_descriptors,
   weft__task_run__field_indices_by_name,
   1,  weft__task_run__number_ranges,
@@ -3352,7 +3938,7 @@ const ProtobufCMessageDescriptor weft__counter__descriptor =
   (ProtobufCMessageInit) weft__counter__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[18] =
+static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[20] =
 {
   {
     "kind",
@@ -3570,14 +4156,40 @@ static const ProtobufCFieldDescriptor weft__task_end__field_descriptors[18] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "bad_seal",
+    19,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, bad_seal),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_bad_source",
+    20,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__TaskEnd, has_bad_source),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__task_end__field_indices_by_name[] = {
   2,   /* field[2] = attempt */
   12,   /* field[12] = bad */
+  18,   /* field[18] = bad_seal */
   9,   /* field[9] = bytes_in */
   4,   /* field[4] = code */
   11,   /* field[11] = counters */
   14,   /* field[14] = fed_end */
+  19,   /* field[19] = has_bad_source */
   16,   /* field[16] = is_blameless */
   6,   /* field[6] = is_final */
   17,   /* field[17] = keeps_held */
@@ -3594,7 +4206,7 @@ static const unsigned weft__task_end__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__task_end__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 18 }
+  { 0, 20 }
 };
 const ProtobufCMessageDescriptor weft__task_end__descriptor =
 {
@@ -3604,7 +4216,7 @@ const ProtobufCMessageDescriptor weft__task_end__descriptor =
   "Weft__TaskEnd",
   "weft",
   sizeof(Weft__TaskEnd),
-  18,
+  20,
   weft__task_end__field_descriptors,
   weft__task_end__field_indices_by_name,
   1,  weft__task_end__number_ranges,
@@ -3801,6 +4413,44 @@ const ProtobufCMessageDescriptor weft__seal__descriptor =
   weft__seal__field_indices_by_name,
   1,  weft__seal__number_ranges,
   (ProtobufCMessageInit) weft__seal__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__drop__field_descriptors[1] =
+{
+  {
+    "slot",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__Drop, slot),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__drop__field_indices_by_name[] = {
+  0,   /* field[0] = slot */
+};
+static const ProtobufCIntRange weft__drop__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor weft__drop__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.Drop",
+  "Drop",
+  "Weft__Drop",
+  "weft",
+  sizeof(Weft__Drop),
+  1,
+  weft__drop__field_descriptors,
+  weft__drop__field_indices_by_name,
+  1,  weft__drop__number_ranges,
+  (ProtobufCMessageInit) weft__drop__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor weft__committed__field_descriptors[8] =
@@ -4214,7 +4864,7 @@ const ProtobufCMessageDescriptor weft__worker_failed__descriptor =
   (ProtobufCMessageInit) weft__worker_failed__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__client_join__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__client_join__field_descriptors[6] =
 {
   {
     "slots",
@@ -4276,8 +4926,21 @@ static const ProtobufCFieldDescriptor weft__client_join__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "epoch",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientJoin, epoch),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__client_join__field_indices_by_name[] = {
+  5,   /* field[5] = epoch */
   3,   /* field[3] = host */
   1,   /* field[1] = memory_bytes */
   4,   /* field[4] = pid */
@@ -4287,7 +4950,7 @@ static const unsigned weft__client_join__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__client_join__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__client_join__descriptor =
 {
@@ -4297,14 +4960,14 @@ const ProtobufCMessageDescriptor weft__client_join__descriptor =
   "Weft__ClientJoin",
   "weft",
   sizeof(Weft__ClientJoin),
-  5,
+  6,
   weft__client_join__field_descriptors,
   weft__client_join__field_indices_by_name,
   1,  weft__client_join__number_ranges,
   (ProtobufCMessageInit) weft__client_join__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__client_start__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__client_start__field_descriptors[6] =
 {
   {
     "task_timeout_ms",
@@ -4366,18 +5029,31 @@ static const ProtobufCFieldDescriptor weft__client_start__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "run",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStart, run),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__client_start__field_indices_by_name[] = {
   3,   /* field[3] = address */
   2,   /* field[2] = job */
   4,   /* field[4] = package */
   1,   /* field[1] = record_timeout_ms */
+  5,   /* field[5] = run */
   0,   /* field[0] = task_timeout_ms */
 };
 static const ProtobufCIntRange weft__client_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__client_start__descriptor =
 {
@@ -4387,7 +5063,7 @@ const ProtobufCMessageDescriptor weft__client_start__descriptor =
   "Weft__ClientStart",
   "weft",
   sizeof(Weft__ClientStart),
-  5,
+  6,
   weft__client_start__field_descriptors,
   weft__client_start__field_indices_by_name,
   1,  weft__client_start__number_ranges,
@@ -4747,7 +5423,7 @@ const ProtobufCMessageDescriptor weft__client_late__descriptor =
   (ProtobufCMessageInit) weft__client_late__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__client_status__field_descriptors[12] =
+static const ProtobufCFieldDescriptor weft__client_status__field_descriptors[13] =
 {
   {
     "bytes_in",
@@ -4893,6 +5569,18 @@ static const ProtobufCFieldDescriptor weft__client_status__field_descriptors[12]
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "relayed_bytes",
+    13,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientStatus, relayed_bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__client_status__field_indices_by_name[] = {
   2,   /* field[2] = bytes_begun */
@@ -4904,6 +5592,7 @@ static const unsigned weft__client_status__field_indices_by_name[] = {
   7,   /* field[7] = memory_used */
   6,   /* field[6] = phase_ns */
   1,   /* field[1] = records_in */
+  12,   /* field[12] = relayed_bytes */
   5,   /* field[5] = saved_bytes */
   3,   /* field[3] = spill_bytes */
   4,   /* field[4] = spill_runs */
@@ -4911,7 +5600,7 @@ static const unsigned weft__client_status__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__client_status__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 12 }
+  { 0, 13 }
 };
 const ProtobufCMessageDescriptor weft__client_status__descriptor =
 {
@@ -4921,11 +5610,781 @@ const ProtobufCMessageDescriptor weft__client_status__descriptor =
   "Weft__ClientStatus",
   "weft",
   sizeof(Weft__ClientStatus),
-  12,
+  13,
   weft__client_status__field_descriptors,
   weft__client_status__field_indices_by_name,
   1,  weft__client_status__number_ranges,
   (ProtobufCMessageInit) weft__client_status__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__offered_seal__field_descriptors[6] =
+{
+  {
+    "stage",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedSeal, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cuts",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedSeal, cuts),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tasks",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Weft__OfferedSeal, n_tasks),
+    offsetof(Weft__OfferedSeal, tasks),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedSeal, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedSeal, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedSeal, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__offered_seal__field_indices_by_name[] = {
+  1,   /* field[1] = cuts */
+  3,   /* field[3] = file */
+  4,   /* field[4] = offset */
+  5,   /* field[5] = size */
+  0,   /* field[0] = stage */
+  2,   /* field[2] = tasks */
+};
+static const ProtobufCIntRange weft__offered_seal__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor weft__offered_seal__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.OfferedSeal",
+  "OfferedSeal",
+  "Weft__OfferedSeal",
+  "weft",
+  sizeof(Weft__OfferedSeal),
+  6,
+  weft__offered_seal__field_descriptors,
+  weft__offered_seal__field_indices_by_name,
+  1,  weft__offered_seal__number_ranges,
+  (ProtobufCMessageInit) weft__offered_seal__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__offered_pairs__field_descriptors[6] =
+{
+  {
+    "stage",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, stage),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "task",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, task),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "offset",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, offset),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "crc",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__OfferedPairs, crc),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__offered_pairs__field_indices_by_name[] = {
+  5,   /* field[5] = crc */
+  2,   /* field[2] = file */
+  3,   /* field[3] = offset */
+  4,   /* field[4] = size */
+  0,   /* field[0] = stage */
+  1,   /* field[1] = task */
+};
+static const ProtobufCIntRange weft__offered_pairs__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor weft__offered_pairs__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.OfferedPairs",
+  "OfferedPairs",
+  "Weft__OfferedPairs",
+  "weft",
+  sizeof(Weft__OfferedPairs),
+  6,
+  weft__offered_pairs__field_descriptors,
+  weft__offered_pairs__field_indices_by_name,
+  1,  weft__offered_pairs__number_ranges,
+  (ProtobufCMessageInit) weft__offered_pairs__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_offer__field_descriptors[5] =
+{
+  {
+    "run",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientOffer, run),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "seals",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__ClientOffer, n_seals),
+    offsetof(Weft__ClientOffer, seals),
+    &weft__offered_seal__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pairs",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__ClientOffer, n_pairs),
+    offsetof(Weft__ClientOffer, pairs),
+    &weft__offered_pairs__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ends",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__ClientOffer, n_ends),
+    offsetof(Weft__ClientOffer, ends),
+    &weft__task_end__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_last",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientOffer, is_last),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_offer__field_indices_by_name[] = {
+  3,   /* field[3] = ends */
+  4,   /* field[4] = is_last */
+  2,   /* field[2] = pairs */
+  0,   /* field[0] = run */
+  1,   /* field[1] = seals */
+};
+static const ProtobufCIntRange weft__client_offer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__client_offer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientOffer",
+  "ClientOffer",
+  "Weft__ClientOffer",
+  "weft",
+  sizeof(Weft__ClientOffer),
+  5,
+  weft__client_offer__field_descriptors,
+  weft__client_offer__field_indices_by_name,
+  1,  weft__client_offer__number_ranges,
+  (ProtobufCMessageInit) weft__client_offer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_forget__field_descriptors[1] =
+{
+  {
+    "files",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT64,
+    offsetof(Weft__ClientForget, n_files),
+    offsetof(Weft__ClientForget, files),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_forget__field_indices_by_name[] = {
+  0,   /* field[0] = files */
+};
+static const ProtobufCIntRange weft__client_forget__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor weft__client_forget__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientForget",
+  "ClientForget",
+  "Weft__ClientForget",
+  "weft",
+  sizeof(Weft__ClientForget),
+  1,
+  weft__client_forget__field_descriptors,
+  weft__client_forget__field_indices_by_name,
+  1,  weft__client_forget__number_ranges,
+  (ProtobufCMessageInit) weft__client_forget__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_leaving__field_descriptors[1] =
+{
+  {
+    "grace_ms",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientLeaving, grace_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_leaving__field_indices_by_name[] = {
+  0,   /* field[0] = grace_ms */
+};
+static const ProtobufCIntRange weft__client_leaving__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor weft__client_leaving__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientLeaving",
+  "ClientLeaving",
+  "Weft__ClientLeaving",
+  "weft",
+  sizeof(Weft__ClientLeaving),
+  1,
+  weft__client_leaving__field_descriptors,
+  weft__client_leaving__field_indices_by_name,
+  1,  weft__client_leaving__number_ranges,
+  (ProtobufCMessageInit) weft__client_leaving__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_take__field_descriptors[3] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTake, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "from",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTake, from),
+    &weft__far_file__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "work",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTake, work),
+    &weft__client_offer__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_take__field_indices_by_name[] = {
+  1,   /* field[1] = from */
+  0,   /* field[0] = number */
+  2,   /* field[2] = work */
+};
+static const ProtobufCIntRange weft__client_take__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__client_take__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientTake",
+  "ClientTake",
+  "Weft__ClientTake",
+  "weft",
+  sizeof(Weft__ClientTake),
+  3,
+  weft__client_take__field_descriptors,
+  weft__client_take__field_indices_by_name,
+  1,  weft__client_take__number_ranges,
+  (ProtobufCMessageInit) weft__client_take__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_taken__field_descriptors[4] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTaken, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTaken, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTaken, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientTaken, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_taken__field_indices_by_name[] = {
+  1,   /* field[1] = code */
+  3,   /* field[3] = file */
+  0,   /* field[0] = number */
+  2,   /* field[2] = text */
+};
+static const ProtobufCIntRange weft__client_taken__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__client_taken__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientTaken",
+  "ClientTaken",
+  "Weft__ClientTaken",
+  "weft",
+  sizeof(Weft__ClientTaken),
+  4,
+  weft__client_taken__field_descriptors,
+  weft__client_taken__field_indices_by_name,
+  1,  weft__client_taken__number_ranges,
+  (ProtobufCMessageInit) weft__client_taken__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__client_released__field_descriptors[3] =
+{
+  {
+    "is_complete",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientReleased, is_complete),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tasks",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientReleased, tasks),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__ClientReleased, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__client_released__field_indices_by_name[] = {
+  0,   /* field[0] = is_complete */
+  1,   /* field[1] = tasks */
+  2,   /* field[2] = text */
+};
+static const ProtobufCIntRange weft__client_released__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__client_released__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.ClientReleased",
+  "ClientReleased",
+  "Weft__ClientReleased",
+  "weft",
+  sizeof(Weft__ClientReleased),
+  3,
+  weft__client_released__field_descriptors,
+  weft__client_released__field_indices_by_name,
+  1,  weft__client_released__number_ranges,
+  (ProtobufCMessageInit) weft__client_released__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__part_write__field_descriptors[4] =
+{
+  {
+    "part",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWrite, part),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempt",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWrite, attempt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "path",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWrite, path),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pieces",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__PartWrite, n_pieces),
+    offsetof(Weft__PartWrite, pieces),
+    &weft__source__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__part_write__field_indices_by_name[] = {
+  1,   /* field[1] = attempt */
+  0,   /* field[0] = part */
+  2,   /* field[2] = path */
+  3,   /* field[3] = pieces */
+};
+static const ProtobufCIntRange weft__part_write__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__part_write__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.PartWrite",
+  "PartWrite",
+  "Weft__PartWrite",
+  "weft",
+  sizeof(Weft__PartWrite),
+  4,
+  weft__part_write__field_descriptors,
+  weft__part_write__field_indices_by_name,
+  1,  weft__part_write__number_ranges,
+  (ProtobufCMessageInit) weft__part_write__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__part_written__field_descriptors[7] =
+{
+  {
+    "part",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, part),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempt",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, attempt),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bytes",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "crc",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_FIXED32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, crc),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_blind",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__PartWritten, is_blind),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__part_written__field_indices_by_name[] = {
+  1,   /* field[1] = attempt */
+  4,   /* field[4] = bytes */
+  2,   /* field[2] = code */
+  5,   /* field[5] = crc */
+  6,   /* field[6] = is_blind */
+  0,   /* field[0] = part */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange weft__part_written__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor weft__part_written__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.PartWritten",
+  "PartWritten",
+  "Weft__PartWritten",
+  "weft",
+  sizeof(Weft__PartWritten),
+  7,
+  weft__part_written__field_descriptors,
+  weft__part_written__field_indices_by_name,
+  1,  weft__part_written__number_ranges,
+  (ProtobufCMessageInit) weft__part_written__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor weft__client_end__field_descriptors[3] =
@@ -4992,7 +6451,7 @@ const ProtobufCMessageDescriptor weft__client_end__descriptor =
   (ProtobufCMessageInit) weft__client_end__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[16] =
+static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[17] =
 {
   {
     "wire_version",
@@ -5186,6 +6645,18 @@ static const ProtobufCFieldDescriptor weft__host_hello__field_descriptors[16] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "target",
+    17,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__HostHello, target),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__host_hello__field_indices_by_name[] = {
   7,   /* field[7] = answers_received */
@@ -5202,13 +6673,14 @@ static const unsigned weft__host_hello__field_indices_by_name[] = {
   6,   /* field[6] = resumes */
   4,   /* field[4] = session */
   12,   /* field[12] = session_number */
+  16,   /* field[16] = target */
   1,   /* field[1] = version */
   0,   /* field[0] = wire_version */
 };
 static const ProtobufCIntRange weft__host_hello__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 16 }
+  { 0, 17 }
 };
 const ProtobufCMessageDescriptor weft__host_hello__descriptor =
 {
@@ -5218,7 +6690,7 @@ const ProtobufCMessageDescriptor weft__host_hello__descriptor =
   "Weft__HostHello",
   "weft",
   sizeof(Weft__HostHello),
-  16,
+  17,
   weft__host_hello__field_descriptors,
   weft__host_hello__field_indices_by_name,
   1,  weft__host_hello__number_ranges,
@@ -5663,7 +7135,7 @@ const ProtobufCMessageDescriptor weft__code_file__descriptor =
   (ProtobufCMessageInit) weft__code_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[38] =
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[50] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -5682,6 +7154,7 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[38] =
   { "FRAME_SEALS", "WEFT__FRAME_TYPE__FRAME_SEALS", 14 },
   { "FRAME_NEED", "WEFT__FRAME_TYPE__FRAME_NEED", 15 },
   { "FRAME_LENT", "WEFT__FRAME_TYPE__FRAME_LENT", 16 },
+  { "FRAME_DROP", "WEFT__FRAME_TYPE__FRAME_DROP", 17 },
   { "FRAME_HOST_HELLO", "WEFT__FRAME_TYPE__FRAME_HOST_HELLO", 32 },
   { "FRAME_HOST_CHALLENGE", "WEFT__FRAME_TYPE__FRAME_HOST_CHALLENGE", 33 },
   { "FRAME_HOST_PROOF", "WEFT__FRAME_TYPE__FRAME_HOST_PROOF", 34 },
@@ -5694,6 +7167,8 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[38] =
   { "FRAME_FETCH_BLOCK", "WEFT__FRAME_TYPE__FRAME_FETCH_BLOCK", 41 },
   { "FRAME_FETCH_FAILED", "WEFT__FRAME_TYPE__FRAME_FETCH_FAILED", 42 },
   { "FRAME_FETCH_CREDIT", "WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT", 43 },
+  { "FRAME_LINE", "WEFT__FRAME_TYPE__FRAME_LINE", 44 },
+  { "FRAME_FETCH_PACKED", "WEFT__FRAME_TYPE__FRAME_FETCH_PACKED", 45 },
   { "FRAME_CLIENT_JOIN", "WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN", 48 },
   { "FRAME_CLIENT_START", "WEFT__FRAME_TYPE__FRAME_CLIENT_START", 49 },
   { "FRAME_CLIENT_READY", "WEFT__FRAME_TYPE__FRAME_CLIENT_READY", 50 },
@@ -5703,42 +7178,63 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[38] =
   { "FRAME_CLIENT_STATUS", "WEFT__FRAME_TYPE__FRAME_CLIENT_STATUS", 54 },
   { "FRAME_CLIENT_END", "WEFT__FRAME_TYPE__FRAME_CLIENT_END", 55 },
   { "FRAME_CLIENT_LEAVE", "WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE", 56 },
+  { "FRAME_CLIENT_OFFER", "WEFT__FRAME_TYPE__FRAME_CLIENT_OFFER", 57 },
+  { "FRAME_CLIENT_FORGET", "WEFT__FRAME_TYPE__FRAME_CLIENT_FORGET", 58 },
+  { "FRAME_PART_WRITE", "WEFT__FRAME_TYPE__FRAME_PART_WRITE", 60 },
+  { "FRAME_PART_WRITTEN", "WEFT__FRAME_TYPE__FRAME_PART_WRITTEN", 61 },
+  { "FRAME_CLIENT_LEAVING", "WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVING", 62 },
+  { "FRAME_CLIENT_GIVE", "WEFT__FRAME_TYPE__FRAME_CLIENT_GIVE", 63 },
+  { "FRAME_CLIENT_TAKE", "WEFT__FRAME_TYPE__FRAME_CLIENT_TAKE", 64 },
+  { "FRAME_CLIENT_TAKEN", "WEFT__FRAME_TYPE__FRAME_CLIENT_TAKEN", 65 },
+  { "FRAME_CLIENT_RELEASED", "WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED", 66 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 17},{48, 29},{0, 38}
+{0, 0},{32, 18},{48, 32},{60, 43},{0, 50}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[38] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[50] =
 {
-  { "FRAME_ANSWERS", 23 },
+  { "FRAME_ANSWERS", 24 },
   { "FRAME_BYE", 11 },
-  { "FRAME_CALLS", 22 },
+  { "FRAME_CALLS", 23 },
   { "FRAME_CHECKPOINT", 12 },
   { "FRAME_CHECKPOINTED", 13 },
-  { "FRAME_CLIENT_END", 36 },
-  { "FRAME_CLIENT_JOIN", 29 },
-  { "FRAME_CLIENT_KILL", 32 },
-  { "FRAME_CLIENT_LATE", 34 },
-  { "FRAME_CLIENT_LEAVE", 37 },
-  { "FRAME_CLIENT_LOST", 33 },
-  { "FRAME_CLIENT_READY", 31 },
-  { "FRAME_CLIENT_START", 30 },
-  { "FRAME_CLIENT_STATUS", 35 },
+  { "FRAME_CLIENT_END", 39 },
+  { "FRAME_CLIENT_FORGET", 42 },
+  { "FRAME_CLIENT_GIVE", 46 },
+  { "FRAME_CLIENT_JOIN", 32 },
+  { "FRAME_CLIENT_KILL", 35 },
+  { "FRAME_CLIENT_LATE", 37 },
+  { "FRAME_CLIENT_LEAVE", 40 },
+  { "FRAME_CLIENT_LEAVING", 45 },
+  { "FRAME_CLIENT_LOST", 36 },
+  { "FRAME_CLIENT_OFFER", 41 },
+  { "FRAME_CLIENT_READY", 34 },
+  { "FRAME_CLIENT_RELEASED", 49 },
+  { "FRAME_CLIENT_START", 33 },
+  { "FRAME_CLIENT_STATUS", 38 },
+  { "FRAME_CLIENT_TAKE", 47 },
+  { "FRAME_CLIENT_TAKEN", 48 },
   { "FRAME_COMMITTED", 8 },
-  { "FRAME_FETCH", 25 },
-  { "FRAME_FETCH_BLOCK", 26 },
-  { "FRAME_FETCH_CREDIT", 28 },
-  { "FRAME_FETCH_FAILED", 27 },
+  { "FRAME_DROP", 17 },
+  { "FRAME_FETCH", 26 },
+  { "FRAME_FETCH_BLOCK", 27 },
+  { "FRAME_FETCH_CREDIT", 29 },
+  { "FRAME_FETCH_FAILED", 28 },
+  { "FRAME_FETCH_PACKED", 31 },
   { "FRAME_HELLO", 1 },
-  { "FRAME_HOST_CHALLENGE", 18 },
-  { "FRAME_HOST_HELLO", 17 },
-  { "FRAME_HOST_PROOF", 19 },
-  { "FRAME_HOST_REFUSED", 21 },
-  { "FRAME_HOST_WELCOME", 20 },
+  { "FRAME_HOST_CHALLENGE", 19 },
+  { "FRAME_HOST_HELLO", 18 },
+  { "FRAME_HOST_PROOF", 20 },
+  { "FRAME_HOST_REFUSED", 22 },
+  { "FRAME_HOST_WELCOME", 21 },
   { "FRAME_JOB_START", 2 },
   { "FRAME_LENT", 16 },
+  { "FRAME_LINE", 30 },
   { "FRAME_NEED", 15 },
   { "FRAME_NONE", 0 },
-  { "FRAME_NUMBERED", 24 },
+  { "FRAME_NUMBERED", 25 },
+  { "FRAME_PART_WRITE", 43 },
+  { "FRAME_PART_WRITTEN", 44 },
   { "FRAME_SEAL", 7 },
   { "FRAME_SEALED", 9 },
   { "FRAME_SEALS", 14 },
@@ -5755,11 +7251,11 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  38,
+  50,
   weft__frame_type__enum_values_by_number,
-  38,
+  50,
   weft__frame_type__enum_values_by_name,
-  3,
+  4,
   weft__frame_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -35,6 +35,7 @@ typedef struct Weft__TaskEnd Weft__TaskEnd;
 typedef struct Weft__Need Weft__Need;
 typedef struct Weft__Lent Weft__Lent;
 typedef struct Weft__Seal Weft__Seal;
+typedef struct Weft__Drop Weft__Drop;
 typedef struct Weft__Committed Weft__Committed;
 typedef struct Weft__Sealed Weft__Sealed;
 typedef struct Weft__Checkpoint Weft__Checkpoint;
@@ -47,6 +48,16 @@ typedef struct Weft__ClientAttempt Weft__ClientAttempt;
 typedef struct Weft__ClientLost Weft__ClientLost;
 typedef struct Weft__ClientLate Weft__ClientLate;
 typedef struct Weft__ClientStatus Weft__ClientStatus;
+typedef struct Weft__OfferedSeal Weft__OfferedSeal;
+typedef struct Weft__OfferedPairs Weft__OfferedPairs;
+typedef struct Weft__ClientOffer Weft__ClientOffer;
+typedef struct Weft__ClientForget Weft__ClientForget;
+typedef struct Weft__ClientLeaving Weft__ClientLeaving;
+typedef struct Weft__ClientTake Weft__ClientTake;
+typedef struct Weft__ClientTaken Weft__ClientTaken;
+typedef struct Weft__ClientReleased Weft__ClientReleased;
+typedef struct Weft__PartWrite Weft__PartWrite;
+typedef struct Weft__PartWritten Weft__PartWritten;
 typedef struct Weft__ClientEnd Weft__ClientEnd;
 typedef struct Weft__HostHello Weft__HostHello;
 typedef struct Weft__HostChallenge Weft__HostChallenge;
@@ -126,6 +137,10 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_LENT = 16,
   /*
+   * driver -> worker, where workers share: what a slot has collected since its last seal is void; no answer
+   */
+  WEFT__FRAME_TYPE__FRAME_DROP = 17,
+  /*
    * A member and a host (src/wire/hello.h). Before the proof no frame is over 4 KiB.
    */
   /*
@@ -180,6 +195,14 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT = 43,
   /*
+   * as FRAME_FETCH_BLOCK, compressed
+   */
+  WEFT__FRAME_TYPE__FRAME_FETCH_PACKED = 45,
+  /*
+   * hub -> spoke, in a session: open a connection and serve files there (src/transport/lines.h)
+   */
+  WEFT__FRAME_TYPE__FRAME_LINE = 44,
+  /*
    * Frames of such a session, beside those between a driver and a worker, which the client hands on.
    */
   /*
@@ -217,7 +240,46 @@ typedef enum _Weft__FrameType {
   /*
    * client -> server: it goes, with its worker and its files
    */
-  WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE = 56
+  WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE = 56,
+  /*
+   * client -> server, after JOIN: work of the same run that it has finished before; and after GIVE
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_OFFER = 57,
+  /*
+   * server -> client: no task reads these files of the client any more
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_FORGET = 58,
+  /*
+   * server -> client: a part of the answer is to be written into a directory that both see
+   */
+  WEFT__FRAME_TYPE__FRAME_PART_WRITE = 60,
+  /*
+   * client -> server: it is, or why not
+   */
+  WEFT__FRAME_TYPE__FRAME_PART_WRITTEN = 61,
+  /*
+   * A client that was asked to end hands its finished work over (src/run/driver/server/handovers.h).
+   */
+  /*
+   * client -> server: it will leave soon, and takes no more tasks
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVING = 62,
+  /*
+   * server -> client that leaves: it is to list its finished work, by OFFERs
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_GIVE = 63,
+  /*
+   * server -> client: finished work of another one is to be copied
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_TAKE = 64,
+  /*
+   * client -> server: it is, or why not
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_TAKEN = 65,
+  /*
+   * server -> client that leaves: its files are not needed any more, or no one can take them
+   */
+  WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED = 66
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -321,10 +383,15 @@ struct  Weft__Input
    * likewise
    */
   uint64_t file_size;
+  /*
+   * From a client to its worker: the file `path` has many lent inputs, and this one is file_size bytes of it, from there on.
+   */
+  protobuf_c_boolean is_packed;
+  uint64_t packed_at;
 };
 #define WEFT__INPUT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__input__descriptor) \
-    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0, 0, 0 }
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -467,7 +534,7 @@ struct  Weft__FarFile
 {
   ProtobufCMessage base;
   /*
-   * of the client
+   * of the client; "": the server itself
    */
   char *address;
   /*
@@ -478,10 +545,18 @@ struct  Weft__FarFile
    * of what is in it so far
    */
   uint64_t size;
+  /*
+   * the client's number: the server passes bytes on by it
+   */
+  uint32_t holder;
+  /*
+   * drawn by the client: another process may be at that address
+   */
+  uint64_t epoch;
 };
 #define WEFT__FAR_FILE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__far_file__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, 0 }
+    , (char *)protobuf_c_empty_string, 0, 0, 0, 0 }
 
 
 /*
@@ -499,10 +574,14 @@ struct  Weft__AdoptedRuns
    * from a server to its client, instead of the path
    */
   Weft__FarFile *far;
+  /*
+   * by which it is reported if it is damaged
+   */
+  uint32_t number;
 };
 #define WEFT__ADOPTED_RUNS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__adopted_runs__descriptor) \
-    , (char *)protobuf_c_empty_string, 0, NULL }
+    , (char *)protobuf_c_empty_string, 0, NULL, 0 }
 
 
 /*
@@ -531,10 +610,14 @@ struct  Weft__StagePlan
   ProtobufCBinaryData *sample_keys;
   size_t n_adopted;
   Weft__AdoptedRuns **adopted;
+  /*
+   * from a server to its client: a hash of the sample keys
+   */
+  ProtobufCBinaryData cuts;
 };
 #define WEFT__STAGE_PLAN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__stage_plan__descriptor) \
-    , 0, 0,NULL, 0,NULL }
+    , 0, 0,NULL, 0,NULL, {0,NULL} }
 
 
 struct  Weft__Piece
@@ -613,10 +696,14 @@ struct  Weft__TaskRun
    * of a sample or map task after the first stage, where workers share
    */
   Weft__Source *source;
+  /*
+   * of a map task whose records are items: their values (run/driver/server/items.h)
+   */
+  Weft__Source *values;
 };
 #define WEFT__TASK_RUN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_run__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN, 0, NULL }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0,NULL, 0,NULL, 0, WEFT__PURPOSE__PURPOSE_RUN, 0, NULL, NULL }
 
 
 /*
@@ -695,10 +782,18 @@ struct  Weft__TaskEnd
    * of a failure in map: it has left nothing in its slot, whose other tasks stay held
    */
   protobuf_c_boolean keeps_held;
+  /*
+   * of a failure in reduce: the number of the map output that is damaged; 0: none
+   */
+  uint32_t bad_seal;
+  /*
+   * of a failure in map: the pairs of the stage before are damaged
+   */
+  protobuf_c_boolean has_bad_source;
 };
 #define WEFT__TASK_END__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__task_end__descriptor) \
-    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0, 0, 0 }
+    , WEFT__TASK_KIND__TASK_SAMPLE, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0,NULL, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0, 0, 0, 0, 0, 0 }
 
 
 /*
@@ -746,6 +841,16 @@ struct  Weft__Seal
 };
 #define WEFT__SEAL__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__seal__descriptor) \
+    , 0 }
+
+
+struct  Weft__Drop
+{
+  ProtobufCMessage base;
+  uint32_t slot;
+};
+#define WEFT__DROP__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__drop__descriptor) \
     , 0 }
 
 
@@ -872,10 +977,14 @@ struct  Weft__ClientJoin
    */
   char *host;
   uint32_t pid;
+  /*
+   * of the port: which life of a client this is
+   */
+  uint64_t epoch;
 };
 #define WEFT__CLIENT_JOIN__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__client_join__descriptor) \
-    , 0, 0, 0, (char *)protobuf_c_empty_string, 0 }
+    , 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0 }
 
 
 struct  Weft__ClientStart
@@ -898,10 +1007,14 @@ struct  Weft__ClientStart
    * that workers are started from
    */
   Weft__CodePackage *package;
+  /*
+   * which run it is: the same after a restart of the server that continues it
+   */
+  ProtobufCBinaryData run;
 };
 #define WEFT__CLIENT_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__client_start__descriptor) \
-    , 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL }
+    , 0, 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, NULL, {0,NULL} }
 
 
 struct  Weft__ClientReady
@@ -995,10 +1108,219 @@ struct  Weft__ClientStatus
    * of inputs, from the server
    */
   uint64_t lent_bytes;
+  /*
+   * of fetched_bytes, those that the server has passed on
+   */
+  uint64_t relayed_bytes;
 };
 #define WEFT__CLIENT_STATUS__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__client_status__descriptor) \
-    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0, 0, 0 }
+    , 0, 0, 0, 0, 0, 0, 0,NULL, 0, 0, 0, 0, 0, 0 }
+
+
+/*
+ * Map output of a slot.
+ */
+struct  Weft__OfferedSeal
+{
+  ProtobufCMessage base;
+  uint32_t stage;
+  /*
+   * as the StagePlan had them
+   */
+  ProtobufCBinaryData cuts;
+  /*
+   * ascending
+   */
+  size_t n_tasks;
+  uint32_t *tasks;
+  uint64_t file;
+  /*
+   * of its index,
+   */
+  uint64_t offset;
+  /*
+   * which has so many bytes
+   */
+  uint64_t size;
+};
+#define WEFT__OFFERED_SEAL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__offered_seal__descriptor) \
+    , 0, {0,NULL}, 0,NULL, 0, 0, 0 }
+
+
+/*
+ * Pairs that a task has left for the next stage.
+ */
+struct  Weft__OfferedPairs
+{
+  ProtobufCMessage base;
+  uint32_t stage;
+  uint32_t task;
+  uint64_t file;
+  uint64_t offset;
+  uint64_t size;
+  uint32_t crc;
+};
+#define WEFT__OFFERED_PAIRS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__offered_pairs__descriptor) \
+    , 0, 0, 0, 0, 0, 0 }
+
+
+struct  Weft__ClientOffer
+{
+  ProtobufCMessage base;
+  ProtobufCBinaryData run;
+  size_t n_seals;
+  Weft__OfferedSeal **seals;
+  size_t n_pairs;
+  Weft__OfferedPairs **pairs;
+  /*
+   * of all tasks of these, without sample keys
+   */
+  size_t n_ends;
+  Weft__TaskEnd **ends;
+  /*
+   * nothing more is offered
+   */
+  protobuf_c_boolean is_last;
+};
+#define WEFT__CLIENT_OFFER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_offer__descriptor) \
+    , {0,NULL}, 0,NULL, 0,NULL, 0,NULL, 0 }
+
+
+struct  Weft__ClientForget
+{
+  ProtobufCMessage base;
+  size_t n_files;
+  uint64_t *files;
+};
+#define WEFT__CLIENT_FORGET__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_forget__descriptor) \
+    , 0,NULL }
+
+
+struct  Weft__ClientLeaving
+{
+  ProtobufCMessage base;
+  /*
+   * for people: how long it stays at most
+   */
+  uint32_t grace_ms;
+};
+#define WEFT__CLIENT_LEAVING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_leaving__descriptor) \
+    , 0 }
+
+
+struct  Weft__ClientTake
+{
+  ProtobufCMessage base;
+  /*
+   * of the order
+   */
+  uint32_t number;
+  /*
+   * the client; file and size stand in the work
+   */
+  Weft__FarFile *from;
+  /*
+   * one seal, or pairs
+   */
+  Weft__ClientOffer *work;
+};
+#define WEFT__CLIENT_TAKE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_take__descriptor) \
+    , 0, NULL, NULL }
+
+
+struct  Weft__ClientTaken
+{
+  ProtobufCMessage base;
+  uint32_t number;
+  /*
+   * weft_err
+   */
+  uint32_t code;
+  /*
+   * the sentence of a failure
+   */
+  char *text;
+  /*
+   * Where it is now. A seal lies there as in the original; pairs lie one behind the other, in the order of the work.
+   */
+  uint64_t file;
+};
+#define WEFT__CLIENT_TAKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_taken__descriptor) \
+    , 0, 0, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Weft__ClientReleased
+{
+  ProtobufCMessage base;
+  /*
+   * no task has to be done again because it leaves
+   */
+  protobuf_c_boolean is_complete;
+  /*
+   * that were handed over
+   */
+  uint32_t tasks;
+  /*
+   * why it is not complete
+   */
+  char *text;
+};
+#define WEFT__CLIENT_RELEASED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__client_released__descriptor) \
+    , 0, 0, (char *)protobuf_c_empty_string }
+
+
+/*
+ * The pieces of a part, one behind the other, go into a file that the server has made, and nobody else writes.
+ */
+struct  Weft__PartWrite
+{
+  ProtobufCMessage base;
+  uint32_t part;
+  uint32_t attempt;
+  char *path;
+  size_t n_pieces;
+  Weft__Source **pieces;
+};
+#define WEFT__PART_WRITE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__part_write__descriptor) \
+    , 0, 0, (char *)protobuf_c_empty_string, 0,NULL }
+
+
+struct  Weft__PartWritten
+{
+  ProtobufCMessage base;
+  uint32_t part;
+  uint32_t attempt;
+  /*
+   * weft_err
+   */
+  uint32_t code;
+  /*
+   * the sentence of a failure
+   */
+  char *text;
+  uint64_t bytes;
+  /*
+   * crc32c of them
+   */
+  uint32_t crc;
+  /*
+   * of a failure: this client cannot write there
+   */
+  protobuf_c_boolean is_blind;
+};
+#define WEFT__PART_WRITTEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__part_written__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string, 0, 0, 0 }
 
 
 struct  Weft__ClientEnd
@@ -1068,10 +1390,14 @@ struct  Weft__HostHello
    * "x86_64": of a client that runs the code of jobs
    */
   char *architecture;
+  /*
+   * of a line: its number; of one to be passed on: the number of the peer
+   */
+  uint64_t target;
 };
 #define WEFT__HOST_HELLO__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__host_hello__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string }
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, {0,NULL}, 0, 0, 0, {0,NULL}, (char *)protobuf_c_empty_string, 0, 0, 0, 0, 0, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Weft__HostChallenge
@@ -1582,6 +1908,25 @@ Weft__Seal *
 void   weft__seal__free_unpacked
                      (Weft__Seal *message,
                       ProtobufCAllocator *allocator);
+/* Weft__Drop methods */
+void   weft__drop__init
+                     (Weft__Drop         *message);
+size_t weft__drop__get_packed_size
+                     (const Weft__Drop   *message);
+size_t weft__drop__pack
+                     (const Weft__Drop   *message,
+                      uint8_t             *out);
+size_t weft__drop__pack_to_buffer
+                     (const Weft__Drop   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__Drop *
+       weft__drop__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__drop__free_unpacked
+                     (Weft__Drop *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__Committed methods */
 void   weft__committed__init
                      (Weft__Committed         *message);
@@ -1810,6 +2155,196 @@ Weft__ClientStatus *
 void   weft__client_status__free_unpacked
                      (Weft__ClientStatus *message,
                       ProtobufCAllocator *allocator);
+/* Weft__OfferedSeal methods */
+void   weft__offered_seal__init
+                     (Weft__OfferedSeal         *message);
+size_t weft__offered_seal__get_packed_size
+                     (const Weft__OfferedSeal   *message);
+size_t weft__offered_seal__pack
+                     (const Weft__OfferedSeal   *message,
+                      uint8_t             *out);
+size_t weft__offered_seal__pack_to_buffer
+                     (const Weft__OfferedSeal   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__OfferedSeal *
+       weft__offered_seal__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__offered_seal__free_unpacked
+                     (Weft__OfferedSeal *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__OfferedPairs methods */
+void   weft__offered_pairs__init
+                     (Weft__OfferedPairs         *message);
+size_t weft__offered_pairs__get_packed_size
+                     (const Weft__OfferedPairs   *message);
+size_t weft__offered_pairs__pack
+                     (const Weft__OfferedPairs   *message,
+                      uint8_t             *out);
+size_t weft__offered_pairs__pack_to_buffer
+                     (const Weft__OfferedPairs   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__OfferedPairs *
+       weft__offered_pairs__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__offered_pairs__free_unpacked
+                     (Weft__OfferedPairs *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientOffer methods */
+void   weft__client_offer__init
+                     (Weft__ClientOffer         *message);
+size_t weft__client_offer__get_packed_size
+                     (const Weft__ClientOffer   *message);
+size_t weft__client_offer__pack
+                     (const Weft__ClientOffer   *message,
+                      uint8_t             *out);
+size_t weft__client_offer__pack_to_buffer
+                     (const Weft__ClientOffer   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientOffer *
+       weft__client_offer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_offer__free_unpacked
+                     (Weft__ClientOffer *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientForget methods */
+void   weft__client_forget__init
+                     (Weft__ClientForget         *message);
+size_t weft__client_forget__get_packed_size
+                     (const Weft__ClientForget   *message);
+size_t weft__client_forget__pack
+                     (const Weft__ClientForget   *message,
+                      uint8_t             *out);
+size_t weft__client_forget__pack_to_buffer
+                     (const Weft__ClientForget   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientForget *
+       weft__client_forget__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_forget__free_unpacked
+                     (Weft__ClientForget *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientLeaving methods */
+void   weft__client_leaving__init
+                     (Weft__ClientLeaving         *message);
+size_t weft__client_leaving__get_packed_size
+                     (const Weft__ClientLeaving   *message);
+size_t weft__client_leaving__pack
+                     (const Weft__ClientLeaving   *message,
+                      uint8_t             *out);
+size_t weft__client_leaving__pack_to_buffer
+                     (const Weft__ClientLeaving   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientLeaving *
+       weft__client_leaving__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_leaving__free_unpacked
+                     (Weft__ClientLeaving *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientTake methods */
+void   weft__client_take__init
+                     (Weft__ClientTake         *message);
+size_t weft__client_take__get_packed_size
+                     (const Weft__ClientTake   *message);
+size_t weft__client_take__pack
+                     (const Weft__ClientTake   *message,
+                      uint8_t             *out);
+size_t weft__client_take__pack_to_buffer
+                     (const Weft__ClientTake   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientTake *
+       weft__client_take__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_take__free_unpacked
+                     (Weft__ClientTake *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientTaken methods */
+void   weft__client_taken__init
+                     (Weft__ClientTaken         *message);
+size_t weft__client_taken__get_packed_size
+                     (const Weft__ClientTaken   *message);
+size_t weft__client_taken__pack
+                     (const Weft__ClientTaken   *message,
+                      uint8_t             *out);
+size_t weft__client_taken__pack_to_buffer
+                     (const Weft__ClientTaken   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientTaken *
+       weft__client_taken__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_taken__free_unpacked
+                     (Weft__ClientTaken *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__ClientReleased methods */
+void   weft__client_released__init
+                     (Weft__ClientReleased         *message);
+size_t weft__client_released__get_packed_size
+                     (const Weft__ClientReleased   *message);
+size_t weft__client_released__pack
+                     (const Weft__ClientReleased   *message,
+                      uint8_t             *out);
+size_t weft__client_released__pack_to_buffer
+                     (const Weft__ClientReleased   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__ClientReleased *
+       weft__client_released__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__client_released__free_unpacked
+                     (Weft__ClientReleased *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__PartWrite methods */
+void   weft__part_write__init
+                     (Weft__PartWrite         *message);
+size_t weft__part_write__get_packed_size
+                     (const Weft__PartWrite   *message);
+size_t weft__part_write__pack
+                     (const Weft__PartWrite   *message,
+                      uint8_t             *out);
+size_t weft__part_write__pack_to_buffer
+                     (const Weft__PartWrite   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__PartWrite *
+       weft__part_write__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__part_write__free_unpacked
+                     (Weft__PartWrite *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__PartWritten methods */
+void   weft__part_written__init
+                     (Weft__PartWritten         *message);
+size_t weft__part_written__get_packed_size
+                     (const Weft__PartWritten   *message);
+size_t weft__part_written__pack
+                     (const Weft__PartWritten   *message,
+                      uint8_t             *out);
+size_t weft__part_written__pack_to_buffer
+                     (const Weft__PartWritten   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__PartWritten *
+       weft__part_written__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__part_written__free_unpacked
+                     (Weft__PartWritten *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__ClientEnd methods */
 void   weft__client_end__init
                      (Weft__ClientEnd         *message);
@@ -2024,6 +2559,9 @@ typedef void (*Weft__Lent_Closure)
 typedef void (*Weft__Seal_Closure)
                  (const Weft__Seal *message,
                   void *closure_data);
+typedef void (*Weft__Drop_Closure)
+                 (const Weft__Drop *message,
+                  void *closure_data);
 typedef void (*Weft__Committed_Closure)
                  (const Weft__Committed *message,
                   void *closure_data);
@@ -2059,6 +2597,36 @@ typedef void (*Weft__ClientLate_Closure)
                   void *closure_data);
 typedef void (*Weft__ClientStatus_Closure)
                  (const Weft__ClientStatus *message,
+                  void *closure_data);
+typedef void (*Weft__OfferedSeal_Closure)
+                 (const Weft__OfferedSeal *message,
+                  void *closure_data);
+typedef void (*Weft__OfferedPairs_Closure)
+                 (const Weft__OfferedPairs *message,
+                  void *closure_data);
+typedef void (*Weft__ClientOffer_Closure)
+                 (const Weft__ClientOffer *message,
+                  void *closure_data);
+typedef void (*Weft__ClientForget_Closure)
+                 (const Weft__ClientForget *message,
+                  void *closure_data);
+typedef void (*Weft__ClientLeaving_Closure)
+                 (const Weft__ClientLeaving *message,
+                  void *closure_data);
+typedef void (*Weft__ClientTake_Closure)
+                 (const Weft__ClientTake *message,
+                  void *closure_data);
+typedef void (*Weft__ClientTaken_Closure)
+                 (const Weft__ClientTaken *message,
+                  void *closure_data);
+typedef void (*Weft__ClientReleased_Closure)
+                 (const Weft__ClientReleased *message,
+                  void *closure_data);
+typedef void (*Weft__PartWrite_Closure)
+                 (const Weft__PartWrite *message,
+                  void *closure_data);
+typedef void (*Weft__PartWritten_Closure)
+                 (const Weft__PartWritten *message,
                   void *closure_data);
 typedef void (*Weft__ClientEnd_Closure)
                  (const Weft__ClientEnd *message,
@@ -2114,6 +2682,7 @@ extern const ProtobufCMessageDescriptor weft__task_end__descriptor;
 extern const ProtobufCMessageDescriptor weft__need__descriptor;
 extern const ProtobufCMessageDescriptor weft__lent__descriptor;
 extern const ProtobufCMessageDescriptor weft__seal__descriptor;
+extern const ProtobufCMessageDescriptor weft__drop__descriptor;
 extern const ProtobufCMessageDescriptor weft__committed__descriptor;
 extern const ProtobufCMessageDescriptor weft__sealed__descriptor;
 extern const ProtobufCMessageDescriptor weft__checkpoint__descriptor;
@@ -2126,6 +2695,16 @@ extern const ProtobufCMessageDescriptor weft__client_attempt__descriptor;
 extern const ProtobufCMessageDescriptor weft__client_lost__descriptor;
 extern const ProtobufCMessageDescriptor weft__client_late__descriptor;
 extern const ProtobufCMessageDescriptor weft__client_status__descriptor;
+extern const ProtobufCMessageDescriptor weft__offered_seal__descriptor;
+extern const ProtobufCMessageDescriptor weft__offered_pairs__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_offer__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_forget__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_leaving__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_take__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_taken__descriptor;
+extern const ProtobufCMessageDescriptor weft__client_released__descriptor;
+extern const ProtobufCMessageDescriptor weft__part_write__descriptor;
+extern const ProtobufCMessageDescriptor weft__part_written__descriptor;
 extern const ProtobufCMessageDescriptor weft__client_end__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_hello__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_challenge__descriptor;

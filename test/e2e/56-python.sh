@@ -7,7 +7,12 @@ library=$(dirname "$WEFT")/python
 ls "$library"/weft/_slot*.so >/dev/null 2>&1 || { skip "Python scripts" "the package is not built" && finish; exit; }
 export WEFT_PYTHON=/usr/bin/python3 PYTHONDONTWRITEBYTECODE=1
 [ -x $WEFT_PYTHON ] || WEFT_PYTHON=python3
-is_sanitized && export WEFT_PYTHON # the slots are processes of their own: only the engine is sanitized
+if is_sanitized; then
+    # A sanitized module cannot be loaded into Python, and slots are processes of their own: the sanitized engine runs with the package of make.
+    released=$(cd "$(dirname "$0")/../.." && pwd)/build/python
+    ls "$released"/weft/_slot*.so >/dev/null 2>&1 || { skip "Python scripts" "the package of make is not built" && finish; exit; }
+    mkdir engine && cp "$WEFT" engine/ && ln -s "$released" engine/python && WEFT=$PWD/engine/weft
+fi
 
 script() { cat >"$1.py"; }
 

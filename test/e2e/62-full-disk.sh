@@ -81,6 +81,10 @@ INSIDE
 else
     skip "a really full spill disk" "needs root, mkfs.ext4 and a loop device"
 fi
+# A limit of the size of files (ulimit -f) is like a full disk: a sentence, and nothing left.
+fails_with "an output larger than files may be" 5 'File too large|no room' \
+    bash -c 'ulimit -f 9000; exec "$WEFT" run sort distinct -o limited'
+check "leaves no output" [ -z "$(find . -name "*limited*")" ]
 gives "after all that the same job works" sorted answer --memory 16M --tmp spill sort distinct
 
 finish

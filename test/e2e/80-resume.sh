@@ -284,7 +284,8 @@ while read -r limit pause; do
     [ -d .out.weft-unfinished ] && break
 done <<<'1s 200
 4s 1000
-16s 4000'
+16s 4000
+64s 16000'
 check "a run beyond --timeout ends" [ "$code" = 6 ]
 check "and says so" grep -q 'timed out' "$err"
 check "what it did is kept" [ -d .out.weft-unfinished ]

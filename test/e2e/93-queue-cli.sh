@@ -26,8 +26,9 @@ fails_with "nothing can be pushed any more" 1 "is closed" weft queue push words 
 check "closing again is fine" weft queue close words
 fails_with "no item in time: exit 6" 6 "no item came in time" weft queue take --timeout 100ms nothing
 fails_with "a queue that is not there: exit 4" 4 "did you mean: words" weft queue size wods
-printf 'queue\tnothing\t0\nqueue\twords\t0\tclosed\n' >expected
-gives "ls" expected weft queue ls
+printf 'queue\twords\t0\tclosed\n' >expected
+gives "ls; a queue that was only waited for is gone" expected weft queue ls
+weft queue push nothing a
 weft queue rm nothing
 fails_with "what was removed is gone" 4 "no queue nothing" weft queue peek nothing
 

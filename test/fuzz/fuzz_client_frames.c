@@ -4,7 +4,7 @@
 // The first byte is how many slots the client announced.
 #include <stdlib.h>
 
-#include "run/driver/far_agent.h"
+#include "run/driver/agent/far_agent.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -66,6 +66,38 @@ static void on_lost(void *owner, const struct agent_loss *loss)
     is_over = true;
 }
 
+// Half of them leave, and are asked for their work.
+static void on_offered(void *owner, const Weft__ClientOffer *offer)
+{
+    (void)owner;
+    ASSERT(offer && far.has_offered == offer->is_last);
+}
+
+static weft_err on_wrote(void *owner, const Weft__PartWritten *written)
+{
+    (void)owner;
+    return written->code ? err_set(WEFT_INTERNAL, "a part that failed") : WEFT_OK;
+}
+
+static void on_leaving(void *owner)
+{
+    (void)owner;
+    if (far.slot_count & 2)
+        ASSERT(agent_ask_work(&agent) == WEFT_OK);
+}
+
+static weft_err on_taken(void *owner, const Weft__ClientTaken *taken)
+{
+    (void)owner;
+    return taken->number ? WEFT_OK : err_set(WEFT_INTERNAL, "work that it was not asked for");
+}
+
+static void on_gone(void *owner)
+{
+    (void)owner;
+    ASSERT(!far.peer && !far.is_started);
+}
+
 static const struct agent_calls calls = {
     .ready = on_ready,
     .silent = on_silent,
@@ -73,7 +105,12 @@ static const struct agent_calls calls = {
     .wrong = on_wrong,
     .left = on_left,
     .late = on_late,
+    .offered = on_offered,
+    .wrote = on_wrote,
+    .leaving = on_leaving,
+    .taken = on_taken,
     .lost = on_lost,
+    .gone = on_gone,
 };
 
 // A client without a connection: what it is sent goes nowhere.

@@ -4,7 +4,7 @@
 // The first four bytes are the job: slots, sample, map and reduce tasks (none: map-only); the rest is a stream
 // of frames. A frame of type 12 (CHECKPOINT, which no worker sends) stands for the driver's own timer.
 #include "run/answers.h"
-#include "run/driver/tally.h"
+#include "run/driver/coordinator/tally.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // Fuzzes fetching from both ends. The first byte says what the bytes after it are: requests of a client that has the token and lies, answers of such a
-// server, or changes to answers that are right: then no block with a right checksum has wrong bytes.
+// server, or changes to answers that are right: then no block with a right checksum has wrong bytes. From 128 on, the server compresses.
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,6 +14,7 @@ enum { FILE_BYTES = 100000, OUT_BYTES_MAX = 1 << 20 };
 
 static struct fetch_files *files;
 static char original[FILE_BYTES];
+static enum fetch_packing packing;
 
 // Read from a file that is there wherever this runs: its own program.
 static void prepare(void)
@@ -35,7 +36,7 @@ static void prepare(void)
 
 static void face_a_client(const uint8_t *data, size_t size)
 {
-    struct fetch_serve serve = {.files = files};
+    struct fetch_serve serve = {.files = files, .pack.packing = packing};
     struct frame_parser parser = {.payload_bytes_max = FETCH_REQUEST_BYTES};
     struct buf out = {0};
     bool has_frame = true;
@@ -134,7 +135,7 @@ static void change_answers(const uint8_t *data, size_t size)
 {
     static const struct fetch_intake_calls checking = {hear_block, hear_data, check_sound,
                                                        hear_failed};
-    struct fetch_serve serve = {.files = files, .credit = FILE_BYTES};
+    struct fetch_serve serve = {.files = files, .credit = FILE_BYTES, .pack.packing = packing};
     const struct fetch_request request = {1, 1, 10, 5000};
     const struct frame frame = {.type = WEFT__FRAME_TYPE__FRAME_FETCH,
                                 .payload = {(const char *)&request, sizeof request}};
@@ -158,6 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     prepare();
+    packing = data[0] < 128 ? FETCH_PACK_NEVER : FETCH_PACK_ALWAYS;
     if (data[0] % 3 == 0)
         face_a_client(data + 1, size - 1);
     else if (data[0] % 3 == 1)

@@ -43,13 +43,18 @@ struct model {
     struct chain chain;
     Weft__StageOpen *open;
     uint32_t segment_count;  // of the pairs that the stage before has kept
-    bool has_segments, is_planned, is_reducing;
+    bool has_segments, is_planned, has_seals;
     struct model_slot slots[SLOTS_MAX];
     struct told_need needs[NEEDS_MAX];
     uint32_t need_count;
 };
 
 // ---- orders
+
+static bool is_shared(const struct model *model)
+{
+    return model->start->worker_count > 1;
+}
 
 static weft_err start_job(struct model *model)
 {
@@ -96,7 +101,7 @@ static void open_stage(struct model *model, Weft__StageOpen *open)
         check_output(open);
     message_free(model->open);
     model->open = open;
-    model->is_planned = model->is_reducing = false;
+    model->is_planned = model->has_seals = false;
     for (uint32_t i = 0; i < model->start->slots; i++) {
         ASSERT(model->slots[i].task_count == 0 && !model->slots[i].is_sealing);
         model->slots[i] = (struct model_slot){0};
@@ -118,7 +123,8 @@ static void plan_stage(struct model *model, const Weft__StagePlan *plan)
         ranges_fini(&ranges);
     }
     free(keys);
-    ASSERT(plan->n_adopted == 0 || (model->open->runs_directory[0] && !model->open->is_map_only));
+    ASSERT(plan->n_adopted == 0 ||
+           ((model->open->runs_directory[0] || is_shared(model)) && !model->open->is_map_only));
     model->is_planned = true;
 }
 
@@ -159,9 +165,13 @@ static void run_task(struct model *model, Weft__TaskRun *run)
     ASSERT(run->task < (is_map      ? open->map_count
                         : is_reduce ? open->range_count
                                     : open->sample_count));
-    ASSERT(open->stage == 0 || model->has_segments);
-    ASSERT(open->stage == 0 || !is_map || run->task < model->segment_count);
+    if (open->stage > 0 && is_shared(model)) {
+        ASSERT(is_reduce || run->source);
+    } else if (open->stage > 0) {
+        ASSERT(model->has_segments && (!is_map || run->task < model->segment_count));
+    }
     ASSERT(!is_reduce || (!open->is_map_only && model->is_planned));
+    ASSERT(!is_shared(model) || model->has_seals == is_reduce);
     ASSERT(!is_map || run->purpose || (model->is_planned && !slot->is_sealed));
     check_inputs(model, run);
     check_collectors(model, run);
@@ -174,7 +184,7 @@ static void seal(struct model *model, uint32_t index, bool is_checkpoint)
     ASSERT(model->open && index < model->start->slots && !model->open->is_map_only);
     struct model_slot *slot = &model->slots[index];
     ASSERT(model->is_planned && !slot->is_sealed && !slot->is_sealing && !slot->is_checkpointing);
-    ASSERT(!is_checkpoint || model->open->runs_directory[0]);
+    ASSERT(!is_checkpoint || model->open->runs_directory[0] || is_shared(model));
     *(is_checkpoint ? &slot->is_checkpointing : &slot->is_sealing) = true;
 }
 
@@ -190,6 +200,27 @@ static void take_lent(struct model *model, Weft__Lent *lent)
     ASSERT(model->start->inputs[lent->input]->path[0]);
     model->needs[found] = model->needs[--model->need_count];
     message_free(lent);
+}
+
+static void take_seals(struct model *model, Weft__Seals *seals)
+{
+    ASSERT(is_shared(model) && model->is_planned && !model->open->is_map_only && !model->has_seals);
+    for (uint32_t i = 0; i < model->start->slots; i++)
+        ASSERT(model->slots[i].task_count == 0 && model->slots[i].held_count == 0 &&
+               !model->slots[i].is_sealing);
+    model->has_seals = true;
+    message_free(seals);
+}
+
+// Its tasks may come again, in any slot.
+static void drop(struct model *model, uint32_t index)
+{
+    ASSERT(is_shared(model) && model->open && index < model->start->slots);
+    struct model_slot *slot = &model->slots[index];
+    ASSERT(model->is_planned && !model->open->is_map_only && !model->has_seals);
+    ASSERT(slot->task_count == 0 && !slot->is_sealing && !slot->is_checkpointing);
+    frames_note_dropped(&model->told, index, slot->held, slot->held_count);
+    slot->held_count = 0;
 }
 
 static weft_err carry_out(struct model *model, struct order *order)
@@ -211,6 +242,12 @@ static weft_err carry_out(struct model *model, struct order *order)
         break;
     case WEFT__FRAME_TYPE__FRAME_TASK_RUN:
         run_task(model, order->run);
+        break;
+    case WEFT__FRAME_TYPE__FRAME_SEALS:
+        take_seals(model, order->seals);
+        break;
+    case WEFT__FRAME_TYPE__FRAME_DROP:
+        drop(model, order->slot);
         break;
     case WEFT__FRAME_TYPE__FRAME_SEAL:
     case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
@@ -265,7 +302,7 @@ static void answer(struct model *model, const struct frame *frame)
     } else if (frame->type == WEFT__FRAME_TYPE__FRAME_SEALED && slot->is_sealing) {
         frames_note_sealed(&model->told, index);
         slot->is_sealing = false;
-        slot->is_sealed = true;
+        slot->is_sealed = !is_shared(model);
         slot->held_count = 0;
     } else if (frame->type == WEFT__FRAME_TYPE__FRAME_CHECKPOINTED && slot->is_checkpointing) {
         frames_note_checkpointed(&model->told, index);

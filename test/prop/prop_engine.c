@@ -30,7 +30,7 @@ static struct slot slots[SLOTS];
 static struct worker_page page;
 static struct mem_budget budget;
 static struct input input;
-static struct piece pieces[TASKS_MAX];
+static struct input_stretch pieces[TASKS_MAX];
 static bool has_second, is_threaded;
 static uint64_t spilled_runs;
 
@@ -83,7 +83,7 @@ static void draw_pieces(uint32_t count)
     uint64_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t end = prop.text.size * (i + 1) / count;
-        pieces[i] = (struct piece){0, at, end};
+        pieces[i] = (struct input_stretch){0, at, end};
         at = end;
     }
 }
@@ -277,7 +277,7 @@ static weft_err sample(void)
     static weft_bytes list[SAMPLE_MAX];
     struct buf keys = {0};
     weft_err code = WEFT_OK;
-    const struct piece whole = {0, 0, prop.text.size};
+    const struct input_stretch whole = {0, 0, prop.text.size};
     for (uint32_t i = 0; i < stage->sample_count && !code; i++) {
         slot_begin_attempt(&slots[0], SLOT_SAMPLE, i);
         code = map_run(&slots[0], &whole, stage->source ? 0 : 1);

@@ -38,7 +38,7 @@ static struct {
     bool takes_blocks, is_indexed, is_sample;
     uint64_t read_bytes;
     uint32_t piece_count;
-    struct piece pieces[PIECES_MAX];
+    struct input_stretch pieces[PIECES_MAX];
     struct place skips[SKIPS_MAX];
     size_t skip_count;
 } prop;
@@ -253,7 +253,7 @@ static void draw_pieces(const struct rig *rig)
         end = end > rig->input.size ? rig->input.size : end;
         if (end == at && i + 1 < prop.piece_count && at < rig->input.size)
             end++;
-        prop.pieces[i] = (struct piece){0, at, end};
+        prop.pieces[i] = (struct input_stretch){0, at, end};
         at = end;
     }
 }
@@ -393,7 +393,7 @@ static bool map_pieces(struct rig *rig)
     }
     for (uint32_t i = 0; i < prop.piece_count; i++) {
         struct slot *slot = &rig->slots[draw(rig->stage.slot_count)];
-        const struct piece *piece = &prop.pieces[order[i]];
+        const struct input_stretch *piece = &prop.pieces[order[i]];
         slot_begin_attempt(slot, prop.is_sample ? SLOT_SAMPLE : SLOT_COLLECT, order[i]);
         slot->skips = prop.skips;
         slot->skip_count = prop.skip_count;

@@ -1,6 +1,7 @@
 """What the tests share: a host of their own for each test file, and programs that run beside them."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,9 @@ class Host:
 
     def start(self, listen="localhost:0"):
         port_file = self.folder / "port"
-        self.process = subprocess.Popen(["weft", "host", "-q", "--listen", listen, "--port-file", str(port_file),
+        # It ends with us, however we end.
+        tied = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        self.process = subprocess.Popen([*tied, "weft", "host", "-q", "--listen", listen, "--port-file", str(port_file),
                                          *self.options])
         deadline = time.monotonic() + 20
         while not port_file.exists() or not port_file.read_text().strip():
@@ -98,3 +101,32 @@ def program(tmp_path):
             one.process.wait()
         one.process.stdout.close()
         one.process.stderr.close()
+
+
+# ---- Processes that a test starts by itself
+
+@pytest.fixture
+def ends():
+    """Called with a process: it is killed at the end of the test, if that has left it."""
+    begun = []
+    yield begun.append
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+# ---- Which other versions of Python took part (test_pythons.py)
+
+tried = []
+
+
+@pytest.fixture
+def record_python():
+    """Called with a version and why it is skipped, or None."""
+    return lambda version, reason: tried.append(f"CPython {version}: " + (f"skipped, {reason}" if reason else "ran"))
+
+
+def pytest_terminal_summary(terminalreporter):
+    for line in tried:
+        terminalreporter.write_line(line)

@@ -54,6 +54,12 @@ def is_python(pid):
         return False
 
 
+def await_interpreter(driver):
+    """A busy machine takes its time to start one; moments are drawn from there on."""
+    while driver.poll() is None and not any(is_python(pid) for pid in below(driver.pid)):
+        time.sleep(0.005)
+
+
 def kill_one(driver, draw):
     """Kills an interpreter, now and then the worker; False: there was none."""
     others = below(driver.pid)
@@ -76,6 +82,7 @@ def test_the_same_bytes_whatever_is_killed(place):
     for number in range(RUNS):
         name = list(SCRIPTS)[number % 2]
         driver = start(place, name)
+        await_interpreter(driver)
         for _ in range(draw.randrange(1, 4)):
             time.sleep(draw.random() * 0.15)
             killed += kill_one(driver, draw)

@@ -83,10 +83,53 @@ def test_lambdas_and_closures_travel_by_value():
         "a": 30, "b": 10, "c": 10}
 
 
+@pytest.mark.parametrize("mapfn", [
+    "lambda line: [(word, 1) for word in line.split()]", "functools.partial(cut, 1)", "Cut()", "Cut().cut", "named",
+    "functools.partial(named_cut, 1)"])
+def test_whatever_the_mapfn_of_a_script_is_it_needs_no_cloudpickle(mapfn):
+    script("cloudpickle.py", "raise ImportError('not here')")
+    script("s.py", f"""\
+        import functools
+        def cut(count, line): return [(word, count) for word in line.split()]
+        def named_cut(count, name, line): return cut(count, line) if name == "text" else []
+        class Cut:
+            def __call__(self, line): return cut(1, line)
+            def cut(self, line): return cut(1, line)
+        def wrapped(function):
+            @functools.wraps(function)
+            def inner(*arguments): return function(*arguments)
+            return inner
+        @wrapped
+        def named(name, line): return named_cut(1, name, line)
+        mapfn = {mapfn}
+        fold = lambda values: sum(values)
+        """)
+    ran = subprocess.run(["weft", "run", "-q", "s.py", "text"], capture_output=True, text=True)
+    assert (ran.returncode, ran.stdout) == (0, "a\t3\nb\t1\nc\t1\n"), ran.stderr
+
+
 def test_without_cloudpickle_the_function_is_named():
     hide = "import sys; sys.modules['cloudpickle'] = None; import weft; weft.run(map=lambda line: [], inputs='text')"
     said = python("-c", hide, code=1)
     assert "lambda" in said and "pip install cloudpickle" in said and "InvalidArgument" in said
+
+
+def test_a_function_of_a_job_may_run_another_one():
+    script("nested.py", """\
+        import weft
+        def letters(word):
+            return [letter.upper() for letter in word]
+        def words(line):
+            for letter, count in weft.run(map=letters, fold=weft.count, source=line.split()):
+                yield letter, count
+        if __name__ == "__main__":
+            print(dict(weft.run(map=words, fold=sum, inputs="text")))
+        else:
+            mapfn, fold = words, sum
+        """)
+    assert python("nested.py") == "{'A': 3, 'B': 1, 'C': 1}\n"
+    ran = subprocess.run(["weft", "run", "-q", "nested.py", "text"], capture_output=True, text=True)
+    assert ran.stdout == "A\t3\nB\t1\nC\t1\n", ran.stderr
 
 
 def test_at_a_prompt():

@@ -21,6 +21,19 @@ def mapfn(line):
         yield word, 1
 def keys(line): return line.split()
 def large(line): yield line, 2**61
+class Fickle:
+    def __init__(self, words): self.words = words
+    def __reduce__(self):
+        self.words.clear()
+        return (str, ("emptied",))
+def fickle_keys(line):
+    words = line.split()
+    words.insert(1, Fickle(words))
+    return words
+def fickle_pairs(line):
+    pairs = [(word, 1) for word in line.split()]
+    pairs.insert(1, (Fickle(pairs), 1))
+    return pairs
 fold = max
 def reducefn(key, values): yield key, len(values)
 """
@@ -136,6 +149,13 @@ def test_large_sums_that_are_held_are_exact(place, tmp_path):
         total += _slot.decode(payload[at + 8 + key:at + 8 + key + value])
         at += 8 + key + value
     assert total == 6 * 2**61
+
+
+@pytest.mark.parametrize("kind, map", [("count", "fickle_keys"), ("sum", "fickle_pairs")])
+def test_a_list_that_changes_while_it_is_read_ends_early(place, tmp_path, kind, map):
+    came = run(place, tmp_path, kind, begin(), records(b"a b c\n"), records(b"d e f\n"), frame("E"), map=map)
+    sums = sums_of(came)
+    assert {key: sums[key] for key in sums if key in b"abcdef"} == {b"a": 1, b"d": 1} and came[-1] == ("E", b"")
 
 
 def test_a_search_for_a_bad_record_leaves_held_sums_alone(place, tmp_path):

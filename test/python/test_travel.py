@@ -6,7 +6,7 @@ import sys
 
 import pytest
 import weft
-from weft import script
+from weft import script, travel
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(weft.__file__)))
 
@@ -67,5 +67,5 @@ def test_modules_beside_a_script_belong_to_it(job, monkeypatch):
     monkeypatch.syspath_prepend(str(job))
     sys.modules.pop("cut", None)
     script.load_script(str(job / "wc.py"))
-    assert script.files_of(str(job / "wc.py")) == [str(job / "wc.py"), str(job / "cut.py")]
+    assert travel.files_of({"path": str(job / "wc.py")}, None) == [str(job / "wc.py"), str(job / "cut.py")]
     sys.modules.pop("cut", None)

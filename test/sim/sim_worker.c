@@ -138,10 +138,11 @@ void worker_send(struct sim *sim, const struct sched_action *action)
     worker->inbox[place] = command;
 }
 
-// A worker is in one stage at a time. What is collected for a later one would be lost by going back.
+// A worker is in one stage at a time. What is collected for a later one would be lost by going back; one that opens its stage again
+// is to forget what it has collected.
 static void open_stage(struct sim *sim, struct sim_worker *worker, uint32_t stage)
 {
-    const bool is_forward = stage > worker->stage;
+    const bool is_forward = stage >= worker->stage;
     for (uint32_t i = 0; i < worker->slot_count; i++) {
         struct sim_slot *slot = &worker->slots[i];
         if (slot->is_inside || slot->queue_count > 0)

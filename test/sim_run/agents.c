@@ -167,7 +167,7 @@ bool workers_step(void)
     return false;
 }
 
-// ---- The agent, as run/driver/agent.h has it ----------------------------------------------------------------------------
+// ---- The agent, as run/driver/agent/agent.h has it ----------------------------------------------------------------------------
 
 void agent_init(struct agent *agent, const struct agent_options *options)
 {
@@ -245,6 +245,25 @@ weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd)
     return worker_open_file(worker_of(agent), number, fd);
 }
 
+// There are no machines that do not answer here.
+weft_err agent_tell_client(struct agent *agent, Weft__FrameType type,
+                           const ProtobufCMessage *message)
+{
+    (void)agent, (void)type, (void)message;
+    return WEFT_OK;
+}
+
+weft_err agent_ask_work(struct agent *agent)
+{
+    (void)agent;
+    return WEFT_OK;
+}
+
+void agent_abandon(struct agent *agent)
+{
+    agent_kill(agent);
+}
+
 void agent_kill(struct agent *agent)
 {
     agent->is_told = true;
@@ -272,4 +291,9 @@ bool agent_read_status(struct agent *agent, struct status_words *words)
     (void)agent;
     (void)words;
     return false;
+}
+
+void agent_forget_file(struct agent *agent, uint64_t file)
+{
+    (void)agent, (void)file;
 }

@@ -1,7 +1,7 @@
-// No clients: the workers of this simulation are its own. Stands in the place of run/driver/clients.c and transport/entrance.c,
+// No clients: the workers of this simulation are its own. Stands in the place of run/driver/server/clients.c and transport/entrance.c,
 // and of all sockets behind them.
 
-#include "run/driver/clients.h"
+#include "run/driver/server/clients.h"
 #include "sim_run/sim_run.h"
 
 weft_err entrance_open(struct entrance *entrance, const struct entrance_options *options)
@@ -38,14 +38,20 @@ void clients_free(struct clients *clients)
     (void)clients;
 }
 
-void clients_set_package(struct clients *clients, const Weft__CodePackage *package)
+void clients_set_job(struct clients *clients, const Weft__CodePackage *package, weft_bytes run)
 {
-    (void)clients, (void)package;
+    (void)clients, (void)package, (void)run;
 }
 
 struct far_agent *clients_place(struct clients *clients, uint32_t place)
 {
     (void)clients, (void)place;
+    return NULL;
+}
+
+struct far_agent *clients_find(const struct clients *clients, uint32_t holder)
+{
+    (void)clients, (void)holder;
     return NULL;
 }
 
@@ -55,16 +61,27 @@ uint32_t clients_count(const struct clients *clients)
     return 0;
 }
 
-void clients_sum_up(const struct clients *clients, uint32_t *joined, uint32_t *slots)
+struct summary_client *clients_sum_up(struct clients *clients, size_t *count)
 {
     (void)clients;
-    *joined = *slots = 0;
+    *count = 0;
+    return NULL;
 }
 
-const char *clients_address(const struct clients *clients, uint32_t holder)
+void clients_note_task(struct clients *clients, uint32_t holder, uint64_t bytes_in, bool is_again)
 {
-    (void)clients, (void)holder;
-    return "";
+    (void)clients, (void)holder, (void)bytes_in, (void)is_again;
+}
+
+uint64_t clients_relayed_bytes(const struct clients *clients)
+{
+    (void)clients;
+    return 0;
+}
+
+void clients_fill_place(const struct clients *clients, uint32_t holder, Weft__FarFile *far)
+{
+    (void)clients, (void)holder, (void)far;
 }
 
 void clients_drop(struct clients *clients, uint32_t holder, const char *why)
@@ -87,4 +104,10 @@ bool clients_have_heard(const struct clients *clients)
 {
     (void)clients;
     return true;
+}
+
+const char *clients_name(const struct clients *clients, uint32_t holder)
+{
+    (void)clients, (void)holder;
+    return "";
 }

@@ -1,5 +1,5 @@
 // The simulation of one run: the real driver, with its plan, scheduler, tally, journal and output, in a world whose
-// time, chance and workers are ours. The agent (run/driver/agent.h), the loop and the clock are replaced (sys/env.h).
+// time, chance and workers are ours. The agent (run/driver/agent/agent.h), the loop and the clock are replaced (sys/env.h).
 //
 //   sim_run.c  draws a job and its faults from a seed, lives a run as often as it is killed, looks at the answer
 //   loop.c     a clock and timers in a time that goes by steps; what happens next is drawn
@@ -17,13 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/driver/agent.h"
+#include "run/driver/agent/agent.h"
 
 enum {
     PIECE_BYTES = 9,  // "piece 07\n"
     TASKS_MAX = 60,   // of a kind: they fit the bits of a uint64_t
     BAD_TEXT_BYTES = 8,
     WORKERS_MAX = 4,
+    DAMAGES_MAX = 3,  // of a worker, before it is set aside
 };
 
 // The job and its faults; rates per mille of steps, or of attempts where it says so.
@@ -48,7 +49,8 @@ struct sim {
     char folder[64];
     uint32_t life, step;
     bool is_verbose;
-    bool may_fail;  // something happened that may end the job
+    bool may_fail;          // something happened that may end the job
+    uint32_t damage_count;  // how often a worker of this life found damaged map output
 };
 
 extern struct sim sim;

@@ -262,6 +262,10 @@ static void end_attempt(struct worker *worker, uint32_t slot, const Weft__TaskRu
     end.slot = slot;
     end.code = code;
     end.text = code ? "the moon is full" : end.text;
+    if (code == WEFT_DATA_LOSS) {
+        end.bad_seal = worker->bad_seal;
+        end.is_blameless = true;
+    }
     end.records_in = end.bytes_in = 1;
     end.n_counters = 1;
     end.counters = counters;
@@ -304,7 +308,9 @@ static void finish(struct worker *worker, uint32_t index, const Weft__TaskRun *r
         return;
     }
     slot->is_inside = false;
-    if (slot->fails || (is_bad && !is_careful)) {
+    if (worker->bad_seal && run->kind == WEFT__TASK_KIND__TASK_REDUCE)
+        end_attempt(worker, index, run, WEFT_DATA_LOSS, false);
+    else if (slot->fails || (is_bad && !is_careful)) {
         slot->held = 0;
         end_attempt(worker, index, run, WEFT_ABORTED, is_bad);
     } else {

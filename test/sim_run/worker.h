@@ -39,6 +39,7 @@ struct worker {
 
     // Where workers share.
     bool is_shared, has_seals;
+    uint32_t bad_seal;     // the number of map output that cannot be read; 0: none
     bool is_gone;          // its process, while the driver still reads frames of it
     bool has_failed;       // it cannot go on, has said so, and carries out nothing more
     int files[FILES_MAX];  // that it has open

@@ -1,4 +1,5 @@
-// Processes that fetch: every byte follows from its file and place, so whatever is reported as fetched can be checked.
+// Processes that fetch: every byte follows from its file and place, so whatever is reported as fetched can be checked. They fetch from the hub, or from a spoke that
+// they cannot reach, through the hub. The hub fetches from spokes by lines.
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -6,6 +7,7 @@
 #include "sys/file/file.h"
 #include "transport/fetch_client.h"
 #include "transport/fetch_files.h"
+#include "transport/hub.h"
 
 enum { GETS_MAX = 5, BAD_FILE = 2, BAD_FROM = 400000, BAD_TO = 400100 };
 
@@ -14,12 +16,14 @@ struct get {
     struct fetch_wanted wanted;
     char *bytes;
     struct fetcher *fetcher;
+    uint64_t asked_ns;
 };
 
 struct fetcher {
     struct fetch_client *client;
     struct get gets[GETS_MAX];
-    uint32_t busy;  // bits
+    uint32_t busy;    // bits
+    uint64_t source;  // the number of a peer; 0: the hub
 };
 
 static struct fetcher fetchers[PROCESSES_MAX];
@@ -27,7 +31,8 @@ static struct fetch_files *files;
 
 char fetches_content(uint64_t file, uint64_t offset)
 {
-    return (char)((file * 31 + offset) * 2654435761u >> 13);
+    // The first file can be compressed.
+    return (char)((file * 31 + (file ? offset : offset / 100)) * 2654435761u >> 13);
 }
 
 bool fetches_can_read(uint64_t file, uint64_t offset, uint64_t size)
@@ -104,26 +109,49 @@ static void on_done(void *owner, weft_err code)
     struct get *get = owner;
     if (!get->bytes)
         world_wrong("a request ends twice");
+    const uint64_t source = get->fetcher->source;
+    const bool is_gone = source && code == WEFT_UNAVAILABLE && !sessions_has_peer(source);
     if (!code)
         check_bytes(get);
-    else if ((code != WEFT_UNAVAILABLE || world.now_ns > world.healthy_ns) &&
+    else if (!is_gone && (code != WEFT_UNAVAILABLE || world.now_ns > plan.healthy_ns) &&
              can_read(&get->wanted) && !world.rates.flip)
         world_wrong("file %" PRIu64 " was not fetched: %s", get->wanted.file, err_text());
+    const uint64_t took_ms = (world.now_ns - get->asked_ns) / NS_PER_MS;
+    if (!code && get->asked_ns > plan.healthy_ns && took_ms >= FETCH_SILENT_MS)
+        world_wrong("a stretch took %" PRIu64 " ms, and nothing is in its way", took_ms);
     counts[code ? COUNT_FETCH_FAILED : COUNT_FETCHED]++;
+    if (source && !code)
+        counts[get->fetcher == &fetchers[HUB_PROCESS] ? COUNT_LINED : COUNT_RELAYED]++;
     free(get->bytes);
     get->bytes = NULL;
     get->fetcher->busy &= ~(1u << (get - get->fetcher->gets));
 }
 
+// The hub knows its peers; a process that fetches knows one of them by its number, and finds a wall at its address.
 static void start(uint32_t process)
 {
-    const struct fetch_client_options options = {
+    struct hub_peer *peer =
+        process == HUB_PROCESS || world_chance(500) ? sessions_some_peer() : NULL;
+    struct fetch_client_options options = {
         .loop = &world.processes[process],
-        .address = {.host = "hub", .port = 1},
         .token = &sim_token,
         .name = "fetcher",
         .window_bytes = world_chance(500) ? 0 : world_between(1000, 600000),
     };
+    const struct net_address address = {.host = "hub", .port = HUB_PORT};
+    if (process == HUB_PROCESS && !peer)
+        return;
+    fetchers[process].source = peer ? hub_peer_number(peer) : 0;
+    if (process == HUB_PROCESS) {
+        options.hub = sessions_hub();
+        options.peer_number = fetchers[process].source;
+    } else {
+        options.address = address;
+        options.relay = address;
+        options.relay_number = fetchers[process].source;
+        if (peer)
+            strcpy(options.address.host, "wall");
+    }
     fetchers[process].client = fetch_client_new(&options);
     ASSERT(fetchers[process].client);
 }
@@ -131,10 +159,11 @@ static void start(uint32_t process)
 static void end(uint32_t process)
 {
     struct fetcher *fetcher = &fetchers[process];
+    struct loop *dying = world.dying;
     world.dying = &world.processes[process];
     mirrors_end(process);
     fetch_client_free(fetcher->client);
-    world.dying = NULL;
+    world.dying = dying;
     for (int i = 0; i < GETS_MAX; i++)
         free(fetcher->gets[i].bytes);
     *fetcher = (struct fetcher){0};
@@ -147,8 +176,10 @@ static void ask(uint32_t process)
     struct get *get = &fetcher->gets[place];
     if (fetcher->busy >> place & 1)
         return;
-    const uint32_t size = world_chance(900) ? world_below(5000) : world_below(SERVED_BYTES);
+    const uint32_t size =
+        world_chance(fetcher->source ? 600 : 900) ? world_below(5000) : world_below(SERVED_BYTES);
     *get = (struct get){.fetcher = fetcher,
+                        .asked_ns = world.now_ns,
                         .wanted = {.file = world_below(SERVED_FILES + world_chance(100)),
                                    .offset = world_below(SERVED_BYTES - size),
                                    .size = size,
@@ -163,21 +194,37 @@ static void ask(uint32_t process)
         world_wrong("%s", err_text());
 }
 
+void fetches_end_hub(void)
+{
+    if (fetchers[HUB_PROCESS].client)
+        end(HUB_PROCESS);
+}
+
+// Its spoke is gone: there is nothing more to fetch.
+static bool is_useless(const struct fetcher *fetcher)
+{
+    return fetcher->source && !fetcher->busy && !sessions_has_peer(fetcher->source);
+}
+
 void fetches_act(void)
 {
     if (!plan.fetcher_count || !world_chance(100))
         return;
-    const uint32_t process = FIRST_FETCHER + world_below(plan.fetcher_count);
+    const uint32_t which = world_below(plan.fetcher_count + 1);
+    const uint32_t process = which ? FIRST_FETCHER + which - 1 : HUB_PROCESS;
+    struct fetcher *fetcher = &fetchers[process];
     if (world_is_stopped(&world.processes[process]))
         return;
-    if (!fetchers[process].client)
+    world.running = &world.processes[process];
+    if (!fetcher->client)
         start(process);
-    else if (world.has_faults && world_chance(world.rates.crash))
+    else if (is_useless(fetcher) || (world.has_faults && world_chance(plan.crash_rate)))
         end(process);
-    else if (world_chance(500))
+    else if (world_chance(500) || fetcher->source)
         ask(process);
     else
-        mirrors_act(process, fetchers[process].client);
+        mirrors_act(process, fetcher->client);
+    world.running = NULL;
 }
 
 void fetches_check(void)
@@ -200,7 +247,7 @@ void fetches_init(void)
 
 void fetches_fini(void)
 {
-    for (uint32_t i = FIRST_FETCHER; i < PROCESSES_MAX; i++)
+    for (uint32_t i = 0; i < PROCESSES_MAX; i++)
         if (fetchers[i].client)
             end(i);
     fetch_files_free(files);

@@ -50,13 +50,15 @@ void file_forget(int fd, uint64_t offset, uint64_t size)
     memset(mirrors[fd - MIRROR_FD].bytes + offset, 0, size);
 }
 
-bool sim_close_file(int fd)
+// A connection that the door does not want, or a file.
+void file_close(int fd)
 {
-    if (fd < MIRROR_FD)
-        return false;
+    if (fd < MIRROR_FD) {
+        (void)net_close(fd);
+        return;
+    }
     free(mirrors[fd - MIRROR_FD].bytes);
     mirrors[fd - MIRROR_FD].bytes = NULL;
-    return true;
 }
 
 char *mirrors_disk(int fd)
@@ -102,7 +104,7 @@ static void on_done(void *owner, weft_err code)
         check_bytes(mirrored, wanted->offset, wanted->size);
     else if (!err_text()[0])
         world_wrong("a want fails without a sentence");
-    else if ((code != WEFT_UNAVAILABLE || world.now_ns > world.healthy_ns) &&
+    else if ((code != WEFT_UNAVAILABLE || world.now_ns > plan.healthy_ns) &&
              fetches_can_read(mirrored->file, 0, SERVED_BYTES) && !world.rates.flip)
         world_wrong("a mirror of file %" PRIu64 " fails: %s", mirrored->file, err_text());
     counts[code ? COUNT_WANT_FAILED : COUNT_WANTED]++;

@@ -39,6 +39,7 @@ struct life {
 static struct life lives[PROCESSES_MAX];
 static VEC(struct session *) sessions;
 static struct hub *hub;
+static struct net_listener listener;
 static uint64_t hub_start_ns;
 static uint32_t hub_life;
 struct plan plan;
@@ -213,10 +214,22 @@ static void say(void *owner, const char *sentence)
     world_note("hub: %s", sentence);
 }
 
+static void on_relayed(void *owner, const char *name, struct hub_peer *peer)
+{
+    (void)owner;
+    world_note("hub: passes bytes of session %u on to %s", session_of(peer)->number, name);
+}
+
 static void start_hub(void)
 {
-    static const struct net_listener listener = {.fds = {0}, .count = 1};
-    static const struct hub_calls calls = {on_joined, on_up, on_suspect, on_back, on_lost, say};
+    const struct net_address address = {.host = "hub", .port = HUB_PORT};
+    static const struct hub_calls calls = {.joined = on_joined,
+                                           .frame = on_up,
+                                           .suspect = on_suspect,
+                                           .back = on_back,
+                                           .lost = on_lost,
+                                           .say = say,
+                                           .relayed = on_relayed};
     const struct hub_options options = {
         .loop = &world.processes[HUB_PROCESS],
         .listener = &listener,
@@ -225,17 +238,28 @@ static void start_hub(void)
         .calls = &calls,
         .files = fetches_files(),
         .kept_bytes_max = plan.kept_bytes_max,
+        .relay_bytes_max = plan.relay_bytes_max,
+        .packs_always = plan.packs_always,
     };
+    ASSERT(net_listen(&address, &listener) == WEFT_OK);
     hub = hub_new(&options);
     ASSERT(hub);
     hub_life++;
     world_note("hub: started");
 }
 
+void sessions_check_memory(void)
+{
+    if (hub && hub_relay_bytes_max(hub) > plan.relay_bytes_max + world.room)
+        world_wrong("%zu bytes wait for one side of a relay", hub_relay_bytes_max(hub));
+}
+
 static void end_hub(void)
 {
     world.dying = &world.processes[HUB_PROCESS];
+    fetches_end_hub();
     hub_free(hub);
+    net_listener_close(&listener);
     hub = NULL;
     world.dying = NULL;
     for (size_t i = 0; i < sessions.count; i++)
@@ -272,7 +296,7 @@ static void on_down(void *owner, const struct frame *frame)
 static void on_cut(void *owner)
 {
     const struct life *life = owner;
-    if (world.now_ns > world.healthy_ns)
+    if (world.now_ns > plan.healthy_ns)
         world_wrong("session %u is cut, and nothing is wrong: %s", life->session->number,
                     err_text());
 }
@@ -313,14 +337,17 @@ static void start_life(struct life *life)
     snprintf(names[process], sizeof names[process], "%u", session->number);
     const struct spoke_options options = {
         .loop = &world.processes[process],
-        .address = {.host = "hub", .port = 1},
+        .address = {.host = "hub", .port = HUB_PORT},
         .token = &sim_token,
         .name = names[process],
         .calls = &calls,
         .owner = life,
         .patience_ms = plan.patience_ms,
         .kept_bytes_max = plan.kept_bytes_max,
+        .files = fetches_files(),
+        .packs_always = plan.packs_always,
     };
+    world.processes[process].last_attempt = 0;
     life->spoke = spoke_new(&options);
     ASSERT(life->spoke);
     counts[COUNT_SESSIONS]++;
@@ -336,15 +363,16 @@ static void crash_life(struct life *life)
     counts[COUNT_CRASHES]++;
 }
 
-void sim_heard(int process)
+void sim_heard(const struct loop *from)
 {
+    const struct life *life = &lives[from->number];
     // Before it was welcomed, bytes are those of a stranger.
-    if (lives[process].session && spoke_is_connected(lives[process].spoke))
-        set_heard(lives[process].session);
+    if (life->session && spoke_is_connected(life->spoke))
+        set_heard(life->session);
 }
 
 // A standstill counts for LIVED_STANDSTILL_MS at most.
-void sim_hub_stops(uint64_t ns)
+void sessions_stop_hub(uint64_t ns)
 {
     const uint64_t counts_ns = (uint64_t)LIVED_STANDSTILL_MS * NS_PER_MS;
     for (size_t i = 0; i < sessions.count; i++)
@@ -357,7 +385,7 @@ static void act_as_spoke(struct life *life)
 {
     if (!life->spoke && world.now_ns >= life->start_ns)
         start_life(life);
-    else if (life->spoke && world.has_faults && world_chance(world.rates.crash))
+    else if (life->spoke && world.has_faults && world_chance(plan.crash_rate))
         crash_life(life);
     else if (life->spoke)
         send_up(life);
@@ -367,7 +395,7 @@ static void act_as_hub(void)
 {
     if (!hub && world.now_ns >= hub_start_ns)
         start_hub();
-    else if (hub && world.has_faults && world_chance(world.rates.crash))
+    else if (hub && world.has_faults && world_chance(plan.crash_rate))
         crash_hub();
     else if (hub && sessions.count) {
         struct session *session = sessions.items[world_below((uint32_t)sessions.count)];
@@ -382,10 +410,12 @@ void sessions_act(void)
     const bool must_start = who ? !lives[who].spoke : !hub;
     if (world_is_stopped(&world.processes[who]) || !(must_start || world_chance(ACT_PER_MILLE)))
         return;
+    world.running = &world.processes[who];
     if (who)
         act_as_spoke(&lives[who]);
     else
         act_as_hub();
+    world.running = NULL;
 }
 
 // ---- The end ------------------------------------------------------------------------------------------------
@@ -416,6 +446,29 @@ void sessions_check(void)
             world_wrong("process %u is not connected, and nothing keeps it from that", i);
     for (size_t i = 0; i < sessions.count; i++)
         check_session(sessions.items[i]);
+}
+
+struct hub *sessions_hub(void)
+{
+    return hub;
+}
+
+struct hub_peer *sessions_some_peer(void)
+{
+    for (size_t i = sessions.count, first = i ? world_below((uint32_t)i) : 0; i-- > 0;) {
+        struct hub_peer *peer = sessions.items[(first + i) % sessions.count]->peer;
+        if (hub && peer)
+            return peer;
+    }
+    return NULL;
+}
+
+bool sessions_has_peer(uint64_t number)
+{
+    for (size_t i = 0; hub && i < sessions.count; i++)
+        if (sessions.items[i]->peer && hub_peer_number(sessions.items[i]->peer) == number)
+            return true;
+    return false;
 }
 
 void sessions_calm(void)

@@ -15,9 +15,10 @@
 enum {
     SEEDS_DEFAULT = IS_SANITIZED ? 300 : 1000,
     STEPS_MAX = 2000000,
-    CALM_MS = 22000,     // without faults
-    HEALTHY_MS = 16000,  // of them, what faults may still have an effect
-    QUIET_MS = 12000     // then nothing new is begun
+    CALM_MS = 22000,            // without faults
+    HEALTHY_MS = 16000,         // of them, what faults may still have an effect
+    QUIET_MS = 12000,           // then nothing new is begun
+    FIRST_DESCRIPTOR = 1 << 20  // of connections; files have others
 };
 
 static uint64_t total_steps, total_cuts, total_silences, total_stops, total_flips;
@@ -27,21 +28,65 @@ static uint32_t draw_rate(uint32_t most)
     return world_chance(400) ? 0 : 1 + world_below(most);
 }
 
+// ---- What the world asks ------------------------------------------------------------------------------------
+
+bool sim_move_some(void)
+{
+    return false;
+}
+
+uint64_t sim_next_ns(void)
+{
+    return UINT64_MAX;
+}
+
+bool sim_may_flip(const struct loop *dialer, uint16_t port)
+{
+    (void)port;
+    return dialer->number >= FIRST_FETCHER;
+}
+
+static void stop_some(void)
+{
+    struct loop *process = &world.processes[world_below(PROCESS_COUNT)];
+    const uint32_t pause_ms = world_chance(700) ? world_below(3000) : world_below(20000);
+    const uint64_t until_ns = world.now_ns + (uint64_t)pause_ms * NS_PER_MS;
+    const uint64_t before_ns = world_is_stopped(process) ? process->stopped_until_ns : world.now_ns;
+    if (until_ns <= before_ns)
+        return;
+    process->stopped_until_ns = until_ns;
+    if (process->number == HUB_PROCESS)
+        sessions_stop_hub(until_ns - before_ns);
+    total_stops++;
+    world_note("process %d stands still for %u ms", process->number, pause_ms);
+}
+
+void sim_strike(void)
+{
+    if (world_chance(plan.stop_rate))
+        stop_some();
+}
+
+// ---- Seeds --------------------------------------------------------------------------------------------------
+
 static void draw_plan(void)
 {
     world.rates = (struct world_rates){
         .cut = draw_rate(300),
         .silence = draw_rate(120),
-        .stop = draw_rate(60),
-        .crash = draw_rate(40),
         .flip = draw_rate(60),
     };
     plan = (struct plan){
         .spoke_count = world_between(1, FIRST_FETCHER - 1),
-        .fetcher_count = world_chance(500) ? world_between(1, PROCESSES_MAX - FIRST_FETCHER) : 0,
+        .fetcher_count = world_chance(500) ? world_between(1, PROCESS_COUNT - FIRST_FETCHER) : 0,
         .kept_bytes_max = world_chance(300) ? world_between(500, 8000) : 1 << 20,
+        .packs_always = world_chance(500),
+        .relay_bytes_max = world_between(1, 20000),
         .patience_ms = world_chance(500) ? 60000 : world_between(3000, 20000),
         .frame_bytes = world_chance(900) ? 200 : 20000,
+        .stop_rate = draw_rate(60),
+        .crash_rate = draw_rate(40),
+        .healthy_ns = UINT64_MAX,
     };
     const bool is_narrow = !plan.fetcher_count && plan.frame_bytes < 1000 && world_chance(300);
     world.room = is_narrow ? world_between(50, 2000) : 100000;
@@ -57,6 +102,7 @@ static void run_for(uint64_t ms, bool has_faults, bool acts)
             sessions_act();
             fetches_act();
         }
+        sessions_check_memory();
         if (world.steps > STEPS_MAX)
             world_wrong("it does not end");
     }
@@ -64,16 +110,17 @@ static void run_for(uint64_t ms, bool has_faults, bool acts)
 
 static void run_seed(uint64_t seed)
 {
-    world_init(seed);
+    world_init(seed, PROCESS_COUNT);
+    world.last_descriptor = FIRST_DESCRIPTOR;
     draw_plan();
     sessions_init();
     fetches_init();
     run_for(world_between(1000, 30000), true, true);
-    for (int i = 0; i < PROCESSES_MAX; i++)
+    for (int i = 0; i < PROCESS_COUNT; i++)
         world.processes[i].stopped_until_ns = 0;
     net_calm();
     sessions_calm();
-    world.healthy_ns = world.now_ns + (uint64_t)HEALTHY_MS * NS_PER_MS;
+    plan.healthy_ns = world.now_ns + (uint64_t)HEALTHY_MS * NS_PER_MS;
     run_for(CALM_MS, false, true);
     run_for(QUIET_MS, false, false);
     sessions_check();
@@ -84,7 +131,6 @@ static void run_seed(uint64_t seed)
     total_steps += world.steps;
     total_cuts += world.cuts;
     total_silences += world.silences;
-    total_stops += world.stops;
     total_flips += world.flips;
 }
 
@@ -95,6 +141,7 @@ int main(int argc, char **argv)
                           .count_default = SEEDS_DEFAULT,
                           .is_verbose = &world.is_verbose,
                           .run = run_seed};
+    world.name = "sim_transport";
     world.program = argv[0];
     seeds_run_all(&seeds, argc, argv);
     printf("%" PRIu64 " seeds, %" PRIu64 " steps: %" PRIu64 " frames of %" PRIu64
@@ -103,6 +150,8 @@ int main(int argc, char **argv)
            seeds.run_count, total_steps, counts[COUNT_FRAMES], counts[COUNT_SESSIONS],
            counts[COUNT_SUSPECTS], counts[COUNT_BACK], counts[COUNT_LOST], counts[COUNT_REFUSED],
            counts[COUNT_FULL]);
+    printf("%" PRIu64 " stretches passed on by the hub, %" PRIu64 " fetched by it; ",
+           counts[COUNT_RELAYED], counts[COUNT_LINED]);
     printf("%" PRIu64 " stretches fetched, %" PRIu64 " failed; %" PRIu64 " of mirrors, %" PRIu64
            " failed; %" PRIu64 " cuts, %" PRIu64 " silences, %" PRIu64 " stops, %" PRIu64
            " crashes, %" PRIu64 " changed bytes\n",

@@ -525,6 +525,13 @@ bool codec_append_shown(struct out *out, PyObject *object)
                out_append(out, data, (size_t)size);
     PyObject *text = PyObject_Str(object);
     const bool is_good = text && codec_append_text(out, text);
+    if (text && !is_good && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+        PyErr_Clear();
+        PyErr_Format(
+            PyExc_TypeError,
+            "%.200R cannot be written as text: it has surrogates, which are not characters",
+            object);
+    }
     Py_XDECREF(text);
     return is_good;
 }

@@ -7,8 +7,8 @@
 //   from the engine
 //   'J' the job               JSON, for python/weft/code.py; the first frame
 //   'M' memory                u64 bytes for the table; 0: the default
-//   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs, 3 none:
-//                             only to see whether it fails), u8 holds (sums stay here until 'S': 1 all
+//   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs; 3 and
+//                             4 as 1 and 2, only to see whether it fails), u8 holds (sums stay here until 'S': 1 all
 //                             together, 2 those of the attempt apart until it has ended well)
 //   'I' the input at hand     its name
 //   'H' a header              the names of its columns: u32 size, bytes, ...
@@ -37,7 +37,13 @@
 #include "fold.h"
 
 enum slot_kind { SLOT_MAP_ONLY, SLOT_SUM, SLOT_COUNT, SLOT_FOLD, SLOT_REDUCE };
-enum slot_output { SLOT_OUT_PAIRS, SLOT_OUT_TEXT, SLOT_OUT_TYPED, SLOT_OUT_NONE };
+enum slot_output {
+    SLOT_OUT_PAIRS,
+    SLOT_OUT_TEXT,
+    SLOT_OUT_TYPED,
+    SLOT_OUT_NO_TEXT,
+    SLOT_OUT_NOT_TYPED
+};
 
 enum slot_holds { SLOT_HOLDS_NOT, SLOT_HOLDS_MIXED, SLOT_HOLDS_APART };
 

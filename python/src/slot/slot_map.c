@@ -248,7 +248,14 @@ static bool put_output(struct slot *slot, PyObject *key, PyObject *value)
     if (slot->kind != SLOT_MAP_ONLY &&
         (!codec_encode(&slot->scratch, key, true) || !codec_encode(&slot->scratch, value, false)))
         return false;
-    return slot->output == SLOT_OUT_NONE || slot_put_pair(slot, key, value);
+    if (slot->output < SLOT_OUT_NO_TEXT)
+        return slot_put_pair(slot, key, value);
+    if (slot->kind != SLOT_MAP_ONLY)
+        return true;
+    if (slot->output == SLOT_OUT_NO_TEXT)
+        return codec_append_shown(&slot->scratch, key) &&
+               (value == Py_None || codec_append_shown(&slot->scratch, value));
+    return codec_encode(&slot->scratch, key, true) && codec_encode(&slot->scratch, value, false);
 }
 
 static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
@@ -295,7 +302,9 @@ static inline bool put_item(struct slot *slot, PyObject *item)
 {
     if (slot->kind == SLOT_COUNT)
         return put(slot, item, slot->one);
-    if (__builtin_expect(PyTuple_Check(item) && PyTuple_Size(item) == 2, 1))
+    // PyTuple_Check and PyTuple_Size are calls in the limited API: they are for subclasses.
+    const bool is_tuple = Py_TYPE(item) == &PyTuple_Type || PyTuple_Check(item);
+    if (__builtin_expect(is_tuple && Py_SIZE(item) == 2, 1))
         return put(slot, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1));
     if (slot->kind == SLOT_MAP_ONLY && !PyTuple_Check(item))
         return put(slot, item, Py_None);
@@ -317,11 +326,52 @@ static bool put_dict(struct slot *slot, PyObject *dict)
     return is_good;
 }
 
+// Item i of a list, borrowed; NULL after its end. Pickling an item can run code that changes the list.
+static inline PyObject *item_of(PyObject *list, Py_ssize_t i, Py_ssize_t count)
+{
+    PyObject *item = i < count ? PyList_GetItem(list, i) : NULL;
+    if (i < count && !item)
+        PyErr_Clear();
+    return item;
+}
+
+// A list of keys that count one each: the shortest way from Python to the table.
+static bool count_list(struct slot *slot, PyObject *list)
+{
+    struct fold *table = slot->into;
+    const Py_ssize_t count = PyList_Size(list);
+    PyObject *key;
+    bool is_good = true;
+    for (Py_ssize_t i = 0; is_good && (key = item_of(list, i, count)); i++) {
+        const bool is_str = Py_TYPE(key) == &PyUnicode_Type;
+        Py_ssize_t length;
+        const char *data = is_str ? PyUnicode_AsUTF8AndSize(key, &length) : NULL;
+        if (__builtin_expect(!data, 0)) {
+            PyErr_Clear();
+            Py_INCREF(key);
+            is_good = add_value(slot, key, slot->one);
+            Py_DECREF(key);
+            continue;
+        }
+        fold_add(table, data, (size_t)length, 1);
+        if (__builtin_expect(table->is_full | table->has_failed, 0))
+            is_good = check_memory(!table->has_failed) && flush_table(slot);
+    }
+    return is_good;
+}
+
 static bool put_list(struct slot *slot, PyObject *list)
 {
+    PyObject *item;
     bool is_good = true;
-    for (Py_ssize_t i = 0; is_good && i < PyList_Size(list); i++)
-        is_good = put_item(slot, PyList_GetItem(list, i));
+    if (slot->kind == SLOT_COUNT && slot->output == SLOT_OUT_PAIRS)
+        return count_list(slot, list);
+    const Py_ssize_t count = PyList_Size(list);
+    for (Py_ssize_t i = 0; is_good && (item = item_of(list, i, count)); i++) {
+        Py_INCREF(item);
+        is_good = put_item(slot, item);
+        Py_DECREF(item);
+    }
     return is_good;
 }
 

@@ -33,6 +33,58 @@ static bool has_lasting_inputs(const weft_args *args)
     return !weft_option(args, PYTHON_SOURCE, 0);
 }
 
+static const char *values_from(const weft_args *args)
+{
+    return weft_option(args, PYTHON_VALUES, 0);
+}
+
+#define CUT(text)                                                                                  \
+    {                                                                                              \
+        text, sizeof text - 1                                                                      \
+    }
+#define INT_CUT(length, first) CUT("\xFA" length first)
+
+// Keys are mostly words, names, numbers of items or tuples of these. As python/src/slot/codec.h writes them.
+static bool cut(size_t i, weft_bytes *key)
+{
+    static const weft_bytes cuts[] = {
+        CUT("3"),
+        CUT("A"),
+        CUT("D"),
+        CUT("J"),
+        CUT("P"),
+        CUT("T"),
+        CUT("a"),
+        CUT("c"),
+        CUT("d"),
+        CUT("f"),
+        CUT("h"),
+        CUT("m"),
+        CUT("p"),
+        CUT("s"),
+        CUT("t"),
+        CUT("w"),
+        CUT("\xC3"),              // not ASCII
+        CUT("\xF9"),              // not str
+        INT_CUT("\x81", "\x10"),  // 16
+        INT_CUT("\x81", "\x40"),  // 64
+        INT_CUT("\x81", "\xA0"),  // 160
+        INT_CUT("\x82", "\x02"),  // 512
+        INT_CUT("\x82", "\x08"),  // 2,048
+        INT_CUT("\x82", "\x20"),  // 8,192
+        INT_CUT("\x82", "\x80"),  // 32,768
+        INT_CUT("\x83", "\x04"),  // 262,144
+        INT_CUT("\x83", "\x20"),  // 2,097,152
+        INT_CUT("\x84", "\x02"),  // 33,554,432
+        CUT("\xFB"),              // float
+        CUT("\xFD"),              // tuples: of ints, of str
+        CUT("\xFD\xF8\x6D"),      // "m"
+    };
+    if (i < sizeof cuts / sizeof *cuts)
+        *key = cuts[i];
+    return i < sizeof cuts / sizeof *cuts;
+}
+
 static weft_err start(void)
 {
     the_nursery = nursery_new();
@@ -93,12 +145,15 @@ static void close(weft_task *task)
 const struct code code_python = {
     .name = "python",
     .is_outside = true,
+    .loads_late = true,
     .frames_refusal = "a Python job does not read tfrecord\n  try: --format files",
     .job = &python_job,
     .title = title,
     .word = find_word,
     .counts = counts,
-    .check_travel = python_check_travel,
+    .values_from = values_from,
+    .name_there = python_name_there,
+    .cut = cut,
     .has_lasting_inputs = has_lasting_inputs,
     .debugger = "pdb",
     .capture = python_capture,

@@ -354,7 +354,12 @@ static void send_begin(struct interpreter *interpreter)
     const char output = interpreter->shape.is_typed ? 2 : 1;
     interpreter->is_mixed = holds && !is_apart(interpreter);
     const char hold = interpreter->is_mixed ? SLOT_HOLDS_MIXED : holds ? SLOT_HOLDS_APART : 0;
-    const char head[3] = {facts->is_reducing, facts->is_probe ? 3 : is_output ? output : 0, hold};
+    const char probed = (char)(output + 2);
+    const char head[3] = {facts->is_reducing,
+                          facts->is_probe ? probed
+                          : is_output     ? output
+                                          : 0,
+                          hold};
     interpreter->holds |= holds;
     interpreter->defers = !is_output && !facts->is_sample && !facts->is_probe;
     interpreter->has_input = false;

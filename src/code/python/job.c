@@ -6,6 +6,8 @@
 
 #include "code/python/interpreter.h"
 
+#include <stdio.h>
+
 #include "base/exact_sum.h"
 #include "mapreduce/work/map/map.h"
 #include "mapreduce/work/reduce/values.h"
@@ -22,18 +24,34 @@ enum { CUT_LINES, CUT_WHOLE, CUT_CHUNKS, CUT_FRAMED };
 
 // ---- Map ------------------------------------------------------------------------------------------------
 
+static void put_name(struct buf *names, weft_bytes name)
+{
+    const uint32_t size = (uint32_t)name.size;
+    buf_append(names, &size, sizeof size);
+    buf_append(names, name.data, name.size);
+}
+
 static void send_header(struct interpreter *interpreter)
 {
     struct slot *slot = slot_of_task(interpreter->task);
     fields_find_header(slot);
     struct buf *names = &interpreter->room;
     names->size = 0;
-    for (size_t i = 0; i < slot->header.names.count; i++) {
-        const weft_bytes name = slot->header.names.items[i];
-        const uint32_t size = (uint32_t)name.size;
-        buf_append(names, &size, sizeof size);
-        buf_append(names, name.data, name.size);
-    }
+    for (size_t i = 0; i < slot->header.names.count; i++)
+        put_name(names, slot->header.names.items[i]);
+    interpreter_send(interpreter, 'H', buf_bytes(names), (weft_bytes){0});
+}
+
+// What items have for a header is the place of their values.
+static void send_values(struct interpreter *interpreter)
+{
+    const struct task_values *values = &interpreter->facts.values;
+    struct buf *names = &interpreter->room;
+    char offset[24];
+    snprintf(offset, sizeof offset, "%llu", (unsigned long long)values->offset);
+    names->size = 0;
+    put_name(names, weft_text(values->path));
+    put_name(names, weft_text(offset));
     interpreter_send(interpreter, 'H', buf_bytes(names), (weft_bytes){0});
 }
 
@@ -49,6 +67,8 @@ static void name_input(struct interpreter *interpreter)
                      (weft_bytes){0});
     if (task_record_format(interpreter->task)->has_header)
         send_header(interpreter);
+    if (interpreter->facts.values.path)
+        send_values(interpreter);
 }
 
 static void send_block(struct interpreter *interpreter, char cut, char delimiter, weft_bytes block)
@@ -320,7 +340,7 @@ static const char job_name[] = "python";
 const weft_job python_job = {
     .name = job_name,
     .map_block = map_block,
-    .options = "K:P:L:S:J:QC:",
+    .options = "K:P:L:S:J:QV:C:",
     .usage = "Runs the functions of a Python script; see weft run SCRIPT.py.\n",
     .configure = configure,
 };

@@ -13,10 +13,11 @@ enum {
     PYTHON_KIND = 'K',  // map, sum, count, fold or reduce; with ",typed" after it output is pairs
     PYTHON_INTERPRETER = 'P',  // its path
     PYTHON_PACKAGE = 'L',      // the directory that holds the package weft
-    PYTHON_SCRIPT = 'S',       // a file that the job is made of; any number
+    PYTHON_SCRIPT = 'S',       // a file that the job is made of; any number. See python_name_there
     PYTHON_DESCRIPTION = 'J',  // the text that each slot is given: JSON
     PYTHON_SOURCE =
         'Q',  // records are items of a source, which ends with the process that started the run
+    PYTHON_VALUES = 'V',   // of these items: the process that has them (run/driver/server/items.h)
     PYTHON_CAPTURE = 'C',  // a file that gets the record, instead of mapfn: for a replay
 };
 
@@ -24,6 +25,10 @@ extern const weft_job python_job;
 
 // Whether a word names a script.
 bool python_is_script(const char *word);
+
+// What a file of a job is called on other machines: the part of its path after the last "/./", as of a module in a package beside the
+// script, or else its last name.
+const char *python_name_there(const char *path);
 
 // Whether the script speaks of mapfn: found by reading, as running it could do anything.
 bool python_is_job(const char *script);
@@ -35,9 +40,6 @@ MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
 // What --debug of a replay needs: see struct code.
 MUST_CHECK weft_err python_capture(const weft_args *args, const char *path, struct weft_args *to);
 MUST_CHECK weft_err python_debug(const weft_args *args, int record_fd);
-
-// Whether a job can run on other machines. UNIMPLEMENTED.
-MUST_CHECK weft_err python_check_travel(const weft_args *args);
 
 // The Python of this machine, for a job that came from another one.
 struct python_here {

@@ -229,11 +229,20 @@ static char *settle_description(const char *text, const char *directory)
     return copy;
 }
 
+const char *python_name_there(const char *path)
+{
+    static const char mark[] = "/./";
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
+    for (const char *at = path; (at = strstr(at, mark)); at += sizeof mark - 2)
+        name = at + sizeof mark - 1;
+    return name;
+}
+
 static char *settle_script(const char *path, const char *directory)
 {
-    const char *slash = strrchr(path, '/');
     char *settled;
-    return asprintf(&settled, "%s/%s", directory, slash ? slash + 1 : path) < 0 ? NULL : settled;
+    return asprintf(&settled, "%s/%s", directory, python_name_there(path)) < 0 ? NULL : settled;
 }
 
 // The value of an option on this machine; NULL with is_same: as it is.
@@ -277,14 +286,4 @@ weft_err python_settle_words(const struct python_here *here, const char *directo
         words[i] = is_same ? words[i] : settled;
     }
     return WEFT_OK;
-}
-
-weft_err python_check_travel(const weft_args *args)
-{
-    if (!weft_option(args, PYTHON_SOURCE, 0))
-        return WEFT_OK;
-    return err_set(
-        WEFT_UNIMPLEMENTED,
-        "the values of a source are read by the process of the script, and do not travel "
-        "to other machines yet\n  try: weft run, or files as inputs");
 }

@@ -41,6 +41,20 @@ static void words_name_the_files_of_this_machine(void **state)
            (const char *const[]){"-Q", "-P", "/here/python3", NULL}, WEFT_OK);
 }
 
+static void a_path_keeps_its_part_after_the_mark(void **state)
+{
+    static const char *const names[][2] = {
+        {"/a/b/c.py", "c.py"},         {"c.py", "c.py"},     {"/a/./b/c.py", "b/c.py"},
+        {"/a/./b/./c/d.py", "c/d.py"}, {"./b/c.py", "c.py"}, {"/a/.b/c.py", "c.py"},
+        {"/a/././c.py", "c.py"},       {"/a/./", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(python_name_there(names[i][0]), names[i][1]);
+    settle((const char *const[]){"-S", "/of/./tools/cut.py", NULL},
+           (const char *const[]){"-S", "/job \"1\"/tools/cut.py", NULL}, WEFT_OK);
+}
+
 static void other_words_are_refused(void **state)
 {
     static const char *const wrong[] = {"", "-", "word", "-KK", "-Z", "-S", "--"};
@@ -75,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_name_the_files_of_this_machine),
+        cmocka_unit_test(a_path_keeps_its_part_after_the_mark),
         cmocka_unit_test(other_words_are_refused),
         cmocka_unit_test(another_version_is_refused),
     };

@@ -26,6 +26,7 @@ static void act(struct sched *sched);
 static bool stage_go_on(struct sched *sched, struct stage *stage);
 static bool open_somewhere(struct sched *sched, struct stage *stage);
 static void plan_where_opened(struct sched *sched, const struct stage *stage);
+static void go_on_mapping(struct sched *sched, const struct stage *stage);
 static void assign(struct sched *sched, enum sched_kind kind);
 static void seal(struct sched *sched, const struct bits *slots);
 static void start_workers(struct sched *sched);
@@ -82,8 +83,9 @@ static void act(struct sched *sched)
     if (sched->ready_count == 0)
         return;
     while (has_room(sched) && stage_go_on(sched, current(sched))) {
-        if (sched->busy_count > 0)
-            return;  // committed, but the counters of an attempt come with its end
+        // Committed, but the counters of an attempt come with its end; of an elastic worker they came before.
+        if (sched->busy_count > 0 && !sched->is_elastic)
+            return;
         if (sched->stage_index + 1 == sched->stage_count)
             return sched_end_done(sched);
         sched_enter_stage(sched, sched->stage_index + 1);
@@ -106,7 +108,7 @@ static bool stage_go_on(struct sched *sched, struct stage *stage)
     if (stage_is_complete(stage))
         return true;
     if (maps->counts[SCHED_PENDING] + maps->counts[SCHED_RUNNING] > 0)
-        assign(sched, SCHED_MAP);
+        go_on_mapping(sched, stage);
     else if (stage_is_map_only(stage) || maps->counts[SCHED_STUCK] > 0)
         return false;  // held ones are being written, stuck ones looked into
     else if (!task_set_is_committed(maps) || sched->sealing_count + sched->checkpointing_count > 0)
@@ -141,7 +143,11 @@ static void take_event(struct sched *sched, const struct sched_event *event)
     case EVENT_TASK_EXCUSED:
     case EVENT_TASK_CONDEMNED:
         return take_verdict(sched, event);
+    case EVENT_TASK_SPOILED:
+        return sched_take_spoiled(sched, &event->at);
     case EVENT_CHECKPOINT:
+        if (sched->is_elastic)
+            return sched_want_seals(sched);
         sched->wants_checkpoint = true;
         return;
     default:
@@ -164,6 +170,8 @@ static void take_worker_event(struct sched *sched, struct worker *worker,
         return sched_take_failed(sched, worker, event);
     case EVENT_TASK_COMMITTED:
         return sched_take_committed(sched, worker, event);
+    case EVENT_TASK_OFFERED:
+        return sched_take_offered(sched, worker, event);
     case EVENT_SEALED:
         return sched_take_sealed(sched, worker, event->at.slot);
     case EVENT_CHECKPOINTED:
@@ -174,6 +182,12 @@ static void take_worker_event(struct sched *sched, struct worker *worker,
         return sched_take_worker_failed(sched, worker, event->code);
     case EVENT_WORKER_LOST:
         return sched_take_lost(sched, worker, event);
+    case EVENT_ATTEMPT_LATE:
+        return sched_take_late(sched, worker, &event->at);
+    case EVENT_WORKER_SILENT:
+    case EVENT_WORKER_BACK:
+    case EVENT_WORKER_LEAVING:
+        return sched_take_away(sched, worker, event->type);
     default:
         break;
     }
@@ -204,6 +218,7 @@ static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot
     worker->slot_count = slot_count;
     worker->opened = worker->planned = 0;
     worker->is_reducing = worker->is_outdated = false;
+    worker->is_silent = worker->is_leaving = false;
     for (uint32_t i = 0; i < slot_count; i++)
         *slot_of(sched, worker, i) = (struct slot){.held = SCHED_NO_TASK};
     sched->ready_count++;
@@ -261,13 +276,24 @@ static void plan_where_opened(struct sched *sched, const struct stage *stage)
     struct worker *worker = find_worker(sched, stage->opened_by);
     const uint32_t number = sched->stage_index + 1;
     if (worker && worker->state == WORKER_READY && worker->opened == number &&
-        worker->planned != number)
+        worker->planned != number && worker->loser_count == 0)
         plan_at(sched, worker);
 }
 
 // ---- Handing out ------------------------------------------------------------------------------
 
-static void run(struct sched *sched, enum sched_kind kind, uint32_t task, uint32_t id)
+// An attempt of the task is still under way there: it lost, and what won is lost since. No slot takes a task twice.
+static bool is_still_there(struct sched *sched, enum sched_kind kind, uint32_t task, uint32_t id)
+{
+    struct worker *worker = &sched->workers[id % sched->worker_max];
+    const struct sched_attempt at = {.kind = kind, .task = task, .stage = sched->stage_index};
+    if (!set_of(sched, &at)->tasks[task].was_doubled || !sched_lingers(sched, worker, &at))
+        return false;
+    sched_kill_worker(sched, worker);
+    return true;
+}
+
+static struct queued *run(struct sched *sched, enum sched_kind kind, uint32_t task, uint32_t id)
 {
     struct task_set *set = &current(sched)->sets[kind];
     struct worker *worker = &sched->workers[id % sched->worker_max];
@@ -278,11 +304,15 @@ static void run(struct sched *sched, enum sched_kind kind, uint32_t task, uint32
     if (kind != SCHED_SAMPLE && worker->planned != sched->stage_index + 1)
         plan_at(sched, worker);
 
-    sched_move(sched, set, task, SCHED_RUNNING);
     const struct sched_attempt at = {kind, task, ++set->tasks[task].attempt, id / sched->worker_max,
                                      sched->stage_index};
+    if (set->tasks[task].state != SCHED_RUNNING) {
+        sched_move(sched, set, task, SCHED_RUNNING);
+        set->tasks[task].first_live = at.attempt;
+    }
     const bool is_alone = set->tasks[task].is_suspect;
-    slot->queue[slot->queue_count++] = (struct queued){.at = at, .is_alone = is_alone};
+    struct queued *queued = &slot->queue[slot->queue_count++];
+    *queued = (struct queued){.at = at, .is_alone = is_alone, .twin = SCHED_NO_SLOT};
     worker->busy_count++;
     sched->busy_count++;
     if (is_alone) {
@@ -293,13 +323,15 @@ static void run(struct sched *sched, enum sched_kind kind, uint32_t task, uint32
     struct sched_action *action = sched_put(sched, ACTION_RUN);
     action->worker = worker->number;
     action->at = at;
+    return queued;
 }
 
 // Keeps one worker free for suspects, the same one as long as it lives, and none when there are none.
 static void choose_quarantine(struct sched *sched, bool is_needed)
 {
     const uint32_t old = sched->quarantine;
-    const bool is_there = old != SCHED_NO_PLACE && sched->workers[old].state == WORKER_READY;
+    const bool is_there = old != SCHED_NO_PLACE && sched->workers[old].state == WORKER_READY &&
+                          !sched->workers[old].is_silent && !sched->workers[old].is_leaving;
     const uint32_t wanted = !is_needed ? SCHED_NO_PLACE
                             : is_there ? old
                                        : bits_lowest(&sched->free_workers);
@@ -323,19 +355,18 @@ static void run_suspect(struct sched *sched, enum sched_kind kind)
         return;
     for (uint32_t i = 0; i < worker->slot_count; i++) {
         const uint32_t id = slot_id(sched, worker, i);
-        if (!sched->slots[id].is_sealing)
-            return run(sched, kind, task, id);
+        if (sched->slots[id].is_sealing)
+            continue;
+        run(sched, kind, task, id);
+        return;
     }
 }
 
 // Fills the queues: all first places before any second one. The last tasks are not queued after
 // others, where they could wait long while another slot has nothing to do.
-static void assign(struct sched *sched, enum sched_kind kind)
+static void fill_queues(struct sched *sched, enum sched_kind kind)
 {
     const struct task_set *set = &current(sched)->sets[kind];
-    choose_quarantine(sched, set->suspect_count > 0);
-    if (sched->quarantine != SCHED_NO_PLACE)
-        run_suspect(sched, kind);
     for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++) {
         for (;;) {
             const uint32_t task = bits_lowest(&set->pending);
@@ -346,9 +377,69 @@ static void assign(struct sched *sched, enum sched_kind kind)
                 break;
             if (depth > 0 && set->counts[SCHED_PENDING] < sched->slot_count)
                 return;
-            run(sched, kind, task, id);
+            if (!is_still_there(sched, kind, task, id))
+                run(sched, kind, task, id);
         }
     }
+}
+
+// A slot of another worker than `place` that has nothing to do, and nothing to lose.
+static uint32_t find_spare(struct sched *sched, uint32_t place)
+{
+    uint32_t id = bits_lowest(&sched->free_slots[0]);
+    while (id != BITS_NONE &&
+           (id % sched->worker_max == place || sched->slots[id].held != SCHED_NO_TASK))
+        id = bits_next(&sched->free_slots[0], id + 1);
+    return id;
+}
+
+// A slot may have been left among the late ones by mistake; that is noticed here. False: nothing more is possible.
+static bool back_up_one(struct sched *sched, enum sched_kind kind, uint32_t late)
+{
+    const struct worker *worker = &sched->workers[late % sched->worker_max];
+    const uint32_t limit = sched->slot_count < 20 ? 1 : sched->slot_count / 10;
+    struct queued *first = sched_find_late(sched, late);
+    if (!first)
+        sched_file_slot(sched, late);
+    if (!first || first->at.stage != sched->stage_index || first->at.kind != kind)
+        return true;
+    if (!worker->is_silent && !worker->is_leaving && sched->backup_count >= limit)
+        return true;
+    const uint32_t task = first->at.task, id = find_spare(sched, late % sched->worker_max);
+    if (id == BITS_NONE)
+        return bits_lowest(&sched->free_slots[0]) != BITS_NONE;
+    if (is_still_there(sched, kind, task, id))
+        return true;
+    struct queued *second = run(sched, kind, task, id);
+    sched->out->items[sched->out->count - 1].is_backup = true;
+    current(sched)->sets[kind].tasks[task].was_doubled = true;
+    second->is_backup = true;
+    second->twin = late;
+    first->twin = id;
+    sched->backup_count++;
+    sched_file_slot(sched, id);
+    sched_file_slot(sched, late);
+    return true;
+}
+
+// A slot that is still free is one that no pending task can have. Suspects may be pending: they wait for one worker to end its
+// attempts, which may take a second one of those.
+static void back_up(struct sched *sched, enum sched_kind kind)
+{
+    if (!sched->is_elastic)
+        return;
+    uint32_t id = bits_lowest(&sched->late_slots);
+    while (id != BITS_NONE && has_room(sched) && back_up_one(sched, kind, id))
+        id = bits_next(&sched->late_slots, id + 1);
+}
+
+static void assign(struct sched *sched, enum sched_kind kind)
+{
+    choose_quarantine(sched, current(sched)->sets[kind].suspect_count > 0);
+    if (sched->quarantine != SCHED_NO_PLACE)
+        run_suspect(sched, kind);
+    fill_queues(sched, kind);
+    back_up(sched, kind);
 }
 
 // Seals slots that hold something: those of the stage when no map task is left to run, and those of
@@ -368,6 +459,16 @@ static void seal(struct sched *sched, const struct bits *slots)
         action->stage = worker->opened - 1;
         action->at.slot = id / sched->worker_max;
     }
+}
+
+// The last map tasks are alone in their collectors; some others, too.
+static void go_on_mapping(struct sched *sched, const struct stage *stage)
+{
+    const bool is_tail =
+        sched->ready_count > 1 && stage->sets[SCHED_MAP].counts[SCHED_PENDING] < sched->slot_count;
+    if (sched->is_elastic)
+        seal(sched, is_tail ? &sched->holding_slots : &sched->due_slots);
+    assign(sched, SCHED_MAP);
 }
 
 // Slots hold something only in the map phase of a stage with reduce.

@@ -32,7 +32,7 @@
 
 enum {
     SCHED_STAGES_MAX = 1024,
-    SCHED_TASKS_MAX = 1 << 24,  // over all stages; 24 bytes and a few bits each: 400 MiB at most
+    SCHED_TASKS_MAX = 1 << 24,  // over all stages; 28 bytes and a few bits each: 470 MiB at most
     SCHED_WORKERS_MAX = 1 << 14,
     SCHED_QUEUE_MAX = 2,  // per slot: one runs, one waits, so that no slot waits for the driver
     SCHED_LOSSES_MAX =
@@ -105,7 +105,20 @@ enum sched_event_type {
     EVENT_TASK_CONDEMNED,  // at.kind, at.task, code: it ends the job
     EVENT_CHECKPOINT,      // what the slots hold is worth being made safe
 
+    // at.stage, .kind, .task: its output is damaged, and is made again; a task that is neither held nor committed stays as it is
+    EVENT_TASK_SPOILED,
+
     EVENT_CHECKPOINTED,  // worker, at.slot: after the durable TASK_COMMITTED of each saved task
+
+    // worker, at.stage, .kind, .task, is_durable: it has what the task made, though it did not run it in this life: from before a
+    // restart of the driver, or as a copy of another worker's
+    EVENT_TASK_OFFERED,
+
+    // Where workers are elastic; elsewhere ignored. The driver has a clock and a network, and reports these.
+    EVENT_ATTEMPT_LATE,  // worker, at: runs much longer than others did; may be said again and again
+    EVENT_WORKER_SILENT,   // worker: its machine does not answer, and may come back
+    EVENT_WORKER_BACK,     // worker: it answers again
+    EVENT_WORKER_LEAVING,  // worker: its machine will go, in good order; for good
 };
 
 // Fields that an event type does not name are ignored. `worker` is the number that START_WORKER gave, a
@@ -143,12 +156,16 @@ enum sched_action_type {
     ACTION_KILL_WORKER,  // worker: at once; answer WORKER_LOST unless JOB_FAILED follows
     ACTION_JOB_DONE,     // everything is committed; the driver says BYE
     ACTION_JOB_FAILED,   // code, stage and at.kind, at.task; at.task SCHED_NO_TASK: no task's fault
+
+    // stage, at.slot: the slot forgets the pairs that it collected since its last seal. No attempt is in it.
+    ACTION_DROP,
 };
 
 struct sched_action {
     enum sched_action_type type;
     uint32_t worker, stage;
     struct sched_attempt at;
+    bool is_backup;  // RUN: another attempt of the task is under way, at another worker
     weft_err code;
 };
 
@@ -196,6 +213,23 @@ void sched_free(struct sched *sched);
 // - Where workers are elastic, one that has reduced reads what all have sealed, and cannot map in the same stage any
 //   more. When map tasks of the stage are lost, it ends its attempts and is sent STAGE_OPEN (and the plan) again before its
 //   next task.
+// - Where workers are elastic, a task may have two attempts under way, at different workers; the first that ends well counts.
+//   The second one, a backup, begins when no task of its kind but suspects is pending and the first is late, or its worker silent, or
+//   leaving while its slot holds nothing;
+//   of those that are only late, a tenth of the slots may have one, at least one. A failed attempt whose twin is under way is
+//   charged, and the task still runs. The loser is not awaited, not even at the end of a stage or of the job; one that is said to
+//   be late again, and alone keeps its worker from other work, ends with its process.
+// - A map task for a reduce is granted to a slot by its SEAL, and to one at a time. Elastic slots are sealed only when no
+//   attempt is in them, so that they have collected the tasks that they hold, and no others. A slot in which a loser is gets no SEAL: the
+//   tasks that it held go back to pending, and when its attempts have ended it gets DROP; until then its worker gets no task, and its
+//   other slots are sealed. A worker in which a sample lost gets no task and no plan before that has ended, either.
+// - Where several elastic workers are ready, slots that have no attempt are sealed as soon as fewer map tasks are pending than there are slots,
+//   before their next task; so the last tasks are alone in their collectors, and a losing backup costs one task. A slot
+//   whose last attempt was late is treated like that earlier, and gets no second task; all slots after a CHECKPOINT,
+//   which asks for SEALs here; and those of a worker that is leaving.
+// - A silent worker gets nothing, and is not sealed, until it is back or lost. A leaving one gets no tasks; its attempts may
+//   end. When it is settled (sched_is_settled), others can offer copies of its commits: then its loss
+//   takes nothing along. Workers that have read where map output of the stage is open it again before their next task.
 // - With asks_before_failing, a sample or map task of stage 0 that reaches max_attempts gets stuck:
 //   it is not run, nothing that needs it begins (no plan, no seal, no next stage), all else
 //   continues. It stays stuck when a worker is lost. A final failure ends the job all the same. Its
@@ -212,6 +246,12 @@ void sched_free(struct sched *sched);
 //   before CHECKPOINTED; attempts do. The driver gives the worker of a STAGE_PLAN the list of
 //   durable map tasks (sched_is_durable); if all are, it gets nothing to map or seal, only reduce
 //   tasks.
+// - A task that a worker offers is committed from then on, and lost with that worker unless it is durable, even if
+//   another one had it before. One that is running, held or stuck stays as it is. The driver sees to it that a reduce task reads each
+//   map task once.
+// - A task whose output is spoiled goes back to pending, uncharged, wherever it was committed. If it is map output for a reduce, workers
+//   that have opened the stage may have read it, or have it in their collectors: elastic ones open the stage again before
+//   their next task, others are killed and started again.
 // - A timed out attempt is charged DEADLINE_EXCEEDED and its worker killed: threads cannot be.
 // - SCHED_LOSSES_MAX losses per worker that could not be charged to one attempt, and in between no
 //   task that came further than ever before, end the job with UNAVAILABLE.
@@ -225,6 +265,13 @@ const char *sched_kind_name(enum sched_kind kind);
 
 // The place of the worker with that number: 0 to worker_count - 1; the next life of a worker has the same.
 uint32_t sched_place(const struct sched *sched, uint32_t worker);
+
+// Whether the end of this attempt will count: its task waits for it.
+bool sched_waits_for(const struct sched *sched, uint32_t worker, const struct sched_attempt *at);
+// Whether the worker has no attempt, and its slots are sealed.
+bool sched_is_settled(const struct sched *sched, uint32_t worker);
+// Whether a task that ended well at the worker waits for its commit: its output is not safe, or not reported yet.
+bool sched_awaits_commit(const struct sched *sched, uint32_t worker);
 
 // What a progress line and the end of the driver need. Counts are of one kind of task in one stage.
 uint32_t sched_stage(const struct sched *sched);  // the one at work; the last one when done

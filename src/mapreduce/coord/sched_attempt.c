@@ -18,29 +18,60 @@ struct queued *sched_find_queued(struct sched *sched, const struct worker *worke
     return NULL;
 }
 
-// Takes an ended attempt out of its queue. True when its task still waits for it; a task that was
-// committed in the meantime does not.
-static bool end_attempt(struct sched *sched, struct worker *worker, const struct sched_attempt *at,
-                        bool *is_charged)
+// An attempt that has ended.
+struct ended {
+    bool was_queued;
+    bool counts;      // its task waits for it; a task that was committed in the meantime does not
+    bool is_charged;  // already
+    uint32_t twin;    // the slot of the other attempt of the task, or SCHED_NO_SLOT
+};
+
+// Takes an ended attempt out of its queue.
+static struct ended end_attempt(struct sched *sched, struct worker *worker,
+                                const struct sched_attempt *at)
 {
-    struct queued *queued = sched_find_queued(sched, worker, at);
+    const struct queued *queued = sched_find_queued(sched, worker, at);
     if (!queued)
-        return false;
+        return (struct ended){.twin = SCHED_NO_SLOT};
     struct slot *slot = slot_of(sched, worker, at->slot);
+    const uint32_t id = slot_id(sched, worker, at->slot);
+    const struct ended ended = {.was_queued = true,
+                                .counts = sched_counts(sched, queued),
+                                .is_charged = queued->is_charged,
+                                .twin = sched_part_twins(sched, queued, id)};
     const bool was_alone = queued->is_alone;
-    *is_charged = queued->is_charged;
+    sched->backup_count -= queued->is_backup;
+    slot->is_slow &= queued->is_late;
     if (queued == &slot->queue[0])
         slot->queue[0] = slot->queue[1];
     slot->queue[--slot->queue_count].is_alone = false;
     worker->busy_count--;
     sched->busy_count--;
-    sched_file_slot(sched, slot_id(sched, worker, at->slot));
+    sched_file_slot(sched, id);
     if (was_alone) {
         worker->is_occupied = false;
         sched_file_worker(sched, worker);
     }
-    const struct task *task = &set_of(sched, at)->tasks[at->task];
-    return task->state == SCHED_RUNNING && task->attempt == at->attempt;
+    return ended;
+}
+
+// The attempt has ended, its task is settled: the twin has lost. Or it has lost itself, and its pairs are in the
+// slot's collector. A spoiled slot without attempts can be cleaned. Samples leave nothing in it, but no worker gets a plan while
+// it takes one.
+static void settle_losers(struct sched *sched, const struct worker *worker,
+                          const struct sched_attempt *at, const struct ended *ended,
+                          bool is_collected)
+{
+    const uint32_t id = slot_id(sched, worker, at->slot);
+    if (!sched->is_elastic || !ended->was_queued || !can_spoil(sched, at))
+        return;
+    const bool runs = set_of(sched, at)->tasks[at->task].state == SCHED_RUNNING;
+    if (ended->twin != SCHED_NO_SLOT && !(ended->counts && runs))
+        sched_spoil_slot(sched, ended->twin);
+    if (is_collected && !ended->counts)
+        sched_spoil_slot(sched, id);
+    if (sched->slots[id].has_a_loser && sched->slots[id].queue_count == 0)
+        sched_drop_spoiled(sched, id, is_collecting(sched, at));
 }
 
 // The task waits for the driver. It is not a suspect any more: its last charge was certain, and the
@@ -104,33 +135,38 @@ static void advance(struct sched *sched, struct worker *worker, const struct sch
 
 void sched_take_held(struct sched *sched, struct worker *worker, const struct sched_attempt *at)
 {
-    bool is_charged;
-    if (end_attempt(sched, worker, at, &is_charged)) {
+    const struct ended ended = end_attempt(sched, worker, at);
+    if (ended.counts) {
         struct task_set *set = set_of(sched, at);
         const bool is_sample = at->kind == SCHED_SAMPLE;
         advance(sched, worker, at, is_sample ? SCHED_COMMITTED : SCHED_HELD);
         set->tasks[at->task].is_durable = is_sample;
-        if (at->kind == SCHED_MAP && !stage_is_map_only(&sched->stages[at->stage]))
+        if (is_collecting(sched, at))
             sched_hold(sched, set, at->task, slot_id(sched, worker, at->slot));
         else if (!is_sample)
             sched_keep(sched, set, at->task, worker);
     }
+    settle_losers(sched, worker, at, &ended, is_collecting(sched, at));
     sched_settle(sched, worker);
 }
 
+// An attempt that has lost is forgotten, but what its slot held is gone as well.
 void sched_take_failed(struct sched *sched, struct worker *worker, const struct sched_event *event)
 {
     const struct sched_attempt *at = &event->at;
-    bool is_charged;
-    if (end_attempt(sched, worker, at, &is_charged)) {
-        if (event->is_final)
-            return sched_end_failed(sched, event->code, at);
+    const struct ended ended = end_attempt(sched, worker, at);
+    if (ended.counts && event->is_final)
+        return sched_end_failed(sched, event->code, at);
+    if (ended.counts && ended.twin == SCHED_NO_SLOT)
         sched_move(sched, set_of(sched, at), at->task, SCHED_PENDING);
-        if (at->kind == SCHED_MAP && !event->keeps_held)
-            sched_drop_list(sched, &slot_of(sched, worker, at->slot)->held);
-        if (!is_charged && !event->is_blameless)
-            sched_charge(sched, at, event->code);
-    }
+    if ((ended.counts || (ended.was_queued && sched->is_elastic)) && at->kind == SCHED_MAP &&
+        !event->keeps_held)
+        sched_drop_list(sched, &slot_of(sched, worker, at->slot)->held);
+    if (ended.counts && !ended.is_charged && !event->is_blameless)
+        sched_charge(sched, at, event->code);
+    if (sched->is_over)
+        return;
+    settle_losers(sched, worker, at, &ended, false);
     sched_settle(sched, worker);
 }
 
@@ -142,12 +178,21 @@ void sched_take_timed_out(struct sched *sched, struct worker *worker,
     if (!queued || queued->is_charged)
         return;
     queued->is_charged = true;
-    sched_charge(sched, at, WEFT_DEADLINE_EXCEEDED);
+    if (!sched->is_elastic || sched_counts(sched, queued))
+        sched_charge(sched, at, WEFT_DEADLINE_EXCEEDED);
+    sched_forsake_twin(sched, queued, slot_id(sched, worker, at->slot));
     if (!sched->is_over && worker->state != WORKER_DYING)
         sched_kill_worker(sched, worker);
 }
 
 // ---- Commits ----------------------------------------------------------------------------------
+
+// The job had gone back to make lost data again, which is not needed any more.
+static void skip_needless(struct sched *sched, uint32_t stage)
+{
+    if (stage > sched->stage_index && stage_has_output(&sched->stages[stage]))
+        sched_enter_stage(sched, sched_first_stage(sched));
+}
 
 // The text of an output task may be written before its attempt ended, or after it ended badly; it will
 // not be written again, so the commit counts in every state. A stuck task that is kept in memory only
@@ -174,9 +219,28 @@ void sched_take_committed(struct sched *sched, struct worker *worker,
     advance(sched, worker, at, SCHED_COMMITTED);
     if (!event->is_durable)
         sched_keep(sched, set, at->task, worker);
-    // The job had gone back to make lost data again, which is not needed any more.
-    if (at->stage > sched->stage_index && stage_has_output(stage))
-        sched_enter_stage(sched, sched_first_stage(sched));
+    skip_needless(sched, at->stage);
+}
+
+// It may have a copy of what another worker made, or have made it in an earlier life of the driver.
+void sched_take_offered(struct sched *sched, struct worker *worker, const struct sched_event *event)
+{
+    const struct sched_attempt *at = &event->at;
+    struct task_set *set = set_of(sched, at);
+    if (at->kind == SCHED_SAMPLE || at->task >= set->count)
+        return;
+    struct task *task = &set->tasks[at->task];
+    const bool is_committed = task->state == SCHED_COMMITTED;
+    if ((task->state != SCHED_PENDING && !is_committed) || (is_committed && task->is_durable))
+        return;
+    task->is_durable = event->is_durable;
+    advance(sched, worker, at, SCHED_COMMITTED);
+    if (!event->is_durable)
+        sched_keep(sched, set, at->task, worker);
+    // It is not where those who reduce would look for it.
+    if (sched->is_elastic && is_committed && is_collecting(sched, at))
+        sched_outdate_reducing(sched, true);
+    skip_needless(sched, at->stage);
 }
 
 void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot_index)
@@ -184,7 +248,7 @@ void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot
     if (slot_index >= worker->slot_count || !slot_of(sched, worker, slot_index)->is_sealing)
         return;
     struct slot *slot = slot_of(sched, worker, slot_index);
-    slot->is_sealing = false;
+    slot->is_sealing = slot->wants_seal = false;
     worker->sealing_count--;
     sched->sealing_count--;
     sched_drop_list(sched, &slot->held);

@@ -2,8 +2,12 @@
 #include "mapreduce/coord/sched_state.h"
 
 // Whether the task of the attempt has to be run again.
-static bool is_undone(struct sched *sched, const struct sched_attempt *at)
+static bool is_undone(struct sched *sched, const struct worker *worker,
+                      const struct sched_attempt *at)
 {
+    const struct queued *queued = sched_find_queued(sched, worker, at);
+    if (sched->is_elastic)
+        return queued && sched_counts(sched, queued);
     const struct task *task = &set_of(sched, at)->tasks[at->task];
     return task->state != SCHED_COMMITTED || !task->is_durable;
 }
@@ -32,11 +36,13 @@ static void blame(struct sched *sched, const struct worker *worker, const struct
         if (may_be && sched_find_queued(sched, worker, at))
             suspects[count++] = *at;
     }
-    if (count == 1 && is_undone(sched, &suspects[0]))
+    if (count == 1 && is_undone(sched, worker, &suspects[0]))
         return sched_charge(sched, &suspects[0], event->code ? event->code : WEFT_UNAVAILABLE);
+    if (count == 1 && sched->is_elastic)
+        return;  // a loser, which is not run again
 
     for (uint32_t i = 0; i < count; i++)
-        if (is_undone(sched, &suspects[i]))
+        if (is_undone(sched, worker, &suspects[i]))
             suspect(sched, &suspects[i]);
     const uint32_t workers = sched->is_elastic ? sched->ready_most : sched->worker_count;
     if (++sched->unexplained_loss_count >= SCHED_LOSSES_MAX * (workers ? workers : 1))
@@ -49,10 +55,8 @@ static void lose_all(struct sched *sched, struct worker *worker, bool keeps_comm
     for (uint32_t i = 0; i < worker->slot_count; i++) {
         struct slot *slot = slot_of(sched, worker, i);
         for (uint32_t k = 0; k < slot->queue_count; k++) {
-            const struct sched_attempt *at = &slot->queue[k].at;
-            const struct task *task = &set_of(sched, at)->tasks[at->task];
-            if (task->state == SCHED_RUNNING && task->attempt == at->attempt)
-                sched_move(sched, set_of(sched, at), at->task, SCHED_PENDING);
+            sched->backup_count -= slot->queue[k].is_backup;
+            sched_give_back(sched, &slot->queue[k], slot_id(sched, worker, i));
         }
         sched_drop_list(sched, &slot->held);
     }
@@ -64,7 +68,7 @@ static void lose_all(struct sched *sched, struct worker *worker, bool keeps_comm
     sched->sealing_count -= worker->sealing_count;
     sched->checkpointing_count -= worker->checkpointing_count;
     worker->busy_count = worker->sealing_count = worker->checkpointing_count = 0;
-    worker->slot_count = 0;
+    worker->slot_count = worker->loser_count = 0;
     worker->is_occupied = worker->is_changing = false;
 }
 
@@ -94,10 +98,11 @@ void sched_take_lost(struct sched *sched, struct worker *worker, const struct sc
     forget_opened(sched, worker->number);
     sched_enter_stage(sched, sched_first_stage(sched));
     if (sched->is_elastic)
-        sched_outdate_reducing(sched);
+        sched_outdate_reducing(sched, false);
 
     // Output that was restored is not there before some worker opened its stage.
-    if (stage_has_output(current(sched)) && current(sched)->was_opened && sched->busy_count == 0)
+    if (stage_has_output(current(sched)) && current(sched)->was_opened &&
+        (sched->busy_count == 0 || sched->is_elastic))
         return sched_end_done(sched);
     if (!worker->is_set_aside)
         sched_start_worker(sched, worker);
@@ -125,4 +130,35 @@ void sched_take_worker_failed(struct sched *sched, struct worker *worker, weft_e
     worker->is_set_aside = true;
     if (worker->state != WORKER_DYING)
         sched_kill_worker(sched, worker);
+}
+
+// ---- Damage -----------------------------------------------------------------------------------
+
+// A worker that has opened the stage may have read the map output, or have it in a file to which it adds more.
+static void renew_stage(struct sched *sched, struct worker *worker, uint32_t stage)
+{
+    if (worker->state != WORKER_READY || worker->opened != stage + 1)
+        return;
+    if (!sched->is_elastic)
+        return sched_kill_worker(sched, worker);
+    worker->is_outdated = true;
+    worker->is_changing = !sched_is_settled(sched, worker->number);
+    sched_file_worker(sched, worker);
+}
+
+void sched_take_spoiled(struct sched *sched, const struct sched_attempt *at)
+{
+    if (at->stage >= sched->stage_count || at->kind >= SCHED_KIND_COUNT)
+        return;
+    struct task_set *set = set_of(sched, at);
+    if (at->kind == SCHED_SAMPLE || at->task >= set->count)
+        return;
+    struct task *task = &set->tasks[at->task];
+    if (task->state != SCHED_COMMITTED && (task->state != SCHED_HELD || is_collecting(sched, at)))
+        return;
+    task->is_durable = false;
+    sched_move(sched, set, at->task, SCHED_PENDING);
+    for (uint32_t place = 0; is_collecting(sched, at) && place < sched->worker_max; place++)
+        renew_stage(sched, &sched->workers[place], at->stage);
+    sched_enter_stage(sched, sched_first_stage(sched));
 }

@@ -66,6 +66,8 @@ static bool workers_init(struct sched *sched, const struct sched_plan *plan)
         is_ok = bits_init(&sched->free_slots[depth], slot_count) && is_ok;
     is_ok = bits_init(&sched->holding_slots, slot_count) && is_ok;
     is_ok = bits_init(&sched->leaving_slots, slot_count) && is_ok;
+    is_ok = bits_init(&sched->due_slots, slot_count) && is_ok;
+    is_ok = bits_init(&sched->late_slots, slot_count) && is_ok;
     for (uint32_t place = 0; place < sched->worker_max && sched->workers; place++)
         sched->workers[place].kept = SCHED_NO_TASK;
     return is_ok && sched->workers && sched->slots;
@@ -102,6 +104,8 @@ void sched_free(struct sched *sched)
         bits_fini(&sched->free_slots[depth]);
     bits_fini(&sched->holding_slots);
     bits_fini(&sched->leaving_slots);
+    bits_fini(&sched->due_slots);
+    bits_fini(&sched->late_slots);
     free(sched->slots);
     free(sched->workers);
     free(sched->stages);
@@ -111,26 +115,52 @@ void sched_free(struct sched *sched)
 
 // ---- Free and holding slots -------------------------------------------------------------------
 
+// The part that is the same for every slot of a worker: it may get tasks.
+static bool is_open(const struct worker *worker)
+{
+    return worker->state == WORKER_READY && !worker->is_changing && !worker->is_silent &&
+           !worker->is_leaving && worker->loser_count == 0;
+}
+
+// What matters only where workers are elastic. A slot with an attempt is not sealed: that one may lose.
+static void file_elastic(struct sched *sched, uint32_t id, bool holds)
+{
+    const struct worker *worker = &sched->workers[id % sched->worker_max];
+    const struct slot *slot = &sched->slots[id];
+    const bool is_due =
+        slot->is_slow || slot->wants_seal || worker->is_leaving || worker->loser_count > 0;
+    const bool is_ripe = holds && slot->queue_count == 0 && !worker->is_silent;
+    bits_set(&sched->holding_slots, id, is_ripe && !worker->is_changing);
+    bits_set(&sched->leaving_slots, id, is_ripe && worker->is_changing);
+    bits_set(&sched->due_slots, id, is_ripe && is_due && !worker->is_changing);
+    if (holds && is_due)
+        bits_set(&sched->free_slots[0], id, false);
+    if (is_due || (slot->queue_count > 0 && slot->queue[0].is_backup))
+        bits_set(&sched->free_slots[1], id, false);
+    bits_set(&sched->late_slots, id, sched_find_late(sched, id));
+}
+
 void sched_file_slot(struct sched *sched, uint32_t id)
 {
     const struct worker *worker = &sched->workers[id % sched->worker_max];
     const struct slot *slot = &sched->slots[id];
     const bool is_there =
         worker->state == WORKER_READY && id / sched->worker_max < worker->slot_count;
-    const bool is_free = is_there && !slot->is_sealing && !worker->is_changing &&
+    const bool is_free = is_there && is_open(worker) && !slot->is_sealing &&
                          !worker->is_quarantined && !worker->is_occupied;
     const bool holds =
         is_there && slot->held != SCHED_NO_TASK && !slot->is_sealing && !slot->is_checkpointing;
     for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++)
         bits_set(&sched->free_slots[depth], id, is_free && slot->queue_count == depth);
+    if (sched->is_elastic)
+        return file_elastic(sched, id, holds);
     bits_set(&sched->holding_slots, id, holds && !worker->is_changing);
     bits_set(&sched->leaving_slots, id, holds && worker->is_changing);
 }
 
 void sched_file_worker(struct sched *sched, struct worker *worker)
 {
-    bits_set(&sched->free_workers, place_of(sched, worker),
-             worker->state == WORKER_READY && !worker->is_changing);
+    bits_set(&sched->free_workers, place_of(sched, worker), is_open(worker));
     for (uint32_t i = 0; i < worker->slot_count; i++)
         sched_file_slot(sched, slot_id(sched, worker, i));
 }
@@ -211,7 +241,10 @@ void sched_keep(struct sched *sched, struct task_set *set, uint32_t task, struct
 
 bool sched_move(struct sched *sched, struct task_set *set, uint32_t task, enum sched_state state)
 {
-    list_leave(sched, &set->tasks[task]);
+    struct task *at = &set->tasks[task];
+    list_leave(sched, at);
+    if (state != SCHED_RUNNING)
+        at->first_live = at->attempt + 1;
     return task_set_move(set, task, state);
 }
 
@@ -268,6 +301,14 @@ static bool is_settled(const struct worker *worker)
            0;
 }
 
+// The stage is complete without the tasks that the slot holds. Should the job come back to it, they are done anew, and must not be
+// in the slot's collector: its worker begins with empty ones.
+static void abandon_held(struct sched *sched, uint32_t id)
+{
+    sched_drop_list(sched, &sched->slots[id].held);
+    sched->workers[id % sched->worker_max].is_outdated = true;
+}
+
 void sched_enter_stage(struct sched *sched, uint32_t stage)
 {
     const bool is_forward = stage > sched->stage_index;
@@ -275,7 +316,7 @@ void sched_enter_stage(struct sched *sched, uint32_t stage)
         return;
     sched->stage_index = stage;
     for (uint32_t id; is_forward && (id = bits_lowest(&sched->holding_slots)) != BITS_NONE;)
-        sched_drop_list(sched, &sched->slots[id].held);
+        abandon_held(sched, id);
     for (uint32_t place = 0; place < sched->worker_max; place++) {
         struct worker *worker = &sched->workers[place];
         if (worker->state != WORKER_READY)
@@ -290,15 +331,15 @@ void sched_enter_stage(struct sched *sched, uint32_t stage)
     }
 }
 
-void sched_outdate_reducing(struct sched *sched)
+void sched_outdate_reducing(struct sched *sched, bool is_only_moved)
 {
-    const struct stage *stage = current(sched);
-    if (task_set_is_committed(&stage->sets[SCHED_MAP]) || stage_has_output(stage))
-        return;
     for (uint32_t place = 0; place < sched->worker_max; place++) {
         struct worker *worker = &sched->workers[place];
-        if (worker->state != WORKER_READY || !worker->is_reducing ||
-            worker->opened != sched->stage_index + 1)
+        if (worker->state != WORKER_READY || !worker->is_reducing || worker->is_outdated)
+            continue;
+        const struct stage *stage = &sched->stages[worker->opened - 1];
+        if (stage_has_output(stage) ||
+            (!is_only_moved && task_set_is_committed(&stage->sets[SCHED_MAP])))
             continue;
         worker->is_outdated = true;
         worker->is_changing = !is_settled(worker);
@@ -325,6 +366,38 @@ const char *sched_kind_name(enum sched_kind kind)
 uint32_t sched_place(const struct sched *sched, uint32_t worker)
 {
     return (worker - 1) % sched->worker_max;
+}
+
+static const struct worker *find_life(const struct sched *sched, uint32_t number)
+{
+    const struct worker *worker = &sched->workers[(number - 1) % sched->worker_max];
+    return number > 0 && worker->number == number && worker->state != WORKER_NONE ? worker : NULL;
+}
+
+bool sched_waits_for(const struct sched *sched, uint32_t number, const struct sched_attempt *at)
+{
+    const struct worker *worker = find_life(sched, number);
+    const struct queued *queued;
+    return worker && at->stage < sched->stage_count && at->kind < SCHED_KIND_COUNT &&
+           at->task < sched->stages[at->stage].sets[at->kind].count &&
+           (queued = sched_find_queued((struct sched *)sched, worker, at)) &&
+           sched_counts(sched, queued);
+}
+
+bool sched_is_settled(const struct sched *sched, uint32_t number)
+{
+    const struct worker *worker = find_life(sched, number);
+    return !worker || is_settled(worker);
+}
+
+bool sched_awaits_commit(const struct sched *sched, uint32_t number)
+{
+    const struct worker *worker = find_life(sched, number);
+    for (uint32_t id = worker ? worker->kept : SCHED_NO_TASK; id != SCHED_NO_TASK;
+         id = sched->tasks[id].next)
+        if (sched->tasks[id].state == SCHED_HELD)
+            return true;
+    return false;
 }
 
 uint32_t sched_stage(const struct sched *sched)

@@ -4,6 +4,7 @@
 // Private to the sched*.c files: sched.c has the course of a job and hands out tasks,
 // sched_attempt.c takes in how attempts and seals end, sched_loss.c what a lost worker takes with
 // it, sched_state.c makes the state, keeps it consistent and answers questions.
+// sched_backup.c has second attempts, and workers that are silent or leave.
 //
 // A worker has a place, from 0, and each of its lives a number that no other has, by which events
 // of an earlier life are recognized. A slot's id is slot * worker_max + place, so that the lowest
@@ -26,6 +27,9 @@ struct queued {
     struct sched_attempt at;
     bool is_charged;  // it timed out: however it ends, it is not charged again
     bool is_alone;    // nothing else may run in the worker
+    bool is_late, is_backup;
+    bool is_void;   // it does not count, though its task may still run elsewhere
+    uint32_t twin;  // the id of the slot that has the other attempt of the task, or SCHED_NO_SLOT
 };
 
 struct slot {
@@ -33,6 +37,10 @@ struct slot {
     uint32_t queue_count;
     uint32_t held;  // the first of the map tasks in its collector
     bool is_sealing, is_checkpointing;
+    // Elastic:
+    bool is_slow;      // its last attempt was late
+    bool wants_seal;   // before its next task
+    bool has_a_loser;  // its pairs are to be dropped
 };
 
 struct worker {
@@ -41,8 +49,11 @@ struct worker {
     bool is_set_aside;  // not started again
     bool is_changing;   // it still has attempts of another stage than the current one to end
     bool is_reducing;   // it was sent a reduce task of the stage that it has opened
-    bool is_outdated;   // it has to open its stage again: it reads map output that was lost since
+    // It has to open its stage again: it reads map output that was lost since, or has collected tasks that are to be done again.
+    bool is_outdated;
     bool is_quarantined, is_occupied;  // kept free for suspects; has one that runs alone
+    bool is_silent, is_leaving;
+    uint32_t loser_count;  // slots that have one, of samples or of maps for a reduce
     uint32_t slot_count;
     uint32_t busy_count;                                         // attempts in its queues
     uint32_t holding_count, sealing_count, checkpointing_count;  // slots
@@ -76,6 +87,10 @@ struct sched {
     struct bits free_slots[SCHED_QUEUE_MAX];  // [n]: with n attempts in their queue
     struct bits holding_slots;  // hold map tasks, and are neither sealing nor at a checkpoint
     struct bits leaving_slots;  // the same, but of a stage that their worker has to leave
+    // Where workers are elastic, no slot with an attempt is in one of the two above.
+    struct bits due_slots;   // those of holding_slots that are to be sealed before their next task
+    struct bits late_slots;  // with an attempt that may have a backup; some may not any more
+    uint32_t backup_count;   // attempts in queues
 
     uint32_t to_start,
         to_kill;  // the next place of those still to be started, or killed at the end
@@ -117,8 +132,9 @@ void sched_enter_stage(struct sched *sched, uint32_t stage);
 // that is complete itself.
 uint32_t sched_first_stage(const struct sched *sched);
 
-// Map tasks of the current stage may have been lost: workers that reduce in it have to open it again.
-void sched_outdate_reducing(struct sched *sched);
+// Map output may be lost, or not where it was: workers that reduce in a stage that it concerns have to open it again, also those
+// that are in a later stage than the job.
+void sched_outdate_reducing(struct sched *sched, bool is_only_moved);
 
 // A worker that is changing may have come to the end of what kept it.
 void sched_settle(struct sched *sched, struct worker *worker);
@@ -146,13 +162,46 @@ void sched_take_held(struct sched *sched, struct worker *worker, const struct sc
 void sched_take_failed(struct sched *sched, struct worker *worker, const struct sched_event *event);
 void sched_take_committed(struct sched *sched, struct worker *worker,
                           const struct sched_event *event);
+void sched_take_offered(struct sched *sched, struct worker *worker,
+                        const struct sched_event *event);
 void sched_take_sealed(struct sched *sched, struct worker *worker, uint32_t slot);
 void sched_take_checkpointed(struct sched *sched, struct worker *worker, uint32_t slot);
 void sched_take_timed_out(struct sched *sched, struct worker *worker,
                           const struct sched_attempt *at);
 
+// ---- sched_backup.c ---------------------------------------------------------------------------
+
+// Whether the task of the attempt waits for it.
+bool sched_counts(const struct sched *sched, const struct queued *queued);
+
+// The attempt, which was in this slot's queue, has left it: its twin has none any more. Returns the id of that one's slot, or SCHED_NO_SLOT.
+uint32_t sched_part_twins(struct sched *sched, const struct queued *queued, uint32_t slot_id);
+
+// An attempt in the slot lost, or will: what the slot collects is of no use until it was dropped.
+void sched_spoil_slot(struct sched *sched, uint32_t slot_id);
+// The last attempt has left a spoiled slot; `is_collected`: with pairs in it.
+void sched_drop_spoiled(struct sched *sched, uint32_t slot_id, bool is_collected);
+
+// A queued attempt is not waited for any more: its task goes back to pending, unless its twin is under way.
+void sched_give_back(struct sched *sched, struct queued *queued, uint32_t slot_id);
+
+// Its task may have got stuck: then the twin has lost as well.
+void sched_forsake_twin(struct sched *sched, const struct queued *queued, uint32_t slot_id);
+
+// Whether one of the attempts in the worker's queues is of that task.
+bool sched_lingers(struct sched *sched, const struct worker *worker,
+                   const struct sched_attempt *at);
+
+// The late attempt of a slot that can have a backup; NULL: the slot has none.
+struct queued *sched_find_late(struct sched *sched, uint32_t slot_id);
+
+void sched_take_late(struct sched *sched, struct worker *worker, const struct sched_attempt *at);
+void sched_take_away(struct sched *sched, struct worker *worker, enum sched_event_type type);
+void sched_want_seals(struct sched *sched);
+
 // ---- sched_loss.c -----------------------------------------------------------------------------
 
+void sched_take_spoiled(struct sched *sched, const struct sched_attempt *at);
 void sched_take_lost(struct sched *sched, struct worker *worker, const struct sched_event *event);
 void sched_take_worker_failed(struct sched *sched, struct worker *worker, weft_err code);
 
@@ -182,6 +231,18 @@ static inline uint32_t slot_id(const struct sched *sched, const struct worker *w
 static inline struct slot *slot_of(struct sched *sched, const struct worker *worker, uint32_t slot)
 {
     return &sched->slots[slot_id(sched, worker, slot)];
+}
+
+// Its pairs are collected for a reduce, with those of others.
+static inline bool is_collecting(const struct sched *sched, const struct sched_attempt *at)
+{
+    return at->kind == SCHED_MAP && sched->stages[at->stage].sets[SCHED_REDUCE].count > 0;
+}
+
+// A loser of its kind is in the way of others in its worker.
+static inline bool can_spoil(const struct sched *sched, const struct sched_attempt *at)
+{
+    return at->kind == SCHED_SAMPLE || is_collecting(sched, at);
 }
 
 static inline bool stage_is_map_only(const struct stage *stage)

@@ -40,6 +40,8 @@ static inline const char *actions_text(void)
             at += sprintf(at, "%c%u.%u@%u", kind, run->task, run->attempt, run->slot);
         else if (action->type == ACTION_SEAL)
             at += sprintf(at, "seal@%u", run->slot);
+        else if (action->type == ACTION_DROP)
+            at += sprintf(at, "drop@%u", run->slot);
         else if (action->type == ACTION_CHECKPOINT)
             at += sprintf(at, "checkpoint@%u", run->slot);
         else if (action->type == ACTION_TASK_STUCK)
@@ -140,6 +142,12 @@ static inline const char *restored(uint32_t stage, enum sched_kind kind, uint32_
 {
     return step((struct sched_event){.type = EVENT_TASK_RESTORED,
                                      .at = {.kind = kind, .task = task, .stage = stage}});
+}
+
+static inline const char *spoiled(enum sched_kind kind, uint32_t task)
+{
+    return step(
+        (struct sched_event){.type = EVENT_TASK_SPOILED, .at = {.kind = kind, .task = task}});
 }
 
 static inline const char *timed_out(const char *at)

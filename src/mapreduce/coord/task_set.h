@@ -8,8 +8,9 @@
 #include "mapreduce/coord/sched.h"
 
 struct task {
-    uint32_t attempt;  // the number of its last attempt, 0 before the first
-    uint32_t charges;  // attempts that count against it
+    uint32_t attempt;     // the number of its last attempt, 0 before the first
+    uint32_t first_live;  // while it runs: attempts with lower numbers do not count any more
+    uint32_t charges;     // attempts that count against it
 
     // The list it is in, of those that share the fate of one slot or worker (sched_state.h): whose, and its
     // neighbours by their ids.
@@ -18,6 +19,7 @@ struct task {
     bool is_durable : 1;          // its commit outlives the worker
     bool is_suspect : 1;          // one of several that were inside a worker when it was lost
     bool has_suspect_charge : 1;  // one of the charges is only a suspicion
+    bool was_doubled : 1;         // an attempt of it may still run though another one has counted
 };
 
 struct task_set {

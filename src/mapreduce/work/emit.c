@@ -345,6 +345,7 @@ void task_describe(const weft_task *task, struct task_facts *facts)
     facts->end = slot->pieces[0].end;
     facts->input_size = input->size;
     facts->piece_count = (uint32_t)slot->piece_count;
+    facts->values = slot->values;
 }
 
 uint32_t task_top_k(const weft_task *task)

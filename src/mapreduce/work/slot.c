@@ -114,6 +114,8 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->task = task;
     slot->piece = task;
     slot->has_failed = slot->is_final = slot->is_blameless = slot->keeps_held = false;
+    slot->has_bad_source = false;
+    slot->bad_seal = 0;
     slot->code = WEFT_OK;
     slot->records_in = slot->bytes_in = slot->records_out = 0;
     slot->counters.count = 0;

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "mapreduce/record_place.h"
 #include "mapreduce/slot_page.h"
+#include "mapreduce/task.h"
 #include "mapreduce/work/collect/collector.h"
 #include "mapreduce/work/sort/gather.h"
 #include "mapreduce/work/stage.h"
@@ -18,7 +19,7 @@
 enum { SLOT_PAGE = 4096, SLOT_READ_SLACK = SLOT_PAGE + 64 };
 
 // A stretch of an input.
-struct piece {
+struct input_stretch {
     uint32_t input;
     uint64_t begin, end;
 };
@@ -63,8 +64,9 @@ struct slot {
     enum slot_mode mode;
     uint32_t task, attempt;
     bool is_reducing;
-    const struct piece *pieces;  // of a map task; borrowed
+    const struct input_stretch *pieces;  // of a map task; borrowed
     size_t piece_count;
+    struct task_values values;  // likewise
     const struct place *skips;  // records to leave out, ascending; borrowed
     size_t skip_count;
     bool is_careful;  // a record that fails is left out, and with it the pairs it emitted
@@ -75,7 +77,9 @@ struct slot {
         is_watched;  // the pieces are about single records, also where inputs are read from their front
     uint64_t window_begin, window_end;  // records that begin outside are not meant then
     bool has_failed, is_final;
-    bool is_blameless;  // it has failed because lent input could not be had now
+    bool is_blameless;    // it has failed because of bytes that it cannot have, or that are damaged
+    uint32_t bad_seal;    // it has failed because map output with this number is damaged; 0: not so
+    bool has_bad_source;  // or because the pairs of the stage before are
     bool
         keeps_held;  // it has failed, and the collector has all of the tasks before it and nothing of it
     weft_err code;
@@ -200,7 +204,8 @@ void slot_call_end(struct slot *slot);
 MUST_CHECK weft_err slot_call_flush(struct slot *slot);
 
 // Runs the map function over pieces of files (or over segment `task` of the source).
-MUST_CHECK weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count);
+MUST_CHECK weft_err map_run(struct slot *slot, const struct input_stretch *pieces,
+                            size_t piece_count);
 
 // Reduces one range into the slot's text.
 MUST_CHECK weft_err reduce_run(struct slot *slot, uint32_t range);

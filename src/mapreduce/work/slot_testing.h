@@ -134,7 +134,7 @@ static inline void rig_fini(struct rig *rig)
 static inline weft_err rig_map_piece(struct rig *rig, uint32_t slot, uint32_t task, uint64_t begin,
                                      uint64_t end)
 {
-    const struct piece piece = {0, begin, end};
+    const struct input_stretch piece = {0, begin, end};
     slot_begin_attempt(&rig->slots[slot], rig->stage.is_map_only ? SLOT_OUTPUT : SLOT_COLLECT,
                        task);
     return map_run(&rig->slots[slot], &piece, 1);

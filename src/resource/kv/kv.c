@@ -282,6 +282,12 @@ static void kv_tell(const struct resource *resource, struct buf *text)
     buf_format(text, "%zu key%s", kv->map.count, kv->map.count == 1 ? "" : "s");
 }
 
+static bool kv_is_blank(const struct resource *resource)
+{
+    const struct kv *kv = (const struct kv *)resource;
+    return kv->revision == 0 && list_is_empty(&kv->watches);
+}
+
 const struct resource_kind kv_kind = {
     .number = CALL_KIND_KV,
     .name = "kv",
@@ -290,6 +296,7 @@ const struct resource_kind kv_kind = {
     .apply = kv_apply,
     .cancel = kv_cancel_watch,
     .release = kv_release,
+    .is_blank = kv_is_blank,
     .writers_gone = kv_writers_gone,
     .describe = kv_describe,
     .save = kv_save,

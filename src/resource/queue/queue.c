@@ -227,6 +227,13 @@ static void apply_to_queue(struct resource *resource, struct session *session,
     }
 }
 
+static bool is_blank_queue(const struct resource *resource)
+{
+    const struct queue *queue = (const struct queue *)resource;
+    return !queue->is_declared && !queue->is_closed && queue->elements.last_id == 0 &&
+           queue->giver_count == 0 && queue->taker_count == 0;
+}
+
 static void tell_queue(const struct resource *resource, struct buf *text)
 {
     const struct queue *queue = (const struct queue *)resource;
@@ -246,6 +253,7 @@ const struct resource_kind queue_kind = {
     .apply = apply_to_queue,
     .cancel = queue_cancel,
     .release = queue_release,
+    .is_blank = is_blank_queue,
     .next_deadline = queue_next_deadline,
     .expire = queue_expire,
     .replay = queue_replay,

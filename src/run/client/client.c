@@ -1,114 +1,32 @@
 // Joining a server, and leaving it.
 
-#include "run/client/client.h"
+#include "run/client/client_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "base/text.h"
-#include "run/client/porter.h"
-#include "run/options.h"
 #include "sys/file/file.h"
 #include "sys/machine/machine.h"
 #include "sys/process/process.h"
 #include "sys/process/signals.h"
+#include "transport/hub.h"
 #include "transport/spoke.h"
 
 enum {
     SERVER_PORT = 18125,
-    SIGNALS_MAX = 5,
     OWN_BYTES_MAX = 16 << 20,   // of the memory, for this process
     SLOT_BYTES_MIN = 8 << 20,   // less is slower than having fewer slots
     FIRST_PATIENCE_MS = 10000,  // for a server that is about to start
     STAY_PATIENCE_MS = 24 * 3600 * 1000,
     FAREWELL_MS = 1000,  // for a server to hear that we leave
+    PROGRESS_MS = 1000,
 };
-
-struct client {
-    const struct client_options *options;
-    struct run_options machine;  // slots, memory and tmp, as weft run chooses them
-    struct net_address server;
-    struct secret token;
-    char name[MACHINE_NAME_BYTES_MAX + 32];
-    struct loop *loop;
-    struct loop_signal *signals[SIGNALS_MAX];
-    struct loop_timer *farewell;
-    struct spoke *spoke;
-    struct porter *porter;
-    bool has_joined;  // this time, or before
-    bool has_ended;   // the server has said so
-    bool is_leaving;
-    bool must_rejoin;  // the server took us for lost, or was started again
-    int signal;
-    weft_err code;
-    char why[ERR_TEXT_BYTES_MAX];
-};
-
-// ---- Messages -----------------------------------------------------------------------------------------------
-
-static void say(const struct client *client, const char *event, const char *sentence)
-{
-    struct buf text = {0};
-    if (client->options->is_quiet)
-        return;
-    if (client->options->json) {
-        json_open(&text, NULL, '{');
-        json_append_text(&text, "event", event);
-        json_append_text(&text, "text", sentence);
-        json_close(&text, '}');
-        buf_append_text(&text, "\n");
-    } else {
-        buf_format(&text, "weft: %s\n", sentence);
-    }
-    if (file_write(STDERR_FILENO, "standard error", text.data, text.size) != WEFT_OK)
-        err_clear();  // a closed standard error is not a failure
-    buf_fini(&text);
-}
-
-static void tell_joined(const struct client *client)
-{
-    char address[NET_ADDRESS_TEXT_BYTES];
-    struct buf text = {0};
-    net_write_address(&client->server, address);
-    buf_format(&text, "joined %s with %u slot%s and ", address, client->machine.slots,
-               client->machine.slots == 1 ? "" : "s");
-    text_append_bytes(&text, client->machine.memory_bytes);
-    buf_append_text(&text, " of memory");
-    say(client, "joined", buf_text(&text));
-    buf_fini(&text);
-}
-
-static void append_bytes(struct buf *text, uint64_t bytes, const char *what)
-{
-    if (!bytes)
-        return;
-    buf_append_text(text, ", ");
-    text_append_bytes(text, bytes);
-    buf_format(text, " %s", what);
-}
-
-static void tell_end(const struct client *client, weft_err code, const char *why)
-{
-    struct porter_figures figures = {0};
-    struct buf text = {0};
-    if (client->porter)
-        porter_read_figures(client->porter, &figures);
-    buf_format(&text, code == WEFT_OK ? "the job is done" : "the job has ended: %s", why);
-    buf_format(&text, "; %llu task%s here", (unsigned long long)figures.task_count,
-               figures.task_count == 1 ? "" : "s");
-    append_bytes(&text, figures.code_bytes, "of code");
-    append_bytes(&text, figures.lent_bytes, "of input from the server");
-    append_bytes(&text, figures.fetched_bytes, "from other clients");
-    say(client, "end", buf_text(&text));
-    buf_fini(&text);
-}
 
 // ---- The end --------------------------------------------------------------------------------------------------
 
 // With this thread's sentence; the first one counts.
-static void stop(struct client *client, weft_err code)
+void client_stop(struct client *client, weft_err code)
 {
     if (client->code == WEFT_OK) {
         client->code = code;
@@ -140,16 +58,6 @@ static void release_signals(struct client *client)
     }
 }
 
-// Once; the second signal has its default effect.
-static void take_signal(void *owner, int number)
-{
-    struct client *client = owner;
-    client->signal = number;
-    client->is_leaving = true;
-    release_signals(client);
-    loop_stop(client->loop);
-}
-
 // The server need not wait until we have been silent for long.
 static void say_goodbye(struct client *client)
 {
@@ -162,6 +70,23 @@ static void say_goodbye(struct client *client)
         loop_run(client->loop);
     loop_timer_free(look);
     loop_timer_free(limit);
+}
+
+// ---- Signals ---------------------------------------------------------------------------------------------------
+
+// The second one ends it at once, and the third has its default effect.
+static void take_signal(void *owner, int number)
+{
+    struct client *client = owner;
+    const bool is_second = client->is_leaving;
+    client->signal = number;
+    client->is_leaving = true;
+    if (is_second) {
+        release_signals(client);
+        snprintf(client->why, sizeof client->why, "a second signal came");
+    }
+    if (is_second || !client_begin_to_leave(client))
+        client_go(client);
 }
 
 // ---- The porter's side ------------------------------------------------------------------------------------------
@@ -180,14 +105,25 @@ static weft_err send_bytes(void *owner, Weft__FrameType type, weft_bytes payload
 
 static void take_broken(void *owner, weft_err code)
 {
-    stop(owner, code);
+    client_stop(owner, code);
+}
+
+static uint64_t own_bytes(const struct client *client)
+{
+    const uint64_t all = client->machine.memory_bytes;
+    return all / 4 < OWN_BYTES_MAX ? all / 4 : OWN_BYTES_MAX;
+}
+
+// A half for what waits for other clients and for the server: each of both has its own.
+static size_t serve_bytes_max(const struct client *client)
+{
+    return (size_t)(own_bytes(client) / 4);
 }
 
 static weft_err open_porter(struct client *client)
 {
     static const struct porter_calls calls = {send_frame, send_bytes, take_broken};
-    const uint64_t all = client->machine.memory_bytes;
-    const uint64_t own = all / 4 < OWN_BYTES_MAX ? all / 4 : OWN_BYTES_MAX;
+    const uint64_t all = client->machine.memory_bytes, own = own_bytes(client);
     const uint64_t fitting = (all - own) / SLOT_BYTES_MIN;
     if (client->machine.slots > fitting)
         client->machine.slots = fitting ? (uint32_t)fitting : 1;
@@ -196,6 +132,7 @@ static weft_err open_porter(struct client *client)
         .token = &client->token,
         .name = client->name,
         .server = client->server,
+        .estate = &client->estate,
         .slot_count = client->machine.slots,
         .memory_bytes = all - own,
         .tmp = client->machine.tmp,
@@ -208,21 +145,32 @@ static weft_err open_porter(struct client *client)
 
 // ---- The server's side --------------------------------------------------------------------------------------------
 
+static weft_err send_offer(void *owner, const Weft__ClientOffer *offer)
+{
+    struct client *client = owner;
+    return spoke_send(client->spoke, WEFT__FRAME_TYPE__FRAME_CLIENT_OFFER, &offer->base);
+}
+
 static void take_joined(void *owner)
 {
     struct client *client = owner;
     Weft__ClientJoin join = WEFT__CLIENT_JOIN__INIT;
     join.slots = client->machine.slots;
     join.memory_bytes = client->machine.memory_bytes;
-    join.port = porter_port(client->porter);
+    join.port = client->estate.listener.port;
+    join.epoch = hub_epoch(client->estate.door);
     join.host = client->name;
     join.pid = (uint32_t)getpid();
-    client->has_joined = true;
-    tell_joined(client);
-    const weft_err code =
-        spoke_send(client->spoke, WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN, &join.base);
+    client->has_joined = client->is_joined = true;
+    client->has_told_waiting = false;
+    client_tell_joined(client);
+    weft_err code = spoke_send(client->spoke, WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN, &join.base);
+    if (code == WEFT_OK)
+        code = ledger_offer(&client->estate.ledger, send_offer, client);
     if (code != WEFT_OK)
-        stop(client, code);
+        client_stop(client, code);
+    else if (client->is_leaving)
+        porter_leave(client->porter, client->options->grace_ms);
 }
 
 static void take_end(struct client *client, const struct frame *frame)
@@ -233,9 +181,10 @@ static void take_end(struct client *client, const struct frame *frame)
     if (code == WEFT_OK && end->is_aside)
         code = err_set(WEFT_ABORTED, "%s", end->text);
     else if (code == WEFT_OK)
-        tell_end(client, (weft_err)end->code, end->text);
+        client_tell_end(client, (weft_err)end->code, end->text);
+    client->is_handed_over = code == WEFT_OK;
     message_free(end);
-    stop(client, code);
+    client_stop(client, code);
 }
 
 static void take_frame(void *owner, const struct frame *frame)
@@ -243,6 +192,8 @@ static void take_frame(void *owner, const struct frame *frame)
     struct client *client = owner;
     if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_END)
         take_end(client, frame);
+    else if (client->is_leaving && frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED)
+        client_take_released(client, frame);
     else if (!client->has_ended)
         porter_take(client->porter, frame);
 }
@@ -253,13 +204,13 @@ static void take_cut(void *owner)
     struct buf text = {0};
     buf_format(&text, "the connection to the server is cut: %s; trying again", err_text());
     if (client->has_joined)
-        say(client, "cut", buf_text(&text));
+        client_say(client, "cut", buf_text(&text));
     buf_fini(&text);
 }
 
 static void take_back(void *owner)
 {
-    say(owner, "back", "the connection to the server is back");
+    client_say(owner, "back", "the connection to the server is back");
 }
 
 static void take_lost(void *owner, weft_err code)
@@ -267,8 +218,21 @@ static void take_lost(void *owner, weft_err code)
     struct client *client = owner;
     client->must_rejoin = code == WEFT_ABORTED;
     if (client->must_rejoin)
-        say(client, "lost", err_text());
-    stop(client, client->must_rejoin ? WEFT_OK : code);
+        client_say(client, "lost", err_text());
+    client_stop(client, client->must_rejoin ? WEFT_OK : code);
+}
+
+// Tests have less patience than the usual one.
+static uint32_t find_patience_ms(const char *variable, uint32_t usual_ms)
+{
+    const char *text = getenv(variable);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : usual_ms;
+}
+
+// For a server that was there before.
+static uint32_t rejoin_patience_ms(void)
+{
+    return find_patience_ms("WEFT_REJOIN_MS", SPOKE_PATIENCE_MS);
 }
 
 static weft_err open_spoke(struct client *client)
@@ -282,9 +246,12 @@ static weft_err open_spoke(struct client *client)
         .name = client->name,
         .calls = &calls,
         .owner = client,
+        .files = client->estate.files,
+        .serve_bytes_max = serve_bytes_max(client),
         .patience_ms = client->options->stays ? STAY_PATIENCE_MS
-                       : client->has_joined   ? 0
-                                              : FIRST_PATIENCE_MS,
+                       : client->has_joined   ? rejoin_patience_ms()
+                                              : find_patience_ms("WEFT_JOIN_MS", FIRST_PATIENCE_MS),
+        .cut_patience_ms = client->options->stays ? STAY_PATIENCE_MS : rejoin_patience_ms(),
     };
     client->spoke = spoke_new(&options);
     return client->spoke ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
@@ -298,7 +265,12 @@ static weft_err find_token(struct client *client, char *at)
     if (!mark)
         return secret_load(client->options->token_file, &client->token);
     *mark = 0;
-    return secret_read(mark + 1, &client->token);
+    if (secret_read(mark + 1, &client->token))
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "the text after # is not a token\n  a token is 32 to 128 hexadecimal digits, "
+            "as weft server prints it");
+    return WEFT_OK;
 }
 
 static weft_err find_server(struct client *client)
@@ -342,7 +314,7 @@ static weft_err take_over_signals(struct client *client)
 // One session, from joining to its end.
 static weft_err serve(struct client *client)
 {
-    client->has_ended = client->must_rejoin = false;
+    client->has_ended = client->must_rejoin = client->is_joined = false;
     weft_err code = open_porter(client);
     if (code == WEFT_OK)
         code = open_spoke(client);
@@ -350,10 +322,13 @@ static weft_err serve(struct client *client)
         loop_run(client->loop);
         say_goodbye(client);
     }
+    struct spoke *spoke = client->spoke;
+    client->spoke = NULL;  // the porter has nothing more to say
+    spoke_free(spoke);
     porter_free(client->porter);
     client->porter = NULL;
-    spoke_free(client->spoke);
-    client->spoke = NULL;
+    if (client->has_ended)
+        estate_begin(&client->estate, (weft_bytes){0});  // finished work is needed no more
     if (client->code != WEFT_OK)
         code = err_set(client->code, "%s", client->why);
     return code;
@@ -361,8 +336,8 @@ static weft_err serve(struct client *client)
 
 static bool goes_on(const struct client *client, weft_err code)
 {
-    return code == WEFT_OK && !client->is_leaving &&
-           (client->must_rejoin || (client->has_ended && client->options->stays));
+    const bool has_next = client->has_ended && client->options->stays && !client->is_leaving;
+    return code == WEFT_OK && !client->must_go && (client->must_rejoin || has_next);
 }
 
 static void ignore_wake(void *owner)
@@ -381,12 +356,29 @@ weft_err client_run(const struct client_options *options, int *exit_code)
         client.loop = loop_new(ignore_wake, &client);
         code = client.loop ? take_over_signals(&client) : WEFT_RESOURCE_EXHAUSTED;
     }
+    if (code == WEFT_OK && !options->is_quiet) {
+        client.progress =
+            loop_timer_new(client.loop, PROGRESS_MS, PROGRESS_MS, client_tell_progress, &client);
+        code = client.progress ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+    }
+    const struct estate_options estate = {.loop = client.loop,
+                                          .token = &client.token,
+                                          .name = client.name,
+                                          .server = client.server,
+                                          .serve_bytes_max = serve_bytes_max(&client)};
+    if (code == WEFT_OK)
+        code = estate_open(&client.estate, &estate);
     if (code == WEFT_OK)
         do {
             code = serve(&client);
         } while (goes_on(&client, code));
-    *exit_code = client.is_leaving ? signal_exit_code(client.signal) : 0;
+    if (client.is_leaving)
+        client_tell_left(&client);
+    *exit_code = client.is_leaving && !client.is_handed_over ? signal_exit_code(client.signal) : 0;
+    client_free_leaving(&client);
     release_signals(&client);
+    loop_timer_free(client.progress);
+    estate_close(&client.estate);
     loop_free(client.loop);
     options_fini(&client.machine);
     secret_clear(&client.token);

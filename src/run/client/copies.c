@@ -9,20 +9,20 @@
 #include "base/vec.h"
 #include "sys/file/file.h"
 
-// With a client that may be gone: the task is given back then, and tried again elsewhere.
-enum { PATIENCE_MS = 3000 };
+// With a client that may be gone: the task is given back then, and tried again elsewhere. Long enough to find out that the client cannot be
+// reached, and to ask the server for its bytes.
+enum { PATIENCE_MS = 6000 };
 
 struct peer {
-    char address[NET_ADDRESS_TEXT_BYTES];
+    uint32_t holder;
     struct fetch_client *client;
 };
 
 struct copies {
     struct copies_options options;
-    char own[NET_ADDRESS_TEXT_BYTES];
     VEC(struct peer) peers;
     VEC(struct copy *) list;
-    uint64_t fetched_bytes;
+    uint64_t fetched_bytes, lent_bytes;
 };
 
 struct copies *copies_new(const struct copies_options *options)
@@ -52,29 +52,29 @@ void copies_free(struct copies *copies)
     free(copies);
 }
 
-void copies_set_address(struct copies *copies, const char *address)
-{
-    snprintf(copies->own, sizeof copies->own, "%s", address);
-}
-
 // ---- Who has it -----------------------------------------------------------------------------------------
 
-static weft_err find_peer(struct copies *copies, const char *address, struct fetch_client **client)
+static weft_err find_peer(struct copies *copies, const Weft__FarFile *far,
+                          struct fetch_client **client)
 {
     for (size_t i = 0; i < copies->peers.count; i++)
-        if (strcmp(copies->peers.items[i].address, address) == 0) {
+        if (copies->peers.items[i].holder == far->holder) {
             *client = copies->peers.items[i].client;
             return WEFT_OK;
         }
-    struct peer peer = {0};
+    struct peer peer = {.holder = far->holder};
     struct fetch_client_options options = {.loop = copies->options.loop,
                                            .token = copies->options.token,
                                            .name = copies->options.name,
+                                           .epoch = far->epoch,
+                                           .relay = copies->options.relay,
+                                           .relay_number = far->holder,
                                            .patience_ms = PATIENCE_MS};
-    const weft_err code = net_read_address(address, 0, &options.address);
+    // One that is gone has no address any more; the server says so when it is asked for the bytes.
+    const weft_err code =
+        far->address[0] ? net_read_address(far->address, 0, &options.address) : WEFT_OK;
     if (code != WEFT_OK)
         return code;
-    snprintf(peer.address, sizeof peer.address, "%s", address);
     peer.client = fetch_client_new(&options);
     if (!peer.client)
         return WEFT_RESOURCE_EXHAUSTED;
@@ -124,8 +124,11 @@ static weft_err open_far(struct copies *copies, const Weft__FarFile *far,
 weft_err copies_open(struct copies *copies, const Weft__FarFile *far, struct copy **copy)
 {
     struct fetch_client *client = NULL;
-    const bool is_own = strcmp(far->address, copies->own) == 0;
-    weft_err code = is_own ? WEFT_OK : find_peer(copies, far->address, &client);
+    const bool is_of_server = !far->holder;
+    const bool is_own = !is_of_server && far->epoch == copies->options.epoch;
+    if (is_of_server)
+        client = copies->options.server;
+    weft_err code = client || is_own ? WEFT_OK : find_peer(copies, far, &client);
     if (code != WEFT_OK)
         return code;
     *copy = NULL;
@@ -156,20 +159,51 @@ weft_err copy_fetch(struct copies *copies, struct copy *copy, uint64_t offset, u
         .done = done,
         .owner = owner,
     };
-    copies->fetched_bytes += size;
+    if (copy->from == copies->options.server)
+        copies->lent_bytes += size;
+    else
+        copies->fetched_bytes += size;
     return fetch_client_get(copy->from, &wanted);
+}
+
+weft_err copies_fetch(struct copies *copies, const Weft__FarFile *far,
+                      const struct fetch_wanted *wanted)
+{
+    struct fetch_client *client;
+    struct fetch_wanted own = *wanted;
+    const weft_err code = find_peer(copies, far, &client);
+    if (code != WEFT_OK)
+        return code;
+    own.path = copies->options.tmp;
+    copies->fetched_bytes += wanted->size;
+    return fetch_client_get(client, &own);
 }
 
 void copies_forget(struct copies *copies, const void *owner)
 {
     for (size_t i = 0; i < copies->peers.count; i++)
         fetch_client_forget(copies->peers.items[i].client, owner);
+    if (copies->options.server)
+        fetch_client_forget(copies->options.server, owner);
 }
 
 void copy_release(struct copy *copy, uint64_t offset, uint64_t size)
 {
     if (copy->from && size)
         file_forget(copy->fd, offset, size);
+}
+
+uint64_t copies_lent_bytes(const struct copies *copies)
+{
+    return copies->lent_bytes;
+}
+
+uint64_t copies_relayed_bytes(const struct copies *copies)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < copies->peers.count; i++)
+        sum += fetch_client_relayed_bytes(copies->peers.items[i].client);
+    return sum;
 }
 
 uint64_t copies_fetched_bytes(const struct copies *copies)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "base/vec.h"
 #include "run/client/seals.h"
 #include "sys/loop/loop.h"
 
@@ -31,6 +32,13 @@ struct delivery {
     struct loop_timer *pause;
     weft_err code;
     char why[ERR_TEXT_BYTES_MAX];
+    uint32_t bad_seal;  // it has failed by damage of this one
+};
+
+struct values {
+    struct copy *copy;
+    uint32_t task;
+    uint64_t offset, size;
 };
 
 struct deliveries {
@@ -42,6 +50,7 @@ struct deliveries {
     struct seals *seals;  // of the stage at work; NULL: not known
     bool are_seals_told;  // to the worker
     bool is_pumping, is_broken;
+    VEC(struct values) values;  // of the tasks at work
 };
 
 static void pump(struct deliveries *deliveries);
@@ -117,10 +126,12 @@ static void take_indexes(void *owner, weft_err code)
         struct delivery *delivery = LIST_ITEM(link, struct delivery, in_line);
         if (delivery->state != DELIVERY_INDEXES)
             continue;
-        if (code == WEFT_OK)
+        if (code == WEFT_OK) {
             fetch_range(delivery);
-        else
-            fail(delivery, code);
+            continue;
+        }
+        delivery->bad_seal = seals_damaged(deliveries->seals);
+        fail(delivery, code);
     }
     pump(deliveries);
 }
@@ -139,13 +150,22 @@ static void prepare_reduce(struct delivery *delivery)
     }
 }
 
-// Pairs of the stage before.
-static void prepare_source(struct delivery *delivery)
+// Values of items that were fetched for a task.
+static weft_err note_values(struct deliveries *deliveries, const Weft__TaskRun *run,
+                            struct copy *copy)
+{
+    const struct values values = {copy, run->task, run->values->offset, run->values->size};
+    return VEC_PUSH(&deliveries->values, values) ? WEFT_OK : err_no_memory("for a task");
+}
+
+// Pairs of the stage before, or values of items.
+static void prepare_source(struct delivery *delivery, Weft__Source *source)
 {
     struct deliveries *deliveries = delivery->deliveries;
-    Weft__Source *source = delivery->run->source;
     struct copy *copy;
     weft_err code = copies_open(deliveries->copies, source->far, &copy);
+    if (code == WEFT_OK && source == delivery->run->values)
+        code = note_values(deliveries, delivery->run, copy);
     char *path = code == WEFT_OK ? strdup(copy->path) : NULL;
     if (code == WEFT_OK && !path)
         code = err_no_memory("for a task");
@@ -200,7 +220,7 @@ static void deliver(struct deliveries *deliveries, struct delivery *delivery)
         code = pass(deliveries, delivery);
     else
         deliveries->calls->undone(deliveries->owner, delivery->run,
-                                  err_set(delivery->code, "%s", delivery->why));
+                                  err_set(delivery->code, "%s", delivery->why), delivery->bad_seal);
     if (code != WEFT_OK)
         break_off(deliveries, code);
 }
@@ -249,7 +269,9 @@ static weft_err prepare(struct delivery *delivery, const struct frame *frame)
     if (delivery->run->kind == WEFT__TASK_KIND__TASK_REDUCE)
         prepare_reduce(delivery);
     else if (delivery->run->source && delivery->run->source->far)
-        prepare_source(delivery);
+        prepare_source(delivery, delivery->run->source);
+    else if (delivery->run->values && delivery->run->values->far)
+        prepare_source(delivery, delivery->run->values);
     return WEFT_OK;
 }
 
@@ -273,10 +295,28 @@ void deliveries_take(struct deliveries *deliveries, const struct frame *frame)
     pump(deliveries);
 }
 
+static void release_values(struct deliveries *deliveries, uint32_t task)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < deliveries->values.count; i++) {
+        const struct values *values = &deliveries->values.items[i];
+        if (values->task == task)
+            copy_release(values->copy, values->offset, values->size);
+        else
+            deliveries->values.items[left++] = *values;
+    }
+    deliveries->values.count = left;
+}
+
 void deliveries_drop(struct deliveries *deliveries)
 {
     while (!list_is_empty(&deliveries->line))
         free_delivery(LIST_ITEM(deliveries->line.next, struct delivery, in_line));
+    for (size_t i = 0; i < deliveries->values.count; i++) {
+        const struct values *values = &deliveries->values.items[i];
+        copy_release(values->copy, values->offset, values->size);
+    }
+    deliveries->values.count = 0;
     seals_free(deliveries->seals);
     deliveries->seals = NULL;
 }
@@ -285,6 +325,8 @@ void deliveries_end_task(struct deliveries *deliveries, const Weft__TaskEnd *end
 {
     if (end->kind == WEFT__TASK_KIND__TASK_REDUCE && deliveries->seals)
         seals_release(deliveries->seals, end->task);
+    if (end->kind == WEFT__TASK_KIND__TASK_MAP)
+        release_values(deliveries, end->task);
 }
 
 struct deliveries *deliveries_new(struct loop *loop, struct copies *copies,
@@ -306,5 +348,6 @@ void deliveries_free(struct deliveries *deliveries)
     if (!deliveries)
         return;
     deliveries_drop(deliveries);
+    VEC_FINI(&deliveries->values);
     free(deliveries);
 }

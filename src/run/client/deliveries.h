@@ -11,8 +11,9 @@ struct deliveries_calls {
     // The worker's turn.
     weft_err (*pass)(void *owner, Weft__FrameType type, weft_bytes payload);
     weft_err (*pass_message)(void *owner, Weft__FrameType type, const ProtobufCMessage *message);
-    // What the task reads cannot be fetched, with this thread's sentence: the worker does not hear of it.
-    void (*undone)(void *owner, const Weft__TaskRun *run, weft_err code);
+    // What the task reads cannot be fetched, with this thread's sentence: the worker does not hear of it. bad_seal: the
+    // number of map output that is damaged, or 0.
+    void (*undone)(void *owner, const Weft__TaskRun *run, weft_err code, uint32_t bad_seal);
     // Nothing can be delivered any more: out of memory, or the server broke the rules.
     void (*broken)(void *owner, weft_err code);
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "run/input_head.h"
+#include "store/hdfs/url.h"
 #include "sys/file/file.h"
 
 static char *path_of(const Weft__Input *input, const char *directory)
@@ -32,6 +33,12 @@ static bool is_same(const Weft__Input *input, const char *path, struct file_stat
 bool far_input_find(Weft__Input *input, const char *directory, char **path)
 {
     struct file_stat status;
+    const char *name = input->path[0] ? input->path : input->name;
+    // Each client reads from HDFS itself, and looks there whether the file is the same.
+    if (hdfs_is_url(name)) {
+        *path = strdup(name);
+        return *path;
+    }
     // A copy of the server's own, or its beginning is not known.
     if (input->inode == 0 || input->head == 0)
         return false;

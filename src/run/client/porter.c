@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "transport/fetch_files.h"
 #include "transport/hub.h"
 
 enum {
@@ -52,6 +51,7 @@ static void take_job(struct porter *porter, const struct frame *frame)
     if (code == WEFT_OK)
         code = agent_send(&porter->agent, WEFT__FRAME_TYPE__FRAME_JOB_START, &start->base);
     message_free(start);
+    porter->lacks_job = code != WEFT_OK;
     if (code != WEFT_OK)
         porter_tell_failed(porter, code);
 }
@@ -73,9 +73,9 @@ static weft_err pass_message(void *owner, Weft__FrameType type, const ProtobufCM
     return agent_is_ready(&porter->agent) ? agent_send(&porter->agent, type, message) : WEFT_OK;
 }
 
-static void take_undone(void *owner, const Weft__TaskRun *run, weft_err code)
+static void take_undone(void *owner, const Weft__TaskRun *run, weft_err code, uint32_t bad_seal)
 {
-    porter_tell_undone(owner, run, code);
+    porter_tell_undone(owner, run, code, bad_seal);
 }
 
 static void take_broken(void *owner, weft_err code)
@@ -89,6 +89,57 @@ static const struct deliveries_calls delivery_calls = {
     .undone = take_undone,
     .broken = take_broken,
 };
+
+static void tell_written(void *owner, const Weft__PartWritten *written)
+{
+    porter_send(owner, WEFT__FRAME_TYPE__FRAME_PART_WRITTEN, &written->base);
+}
+
+static const struct part_writer_calls part_writer_calls = {
+    .answer = tell_written,
+    .broken = take_broken,
+};
+
+static void tell_taken(void *owner, const Weft__ClientTaken *taken)
+{
+    porter_send(owner, WEFT__FRAME_TYPE__FRAME_CLIENT_TAKEN, &taken->base);
+}
+
+static const struct takings_calls takings_calls = {
+    .answer = tell_taken,
+    .broken = take_broken,
+};
+
+// ---- Leaving ------------------------------------------------------------------------------------------------
+
+static weft_err send_offer(void *owner, const Weft__ClientOffer *offer)
+{
+    const struct porter *porter = owner;
+    return porter->options.calls->send(porter->options.owner, WEFT__FRAME_TYPE__FRAME_CLIENT_OFFER,
+                                       &offer->base);
+}
+
+static void list_work(struct porter *porter)
+{
+    const weft_err code = ledger_offer(&porter->estate->ledger, send_offer, porter);
+    if (code != WEFT_OK)
+        porter_break(porter, code);
+}
+
+void porter_leave(struct porter *porter, uint32_t grace_ms)
+{
+    Weft__ClientLeaving leaving = WEFT__CLIENT_LEAVING__INIT;
+    leaving.grace_ms = grace_ms;
+    porter->is_leaving = true;
+    porter->is_starting = false;
+    porter_send(porter, WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVING, &leaving.base);
+}
+
+void porter_give_back(struct porter *porter)
+{
+    if (agent_has_worker(&porter->agent))
+        agent_kill(&porter->agent);
+}
 
 // ---- Frames of the server -------------------------------------------------------------------------------------
 
@@ -105,10 +156,13 @@ static void start_worker(struct porter *porter, const struct frame *frame)
     }
     porter->agent.options.task_timeout_ms = start->task_timeout_ms;
     porter->agent.options.record_timeout_ms = start->record_timeout_ms;
-    copies_set_address(porter->copies, start->address);
+    estate_begin(porter->estate, message_field(start->run));
+    ledger_end_runs(&porter->estate->ledger);
     porter->life++;
+    porter->lacks_job = false;
     deliveries_drop(porter->deliveries);
-    porter_start_worker(porter, start->package);
+    if (!porter->is_leaving)
+        porter_start_worker(porter, start->package);
     message_free(start);
 }
 
@@ -121,11 +175,60 @@ static bool is_for_worker(Weft__FrameType type)
     case WEFT__FRAME_TYPE__FRAME_SEAL:
     case WEFT__FRAME_TYPE__FRAME_BYE:
     case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
+    case WEFT__FRAME_TYPE__FRAME_DROP:
     case WEFT__FRAME_TYPE__FRAME_SEALS:
         return true;
     default:
         return false;
     }
+}
+
+static void forget_files(struct porter *porter, const struct frame *frame)
+{
+    Weft__ClientForget *forget = NULL;
+    const weft_err code = message_unpack(frame, &weft__client_forget__descriptor, &forget);
+    for (size_t i = 0; code == WEFT_OK && i < forget->n_files; i++)
+        estate_forget(porter->estate, forget->files[i]);
+    message_free(forget);
+    if (code != WEFT_OK)
+        porter_break(porter, code);
+}
+
+// What later offers have to say of a stage.
+static weft_err note_stage(struct porter *porter, const struct frame *frame)
+{
+    Weft__StageOpen *open = NULL;
+    Weft__StagePlan *plan = NULL;
+    Weft__TaskRun *run = NULL;
+    weft_err code = WEFT_OK;
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_STAGE_OPEN) {
+        code = message_unpack(frame, &weft__stage_open__descriptor, &open);
+        if (code == WEFT_OK)
+            code = ledger_note_open(&porter->estate->ledger, open);
+    } else if (frame->type == WEFT__FRAME_TYPE__FRAME_STAGE_PLAN) {
+        code = message_unpack(frame, &weft__stage_plan__descriptor, &plan);
+        if (code == WEFT_OK)
+            code = ledger_note_plan(&porter->estate->ledger, plan);
+    } else if (frame->type == WEFT__FRAME_TYPE__FRAME_TASK_RUN) {
+        code = message_unpack(frame, &weft__task_run__descriptor, &run);
+        if (code == WEFT_OK)
+            code = ledger_note_run(&porter->estate->ledger, run);
+    }
+    message_free(open);
+    message_free(plan);
+    message_free(run);
+    return code;
+}
+
+static void deliver(struct porter *porter, const struct frame *frame)
+{
+    if (porter->lacks_job || !agent_is_ready(&porter->agent))
+        return;  // the server will hear why, and nothing is to be said in the name of a worker that is gone
+    const weft_err code = note_stage(porter, frame);
+    if (code == WEFT_OK)
+        deliveries_take(porter->deliveries, frame);
+    else
+        porter_break(porter, code);
 }
 
 void porter_take(struct porter *porter, const struct frame *frame)
@@ -136,8 +239,16 @@ void porter_take(struct porter *porter, const struct frame *frame)
         porter_kill_worker(porter);
     else if (frame->type == WEFT__FRAME_TYPE__FRAME_JOB_START)
         take_job(porter, frame);
+    else if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_FORGET)
+        forget_files(porter, frame);
+    else if (frame->type == WEFT__FRAME_TYPE__FRAME_PART_WRITE)
+        part_writer_take(porter->part_writer, frame);
+    else if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_TAKE)
+        takings_take(porter->takings, frame);
+    else if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_GIVE)
+        list_work(porter);
     else if (is_for_worker(frame->type))
-        deliveries_take(porter->deliveries, frame);
+        deliver(porter, frame);
     else
         porter_break(
             porter, err_set(WEFT_INTERNAL, "the server sent a frame of type %d", (int)frame->type));
@@ -154,42 +265,8 @@ static void take_tick(void *owner)
         porter_tell_status(porter);
 }
 
-static weft_err refuse_session(void *owner, struct hub_peer *peer, const struct hello *hello)
-{
-    (void)owner, (void)peer, (void)hello;
-    return err_set(WEFT_UNIMPLEMENTED, "this is a client of a server, not a server");
-}
-
-static weft_err open_door(struct porter *porter)
-{
-    static const struct hub_calls calls = {.joined = refuse_session};
-    // Other clients come from other machines, unless the server itself is on this one only.
-    struct net_address address = {0};
-    if (net_address_is_loopback(&porter->options.server))
-        snprintf(address.host, sizeof address.host, "localhost");
-    const weft_err code = net_listen(&address, &porter->listener);
-    if (code != WEFT_OK)
-        return code;
-    const struct hub_options options = {
-        .loop = porter->options.loop,
-        .listener = &porter->listener,
-        .token = porter->options.token,
-        .name = porter->options.name,
-        .calls = &calls,
-        .owner = porter,
-        .files = porter->files,
-    };
-    porter->door = hub_new(&options);
-    return porter->door ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
-}
-
 static weft_err open_all(struct porter *porter)
 {
-    const struct copies_options copies = {.loop = porter->options.loop,
-                                          .token = porter->options.token,
-                                          .name = porter->options.name,
-                                          .tmp = porter->options.tmp,
-                                          .served = &porter->served};
     const struct fetch_client_options server = {.loop = porter->options.loop,
                                                 .address = porter->options.server,
                                                 .token = porter->options.token,
@@ -198,15 +275,31 @@ static weft_err open_all(struct porter *porter)
     if (code != WEFT_OK)
         return code;
     porter->server = fetch_client_new(&server);
-    porter->files = fetch_files_new();
-    porter->served.files = porter->files;
+    const struct copies_options copies = {.loop = porter->options.loop,
+                                          .token = porter->options.token,
+                                          .name = porter->options.name,
+                                          .tmp = porter->options.tmp,
+                                          .epoch = hub_epoch(porter->estate->door),
+                                          .served = &porter->estate->served,
+                                          .server = porter->server,
+                                          .relay = porter->options.server};
     porter->copies = copies_new(&copies);
-    if (porter->server && porter->files && porter->copies)
+    if (porter->server && porter->copies)
         porter->deliveries =
             deliveries_new(porter->options.loop, porter->copies, &delivery_calls, porter);
     if (porter->deliveries)
+        porter->part_writer =
+            part_writer_new(porter->options.loop, porter->copies, &part_writer_calls, porter);
+    const struct takings_options takings = {.copies = porter->copies,
+                                            .estate = porter->estate,
+                                            .tmp = porter->options.tmp,
+                                            .calls = &takings_calls,
+                                            .owner = porter};
+    if (porter->part_writer)
+        porter->takings = takings_new(&takings);
+    if (porter->takings)
         porter->tick = loop_timer_new(porter->options.loop, TICK_MS, TICK_MS, take_tick, porter);
-    return porter->tick ? open_door(porter) : WEFT_RESOURCE_EXHAUSTED;
+    return porter->tick ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
 }
 
 struct porter *porter_new(const struct porter_options *options)
@@ -217,6 +310,7 @@ struct porter *porter_new(const struct porter_options *options)
         return NULL;
     }
     porter->options = *options;
+    porter->estate = options->estate;
     const struct agent_options agent = {.loop = options->loop,
                                         .slot_count = options->slot_count,
                                         .calls = &porter_agent_calls,
@@ -236,12 +330,10 @@ void porter_free(struct porter *porter)
     err_keep(&kept);
     agent_fini(&porter->agent);
     loop_timer_free(porter->tick);
-    hub_free(porter->door);
-    net_listener_close(&porter->listener);
+    part_writer_free(porter->part_writer);
+    takings_free(porter->takings);
     deliveries_free(porter->deliveries);
     copies_free(porter->copies);
-    fetch_files_free(porter->files);
-    served_fini(&porter->served);
     porter_free_inputs(porter);
     fetch_client_free(porter->server);
     take_free(porter->code);
@@ -250,14 +342,10 @@ void porter_free(struct porter *porter)
     err_put_back(&kept);
 }
 
-uint16_t porter_port(const struct porter *porter)
-{
-    return porter->listener.port;
-}
-
 void porter_read_figures(const struct porter *porter, struct porter_figures *figures)
 {
     *figures = porter->figures;
     figures->fetched_bytes = copies_fetched_bytes(porter->copies);
+    figures->relayed_bytes = copies_relayed_bytes(porter->copies);
     figures->lent_bytes = porter_lent_bytes(porter);
 }

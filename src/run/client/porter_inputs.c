@@ -7,7 +7,12 @@
 #include <unistd.h>
 
 #include "run/client/far_inputs.h"
+#include "sys/file/file.h"
 #include "transport/mirror.h"
+
+#define ROOM_BYTES_MAX (UINT64_C(1) << 40)
+
+enum { PLACE_BYTES = 4096 };  // mirrors begin at whole pages
 
 struct want {
     struct porter *porter;
@@ -37,6 +42,9 @@ static void forget_mirrors(struct porter *porter)
     free(porter->mirrors);
     porter->mirrors = NULL;
     porter->mirror_count = 0;
+    for (size_t i = 0; i < porter->rooms.count; i++)
+        file_close(porter->rooms.items[i]);
+    VEC_FINI(&porter->rooms);
 }
 
 void porter_free_inputs(struct porter *porter)
@@ -46,28 +54,83 @@ void porter_free_inputs(struct porter *porter)
 
 uint64_t porter_lent_bytes(const struct porter *porter)
 {
-    uint64_t sum = porter->figures.lent_bytes;
+    uint64_t sum = porter->figures.lent_bytes + copies_lent_bytes(porter->copies);
     for (size_t i = 0; i < porter->mirror_count; i++)
         if (porter->mirrors[i])
             sum += mirror_fetched_bytes(porter->mirrors[i]);
     return sum;
 }
 
+static int last_room(const struct porter *porter)
+{
+    return porter->rooms.items[porter->rooms.count - 1];
+}
+
+static weft_err open_room(struct porter *porter)
+{
+    int fd;
+    const weft_err code = file_create_nameless(porter->options.tmp, &fd);
+    if (code != WEFT_OK)
+        return code;
+    if (!VEC_PUSH(&porter->rooms, fd)) {
+        file_close(fd);
+        return err_no_memory("for inputs");
+    }
+    porter->room_used = 0;
+    return WEFT_OK;
+}
+
+static weft_err grow_room(struct porter *porter, uint64_t begin, uint64_t size)
+{
+    const weft_err code = file_truncate(last_room(porter), porter->options.tmp, begin + size);
+    if (code == WEFT_OK)
+        porter->room_used = begin;
+    return err_wrap(code, "cannot make a file of %llu bytes", (unsigned long long)(begin + size));
+}
+
+// Mirrors share a file up to a size that most file systems allow: ten thousand small ones must not need ten thousand descriptors. Where less is allowed,
+// another file begins sooner.
+static weft_err find_room(struct porter *porter, uint64_t size)
+{
+    const uint64_t used = porter->room_used + (PLACE_BYTES - 1);
+    const uint64_t begin = used - used % PLACE_BYTES;
+    if (porter->rooms.count && size <= ROOM_BYTES_MAX && begin <= ROOM_BYTES_MAX - size) {
+        if (grow_room(porter, begin, size) == WEFT_OK)
+            return WEFT_OK;
+        err_clear();
+    }
+    const weft_err code = open_room(porter);
+    return code == WEFT_OK ? grow_room(porter, 0, size) : code;
+}
+
+static weft_err make_mirror(struct porter *porter, uint32_t number, uint64_t size)
+{
+    const weft_err code = find_room(porter, size);
+    if (code != WEFT_OK)
+        return code;
+    const struct mirror_options options = {.client = porter->server,
+                                           .file = number,
+                                           .size = size,
+                                           .tmp = porter->options.tmp,
+                                           .room = last_room(porter),
+                                           .room_offset = porter->room_used};
+    porter->mirrors[number] = mirror_new(&options);
+    porter->room_used += size;
+    return porter->mirrors[number] ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
 // A worker that is started again finds what the one before has read.
 static weft_err lend(struct porter *porter, uint32_t number, Weft__Input *input)
 {
     char path[48];
-    const struct mirror_options options = {.client = porter->server,
-                                           .file = number,
-                                           .size = input->file_size,
-                                           .tmp = porter->options.tmp};
-    if (!porter->mirrors[number])
-        porter->mirrors[number] = mirror_new(&options);
-    if (!porter->mirrors[number])
-        return WEFT_RESOURCE_EXHAUSTED;
+    const weft_err code =
+        porter->mirrors[number] ? WEFT_OK : make_mirror(porter, number, input->file_size);
+    if (code != WEFT_OK)
+        return code;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(),
              mirror_fd(porter->mirrors[number]));
-    input->is_lent = true;
+    input->is_lent = input->is_packed = true;
+    input->packed_at = mirror_place(porter->mirrors[number]);
     return porter_set_text(&input->path, path);
 }
 

@@ -8,8 +8,10 @@
 
 #include "run/client/copies.h"
 #include "run/client/deliveries.h"
+#include "run/client/estate.h"
+#include "run/client/part_writer.h"
 #include "run/client/porter.h"
-#include "run/client/served.h"
+#include "run/client/takings.h"
 #include "run/package/take.h"
 
 struct porter {
@@ -25,20 +27,21 @@ struct porter {
     bool has_code, is_starting;
     struct mirror **mirrors;  // by input; NULL: it is on this machine
     size_t mirror_count;
+    VEC(int) rooms;      // files that the mirrors are in
+    uint64_t room_used;  // of the last one
 
-    // For others.
-    struct net_listener listener;
-    struct hub *door;
-    struct fetch_files *files;
-    struct served served;
+    struct estate *estate;  // for others; borrowed
 
     // Of others.
     struct copies *copies;
     struct deliveries *deliveries;
+    struct part_writer *part_writer;
+    struct takings *takings;
 
     struct porter_figures figures;
     struct agent_figures told;  // to the server
-    bool is_broken;
+    bool is_broken, is_leaving;
+    bool lacks_job;  // the worker never heard of it: nothing else is for the worker then
 };
 
 // Ends this client, with this thread's sentence.
@@ -69,6 +72,7 @@ void porter_tell_unstarted(struct porter *porter, weft_err code);
 void porter_tell_status(struct porter *porter);
 // The server sets this client aside, with this thread's sentence.
 void porter_tell_failed(struct porter *porter, weft_err code);
-void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code);
+void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code,
+                        uint32_t bad_seal);
 
 #endif

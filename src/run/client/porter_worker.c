@@ -10,7 +10,7 @@
 // False: the worker is gone, or given up.
 static bool hold_file(struct porter *porter, uint32_t descriptor, uint32_t *number)
 {
-    const weft_err code = served_hold(&porter->served, &porter->agent, descriptor, number);
+    const weft_err code = served_hold(&porter->estate->served, &porter->agent, descriptor, number);
     if (code == WEFT_RESOURCE_EXHAUSTED)
         porter_break(porter, code);
     else if (code != WEFT_OK && code != WEFT_UNAVAILABLE)
@@ -18,9 +18,18 @@ static bool hold_file(struct porter *porter, uint32_t descriptor, uint32_t *numb
     return code == WEFT_OK;
 }
 
+// In the ledger; false: this client cannot continue.
+static bool note(struct porter *porter, weft_err code)
+{
+    if (code != WEFT_OK)
+        porter_break(porter, code);
+    return code == WEFT_OK;
+}
+
 static void take_committed(struct porter *porter, Weft__Committed *committed)
 {
-    if (hold_file(porter, committed->shelf, &committed->shelf))
+    if (hold_file(porter, committed->shelf, &committed->shelf) &&
+        note(porter, ledger_note_pairs(&porter->estate->ledger, committed)))
         porter_send(porter, WEFT__FRAME_TYPE__FRAME_COMMITTED, &committed->base);
 }
 
@@ -29,7 +38,9 @@ static void take_checkpointed(struct porter *porter, Weft__Checkpointed *done)
     if (done->n_tasks) {
         if (!hold_file(porter, done->file, &done->file))
             return;
-        done->file_size = served_find(&porter->served, done->file)->size;
+        done->file_size = served_find(&porter->estate->served, done->file)->size;
+        if (!note(porter, ledger_note_seal(&porter->estate->ledger, done)))
+            return;
     }
     porter_send(porter, WEFT__FRAME_TYPE__FRAME_CHECKPOINTED, &done->base);
 }
@@ -40,6 +51,8 @@ static bool take_message(void *owner, Weft__FrameType type, ProtobufCMessage *me
     if (type == WEFT__FRAME_TYPE__FRAME_TASK_END) {
         const Weft__TaskEnd *end = (const Weft__TaskEnd *)message;
         porter->figures.task_count += end->code == WEFT_OK;
+        if (!note(porter, ledger_note_end(&porter->estate->ledger, end)))
+            return false;
         deliveries_end_task(porter->deliveries, end);
     }
     if (type == WEFT__FRAME_TYPE__FRAME_COMMITTED)
@@ -61,7 +74,8 @@ void porter_tell_failed(struct porter *porter, weft_err code)
     porter_send(porter, WEFT__FRAME_TYPE__FRAME_WORKER_FAILED, &failed.base);
 }
 
-void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code)
+void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_err code,
+                        uint32_t bad_seal)
 {
     Weft__TaskEnd end = WEFT__TASK_END__INIT;
     char text[ERR_TEXT_BYTES_MAX];
@@ -79,6 +93,7 @@ void porter_tell_undone(struct porter *porter, const Weft__TaskRun *run, weft_er
     end.text = text;
     end.is_blameless = true;
     end.keeps_held = true;  // the worker has not seen it
+    end.bad_seal = bad_seal;
     porter_send(porter, WEFT__FRAME_TYPE__FRAME_TASK_END, &end.base);
 }
 
@@ -196,6 +211,7 @@ void porter_tell_status(struct porter *porter)
     status.has_switched_to_sort = figures.has_switched_to_sort;
     status.fetched_bytes = own.fetched_bytes;
     status.lent_bytes = own.lent_bytes;
+    status.relayed_bytes = own.relayed_bytes;
     porter_send(porter, WEFT__FRAME_TYPE__FRAME_CLIENT_STATUS, &status.base);
 }
 

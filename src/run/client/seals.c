@@ -28,6 +28,7 @@ struct seals {
     bool is_loading, is_ready;
     weft_err code;
     char why[ERR_TEXT_BYTES_MAX];
+    uint32_t damaged;  // the number of one whose index is; 0: none
 };
 
 // ---- The indexes --------------------------------------------------------------------------------------
@@ -47,9 +48,17 @@ static void keep_failure(struct seals *seals, weft_err code)
 
 static void end_load(struct seals *seals)
 {
-    for (size_t i = 0; i < seals->count && seals->code == WEFT_OK; i++)
-        if (!seals->list[i].index)
-            keep_failure(seals, read_index(&seals->list[i]));
+    for (size_t i = 0; i < seals->count && seals->code == WEFT_OK; i++) {
+        struct far_seal *seal = &seals->list[i];
+        if (seal->index)
+            continue;
+        const weft_err code = read_index(seal);
+        keep_failure(seals, code);
+        if (code == WEFT_DATA_LOSS) {
+            seals->damaged = seal->message.number;
+            seal->is_fetched = false;  // perhaps it is so only here
+        }
+    }
     seals->is_loading = false;
     seals->is_ready = seals->code == WEFT_OK;
     seals->ready(seals->owner, seals->is_ready ? WEFT_OK : err_set(seals->code, "%s", seals->why));
@@ -69,6 +78,7 @@ void seals_load(struct seals *seals)
 {
     seals->is_loading = true;
     seals->code = WEFT_OK;
+    seals->damaged = 0;
     seals->pending = 1;  // until all are asked for
     for (size_t i = 0; i < seals->count && seals->code == WEFT_OK; i++) {
         struct far_seal *seal = &seals->list[i];
@@ -85,6 +95,11 @@ void seals_load(struct seals *seals)
 bool seals_are_ready(const struct seals *seals)
 {
     return seals->is_ready;
+}
+
+uint32_t seals_damaged(const struct seals *seals)
+{
+    return seals->damaged;
 }
 
 bool seals_are_loading(const struct seals *seals)
@@ -154,6 +169,7 @@ static weft_err take_seal(struct seals *seals, size_t i, const Weft__AdoptedRuns
     weft__adopted_runs__init(&seal->message);
     seal->message.path = seal->copy->path;
     seal->message.offset = seal->offset;
+    seal->message.number = runs->number;
     seals->messages[i] = &seal->message;
     return WEFT_OK;
 }

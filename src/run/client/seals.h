@@ -21,6 +21,8 @@ void seals_free(struct seals *seals);  // NULL is fine
 bool seals_are_ready(const struct seals *seals);
 // Begins to fetch the indexes that are not here: `ready` is called, perhaps before it returns. Not while that lasts.
 void seals_load(struct seals *seals);
+// The number of one whose index was damaged when they were last loaded; 0: of none.
+uint32_t seals_damaged(const struct seals *seals);
 bool seals_are_loading(const struct seals *seals);
 
 // The message for the worker, with paths that it can open. Strings are lent.

@@ -10,14 +10,27 @@
 void served_fini(struct served *served)
 {
     for (size_t i = 0; i < served->list.count; i++)
-        file_close(served->list.items[i].fd);
+        if (served->list.items[i].fd >= 0)
+            file_close(served->list.items[i].fd);
     VEC_FINI(&served->list);
     *served = (struct served){0};
 }
 
 const struct served_file *served_find(const struct served *served, uint64_t number)
 {
-    return number > 0 && number <= served->list.count ? &served->list.items[number - 1] : NULL;
+    const bool is_there =
+        number > 0 && number <= served->list.count && served->list.items[number - 1].fd >= 0;
+    return is_there ? &served->list.items[number - 1] : NULL;
+}
+
+void served_forget(struct served *served, uint64_t number)
+{
+    if (!served_find(served, number))
+        return;
+    struct served_file *file = &served->list.items[number - 1];
+    fetch_files_remove(served->files, number);
+    file_close(file->fd);
+    file->fd = -1;
 }
 
 static weft_err add(struct served *served, int fd, const struct file_stat *status, uint32_t *number)
@@ -34,6 +47,13 @@ static weft_err add(struct served *served, int fd, const struct file_stat *statu
     return code;
 }
 
+weft_err served_add(struct served *served, int fd, uint32_t *number)
+{
+    struct file_stat status;
+    const weft_err code = file_stat_fd(fd, "a copy", &status);
+    return code == WEFT_OK ? add(served, fd, &status, number) : code;
+}
+
 weft_err served_hold(struct served *served, const struct agent *agent, uint32_t descriptor,
                      uint32_t *number)
 {
@@ -46,7 +66,7 @@ weft_err served_hold(struct served *served, const struct agent *agent, uint32_t 
     // No two open files have the same inode. The last ones are the likely ones.
     for (size_t i = served->list.count; i-- > 0 && code == WEFT_OK;) {
         struct served_file *known = &served->list.items[i];
-        if (known->inode != status.inode)
+        if (known->fd < 0 || known->inode != status.inode)
             continue;
         file_close(fd);
         known->size = status.size;

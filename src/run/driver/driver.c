@@ -4,8 +4,8 @@
 #include "run/driver/driver.h"
 
 #include "jobs/builtin.h"
-#include "run/driver/blame.h"
-#include "run/driver/coordinator.h"
+#include "run/driver/bad/blame.h"
+#include "run/driver/coordinator/coordinator.h"
 #include "sys/log.h"
 #include "sys/process/signals.h"
 #include "sys/thread/bell.h"
@@ -56,8 +56,11 @@ static void take_timeout(void *owner)
     coordinator_fail(driver->coordinator,
                      err_set(WEFT_DEADLINE_EXCEEDED,
                              "the job timed out: it ran longer than --timeout %s\n  try: a longer "
-                             "--timeout, or less input",
-                             limit));
+                             "--timeout, or %s",
+                             limit,
+                             driver->options->listen
+                                 ? "more clients: the server itself does no work"
+                                 : "less input"));
 }
 
 static void release_signals(struct driver *driver)
@@ -237,6 +240,20 @@ static weft_err find_inputs(struct driver *driver)
     return name_limit(driver, code);
 }
 
+// An earlier life of this server may have clients that wait for it where it was.
+static weft_err let_clients_in(struct driver *driver)
+{
+    const struct entrance_options options = {
+        .listen = driver->options->listen,
+        .default_port = SERVER_PORT,
+        .token_file = driver->options->token_file,
+        .earlier_port = coordinator_earlier_port(driver->coordinator),
+        .earlier_token = coordinator_earlier_token(driver->coordinator),
+    };
+    const weft_err code = entrance_open(&driver->entrance, &options);
+    return code == WEFT_OK ? coordinator_let_in(driver->coordinator, &driver->entrance) : code;
+}
+
 // Everything that can be refused before a process is started.
 static weft_err prepare(struct driver *driver)
 {
@@ -261,6 +278,8 @@ static weft_err prepare(struct driver *driver)
         code = take_over_signals(driver);
     if (code == WEFT_OK)
         code = coordinator_take_over(driver->coordinator);
+    if (code == WEFT_OK && driver->options->listen)
+        code = let_clients_in(driver);
     if (code == WEFT_OK)
         code = start_timers(driver);
     return code;
@@ -462,17 +481,9 @@ weft_err driver_new(struct driver **driver, const struct driver_spec *spec)
         made->loop = loop_new(take_wake, made);
         code = made->loop ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
     }
-    if (code == WEFT_OK && spec->options->listen) {
-        const struct entrance_options entrance = {.listen = spec->options->listen,
-                                                  .default_port = SERVER_PORT,
-                                                  .token_file = spec->options->token_file};
-        code = entrance_open(&made->entrance, &entrance);
-    }
     const struct coordinator_options options = {.plan = &made->plan,
                                                 .report = &made->report,
                                                 .loop = made->loop,
-                                                .entrance =
-                                                    spec->options->listen ? &made->entrance : NULL,
                                                 .keeps_replays = spec->owns_process};
     if (code == WEFT_OK) {
         made->coordinator = coordinator_new(&options);

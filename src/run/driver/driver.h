@@ -2,7 +2,7 @@
 //
 //   inputs -> plan -> sched -> [wire] -> worker -> [wire] -> sched -> output
 //
-// The driver is the process around the coordinator (run/driver/coordinator.h): it finds the inputs, opens the output,
+// The driver is the process around the coordinator (run/driver/coordinator/coordinator.h): it finds the inputs, opens the output,
 // runs the loop, answers signals and limits of time, and prints how it ended. Everything but driver_cancel happens in
 // the thread that calls driver_run.
 #ifndef RUN_DRIVER_DRIVER_H

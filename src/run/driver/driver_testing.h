@@ -4,7 +4,7 @@
 #ifndef RUN_DRIVER_DRIVER_TESTING_H
 #define RUN_DRIVER_DRIVER_TESTING_H
 
-#include "run/driver/worker_process.h"
+#include "run/driver/agent/worker_process.h"
 #include "sys/time/clock.h"
 
 enum { PIECE_BYTES = 9 };  // "piece 07\n"

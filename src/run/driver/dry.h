@@ -2,7 +2,7 @@
 #ifndef RUN_DRIVER_DRY_H
 #define RUN_DRIVER_DRY_H
 
-#include "run/driver/resume.h"
+#include "run/driver/resume/resume.h"
 
 // Prints the plan on standard output, as text or, with --json, as an object (docs/json.md). `output` may be NULL;
 // `pieces` are those of the last stage, as resume_look has found them.

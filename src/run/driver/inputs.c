@@ -99,7 +99,7 @@ static weft_err check_small_end(const struct run_plan *plan, struct report *repo
                                 const struct input *input)
 {
     struct store_file file;
-    weft_err code = store_open_plain(input->path, input->name, &file);
+    weft_err code = store_open(input->path, input->name, &file);
     if (code == WEFT_OK)
         code = check_end(plan, report, input, &file);
     store_close(&file);
@@ -118,7 +118,7 @@ static weft_err look_at_larger(const struct run_plan *plan, struct report *repor
             continue;
         }
         struct store_file file;
-        code = store_open_plain(input->path, input->name, &file);
+        code = store_open(input->path, input->name, &file);
         if (code == WEFT_OK)
             code = look_at_file(plan, report, input, &file, &plan->looks[i]);
         store_close(&file);
@@ -173,7 +173,7 @@ static weft_err cut_every_lines(const struct run_plan *plan, struct report *repo
     for (size_t i = 0; i < plan->inputs.count && code == WEFT_OK; i++) {
         struct store_file file;
         const struct input *input = &plan->inputs.items[i];
-        code = store_open_plain(input->path, input->name, &file);
+        code = store_open(input->path, input->name, &file);
         if (code == WEFT_OK)
             code = look_at_file(plan, report, input, &file, &plan->looks[i]);
         if (code == WEFT_OK && plan->looks[i].codec == CODEC_NONE + 1)

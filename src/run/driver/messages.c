@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "code/codes.h"
 #include "mapreduce/sample_segment.h"
 
 static weft_err no_memory(void)
@@ -171,35 +172,55 @@ weft_err run_plan_send_stage_open(const struct run_plan *plan, struct agent *age
     return code;
 }
 
-weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent, uint32_t stage,
-                                  Weft__TaskEnd *const *samples, struct resume *resume)
+// The keys by which ranges are cut: the sample, or what the code says.
+static weft_err list_cuts(const struct run_plan *plan, uint32_t stage,
+                          Weft__TaskEnd *const *samples, Weft__StagePlan *message)
 {
+    enum { FIXED_MAX = 64 };
     const struct run_stage *at = &plan->stages[stage];
-    size_t count = 0;
+    const struct code *user = code_of(&plan->chain.jobs.items[0]);
+    size_t count = FIXED_MAX;
     for (uint32_t i = 0; i < at->sample_count; i++)
         count += samples[i] ? samples[i]->n_sample_keys : 0;
-    Weft__StagePlan message = WEFT__STAGE_PLAN__INIT;
-    message.stage = stage;
-    ProtobufCBinaryData *keys = malloc((count + 1) * sizeof *keys);
+    ProtobufCBinaryData *keys = message->sample_keys = malloc(count * sizeof *keys);
     if (!keys)
         return no_memory();
-    message.sample_keys = keys;
     for (uint32_t i = 0; i < at->sample_count; i++)
         for (size_t j = 0; samples[i] && j < samples[i]->n_sample_keys; j++)
-            keys[message.n_sample_keys++] = samples[i]->sample_keys[j];
-    weft_err code = at->sample_count ? resume_keep_cuts(resume, &message) : WEFT_OK;
+            keys[message->n_sample_keys++] = samples[i]->sample_keys[j];
+    weft_bytes key;
+    for (size_t i = 0; stage == 0 && run_plan_has_items(plan) && at->range_count > 1 &&
+                       i < FIXED_MAX && user->cut(i, &key);
+         i++)
+        keys[message->n_sample_keys++] = (ProtobufCBinaryData){key.size, (uint8_t *)key.data};
+    return WEFT_OK;
+}
+
+weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent, uint32_t stage,
+                                  Weft__TaskEnd *const *samples, struct resume *resume,
+                                  uint8_t cuts[IDENTITY_KEY_BYTES])
+{
+    Weft__StagePlan message = WEFT__STAGE_PLAN__INIT;
+    message.stage = stage;
+    weft_err code = list_cuts(plan, stage, samples, &message);
+    ProtobufCBinaryData *listed = message.sample_keys;  // those of the journal may take their place
+    if (code == WEFT_OK && plan->stages[stage].sample_count)
+        code = resume_keep_cuts(resume, &message);
     if (code == WEFT_OK && stage == 0 && !run_plan_is_shared(plan))
         code = resume_fill_adopted(resume, &message.adopted, &message.n_adopted);
+    identity_hash_keys(message.sample_keys, message.n_sample_keys, cuts);
+    if (run_plan_is_far(plan))
+        message.cuts = (ProtobufCBinaryData){IDENTITY_KEY_BYTES, cuts};
     if (code == WEFT_OK)
         code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_STAGE_PLAN, &message.base);
     resume_free_adopted(message.adopted, message.n_adopted);
-    free(keys);
+    free(listed);
     return code;
 }
 
-static const char *address_of(const void *owner, uint32_t holder)
+static void fill_place(const void *owner, uint32_t holder, Weft__FarFile *far)
 {
-    return clients_address(owner, holder);
+    clients_fill_place(owner, holder, far);
 }
 
 // Map output that outlives this run is listed by the journal, with what an earlier run has left.
@@ -209,7 +230,7 @@ weft_err run_plan_send_seals(struct agent *agent, uint32_t stage, const struct r
     const bool is_kept = stage == 0 && resume_keeps_runs(resume);
     Weft__Seals seals = WEFT__SEALS__INIT;
     seals.stage = stage;
-    weft_err code = where->clients ? holdings_fill_seals(where->holdings, stage, address_of,
+    weft_err code = where->clients ? holdings_fill_seals(where->holdings, stage, fill_place,
                                                          where->clients, &seals)
                     : is_kept      ? resume_fill_adopted(resume, &seals.seals, &seals.n_seals)
                                    : shelves_fill_seals(where->shelves, &seals);
@@ -243,7 +264,7 @@ static weft_err fill_source(const struct run_plan *plan, const struct sched_acti
             : sample_segment(action->at.task, stage->sample_count, stage->map_count);
     run->source = &message->source;
     return where->clients
-               ? holdings_fill_source(where->holdings, action->stage, segment, address_of,
+               ? holdings_fill_source(where->holdings, action->stage, segment, fill_place,
                                       where->clients, &message->source, &message->far)
                : shelves_fill_source(where->shelves, segment, &message->source);
 }
@@ -281,7 +302,7 @@ weft_err run_plan_send_task(const struct run_plan *plan, struct agent *agent,
     if (code == WEFT_OK)
         code = fill_source(plan, action, where, &source, &run);
     if (code == WEFT_OK)
-        code = agent_send(agent, WEFT__FRAME_TYPE__FRAME_TASK_RUN, &run.base);
+        code = items_send(where->items, agent, &run);
     bad_records_free_skips(&run);
     free(copies);
     free(run.pieces);

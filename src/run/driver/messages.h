@@ -3,16 +3,18 @@
 #ifndef RUN_DRIVER_MESSAGES_H
 #define RUN_DRIVER_MESSAGES_H
 
-#include "run/driver/clients.h"
-#include "run/driver/holdings.h"
-#include "run/driver/resume.h"
-#include "run/driver/shelves.h"
+#include "run/driver/answer/shelves.h"
+#include "run/driver/resume/resume.h"
+#include "run/driver/server/clients.h"
+#include "run/driver/server/holdings.h"
+#include "run/driver/server/items.h"
 
 // Where workers find what others have made.
 struct whereabouts {
     const struct shelves *shelves;    // on this machine,
     const struct holdings *holdings;  // or with clients
     const struct clients *clients;    // NULL: there are none
+    struct items *items;              // NULL: records are all there is
 };
 
 // The job and its inputs: the first that a worker is sent. Several workers share the work.
@@ -23,10 +25,11 @@ MUST_CHECK weft_err run_plan_send_stage_open(const struct run_plan *plan, struct
                                              uint32_t stage, const struct output *output,
                                              const struct output_piece *pieces,
                                              const struct resume *resume);
-// The sample of a whole stage; `samples` are the ends of all its sample tasks, NULL for those that did not run.
+// The sample of a whole stage, whose hash goes to `cuts`; `samples` are the ends of all its sample tasks, NULL for those that did not run.
 MUST_CHECK weft_err run_plan_send_stage_plan(const struct run_plan *plan, struct agent *agent,
                                              uint32_t stage, Weft__TaskEnd *const *samples,
-                                             struct resume *resume);
+                                             struct resume *resume,
+                                             uint8_t cuts[IDENTITY_KEY_BYTES]);
 // The map output of all workers: where they share, before the first reduce task of a worker.
 MUST_CHECK weft_err run_plan_send_seals(struct agent *agent, uint32_t stage,
                                         const struct resume *resume,

@@ -28,6 +28,12 @@ static const weft_job *last_job(const struct run_plan *plan)
     return &plan->chain.jobs.items[plan->chain.jobs.count - 1];
 }
 
+bool run_plan_has_items(const struct run_plan *plan)
+{
+    const struct code *user = code_of(&plan->chain.jobs.items[0]);
+    return user->values_from && user->values_from(&plan->options->args);
+}
+
 // ---- Stages -------------------------------------------------------------------------------------
 
 static struct plan_options options_of_plan(const struct run_plan *plan)
@@ -115,6 +121,22 @@ static weft_err split_inputs(struct run_plan *plan, struct report *report)
     return code;
 }
 
+// Values of items are not read for a sample: the code says where to cut, into as many ranges as there are tasks, up to a number that does
+// not depend on anything else.
+static void count_ranges_of_items(const struct run_plan *plan, struct run_stage *stage)
+{
+    const struct code *user = code_of(&plan->chain.jobs.items[0]);
+    weft_bytes key;
+    uint32_t count = 1;
+    while (user->cut && user->cut(count - 1, &key))
+        count++;
+    count = count < stage->map_count ? count : stage->map_count;
+    stage->sample_count = 0;
+    stage->range_count = (count + stage->part_count - 1) / stage->part_count * stage->part_count;
+    if (stage->range_count == 0)
+        stage->range_count = stage->part_count;
+}
+
 // Parts are for the eye and for partitioners; a stage in between needs none.
 static void count_ranges(const struct run_plan *plan, const weft_job *job, struct run_stage *stage)
 {
@@ -125,6 +147,8 @@ static void count_ranges(const struct run_plan *plan, const weft_job *job, struc
     const bool has_ranges = job && !has_partition && !stage->is_map_only;
     const bool is_cut = has_ranges && !job->whole_parts;
     stage->range_count = is_cut ? plan->split.range_count : stage->part_count;
+    if (is_cut && stage == &plan->stages[0] && run_plan_has_items(plan))
+        count_ranges_of_items(plan, stage);
     stage->piece_count = stage->is_map_only ? stage->map_count : stage->range_count;
     if (!has_ranges || stage->range_count == 1)
         stage->sample_count = 0;

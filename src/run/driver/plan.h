@@ -44,7 +44,7 @@ struct run_plan {
     uint32_t stage_count;
     size_t task_count;      // of all kinds and stages
     uint32_t *parts;        // the part of each piece of the last stage
-    uint32_t worker_count;  // above 1: they share the work (run/driver/shelves.h)
+    uint32_t worker_count;  // above 1: they share the work (run/driver/answer/shelves.h)
     uint32_t slot_count;    // of each worker
     uint64_t worker_bytes;  // the share of the memory of each
     uint64_t *heads;  // where clients work: XXH3 of how each input begins; NULL: not known yet
@@ -79,11 +79,14 @@ static inline bool run_plan_is_shared(const struct run_plan *plan)
     return plan->worker_count > 1;
 }
 
-// The workers are on machines of clients (run/driver/clients.h).
+// The workers are on machines of clients (run/driver/server/clients.h).
 static inline bool run_plan_is_far(const struct run_plan *plan)
 {
     return plan->options->listen != NULL;
 }
+
+// Records are numbers of items, whose values another process has (run/driver/server/items.h).
+bool run_plan_has_items(const struct run_plan *plan);
 
 // What the user is shown as the job's name.
 static inline const char *run_plan_title(const struct run_plan *plan)

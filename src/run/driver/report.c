@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#define SHOW_NS UINT64_C(50000000)  // between two looks: less than any line waits for the next one
+
 void report_init(struct report *report, const struct run_options *options, bool is_silent, int fd,
                  uint64_t now_ns)
 {
@@ -46,6 +48,12 @@ static enum sched_kind current_kind(const struct report_facts *facts)
     return kind;
 }
 
+bool report_is_due(const struct report *report, const struct report_facts *facts, uint64_t now_ns)
+{
+    return report->step != sched_kind_name(current_kind(facts)) ||
+           report->step_stage != facts->stage || now_ns - report->shown_ns >= SHOW_NS;
+}
+
 void report_show(struct report *report, const struct report_facts *facts, uint64_t now_ns)
 {
     const struct agent_figures *figures = &facts->figures;
@@ -62,6 +70,7 @@ void report_show(struct report *report, const struct report_facts *facts, uint64
         report->step_bytes = figures->bytes_in;
     report->step = state.step;
     report->step_stage = facts->stage;
+    report->shown_ns = now_ns;
     if (facts->stage == 0 && kind == SCHED_MAP) {
         const uint64_t done = figures->bytes_in - report->step_bytes + figures->bytes_begun;
         state.bytes_total = facts->input_bytes;
@@ -97,6 +106,12 @@ void report_warn(struct report *report, const char *text)
 {
     if (!report->is_silent)
         progress_warn(&report->progress, text);
+}
+
+void report_client(struct report *report, const struct crowd_change *change, uint64_t now_ns)
+{
+    if (!report->is_silent)
+        progress_client(&report->progress, change, now_ns);
 }
 
 void report_end(struct report *report, const struct summary *summary)

@@ -7,7 +7,7 @@
 #define RUN_DRIVER_REPORT_H
 
 #include "mapreduce/coord/sched.h"
-#include "run/driver/agent.h"
+#include "run/driver/agent/agent.h"
 #include "run/talk/progress.h"
 
 // Where a run is.
@@ -27,6 +27,7 @@ struct report {
     const char *step;
     uint32_t step_stage;
     uint64_t step_bytes;
+    uint64_t shown_ns;  // when that was
 };
 
 // `is_silent`: inside a program that did not ask to be told on standard error. `fd` is 2 but in tests.
@@ -40,6 +41,9 @@ void report_begin(struct report *report, const struct progress_begin *begin);
 // Whether there is anybody to bring facts to; whether they are also wanted when nothing happens.
 bool report_is_shown(const struct report *report);
 bool report_needs_ticks(const struct report *report);
+// Whether these facts, of which the figures may be missing, show anything new: the figures of a thousand workers are not
+// put together for every message.
+bool report_is_due(const struct report *report, const struct report_facts *facts, uint64_t now_ns);
 void report_show(struct report *report, const struct report_facts *facts, uint64_t now_ns);
 // The last words of an attempt; of a kind that there is not they are ignored: they come from a worker.
 void report_status(struct report *report, const struct status_words *words);
@@ -47,6 +51,8 @@ void report_status(struct report *report, const struct status_words *words);
 void report_retry(struct report *report, const struct sched_attempt *at, uint32_t charges,
                   uint32_t charges_max, const char *why);
 void report_warn(struct report *report, const char *text);
+// A client of a server has come or gone.
+void report_client(struct report *report, const struct crowd_change *change, uint64_t now_ns);
 void report_end(struct report *report, const struct summary *summary);
 
 #endif

@@ -57,6 +57,29 @@ static void the_step_is_the_first_kind_of_task_that_is_not_through(void **state)
     }
 }
 
+// Figures of many workers are put together only when they are shown.
+static void facts_are_due_with_a_new_step_and_from_time_to_time(void **state)
+{
+    (void)state;
+    struct report report = start(false);
+    struct report_facts facts = three_kinds;
+    const uint64_t begun_ns = UINT64_C(1) << 40, second_ns = 1000000000;
+    assert_true(report_is_due(&report, &facts, begun_ns));
+    report_show(&report, &facts, begun_ns);
+    assert_false(report_is_due(&report, &facts, begun_ns + 1));
+    facts.done_counts[SCHED_SAMPLE] = 1;
+    assert_false(report_is_due(&report, &facts, begun_ns + 1));
+    facts.done_counts[SCHED_SAMPLE] = 2;
+    assert_true(report_is_due(&report, &facts, begun_ns + 1));  // the map begins
+    report_show(&report, &facts, begun_ns + 1);
+    assert_false(report_is_due(&report, &facts, begun_ns + 2));
+    facts.stage = 1;
+    assert_true(report_is_due(&report, &facts, begun_ns + 2));
+    facts.stage = 0;
+    assert_true(report_is_due(&report, &facts, begun_ns + second_ns));
+    report_fini(&report);
+}
+
 // Bytes that the sample has read are no part of what the map has.
 static void bytes_are_those_of_the_map_alone(void **state)
 {
@@ -146,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_step_is_the_first_kind_of_task_that_is_not_through),
+        cmocka_unit_test(facts_are_due_with_a_new_step_and_from_time_to_time),
         cmocka_unit_test(bytes_are_those_of_the_map_alone),
         cmocka_unit_test(a_later_stage_counts_its_tasks_and_no_bytes),
         cmocka_unit_test(the_status_of_no_kind_of_task_is_ignored),

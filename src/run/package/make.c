@@ -119,10 +119,9 @@ static weft_err add_library(void *owner, const char *name, const char *path)
     return add(owner, PACKAGE_LIBRARY, name, path);
 }
 
-static weft_err add_data(struct made_package *package, const char *path)
+static weft_err add_data(struct made_package *package, const char *path, const char *name)
 {
-    const char *name = base_name(path);
-    if (!package_is_name(name))
+    if (!package_is_path(name))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "%s cannot travel with a job for its name\n  try: a name without control "
                        "characters, and no slash at its end",
@@ -146,7 +145,9 @@ static weft_err add_files(struct made_package *package, const struct run_options
     for (size_t i = 0; i < options->args.value_count && code == WEFT_OK; i++) {
         const struct args_value *value = &options->args.values[i];
         if (user->word && user->word(value->letter) == CODE_WORD_FILE)
-            code = add_data(package, value->text);
+            code =
+                add_data(package, value->text,
+                         user->name_there ? user->name_there(value->text) : base_name(value->text));
     }
     return code;
 }

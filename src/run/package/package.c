@@ -8,16 +8,34 @@
 #include "base/sha256.h"
 #include "base/text.h"
 
-bool package_is_name(const char *name)
+static bool is_plain(const char *name, size_t size)
 {
-    const size_t size = strnlen(name, PACKAGE_NAME_BYTES_MAX + 1);
-    if (size == 0 || size > PACKAGE_NAME_BYTES_MAX || strcmp(name, ".") == 0 ||
-        strcmp(name, "..") == 0)
+    if (size == 0 || (name[0] == '.' && (size == 1 || (size == 2 && name[1] == '.'))))
         return false;
     for (size_t i = 0; i < size; i++)
         if ((unsigned char)name[i] < ' ' || name[i] == 0x7f || name[i] == '/')
             return false;
     return true;
+}
+
+bool package_is_name(const char *name)
+{
+    const size_t size = strnlen(name, PACKAGE_NAME_BYTES_MAX + 1);
+    return size <= PACKAGE_NAME_BYTES_MAX && is_plain(name, size);
+}
+
+bool package_is_path(const char *path)
+{
+    if (strnlen(path, PACKAGE_NAME_BYTES_MAX + 1) > PACKAGE_NAME_BYTES_MAX)
+        return false;
+    for (;; path++) {
+        const size_t size = strcspn(path, "/");
+        if (!is_plain(path, size))
+            return false;
+        path += size;
+        if (!*path)
+            return true;
+    }
 }
 
 // The name may hold anything.
@@ -33,7 +51,7 @@ static weft_err refuse_name(const char *name)
 
 static weft_err check_file(const Weft__CodeFile *file)
 {
-    if (!package_is_name(file->name))
+    if (file->role == PACKAGE_DATA ? !package_is_path(file->name) : !package_is_name(file->name))
         return refuse_name(file->name);
     if (file->role < PACKAGE_PROGRAM || file->role > PACKAGE_DATA)
         return err_set(WEFT_INVALID_ARGUMENT, "%s of a package has the role %" PRIu32, file->name,

@@ -18,7 +18,7 @@ enum package_kind {
 enum package_role {
     PACKAGE_PROGRAM = 1,  // what workers are started from; one
     PACKAGE_LIBRARY,      // a shared library of it, by the name that the loader looks for
-    PACKAGE_DATA,         // a file in the directory where the worker and its commands run
+    PACKAGE_DATA,         // a file in or below the directory where the worker and its commands run
 };
 
 // The limits of a package, so that a server cannot cost a client more memory or disk.
@@ -31,6 +31,9 @@ MUST_CHECK weft_err package_check(const Weft__CodePackage *package);
 
 // Whether a file may be called that: 1 to 255 bytes, no slash and no control character, not "." or "..".
 bool package_is_name(const char *name);
+
+// Whether a data file may be called that: such names with a slash between them, 255 bytes in all. All but the last are directories.
+bool package_is_path(const char *path);
 
 // A copy, which message_free frees. NULL with a sentence: no memory.
 Weft__CodePackage *package_copy(const Weft__CodePackage *package);

@@ -213,6 +213,29 @@ static weft_err copy(const struct item *item, const char *path, unsigned mode)
     return code == WEFT_OK ? closed : code;
 }
 
+// The directories of a path below `folder`, which is there.
+static weft_err make_parents(char *path, size_t folder_size)
+{
+    struct file_stat status;
+    weft_err code = WEFT_OK;
+    for (char *slash = path + folder_size; code == WEFT_OK && (slash = strchr(slash + 1, '/'));) {
+        *slash = 0;
+        code = file_stat(path, &status);
+        if (code == WEFT_OK && status.kind == FILE_MISSING)
+            code = place_make_directory(path);
+        *slash = '/';
+    }
+    return code;
+}
+
+static weft_err place_data(const struct item *item, char *path)
+{
+    const weft_err code = make_parents(path, strlen(item->take->work_path));
+    if (code != WEFT_OK)
+        return code;
+    return copy(item, path, item->file->mode & 0111 ? DATA_PROGRAM_MODE : DATA_MODE);
+}
+
 static weft_err place_item(struct item *item)
 {
     struct take *take = item->take;
@@ -224,7 +247,7 @@ static weft_err place_item(struct item *item)
     if (code != WEFT_OK)
         return code;
     if (is_data)
-        code = copy(item, path, item->file->mode & 0111 ? DATA_PROGRAM_MODE : DATA_MODE);
+        code = place_data(item, path);
     else if (item->is_own || file_link(item->fd, item->file->name, path) != WEFT_OK)
         code = copy(item, path, CODE_MODE);
     if (item->file->role == PACKAGE_PROGRAM && code == WEFT_OK)

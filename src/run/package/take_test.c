@@ -73,6 +73,38 @@ static void code_that_is_missing_is_fetched_and_put_in_its_places(void **state)
     assert_int_equal(testing_count("cache"), 4 + 1);
 }
 
+static void files_with_a_path_are_put_below_the_directory(void **state)
+{
+    struct testing_scene scene;
+    (void)state;
+    fill(&scene);
+    testing_add_file(&scene, PACKAGE_DATA, "tools/__init__.py", "");
+    testing_add_file(&scene, PACKAGE_DATA, "tools/deep/cut.py", "x = 1");
+    testing_add_file(&scene, PACKAGE_DATA, "tools/deep/join.py", "y = 1");
+    assert_int_equal(testing_take(&scene), WEFT_OK);
+    const char *directory = take_program(scene.take)->directory;
+    testing_assert_holds(directory, "tools/__init__.py", "");
+    testing_assert_holds(directory, "tools/deep/cut.py", "x = 1");
+    testing_assert_holds(directory, "tools/deep/join.py", "y = 1");
+    assert_int_equal(mode_of(directory, "tools/deep"), 0700);
+    testing_close_scene(&scene);
+    assert_int_equal(testing_count("cache/jobs"), 0);
+}
+
+static void a_file_and_a_directory_of_one_name_are_refused(void **state)
+{
+    for (int is_first = 0; is_first < 2; is_first++) {
+        struct testing_scene scene;
+        (void)state;
+        fill(&scene);
+        testing_add_file(&scene, PACKAGE_DATA, is_first ? "a" : "a/b", "1");
+        testing_add_file(&scene, PACKAGE_DATA, is_first ? "a/b" : "a", "2");
+        assert_int_not_equal(testing_take(&scene), WEFT_OK);
+        testing_close_scene(&scene);
+        assert_int_equal(testing_count("cache/jobs"), 0);
+    }
+}
+
 static void the_same_code_is_fetched_once(void **state)
 {
     struct testing_scene scene;
@@ -464,6 +496,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, testing_make_folder, testing_remove_folder)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(code_that_is_missing_is_fetched_and_put_in_its_places),
+        IN_FOLDER(files_with_a_path_are_put_below_the_directory),
+        IN_FOLDER(a_file_and_a_directory_of_one_name_are_refused),
         IN_FOLDER(the_same_code_is_fetched_once),
         IN_FOLDER(files_of_a_job_are_its_own),
         IN_FOLDER(our_own_program_is_used_as_it_is),

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "run/driver/worker_process.h"
+#include "run/driver/agent/worker_process.h"
 #include "run/package/make.h"
 #include "sys/process/libraries.h"
 

@@ -288,12 +288,26 @@ static void call_back(struct progress *progress, const struct progress_state *st
     progress->callback(progress->callback_data, &told);
 }
 
+// Clients that had no line of their own.
+static void tell_crowd(struct progress *progress, uint64_t now_ns)
+{
+    struct buf line = {0};
+    if (progress->mode != PROGRESS_JSON && crowd_append_rest(&progress->crowd, now_ns, &line)) {
+        clear_line(progress);
+        buf_append(&progress->text, line.data, line.size);
+        flush(progress);
+    }
+    buf_fini(&line);
+}
+
 void progress_update(struct progress *progress, const struct progress_state *state, uint64_t now_ns)
 {
     if (!progress_is_shown(progress))
         return;
     const bool is_new = progress->step != state->step || progress->stage != state->stage;
     call_back(progress, state, is_new, now_ns);
+    if (progress->mode != PROGRESS_NONE)
+        tell_crowd(progress, now_ns);
     if (is_new || now_ns - progress->status.told_ns >= REPORT_NS) {
         tell_status(progress);
         progress->status.told_ns = now_ns;
@@ -359,10 +373,29 @@ void progress_warn(struct progress *progress, const char *warning)
     flush(progress);
 }
 
+void progress_client(struct progress *progress, const struct crowd_change *change, uint64_t now_ns)
+{
+    struct buf lines = {0};
+    // A quiet run reports those that need a person: a machine that cannot work for the job.
+    if (progress->mode == PROGRESS_NONE && change->kind != CROWD_ASIDE)
+        return;
+    if (progress->mode == PROGRESS_JSON)
+        crowd_append_json(change, &lines);
+    else
+        crowd_append_line(&progress->crowd, change, now_ns, &lines);
+    if (lines.size)
+        clear_line(progress);
+    buf_append(&progress->text, lines.data, lines.size);
+    flush(progress);
+    buf_fini(&lines);
+}
+
 void progress_end(struct progress *progress, const struct summary *summary)
 {
     clear_line(progress);
     tell_status(progress);
+    if (progress->mode != PROGRESS_NONE)
+        tell_crowd(progress, UINT64_MAX);
     if (progress->mode == PROGRESS_JSON)
         summary_format_json(&progress->text, summary);
     else if (progress->mode != PROGRESS_NONE || summary->code != WEFT_OK)

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "run/options.h"
+#include "run/talk/crowd.h"
 #include "run/talk/summary.h"
 
 enum progress_mode { PROGRESS_NONE, PROGRESS_LINES, PROGRESS_TERMINAL, PROGRESS_JSON };
@@ -49,6 +50,7 @@ struct progress {
     const char *step;  // the last one told; NULL: none
     char *last_why;    // of the last retry that was told
     struct progress_status status;
+    struct crowd crowd;
     struct buf text;
     weft_progress_fn *callback;  // of the program that submitted the job; NULL: none
     void *callback_data;
@@ -81,6 +83,8 @@ void progress_retry(struct progress *progress, const char *what, uint32_t attemp
 // Something the user should know although the run goes on.
 void progress_warn(struct progress *progress, const char *text);
 
+// A client of a server has come or gone.
+void progress_client(struct progress *progress, const struct crowd_change *change, uint64_t now_ns);
 // The end, good or bad: clears the line, shows the error and the summary.
 void progress_end(struct progress *progress, const struct summary *summary);
 

@@ -210,6 +210,18 @@ static void quiet_tells_warnings_and_failures_only(void **state)
     progress_fini(&progress);
 }
 
+static void quiet_tells_of_clients_that_are_set_aside(void **state)
+{
+    (void)state;
+    struct progress progress = start(PROGRESS_NONE);
+    const struct crowd_change lost = {CROWD_LOST, "hill/1", .text = "client hill/1 is lost"};
+    const struct crowd_change aside = {CROWD_ASIDE, "hill/2", .text = "client hill/2 is set aside"};
+    progress_client(&progress, &lost, 0);
+    progress_client(&progress, &aside, 0);
+    assert_string_equal(printed(), "weft: client hill/2 is set aside\n");
+    progress_fini(&progress);
+}
+
 static void the_mode_follows_the_options_and_the_descriptor(void **state)
 {
     (void)state;
@@ -267,6 +279,7 @@ int main(void)
         TEST(what_a_task_says_does_nothing_to_a_terminal),
         TEST(retries_and_warnings_are_told_above_the_line),
         TEST(quiet_tells_warnings_and_failures_only),
+        TEST(quiet_tells_of_clients_that_are_set_aside),
         TEST(the_mode_follows_the_options_and_the_descriptor),
         TEST(an_error_outside_a_run_is_reported_with_its_exit_code),
     };

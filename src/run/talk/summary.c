@@ -67,6 +67,10 @@ static void append_spill(struct buf *buf, const struct summary *summary)
         buf_append_text(buf, summary->workers > 1 ? " of map output, for all workers"
                                                   : " of map output, in case the run is killed");
     }
+    if (summary->relayed_bytes) {
+        buf_append_text(buf, "; relayed ");
+        text_append_bytes(buf, summary->relayed_bytes);
+    }
     buf_append_text(buf, "\n");
 }
 
@@ -143,6 +147,73 @@ static void append_details(struct buf *buf, const struct summary *summary)
     }
 }
 
+static struct summary_client add_clients(const struct summary *summary)
+{
+    struct summary_client all = {0};
+    for (size_t i = 0; i < summary->client_count; i++) {
+        const struct summary_client *client = &summary->clients[i];
+        all.task_count += client->task_count;
+        all.again_count += client->again_count;
+        all.backup_count += client->backup_count;
+        all.bytes_in += client->bytes_in;
+        all.lent_bytes += client->lent_bytes;
+        all.fetched_bytes += client->fetched_bytes;
+        all.relayed_bytes += client->relayed_bytes;
+    }
+    return all;
+}
+
+static void append_client_figures(struct buf *buf, const struct summary_client *client)
+{
+    append_plural(buf, client->task_count, "task");
+    if (client->again_count) {
+        buf_append_text(buf, ", ");
+        text_append_count(buf, client->again_count);
+        buf_append_text(buf, " of them again");
+    }
+    if (client->backup_count) {
+        buf_append_text(buf, ", ");
+        append_plural(buf, client->backup_count, "second attempt");
+    }
+    buf_append_text(buf, "; ");
+    text_append_bytes(buf, client->bytes_in);
+    buf_append_text(buf, " read, ");
+    text_append_bytes(buf, client->lent_bytes);
+    buf_append_text(buf, " of it from the server; ");
+    text_append_bytes(buf, client->fetched_bytes);
+    buf_append_text(buf, " from clients");
+    if (client->relayed_bytes) {
+        buf_append_text(buf, ", ");
+        text_append_bytes(buf, client->relayed_bytes);
+        buf_append_text(buf, " of it through the server");
+    }
+    buf_append_text(buf, "\n");
+}
+
+// A long list is cut: --json has it whole.
+static void append_clients(struct buf *buf, const struct summary *summary, bool is_verbose)
+{
+    enum { LISTED_MAX = 20 };
+    const struct summary_client all = add_clients(summary);
+    const size_t listed = summary->client_count < LISTED_MAX ? summary->client_count : LISTED_MAX;
+    if (!summary->is_far || !summary->client_count)
+        return;
+    buf_append_text(buf, "  shared ");
+    append_plural(buf, summary->client_count, "client");
+    buf_append_text(buf, ": ");
+    append_client_figures(buf, &all);
+    for (size_t i = 0; i < listed && is_verbose; i++) {
+        const struct summary_client *client = &summary->clients[i];
+        buf_format(buf, "  client %s%s: ", client->name, crowd_describe_end(client->end));
+        append_client_figures(buf, client);
+    }
+    if (is_verbose && listed < summary->client_count) {
+        buf_append_text(buf, "  and ");
+        append_plural(buf, summary->client_count - listed, "more client");
+        buf_append_text(buf, ", which --json lists\n");
+    }
+}
+
 static void append_counters(struct buf *buf, const struct summary *summary)
 {
     for (size_t i = 0; i < summary->counter_count; i++)
@@ -177,6 +248,7 @@ void summary_format_text(struct buf *buf, const struct summary *summary, bool is
     append_in_out(buf, summary);
     append_spill(buf, summary);
     append_phases(buf, summary);
+    append_clients(buf, summary, is_verbose);
     if (is_verbose)
         append_details(buf, summary);
     append_counters(buf, summary);
@@ -197,6 +269,7 @@ static void append_json_totals(struct buf *buf, const struct summary *summary)
     json_append_uint(buf, "spill_bytes", summary->spill_bytes);
     json_append_uint(buf, "spill_runs", summary->spill_runs);
     json_append_uint(buf, "saved_bytes", summary->saved_bytes);
+    json_append_uint(buf, "relayed_bytes", summary->relayed_bytes);
     json_append_uint(buf, "workers", summary->workers);
     json_append_uint(buf, "slots", summary->slots);
     json_append_uint(buf, "memory_limit_bytes", summary->memory_limit);
@@ -206,11 +279,33 @@ static void append_json_totals(struct buf *buf, const struct summary *summary)
     json_append_uint(buf, "reduce_tasks", summary->reduce_count);
     json_append_uint(buf, "retries", summary->retry_count);
     json_append_uint(buf, "workers_lost", summary->worker_lost_count);
+    json_append_uint(buf, "backups", add_clients(summary).backup_count);
     json_append_uint(buf, "resumed_tasks", summary->resumed_count);
     json_append_bool(buf, "already_done", summary->is_already_done);
     json_append_uint(buf, "bad_records", summary->bad_count);
     json_append_uint(buf, "unsplit_inputs", summary->whole_count);
     json_append_bool(buf, "switched_to_sort", summary->has_switched_to_sort);
+}
+
+static void append_json_clients(struct buf *buf, const struct summary *summary)
+{
+    json_open(buf, "clients", '[');
+    for (size_t i = 0; i < summary->client_count; i++) {
+        const struct summary_client *client = &summary->clients[i];
+        json_open(buf, NULL, '{');
+        json_append_text(buf, "client", client->name);
+        json_append_uint(buf, "slots", client->slots);
+        json_append_text(buf, "end", crowd_name_end(client->end));
+        json_append_uint(buf, "tasks", client->task_count);
+        json_append_uint(buf, "tasks_again", client->again_count);
+        json_append_uint(buf, "backups", client->backup_count);
+        json_append_uint(buf, "bytes_in", client->bytes_in);
+        json_append_uint(buf, "served_bytes", client->lent_bytes);
+        json_append_uint(buf, "fetched_bytes", client->fetched_bytes);
+        json_append_uint(buf, "relayed_bytes", client->relayed_bytes);
+        json_close(buf, '}');
+    }
+    json_close(buf, ']');
 }
 
 void summary_format_json(struct buf *buf, const struct summary *summary)
@@ -234,6 +329,8 @@ void summary_format_json(struct buf *buf, const struct summary *summary)
     for (size_t i = 0; i < summary->counter_count; i++)
         json_append_int(buf, summary->counters[i].name, summary->counters[i].value);
     json_close(buf, '}');
+    if (summary->is_far)
+        append_json_clients(buf, summary);
     json_close(buf, '}');
     buf_append_text(buf, "\n");
 }

@@ -6,10 +6,24 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "mapreduce/slot_page.h"
+#include "run/talk/crowd.h"
 
 struct summary_counter {
     const char *name;
     int64_t value;
+};
+
+// What a client of a server has done.
+struct summary_client {
+    char name[128];
+    uint32_t slots;
+    enum crowd_kind end;               // how it came to its end; JOINED: it was there until the end
+    uint64_t task_count, again_count;  // that ended well; of these, that had before
+    uint64_t backup_count;             // second attempts that were begun there
+    uint64_t bytes_in;                 // of the input, wherever it came from
+    uint64_t lent_bytes;               // of the input, from the server
+    uint64_t fetched_bytes;            // from other clients,
+    uint64_t relayed_bytes;            // of these through the server
 };
 
 struct summary {
@@ -27,7 +41,8 @@ struct summary {
     uint32_t workers, slots;  // slots of all workers
     uint64_t memory_limit, memory_peak;
     uint64_t spill_bytes, spill_runs;
-    uint64_t saved_bytes;                           // map output for a later run or other workers
+    uint64_t saved_bytes;    // map output for a later run or other workers
+    uint64_t relayed_bytes;  // of it, what the server passed on between clients
     uint32_t stage_count, map_count, reduce_count;  // tasks of all stages
     bool is_already_done;                           // by an earlier run: nothing was done
     bool has_checkpoints;            // map output was made safe on disk: no lack of memory
@@ -41,6 +56,9 @@ struct summary {
     uint64_t phase_ns[PHASE_COUNT];  // summed over slots
     bool has_switched_to_sort;
 
+    bool is_far;                           // by a server,
+    const struct summary_client *clients;  // and these were its clients
+    size_t client_count;
     const struct summary_counter *counters;  // the job's own
     size_t counter_count;
 };

@@ -148,9 +148,9 @@ static void the_object_has_the_documented_fields(void **state)
         "\"error\":null,\"output\":null,\"output_cut\":false,\"input_count\":22,"
         "\"records_in\":10000000,\"bytes_in\":1073741824,\"records_out\":400000,"
         "\"bytes_out\":5200000,\"seconds\":0.643,\"megabytes_per_second\":1670,\"spill_bytes\":0,"
-        "\"spill_runs\":0,\"saved_bytes\":0,\"workers\":1,\"slots\":2,\"memory_limit_bytes\":1073741824,"
+        "\"spill_runs\":0,\"saved_bytes\":0,\"relayed_bytes\":0,\"workers\":1,\"slots\":2,\"memory_limit_bytes\":1073741824,"
         "\"memory_peak_bytes\":123456789,\"stage_count\":1,\"map_tasks\":64,\"reduce_tasks\":1,"
-        "\"retries\":0,\"workers_lost\":0,\"resumed_tasks\":0,"
+        "\"retries\":0,\"workers_lost\":0,\"backups\":0,\"resumed_tasks\":0,"
         "\"already_done\":false,\"bad_records\":0,\"unsplit_inputs\":0,"
         "\"switched_to_sort\":false,\"phase_seconds\":{"
         "\"read\":0.100,\"map\":0.500,\"combine\":0.300,\"sort\":0.050,\"spill\":0.000,"
@@ -159,6 +159,50 @@ static void the_object_has_the_documented_fields(void **state)
     json_t *read = json_loadb(buf.data, buf.size, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(read);
     json_decref(read);
+    buf_fini(&buf);
+}
+
+static const struct summary_client clients[] = {
+    {.name = "near/1", .slots = 2, .task_count = 60, .bytes_in = 2000000},
+    {.name = "far/2",
+     .slots = 1,
+     .end = CROWD_LOST,
+     .task_count = 7,
+     .again_count = 3,
+     .backup_count = 2,
+     .bytes_in = 1000000,
+     .lent_bytes = 500000,
+     .fetched_bytes = 40000,
+     .relayed_bytes = 30000},
+};
+
+static void the_work_of_each_client_is_listed(void **state)
+{
+    (void)state;
+    struct summary summary = sample;
+    struct buf buf = {0};
+    summary.is_far = true;
+    summary.clients = clients;
+    summary.client_count = 2;
+    summary_format_text(&buf, &summary, true, false);
+    assert_non_null(strstr(
+        buf_text(&buf),
+        "  shared 2 clients: 67 tasks, 3 of them again, 2 second attempts; 3.00 MB read, "
+        "500 kB of it from the server; 40.0 kB from clients, 30.0 kB of it through the server\n"
+        "  client near/1: 60 tasks; 2.00 MB read, 0 B of it from the server; 0 B from clients\n"
+        "  client far/2 (lost): 7 tasks, 3 of them again, 2 second attempts; 1.00 MB read, "
+        "500 kB of it from the server; 40.0 kB from clients, 30.0 kB of it through the server\n"));
+    buf_fini(&buf);
+    summary_format_json(&buf, &summary);
+    assert_non_null(strstr(buf_text(&buf), "\"backups\":2,\"resumed_tasks\":0"));
+    assert_non_null(
+        strstr(buf_text(&buf),
+               "\"clients\":[{\"client\":\"near/1\",\"slots\":2,\"end\":\"end\",\"tasks\":60,"
+               "\"tasks_again\":0,\"backups\":0,\"bytes_in\":2000000,\"served_bytes\":0,"
+               "\"fetched_bytes\":0,\"relayed_bytes\":0},"
+               "{\"client\":\"far/2\",\"slots\":1,\"end\":\"lost\",\"tasks\":7,"
+               "\"tasks_again\":3,\"backups\":2,\"bytes_in\":1000000,\"served_bytes\":500000,"
+               "\"fetched_bytes\":40000,\"relayed_bytes\":30000}]"));
     buf_fini(&buf);
 }
 
@@ -186,6 +230,7 @@ int main(void)
         cmocka_unit_test(a_failed_run_tells_why_and_that_the_output_is_cut),
         cmocka_unit_test(lines_stay_under_a_hundred_columns),
         cmocka_unit_test(the_object_has_the_documented_fields),
+        cmocka_unit_test(the_work_of_each_client_is_listed),
         cmocka_unit_test(a_failure_is_told_in_the_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

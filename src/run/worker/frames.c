@@ -314,6 +314,20 @@ static weft_err take_checkpoint(struct told *told, struct order *order)
     return WEFT_OK;
 }
 
+// After the last answer of the slot: no attempt is in it then.
+static weft_err take_drop(struct told *told, struct order *order)
+{
+    order->slot = ((const Weft__Drop *)order->message)->slot;
+    if (!told->start || !is_shared(told))
+        return frames_refuse("to drop what no other worker can have");
+    const weft_err code = check_collector(told, order->slot, "a drop");
+    if (code != WEFT_OK)
+        return code;
+    if (told->slots[order->slot].task_count)
+        return frames_refuse("a drop for slot %u, which is at a task", order->slot);
+    return WEFT_OK;
+}
+
 // ---- lent inputs
 
 // At any time after the job, also between stages: bytes are asked for ahead.
@@ -353,6 +367,8 @@ static const ProtobufCMessageDescriptor *descriptor_of(Weft__FrameType type)
         return &weft__seal__descriptor;
     case WEFT__FRAME_TYPE__FRAME_CHECKPOINT:
         return &weft__checkpoint__descriptor;
+    case WEFT__FRAME_TYPE__FRAME_DROP:
+        return &weft__drop__descriptor;
     case WEFT__FRAME_TYPE__FRAME_LENT:
         return &weft__lent__descriptor;
     default:
@@ -377,6 +393,8 @@ static weft_err take_message(struct told *told, struct order *order)
         return take_seal(told, order);
     case WEFT__FRAME_TYPE__FRAME_LENT:
         return take_lent(told, order);
+    case WEFT__FRAME_TYPE__FRAME_DROP:
+        return take_drop(told, order);
     default:
         return take_checkpoint(told, order);
     }
@@ -394,7 +412,8 @@ weft_err frames_take(struct told *told, const struct frame *frame, struct order 
         return frames_refuse("a %s that cannot be read", descriptor->short_name);
     const weft_err code = take_message(told, order);
     const bool is_handed_on = code == WEFT_OK && frame->type != WEFT__FRAME_TYPE__FRAME_SEAL &&
-                              frame->type != WEFT__FRAME_TYPE__FRAME_CHECKPOINT;
+                              frame->type != WEFT__FRAME_TYPE__FRAME_CHECKPOINT &&
+                              frame->type != WEFT__FRAME_TYPE__FRAME_DROP;
     if (!is_handed_on) {
         message_free(order->message);
         order->message = NULL;

@@ -26,7 +26,7 @@ enum {
 struct order {
     Weft__FrameType type;
     union {
-        ProtobufCMessage *message;  // NULL: BYE, SEAL, CHECKPOINT
+        ProtobufCMessage *message;  // NULL: BYE, SEAL, CHECKPOINT, DROP
         Weft__JobStart *start;
         Weft__StageOpen *open;
         Weft__StagePlan *plan;
@@ -34,7 +34,7 @@ struct order {
         Weft__TaskRun *run;
         Weft__Lent *lent;
     };
-    uint32_t slot;  // SEAL, CHECKPOINT
+    uint32_t slot;  // SEAL, CHECKPOINT, DROP
 };
 
 struct told_task {

@@ -46,6 +46,9 @@ static weft_err check_input(const Weft__Input *input, size_t index)
         return frames_refuse("input %zu of %llu bytes", index, (unsigned long long)input->size);
     if (input->is_lent && !input->path[0])
         return frames_refuse("input %zu, which is lent, without a path", index);
+    if (input->is_packed && (!input->is_lent || input->packed_at > INT64_MAX ||
+                             input->file_size > INT64_MAX - input->packed_at))
+        return frames_refuse("input %zu, which is at no place", index);
     if (input->codec > CODEC_KIND_COUNT)  // 0 is unknown, the others are one off
         return frames_refuse("codec %u of input %zu", input->codec, index);
     return WEFT_OK;
@@ -227,12 +230,28 @@ static weft_err check_source(const struct told *told, const Weft__TaskRun *run, 
     return WEFT_OK;
 }
 
+// The values of a task's items.
+static weft_err check_values(const Weft__TaskRun *run, bool reads_files)
+{
+    if (!run->values)
+        return WEFT_OK;
+    if (!reads_files || run->kind != WEFT__TASK_KIND__TASK_MAP || !run->values->path[0])
+        return frames_refuse("values for a task without items");
+    return run->values->size > INT64_MAX || run->values->offset > INT64_MAX - run->values->size
+               ? frames_refuse("%llu bytes of values at byte %llu",
+                               (unsigned long long)run->values->size,
+                               (unsigned long long)run->values->offset)
+               : WEFT_OK;
+}
+
 weft_err frames_check_pieces(const struct told *told, const Weft__TaskRun *run)
 {
     const bool reads_files = told->stage.number == 0 && run->kind != WEFT__TASK_KIND__TASK_REDUCE;
     if (!reads_files && (run->n_pieces || run->n_skips))
         return frames_refuse("pieces of files for a task that reads none");
     weft_err code = check_source(told, run, reads_files);
+    if (code == WEFT_OK)
+        code = check_values(run, reads_files);
     for (size_t i = 0; i < run->n_pieces && code == WEFT_OK; i++)
         code = check_piece(told, run, i);
     for (size_t i = 0; i < run->n_skips && code == WEFT_OK; i++)

@@ -97,6 +97,54 @@ static void pairs_are_for_tasks_that_read_them(void **state)
     assert_refused(tell_task(talk, MAP, 0, 0), "pairs for a task that reads none");
 }
 
+static weft_err tell_drop(struct talk *talk, uint32_t slot)
+{
+    Weft__Drop drop = WEFT__DROP__INIT;
+    drop.slot = slot;
+    return tell(talk, WEFT__FRAME_TYPE__FRAME_DROP, &drop.base);
+}
+
+// Task 0 is sealed, task 1 lost: only that may come again.
+static void a_drop_is_of_what_was_collected_since_the_last_seal(void **state)
+{
+    struct talk *talk = *state;
+    const uint32_t dropped[] = {1};
+    plan_stage(talk);
+    assert_taken(tell_task(talk, MAP, 0, 0));
+    frames_note_end(&talk->told, 0, MAP, 0, true);
+    assert_taken(tell_seal(talk, 0));
+    assert_refused(tell_drop(talk, 0), "slot 0, which has one");
+    frames_note_sealed(&talk->told, 0);
+    assert_taken(tell_task(talk, MAP, 1, 0));
+    assert_refused(tell_drop(talk, 0), "slot 0, which is at a task");
+    frames_note_end(&talk->told, 0, MAP, 1, true);
+    assert_taken(tell_drop(talk, 0));
+    frames_note_dropped(&talk->told, 0, dropped, 1);
+    assert_refused(tell_task(talk, MAP, 0, 1), "map task 0, which is done");
+    assert_taken(tell_task(talk, MAP, 1, 1));
+}
+
+static void a_drop_is_for_a_slot_that_collects(void **state)
+{
+    struct talk *talk = *state;
+    assert_refused(tell_drop(talk, 0), "no other worker");
+    open_stage(talk);
+    assert_refused(tell_drop(talk, 0), "nothing to collect");
+    assert_taken(tell_plan(talk));
+    assert_refused(tell_drop(talk, 1000), "slot 1000 of");
+    assert_taken(tell_drop(talk, 0));  // it may be empty
+    assert_taken(tell_seals(talk, 0));
+    assert_refused(tell_drop(talk, 0), "nothing to collect");
+}
+
+static void a_worker_alone_drops_nothing(void **state)
+{
+    struct talk *talk = *state;
+    talk->start.worker_count = 1;
+    plan_stage(talk);
+    assert_refused(tell_drop(talk, 0), "no other worker");
+}
+
 static void a_worker_alone_is_told_of_no_others(void **state)
 {
     struct talk *talk = *state;
@@ -123,6 +171,9 @@ int main(void)
         test(the_map_output_of_all_comes_when_nothing_is_held),
         test(a_worker_may_begin_with_any_stage),
         test(pairs_are_for_tasks_that_read_them),
+        test(a_drop_is_of_what_was_collected_since_the_last_seal),
+        test(a_drop_is_for_a_slot_that_collects),
+        test(a_worker_alone_drops_nothing),
         test(a_worker_alone_is_told_of_no_others),
         test(a_crowd_of_workers_is_refused),
     };

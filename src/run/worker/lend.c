@@ -29,6 +29,9 @@ weft_err worker_begin_lending(struct worker *worker)
             worker->lending = lending_new((uint32_t)start->n_inputs, ask, worker);
         if (!worker->lending)
             return WEFT_RESOURCE_EXHAUSTED;
+        if (start->inputs[i]->is_packed)
+            lending_place(worker->lending, (uint32_t)i, start->inputs[i]->packed_at,
+                          start->inputs[i]->file_size);
         worker->inputs[i].lending = worker->lending;
         worker->inputs[i].inode = 0;  // the file here is not the one that the driver has seen
     }

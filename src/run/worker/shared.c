@@ -3,6 +3,7 @@
 // All of it lies in files without a name that the driver keeps open and names by a path of its own; what the other
 // workers read of this one's goes the same way. Thread: the control thread, while slots have nothing to do with it.
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "mapreduce/sample_segment.h"
@@ -32,11 +33,19 @@ weft_err worker_keep_runs(struct worker *worker, const struct stage *stage,
 weft_err worker_adopt_runs(struct worker *worker, Weft__AdoptedRuns *const *runs, size_t count)
 {
     weft_err code = WEFT_OK;
+    worker->bad_seal = 0;
     for (size_t i = 0; !code && i < count; i++) {
         struct run_index *index = NULL;
         code = run_index_open(&index, runs[i]->path, runs[i]->offset, worker->runs_identity, false);
-        if (!code)
-            code = collector_adopt_take(&worker->slots[i % worker->slot_count], index);
+        if (code == WEFT_DATA_LOSS && runs[i]->number) {
+            worker->bad_seal = runs[i]->number;
+            snprintf(worker->bad_seal_why, sizeof worker->bad_seal_why, "%s", err_text());
+            return WEFT_OK;
+        }
+        if (code)
+            break;
+        index->file.number = runs[i]->number;
+        code = collector_adopt_take(&worker->slots[i % worker->slot_count], index);
     }
     return code;
 }

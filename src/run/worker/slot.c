@@ -75,7 +75,7 @@ static void note_state(struct slot_thread *thread)
     atomic_store_explicit(&page->memory_peak, worker->budget.peak, memory_order_relaxed);
 }
 
-static const struct piece *copy_pieces(struct slot_thread *thread, const Weft__TaskRun *run)
+static const struct input_stretch *copy_pieces(struct slot_thread *thread, const Weft__TaskRun *run)
 {
     if (run->n_pieces > thread->piece_capacity) {
         free(thread->pieces);
@@ -83,8 +83,8 @@ static const struct piece *copy_pieces(struct slot_thread *thread, const Weft__T
         thread->piece_capacity = thread->pieces ? run->n_pieces : 0;
     }
     for (size_t i = 0; thread->pieces && i < run->n_pieces; i++)
-        thread->pieces[i] =
-            (struct piece){run->pieces[i]->input, run->pieces[i]->begin, run->pieces[i]->end};
+        thread->pieces[i] = (struct input_stretch){run->pieces[i]->input, run->pieces[i]->begin,
+                                                   run->pieces[i]->end};
     return thread->pieces;
 }
 
@@ -130,7 +130,7 @@ static weft_err run_attempt(struct slot_thread *thread, const Weft__TaskRun *run
     struct slot *slot = thread->slot;
     slot_begin_attempt(slot, mode_of(slot->stage, run), run->task);
     slot_enter(slot, PHASE_MAP);
-    const struct piece *pieces = copy_pieces(thread, run);
+    const struct input_stretch *pieces = copy_pieces(thread, run);
     const struct place *skips = copy_skips(thread, run);
     weft_err code = set_up(slot);
     if (!code && ((run->n_pieces && !pieces) || (run->n_skips && !skips)))
@@ -141,6 +141,10 @@ static weft_err run_attempt(struct slot_thread *thread, const Weft__TaskRun *run
     }
     slot->pieces = pieces;
     slot->piece_count = run->n_pieces;
+    slot->values = (struct task_values){0};
+    if (run->values)
+        slot->values =
+            (struct task_values){run->values->path, run->values->offset, run->values->size};
     slot->is_watched = run->purpose != WEFT__PURPOSE__PURPOSE_RUN;
     slot->skips = skips;
     slot->skip_count = run->n_skips;
@@ -149,6 +153,11 @@ static weft_err run_attempt(struct slot_thread *thread, const Weft__TaskRun *run
     slot->is_careful = run->is_careful && is_told && !slot->stage->source;
     slot->attempt = run->attempt;
     slot->is_reducing = run->kind == WEFT__TASK_KIND__TASK_REDUCE;
+    if (slot->is_reducing && thread->worker->bad_seal) {
+        code = err_set(WEFT_DATA_LOSS, "%s", thread->worker->bad_seal_why);
+        slot_fail(slot, code, false);
+        return code;
+    }
     return slot->is_reducing ? reduce_run(slot, run->task) : map_run(slot, pieces, run->n_pieces);
 }
 
@@ -213,6 +222,8 @@ static void send_end(struct slot_thread *thread, const Weft__TaskRun *run, const
     end.is_final = slot->is_final;
     end.is_blameless = slot->is_blameless;
     end.keeps_held = slot->has_failed && slot->keeps_held;
+    end.bad_seal = slot->bad_seal;
+    end.has_bad_source = slot->has_bad_source;
     end.records_in = slot->records_in;
     end.bytes_in = slot->bytes_in;
     end.records_out = slot->records_out;
@@ -286,11 +297,25 @@ static void settle_held(struct slot_thread *thread, const Weft__TaskRun *run)
         thread->held.count = 0;
 }
 
+// The attempt is not to blame for damage of bytes that others have made; the driver has these made again.
+static void note_damage(const struct slot_thread *thread)
+{
+    struct slot *slot = thread->slot;
+    const uint32_t number = run_take_damaged();
+    if (!slot->has_failed || slot->code != WEFT_DATA_LOSS)
+        return;
+    if (slot->mode == SLOT_OUTPUT && slot->is_reducing)
+        slot->bad_seal = number ? number : thread->worker->bad_seal;
+    slot->is_blameless |= slot->bad_seal || slot->has_bad_source;
+    slot->is_final &= !slot->is_blameless;
+}
+
 static void run_task(struct slot_thread *thread, const Weft__TaskRun *run)
 {
     struct slot *slot = thread->slot;
     struct buf sample = {0};
     page_begin(slot->page, run);
+    (void)run_take_damaged();
     weft_err code = run_attempt(thread, run);
     if (!code && slot->mode == SLOT_SAMPLE) {
         code = sample_finish(slot, SAMPLE_KEYS_MAX, &sample);
@@ -298,6 +323,7 @@ static void run_task(struct slot_thread *thread, const Weft__TaskRun *run)
             slot_fail(slot, code, false);
     }
     page_end(slot->page);
+    note_damage(thread);
     if (slot->has_failed && run->kind != WEFT__TASK_KIND__TASK_REDUCE)
         add_place(slot);
     const bool is_output = slot->mode == SLOT_OUTPUT;
@@ -394,6 +420,24 @@ static void take_checkpoint(struct slot_thread *thread, bool is_seal)
     thread->held.count = 0;
 }
 
+// Another worker's attempt counts. Code that runs outside may have kept a part back, which goes with its process.
+static void drop(struct slot_thread *thread)
+{
+    struct slot *slot = thread->slot;
+    struct worker *worker = thread->worker;
+    if (slot->is_set_up && slot->stage->code->flush) {
+        slot_call_close(slot);
+        slot->is_set_up = false;
+        slot->user_state = NULL;
+    }
+    collector_reset(&slot->collector, slot);
+    mutex_lock(&worker->send_lock);
+    frames_note_dropped(&worker->told, slot->index, thread->held.items, thread->held.count);
+    mutex_unlock(&worker->send_lock);
+    thread->held.count = 0;
+    note_state(thread);
+}
+
 static void tear_down(struct slot *slot)
 {
     if (slot->is_set_up)
@@ -423,6 +467,9 @@ void slot_thread_run(void *argument)
             break;
         case COMMAND_CHECKPOINT:
             take_checkpoint(thread, false);
+            break;
+        case COMMAND_DROP:
+            drop(thread);
             break;
         case COMMAND_TEAR_DOWN:
             tear_down(thread->slot);

@@ -475,6 +475,10 @@ static weft_err carry_out(struct worker *worker, struct order *order)
     case WEFT__FRAME_TYPE__FRAME_LENT:
         worker_take_lent(worker, order->lent);
         break;
+    case WEFT__FRAME_TYPE__FRAME_DROP:
+        slot_thread_push(&worker->threads[order->slot], (struct command){.type = COMMAND_DROP});
+        slot_thread_wait_idle(&worker->threads[order->slot]);  // the next frame may name its tasks
+        break;
     default:
         slot_thread_push(&worker->threads[order->slot],
                          (struct command){.type = COMMAND_CHECKPOINT});

@@ -22,6 +22,7 @@ enum command_type {
     COMMAND_RUN,
     COMMAND_SEAL,
     COMMAND_CHECKPOINT,
+    COMMAND_DROP,
     COMMAND_TEAR_DOWN,
     COMMAND_STOP
 };
@@ -41,8 +42,8 @@ struct slot_thread {
     struct command queue[WORKER_QUEUE_MAX];
     uint32_t queue_first, queue_count;
     bool is_busy;
-    VEC(uint32_t) held;    // map tasks in the collector since it was last sealed
-    struct piece *pieces;  // of the task at hand; reused
+    VEC(uint32_t) held;            // map tasks in the collector since it was last sealed
+    struct input_stretch *pieces;  // of the task at hand; reused
     size_t piece_capacity;
     struct place *skips;  // likewise
     size_t skip_capacity;
@@ -77,6 +78,9 @@ struct worker {
     weft_bytes runs_identity;
     struct stage *stage;              // NULL before the first
     VEC(struct source_file) sources;  // where workers share: that tasks of this stage have read
+    // Map output of others that could not be adopted, and why: no range can be reduced without it. 0: none.
+    uint32_t bad_seal;
+    char bad_seal_why[ERR_TEXT_BYTES_MAX];
     bool has_mapped_inputs;
 };
 
@@ -98,7 +102,7 @@ static inline bool worker_shares(const struct worker *worker)
 // From now on map output goes where it outlives this worker, or where others read it.
 MUST_CHECK weft_err worker_keep_runs(struct worker *worker, const struct stage *stage,
                                      const Weft__StageOpen *open);
-// Deals map output of other workers out to the slots, as if they had made it.
+// Deals map output of other workers out to the slots, as if they had made it. If some is damaged, reduce tasks fail by it.
 MUST_CHECK weft_err worker_adopt_runs(struct worker *worker, Weft__AdoptedRuns *const *runs,
                                       size_t count);
 MUST_CHECK weft_err worker_take_seals(struct worker *worker, const Weft__Seals *seals);

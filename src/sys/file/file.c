@@ -2,6 +2,7 @@
 // turn errno into a sentence with the path in it.
 
 #include "sys/file/file.h"
+#include "sys/thread/interrupt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,6 +76,11 @@ weft_err file_create_new(const char *path, int *fd)
 weft_err file_open_kept(const char *path, int *fd)
 {
     return own_open_file(path, O_RDWR | O_CREAT, 0666, "cannot write", fd);
+}
+
+weft_err file_open_existing(const char *path, int *fd)
+{
+    return own_open_file(path, O_RDWR, 0, "cannot write", fd);
 }
 
 weft_err file_open_private(const char *path, int *fd)
@@ -180,6 +186,8 @@ weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_
             continue;
         if (errno != EINTR)
             return err_errno("cannot read %s", path);
+        if (interrupt_ends(UINT64_MAX))
+            return err_set(WEFT_CANCELLED, "interrupted while reading %s", path);
     }
 }
 

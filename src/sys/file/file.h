@@ -23,6 +23,9 @@ MUST_CHECK weft_err file_create_new(const char *path, int *fd);
 MUST_CHECK weft_err file_open_kept(const char *path, int *fd);
 MUST_CHECK weft_err file_open_private(const char *path, int *fd);  // for us alone: mode 0600
 
+// The same for a file that must be there: NOT_FOUND.
+MUST_CHECK weft_err file_open_existing(const char *path, int *fd);
+
 // Opens past the kernel's cache, for reading and writing, and makes it when it is missing: offsets, sizes
 // and addresses are multiples of FILE_BLOCK_BYTES; for us alone. With is_synced a write returns when it is on the disk.
 // UNIMPLEMENTED: this file system has no such way (a few say it only at the first write, by INVALID_ARGUMENT).
@@ -44,6 +47,7 @@ MUST_CHECK weft_err file_read_at(int fd, const char *path, void *data, size_t si
 MUST_CHECK weft_err file_read_all(int fd, const char *path, size_t bytes_max, struct buf *buf);
 
 // Reads the bytes that are there, waiting only while there are none; *got is 0 at the end. For pipes and terminals.
+// CANCELLED: see sys/thread/interrupt.h.
 MUST_CHECK weft_err file_read_some(int fd, const char *path, void *data, size_t size, size_t *got);
 
 // Writes all of it, at the offset or at the descriptor's position (pipes, terminals).

@@ -83,6 +83,14 @@ static int count_entries(void)
     return count;
 }
 
+static void a_file_that_must_be_there_is_not_made(void **state)
+{
+    int fd;
+    (void)state;
+    assert_int_equal(file_open_existing(testing_path("none"), &fd), WEFT_NOT_FOUND);
+    assert_int_equal(file_open(testing_path("none"), &fd), WEFT_NOT_FOUND);
+}
+
 static void a_nameless_file_leaves_no_name(void **state)
 {
     (void)state;
@@ -350,6 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_file_is_named_in_the_error),
         cmocka_unit_test(what_is_written_at_an_offset_is_read_back),
+        cmocka_unit_test(a_file_that_must_be_there_is_not_made),
         cmocka_unit_test(a_nameless_file_leaves_no_name),
         cmocka_unit_test(kinds_of_files_are_told_apart),
         cmocka_unit_test(all_that_a_pipe_holds_is_read_up_to_a_limit),

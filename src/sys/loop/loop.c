@@ -147,6 +147,7 @@ void loop_free(struct loop *loop)
         continue;
     ASSERT(uv_loop_close(&loop->uv) == 0);
     buf_fini(&loop->plain);
+    buf_fini(&loop->spare);
     free(loop);
 }
 

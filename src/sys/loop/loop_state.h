@@ -23,6 +23,7 @@ struct loop {
     bool is_in_turn;
     struct spin spin;
     bool is_stopped;
+    struct buf spare;             // a large buffer of a stream that has sent all; no data: none
     struct buf plain;             // what a secure stream read last
     char bytes[LOOP_READ_BYTES];  // what a stream read last
 };

@@ -8,8 +8,11 @@
 #include "sys/loop/loop_state.h"
 #include "sys/secure/tls.h"
 
-// What an idle stream may keep of its buffer.
-enum { IDLE_BYTES_MAX = 64 << 10 };
+enum {
+    IDLE_BYTES_MAX = 64 << 10,  // what an idle stream may keep of its buffer
+    SPARE_BYTES_MAX = 1 << 20,  // and the loop for all of them
+    SEAL_BYTES = 64 << 10,      // are sealed at once: they are sent while they are in a cache
+};
 
 struct loop_stream {
     uv_poll_t uv;  // first: libuv's callbacks know only that
@@ -20,8 +23,9 @@ struct loop_stream {
     struct loop_stream_calls calls;
     void *owner;
     struct tls *tls;    // NULL: none
-    struct buf unsent;  // plain bytes; with TLS, those that wait for a flush
-    size_t sent;        // bytes of unsent that are gone; 0 with TLS
+    struct buf unsent;  // plain bytes; those of `flushed` may go
+    size_t sent;        // bytes of unsent that are gone; with TLS, that are sealed
+    size_t flushed;     // with TLS
 };
 
 static void on_stream(uv_poll_t *uv, int status, int events);
@@ -58,19 +62,54 @@ static void stream_end(struct loop_stream *stream, weft_err code)
 
 // ---- Sending --------------------------------------------------------------------------------------
 
+// A buffer of this size costs a page fault for each page when it is new, more than filling it.
+static void release_buffer(struct loop_stream *stream)
+{
+    struct buf *unsent = &stream->unsent, *spare = &stream->loop->spare;
+    unsent->size = stream->sent = stream->flushed = 0;
+    if (unsent->capacity <= IDLE_BYTES_MAX)
+        return;
+    if (spare->data || unsent->capacity > SPARE_BYTES_MAX)
+        buf_fini(unsent);
+    else
+        *spare = *unsent;
+    *unsent = (struct buf){0};
+}
+
+// A message with a hole in it must not be sent, and the owner must not be called from here: our
+// side of the connection is closed and its end read in a moment.
+static void refuse_bytes(struct loop_stream *stream)
+{
+    shutdown(stream->fd, SHUT_RDWR);
+    stream->unsent.size = stream->sent = stream->flushed = 0;
+}
+
+// When all sealed bytes are gone, the next are sealed: at once, if they only wait for the handshake.
+static void stream_seal(struct loop_stream *stream)
+{
+    const size_t left = stream->flushed - stream->sent;
+    if (!stream->tls || left == 0 || tls_unsent(stream->tls).size)
+        return;
+    const size_t size = left < SEAL_BYTES || !tls_is_ready(stream->tls) ? left : SEAL_BYTES;
+    const weft_bytes plain = {stream->unsent.data + stream->sent, size};
+    if (tls_seal(stream->tls, plain) != WEFT_OK) {
+        refuse_bytes(stream);
+        return;
+    }
+    stream->sent += size;
+    if (stream->sent == stream->unsent.size)
+        release_buffer(stream);
+}
+
 static void stream_sent(struct loop_stream *stream, size_t size)
 {
-    struct buf *unsent = &stream->unsent;
     if (stream->tls) {
         tls_sent(stream->tls, size);
         return;
     }
     stream->sent += size;
-    if (stream->sent < unsent->size)
-        return;
-    unsent->size = stream->sent = 0;
-    if (unsent->capacity > IDLE_BYTES_MAX)
-        buf_fini(unsent);
+    if (stream->sent == stream->unsent.size)
+        release_buffer(stream);
 }
 
 // A reader that is always a little late must not make the buffer grow without end.
@@ -81,6 +120,7 @@ static void stream_compact(struct loop_stream *stream)
         return;
     unsent->size -= stream->sent;
     memmove(unsent->data, unsent->data + stream->sent, unsent->size);
+    stream->flushed -= stream->flushed ? stream->sent : 0;
     stream->sent = 0;
 }
 
@@ -89,6 +129,7 @@ static void stream_compact(struct loop_stream *stream)
 static void stream_write(struct loop_stream *stream)
 {
     for (;;) {
+        stream_seal(stream);
         const weft_bytes next = stream_next(stream);
         if (stream->has_ended || next.size == 0)
             return;
@@ -103,41 +144,32 @@ static void stream_write(struct loop_stream *stream)
     stream_compact(stream);
 }
 
-// All bytes that were appended since the last time become one write of OpenSSL.
-static void stream_seal(struct loop_stream *stream)
-{
-    struct buf *unsent = &stream->unsent;
-    bool has_failed = unsent->has_failed;
-    if (stream->tls && unsent->size > 0 && !has_failed) {
-        has_failed = tls_seal(stream->tls, buf_bytes(unsent)) != WEFT_OK;
-        unsent->size = 0;
-        if (unsent->capacity > IDLE_BYTES_MAX)
-            buf_fini(unsent);
-    }
-    // A message with a hole in it must not be sent, and the owner must not be called from here: our
-    // side of the connection is closed and its end read in a moment.
-    if (has_failed) {
-        shutdown(stream->fd, SHUT_RDWR);
-        unsent->size = stream->sent = 0;
-    }
-}
-
 struct buf *loop_stream_out(struct loop_stream *stream)
 {
+    if (!stream->unsent.data && !stream->unsent.has_failed) {
+        stream->unsent = stream->loop->spare;
+        stream->loop->spare = (struct buf){0};
+    }
     return &stream->unsent;
+}
+
+static void send_appended(struct loop_stream *stream)
+{
+    if (stream->unsent.has_failed)
+        refuse_bytes(stream);
+    stream->flushed = stream->tls ? stream->unsent.size : 0;
+    stream_write(stream);
 }
 
 void loop_stream_flush(struct loop_stream *stream)
 {
-    stream_seal(stream);
-    stream_write(stream);
+    send_appended(stream);
     stream_watch(stream);
 }
 
 bool loop_stream_push(struct loop_stream *stream)
 {
-    stream_seal(stream);
-    stream_write(stream);
+    send_appended(stream);
     return stream_next(stream).size == 0;
 }
 

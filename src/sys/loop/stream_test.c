@@ -234,6 +234,40 @@ static void secure(struct scene *scene, const struct secret *server_token)
     loop_stream_secure(scene->ends[1].stream, tls_new(true, server_token));
 }
 
+// Bytes are sealed when the other side takes them, in the order in which they came; those that were not flushed stay.
+static void a_slow_reader_gets_all_through_tls(void **state)
+{
+    (void)state;
+    enum { NUMBERS = 100000, SIZE = NUMBERS * sizeof(int) };
+    static int numbers[NUMBERS];
+    struct scene scene;
+    for (int i = 0; i < NUMBERS; i++)
+        numbers[i] = i;
+    open_scene(&scene);
+    secure(&scene, &token);
+    say(&scene.ends[0], "!", 1);
+    run_until(&scene, 1);
+    loop_stream_pause(scene.ends[1].stream, true);
+    for (int i = 0; i < 10; i++) {
+        buf_append(loop_stream_out(scene.ends[0].stream), numbers, SIZE);
+        loop_stream_flush(scene.ends[0].stream);
+        run_for_a_moment(&scene);
+    }
+    assert_true(loop_stream_unsent(scene.ends[0].stream) > SIZE);
+    buf_append(loop_stream_out(scene.ends[0].stream), "later", 5);
+    loop_stream_pause(scene.ends[1].stream, false);
+    run_until(&scene, 1 + 10 * SIZE);
+    run_for_a_moment(&scene);
+    assert_int_equal(scene.ends[1].got.size, 1 + 10 * SIZE);
+    for (size_t i = 0; i < 10; i++)
+        assert_memory_equal(scene.ends[1].got.data + 1 + i * SIZE, numbers, SIZE);
+    assert_int_equal(loop_stream_unsent(scene.ends[0].stream), 5);
+    loop_stream_flush(scene.ends[0].stream);
+    run_until(&scene, 1 + 10 * SIZE + 5);
+    assert_memory_equal(scene.ends[1].got.data + 1 + 10 * SIZE, "later", 5);
+    close_scene(&scene);
+}
+
 static void bytes_pass_through_tls(void **state)
 {
     (void)state;
@@ -377,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_paused_stream_hears_of_the_end),
         cmocka_unit_test(an_output_that_is_never_empty_does_not_grow),
         cmocka_unit_test(bytes_pass_through_tls),
+        cmocka_unit_test(a_slow_reader_gets_all_through_tls),
         cmocka_unit_test(another_token_ends_both_streams),
         cmocka_unit_test(garbage_ends_a_secure_stream),
         cmocka_unit_test(a_crowd_is_accepted),

@@ -10,17 +10,6 @@
 
 enum { NS_PER_MS = 1000000 };
 
-// A port nobody listens on may be the very one that the kernel picks for our own end: TCP then connects
-// the socket to itself.
-static bool is_its_own_peer(int fd)
-{
-    struct net_endpoint here = {.size = sizeof here.storage},
-                        there = {.size = sizeof there.storage};
-    return getsockname(fd, (struct sockaddr *)&here.storage, &here.size) == 0 &&
-           getpeername(fd, (struct sockaddr *)&there.storage, &there.size) == 0 &&
-           here.size == there.size && memcmp(&here.storage, &there.storage, here.size) == 0;
-}
-
 // Waits for a connection under way; 0, or the number of the error.
 static int finish(int fd, uint64_t deadline_ns)
 {
@@ -52,7 +41,7 @@ static int try_endpoint(const struct net_endpoint *endpoint, uint64_t deadline_n
     int number = 0;
     if (connect(fd, (const struct sockaddr *)&endpoint->storage, endpoint->size) != 0)
         number = errno == EINPROGRESS || errno == EINTR ? finish(fd, deadline_ns) : errno;
-    if (number == 0 && is_its_own_peer(fd))
+    if (number == 0 && net_leads_to_itself(fd, endpoint))
         number = ECONNREFUSED;
     if (number != 0)
         close(fd);

@@ -104,6 +104,13 @@ bool net_find_local(const struct net_address *address, struct net_endpoint *endp
 
 // ---- Who is at the other end ----------------------------------------------------------------------
 
+bool net_leads_to_itself(int fd, const struct net_endpoint *endpoint)
+{
+    struct net_endpoint here = {.size = sizeof here.storage};
+    return getsockname(fd, (struct sockaddr *)&here.storage, &here.size) == 0 &&
+           here.size == endpoint->size && memcmp(&here.storage, &endpoint->storage, here.size) == 0;
+}
+
 void net_set_options(int fd)
 {
     const struct {

@@ -75,6 +75,10 @@ void net_route_close(struct net_route *route);  // NULL is fine
 // addresses of the name, another one with each attempt. A connection that fails later breaks like any other.
 MUST_CHECK weft_err net_route_connect(const struct net_route *route, uint32_t attempt, int *fd);
 
+// Takes over a connection that this process has inherited: it does not wait, and no program that we start has it. INVALID_ARGUMENT: it
+// is none.
+MUST_CHECK weft_err net_adopt(int fd);
+
 // ---- What a connection is -------------------------------------------------------------------------
 
 bool net_is_local_stream(int fd);  // a Unix socket: the peer's user is ours

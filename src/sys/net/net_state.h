@@ -35,6 +35,10 @@ bool net_connect_nearby(const struct net_address *address, int *connected);
 // Sends at once, and learns of a dead peer; nothing to do for Unix sockets.
 void net_set_options(int fd);
 
+// Whether the socket that connects to the endpoint has that address itself. If no program listens on a port, it may be the very one that
+// the kernel chooses for our own end: TCP then connects the socket to itself.
+bool net_leads_to_itself(int fd, const struct net_endpoint *endpoint);
+
 // The user at the other end of a Unix socket.
 bool net_peer_is_ours(int fd);
 

@@ -250,6 +250,34 @@ static void connecting_to_nothing_says_why(void **state)
     assert_int_equal(fd, -1);
 }
 
+// The kernel chooses the ports of our own end in turn, every second one, now and then with a leap: one of these attempts gets the port
+// that it asks for.
+static void a_route_does_not_connect_to_itself(void **state)
+{
+    (void)state;
+    struct net_address address = address_of("127.0.0.1:1");
+    unsigned first = 32768, last = 60999;
+    FILE *range = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+    assert_true(!range || fscanf(range, "%u %u", &first, &last) == 2);
+    if (range)
+        fclose(range);
+    address.port = (uint16_t)(first + (last - first) / 4 * 2);
+    struct net_route *route;
+    assert_int_equal(net_route_open(&address, &route), WEFT_OK);
+    for (unsigned i = 0; i <= last - first; i++) {
+        int fd = -1;
+        if (net_route_connect(route, 0, &fd) == WEFT_OK) {
+            struct net_endpoint here = {.size = sizeof here.storage};
+            assert_int_equal(getsockname(fd, (struct sockaddr *)&here.storage, &here.size), 0);
+            assert_int_not_equal(net_get_port(&here), address.port);
+            close(fd);  // of another process that listens there now
+            continue;
+        }
+        assert_non_null(strstr(err_text(), "no program listens there"));
+    }
+    net_route_close(route);
+}
+
 // A queue of connections that nobody takes swallows the next one.
 static void a_peer_that_never_answers_is_given_up(void **state)
 {
@@ -423,6 +451,7 @@ int main(void)
         cmocka_unit_test(version_6_works_where_it_exists),
         cmocka_unit_test(a_port_that_is_taken_says_what_to_do),
         cmocka_unit_test(connecting_to_nothing_says_why),
+        cmocka_unit_test(a_route_does_not_connect_to_itself),
         cmocka_unit_test(a_peer_that_never_answers_is_given_up),
         cmocka_unit_test(accepting_survives_a_lack_of_descriptors),
         cmocka_unit_test(another_user_at_the_unix_socket_is_sent_away),

@@ -67,8 +67,14 @@ weft_err net_route_connect(const struct net_route *route, uint32_t attempt, int 
     if (made < 0)
         return cannot_connect(route);
     net_set_options(made);
-    if (connect(made, (const struct sockaddr *)&endpoint->storage, endpoint->size) == 0 ||
-        is_connecting(made)) {
+    bool is_made =
+        connect(made, (const struct sockaddr *)&endpoint->storage, endpoint->size) == 0 ||
+        is_connecting(made);
+    if (is_made && net_leads_to_itself(made, endpoint)) {
+        is_made = false;
+        errno = ECONNREFUSED;
+    }
+    if (is_made) {
         *fd = made;
         return WEFT_OK;
     }

@@ -342,6 +342,11 @@ void process_allow_descriptors(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void process_survive_large_files(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 void process_close_on_exec(int fd)
 {
     const int flags = fcntl(fd, F_GETFD);

@@ -80,6 +80,10 @@ void process_set_name(const char *name);
 // Only processes that it starts itself from now on get the same.
 void process_allow_descriptors(void);
 
+// A file that would become larger than it may be (ulimit -f) is an error of the write, not the end of this process. Programs that it
+// starts are not affected.
+void process_survive_large_files(void);
+
 // Marks a descriptor to be closed on exec, so that programs started by user code do not hold it.
 void process_close_on_exec(int fd);
 

@@ -4,6 +4,8 @@
 
 #include <signal.h>
 
+#include "sys/thread/interrupt.h"
+
 const int signals_to_end[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0};
 
 bool signal_is_ignored(int number)
@@ -20,4 +22,33 @@ int signal_exit_code(int number)
 int signal_exit_code_unread(void)
 {
     return signal_exit_code(SIGPIPE);
+}
+
+// ---- Noting them ----------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t noted;
+
+static void note(int number)
+{
+    noted = number;
+}
+
+static bool is_asked_to_end(void)
+{
+    return noted != 0;
+}
+
+void signals_note(void)
+{
+    struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (const int *number = signals_to_end; *number; number++)
+        if (!signal_is_ignored(*number))
+            sigaction(*number, &action, NULL);
+    interrupt_set(is_asked_to_end);
+}
+
+int signals_noted(void)
+{
+    return noted;
 }

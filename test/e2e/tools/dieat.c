@@ -4,6 +4,9 @@
 //   WEFT_DIE_AT=N       before call N; 0 or unset: never
 //   WEFT_DIE_TORN=1     if that call writes, half of it is written first
 //   WEFT_DIE_COUNT=FILE the number of calls so far is kept there
+//   WEFT_DIE_FILE=TEXT  only writes to files with TEXT in their path count, and no other call
+//   WEFT_DIE_CHILD=1    a child of the process that was started first is meant, in place of that one
+//   WEFT_DIE_ONCE=FILE  only if there is no such file; it is made before
 //
 // Only the process that was started first is meant, not its children. Writes count if they go to a
 // plain file.
@@ -16,6 +19,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,7 +37,7 @@ __attribute__((constructor)) static void begin(void)
 static bool is_meant(void)
 {
     const char *owner = getenv("WEFT_DIE_OWNER");
-    return owner && atoi(owner) == (int)getpid();
+    return owner && atoi(owner) == (int)(getenv("WEFT_DIE_CHILD") ? getppid() : getpid());
 }
 
 static void keep_count(long count)
@@ -49,25 +53,46 @@ static void keep_count(long count)
     close(fd);
 }
 
+static bool is_the_first(void)
+{
+    const char *path = getenv("WEFT_DIE_ONCE");
+    const int fd = path ? REAL(open)(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    if (fd >= 0)
+        close(fd);
+    return !path || fd >= 0;
+}
+
 // Whether the call about to be made is the one; dies at once unless the caller can do half of it.
 static bool is_last(bool can_tear)
 {
-    if (!is_meant())
+    if (!is_meant() || (!can_tear && getenv("WEFT_DIE_FILE")))
         return false;
     const char *at = getenv("WEFT_DIE_AT");
     const long count = atomic_fetch_add(&calls, 1) + 1;
     keep_count(count);
-    if (!at || count != atol(at))
+    if (!at || count != atol(at) || !is_the_first())
         return false;
     if (!can_tear || !getenv("WEFT_DIE_TORN"))
         kill(getpid(), SIGKILL);
     return true;
 }
 
+static bool is_of_interest(int fd)
+{
+    const char *wanted = getenv("WEFT_DIE_FILE");
+    char link[64], path[4096];
+    if (!wanted)
+        return true;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t size = readlink(link, path, sizeof path - 1);
+    path[size < 0 ? 0 : size] = 0;
+    return strstr(path, wanted);
+}
+
 static bool is_plain(int fd)
 {
     struct stat status;
-    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && is_of_interest(fd);
 }
 
 ssize_t write(int fd, const void *data, size_t size)

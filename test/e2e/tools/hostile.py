@@ -47,8 +47,7 @@ class Target:
         raise AssertionError("the host is gone")
 
     def check_alive(self):
-        """It serves others as before."""
-        began = time.monotonic()
+        """It serves others as before. The sockets have a limit of time, for a host that hangs; no time is compared."""
         connection = self.join()
         connection.calls(open_call(1, 1, name=os.urandom(8).hex().encode()),
                          call(wire.PUSH, 2, 1, b"x"), call(wire.POP, 3, 1))
@@ -57,7 +56,6 @@ class Target:
         assert answers[2][3] == b"x", answers
         connection.calls(call(wire.LEAVE, 4))
         connection.answers(1)
-        assert time.monotonic() - began < 5, "the host is slow"
 
 
 def refused(kind, message, code):

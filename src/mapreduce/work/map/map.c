@@ -149,7 +149,8 @@ static size_t look_ahead(struct slot *slot, const struct input *input, const cha
 }
 
 // A job that has something to begin with gets ready while its first blocks are counted: a command starts.
-static weft_err map_mapped(struct slot *slot, const struct input *input, const struct piece *piece)
+static weft_err map_mapped(struct slot *slot, const struct input *input,
+                           const struct input_stretch *piece)
 {
     const char *text = input->map.data, *limit = text + input->size;
     const char *at = text + piece->begin, *end = text + piece->end;
@@ -386,7 +387,7 @@ static void feed_empty(struct slot *slot)
     map_note_progress(slot, stage->format.kind == RECORD_FILES, 0);
 }
 
-static weft_err map_read(struct slot *slot, const struct piece *piece)
+static weft_err map_read(struct slot *slot, const struct input_stretch *piece)
 {
     const struct record_format *format = &slot->stage->format;
     struct reading r = {.slot = slot, .end = piece->end};
@@ -420,7 +421,8 @@ static weft_err map_read(struct slot *slot, const struct piece *piece)
     return code;
 }
 
-static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t piece_count)
+static weft_err map_pieces(struct slot *slot, const struct input_stretch *pieces,
+                           size_t piece_count)
 {
     for (size_t i = 0; i < piece_count && !slot->has_failed; i++) {
         const struct input *input = &slot->stage->inputs[pieces[i].input];
@@ -441,7 +443,7 @@ static weft_err map_pieces(struct slot *slot, const struct piece *pieces, size_t
     return WEFT_OK;
 }
 
-weft_err map_run(struct slot *slot, const struct piece *pieces, size_t piece_count)
+weft_err map_run(struct slot *slot, const struct input_stretch *pieces, size_t piece_count)
 {
     weft_err code;
     slot_call_begin(slot);

@@ -6,18 +6,39 @@
 
 enum { SAMPLE_BYTES = 64 << 10 };
 
+// Pairs that another process has made: the job must not see them when they are damaged.
+static weft_err check_adopted(struct slot *slot, uint32_t range)
+{
+    const struct dataset *source = slot->stage->source;
+    uint64_t done = 0;
+    uint32_t crc = 0;
+    size_t got = 1;
+    weft_err code = WEFT_OK;
+    while (source->segments[range].has_crc && !code && got > 0) {
+        code = dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
+        if (!code)
+            crc = crc32c(crc, slot->read_buffer, got);
+        done += got;
+    }
+    if (!code)
+        code = dataset_check(source, range, crc);
+    slot->has_bad_source |= code == WEFT_DATA_LOSS;
+    return code;
+}
+
 // Pairs that begin before bytes_max, however many are read at a time.
 weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
 {
     const struct dataset *source = slot->stage->source;
     uint64_t done = 0;
-    uint32_t crc = 0;
+    weft_err code = check_adopted(slot, range);
+    if (code)
+        return code;
     while (done < bytes_max && !slot->has_failed) {
         size_t got = 0;
-        weft_err code =
-            dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
+        code = dataset_read(source, range, done, slot->read_buffer, slot->read_capacity, &got);
         if (code || got == 0)
-            return code ? code : dataset_check(source, range, crc);
+            return code;
         size_t at = 0;
         slot_enter(slot, PHASE_MAP);
         while (got - at >= 8 && done + at < bytes_max && !slot->has_failed) {
@@ -33,7 +54,6 @@ weft_err map_kept(struct slot *slot, uint32_t range, uint64_t bytes_max)
             slot->record_index++;
             map_note_progress(slot, 1, 8 + (uint64_t)sizes[0] + sizes[1]);
         }
-        crc = crc32c(crc, slot->read_buffer, at);
         done += at;
         if (at == 0 && !slot->has_failed &&
             (code = map_grow_buffer(slot, "the stage before", done, got)))

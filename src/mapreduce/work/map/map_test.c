@@ -275,7 +275,7 @@ static void several_pieces_are_one_attempt(void **state)
     const weft_bytes text = weft_text("a\nb\nc\nd\n");
     open_for_reading(&rig, &line_job, text, false, 64);
     forget_lines();
-    const struct piece pieces[] = {{0, 4, 8}, {0, 0, 2}, {0, 2, 4}};
+    const struct input_stretch pieces[] = {{0, 4, 8}, {0, 0, 2}, {0, 2, 4}};
     slot_begin_attempt(&rig.slots[0], SLOT_COLLECT, 0);
     rig_expect(map_run(&rig.slots[0], pieces, 3));
     assert_int_equal(seen[0].offset, 4);

@@ -122,7 +122,7 @@ static weft_err open_file(struct source *source, uint32_t input_index)
     const struct input *input = source->input;
     return input->lending
                ? lent_open(input->lending, input_index, input->path, input->name, &source->file)
-               : store_open_plain(input->path, input->name, &source->file);
+               : store_open(input->path, input->name, &source->file);
 }
 
 weft_err source_open(struct source *source, const struct stage *stage, uint32_t input_index,

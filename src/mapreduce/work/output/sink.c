@@ -36,7 +36,7 @@ struct draft {
     uint32_t crc;
 };
 
-struct piece {
+struct piece_state {
     uint32_t part, crc;
     bool is_known, is_ready, is_adopted;  // under the lock
     uint64_t size, records, offset;
@@ -60,7 +60,7 @@ struct sink {
     void (*written)(void *, const struct sink_piece *);
     void *owner;
     uint32_t piece_count, part_count;
-    struct piece *pieces;
+    struct piece_state *pieces;
 
     struct mutex mutex;  // guards all below, and what pieces say is under it
     struct part *parts;
@@ -283,7 +283,7 @@ void sink_discard(struct sink *sink, uint32_t piece)
 // ---- Writing the placed pieces -------------------------------------------------------------------
 
 // The held text of a piece, then `tail`, to its place.
-static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece *piece,
+static weft_err write_piece(struct sink *sink, int fd, const char *path, struct piece_state *piece,
                             weft_bytes tail)
 {
     uint64_t offset = piece->offset + piece->text.early;
@@ -304,7 +304,7 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
                              const struct stretch *stretch, uint32_t own, weft_bytes tail)
 {
     for (uint32_t i = stretch->begin; i < stretch->end; i++) {
-        struct piece *piece = &sink->pieces[i];
+        struct piece_state *piece = &sink->pieces[i];
         if (piece->is_adopted)
             continue;
         const weft_err err = write_piece(sink, fd, path, piece, i == own ? tail : weft_none());
@@ -325,10 +325,7 @@ static weft_err write_pieces(struct sink *sink, int fd, const char *path,
 static weft_err remember_failure(struct sink *sink, weft_err err, const char *path)
 {
     if (err == WEFT_RESOURCE_EXHAUSTED)
-        err_set(err, "no room for the output in %s; free some or %s", path,
-                sink->kind == SINK_FD || sink->kind == SINK_SHELF
-                    ? "name another directory by --tmp"
-                    : "write it elsewhere");
+        part_no_room(path, sink->kind == SINK_FD || sink->kind == SINK_SHELF);
     mutex_lock(&sink->mutex);
     if (!sink->failure) {
         sink->failure = err;
@@ -366,7 +363,7 @@ static struct stretch place_pieces(struct sink *sink, uint32_t part_index)
     uint32_t count = 0;
     while (part->next_piece < part->end_piece && sink->pieces[part->next_piece].is_ready &&
            count < PIECES_PER_SUBMIT) {
-        struct piece *piece = &sink->pieces[part->next_piece++];
+        struct piece_state *piece = &sink->pieces[part->next_piece++];
         count += !piece->is_adopted;
         piece->offset = part->next_offset;
         part->next_offset += piece->size;
@@ -388,7 +385,7 @@ struct taking {
 static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size, uint32_t crc,
                                 uint64_t records)
 {
-    struct piece *piece = &sink->pieces[index];
+    struct piece_state *piece = &sink->pieces[index];
     struct taking taking = {WEFT_OK, false, false};
     mutex_lock(&sink->mutex);
     if (sink->failure) {
@@ -414,7 +411,7 @@ static struct taking take_piece(struct sink *sink, uint32_t index, uint64_t size
     return taking;
 }
 
-static void forget_piece(struct sink *sink, struct piece *piece)
+static void forget_piece(struct sink *sink, struct piece_state *piece)
 {
     drop_draft(sink, &piece->draft);
     mutex_lock(&sink->mutex);
@@ -427,7 +424,7 @@ static void forget_piece(struct sink *sink, struct piece *piece)
 // placed under one lock, so that no other slot writes it without the text.
 static weft_err write_some(struct sink *sink, uint32_t own, weft_bytes text)
 {
-    struct piece *piece = &sink->pieces[own];
+    struct piece_state *piece = &sink->pieces[own];
     struct part *part = &sink->parts[piece->part];
     for (bool is_first = true;; is_first = false) {
         mutex_lock(&sink->mutex);
@@ -471,7 +468,7 @@ int sink_shelf_fd(const struct sink *sink)
 weft_err sink_submit(struct sink *sink, uint32_t index, weft_bytes text, uint64_t records)
 {
     ASSERT(index < sink->piece_count);
-    struct piece *piece = &sink->pieces[index];
+    struct piece_state *piece = &sink->pieces[index];
     struct draft *draft = &piece->draft;
     const uint32_t crc = crc32c(draft->crc, text.data, text.size);
     if (sink->kind == SINK_SHELF) {

@@ -72,15 +72,6 @@ static weft_err reduce_total(void *owner, uint64_t prefix, weft_bytes key, int64
     return slot->has_failed ? err_set(slot->code, "%s", slot->error) : WEFT_OK;
 }
 
-// Lines of sorted input lie anywhere in it: fetches the ones that are written soon.
-static inline void prefetch_text(struct entry entry)
-{
-    enum { LINE = 64 };
-    const char *text = (const char *)(uintptr_t)(entry.payload & ((UINT64_C(1) << 47) - 1));
-    __builtin_prefetch(text);
-    __builtin_prefetch(text + LINE);
-}
-
 static inline void write_text(struct slot *slot, weft_bytes line)
 {
     struct text *text = &slot->text;
@@ -97,13 +88,12 @@ static inline void write_text(struct slot *slot, weft_bytes line)
 // Every pair as it came: the way of a sort.
 static weft_err write_all(struct slot *slot, const struct sorted *sorted)
 {
-    enum { AHEAD = 20 };
     const bool is_text_output =
         stage_writes_text(slot->stage) && slot->stage->text_form == OUTPUT_TEXT;
     for (size_t i = 0; i < sorted->entry_count && !slot->has_failed; i++) {
         const struct entry entry = sorted->entries[i];
-        if (i + AHEAD < sorted->entry_count)
-            prefetch_text(sorted->entries[i + AHEAD]);
+        if (i + ENTRY_AHEAD < sorted->entry_count)
+            entry_prefetch(sorted->entries[i + ENTRY_AHEAD]);
         if (is_text_output && entry_tag(entry) == ENTRY_TEXT) {
             write_text(slot, entry_text(entry));
             continue;

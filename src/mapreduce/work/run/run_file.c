@@ -331,9 +331,19 @@ void run_reader_free(struct run_reader *reader)
     free(reader);
 }
 
+static _Thread_local uint32_t last_damaged;
+
+uint32_t run_take_damaged(void)
+{
+    const uint32_t number = last_damaged;
+    last_damaged = 0;
+    return number;
+}
+
 static weft_err damaged(const struct run_reader *reader, uint64_t offset, const char *what)
 {
     const bool has_name = reader->spill->has_name;
+    last_damaged = reader->spill->number;
     return err_set(WEFT_DATA_LOSS, "%s %s is damaged at offset %llu: %s; check that disk%s",
                    has_name ? "map output in" : "spilled data in", reader->spill->directory,
                    (unsigned long long)offset, what,

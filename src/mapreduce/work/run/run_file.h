@@ -18,6 +18,7 @@ struct spill {
     uint64_t size;    // where the next run begins
     char *directory;  // for error sentences; when it has a name, the path of the file
     bool has_name;
+    uint32_t number;  // of map output that others made; 0: it is our own
 };
 
 // One range of one run.
@@ -82,5 +83,8 @@ void run_reader_free(struct run_reader *reader);
 
 // The next pair into *pair, its bytes borrowed until the next call; *has_pair = false at the end.
 MUST_CHECK weft_err run_reader_next(struct run_reader *reader, struct pair *pair, bool *has_pair);
+
+// The number of the map output that this thread has last found to be damaged, once; 0: none.
+uint32_t run_take_damaged(void);
 
 #endif

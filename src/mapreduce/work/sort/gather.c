@@ -233,6 +233,8 @@ static weft_err sorted_next(struct pair_stream *stream, struct pair *pair, bool 
                               .number = 1,
                               .type = VALUE_INT};
     } else if (s->entry_at < s->sorted.entry_count) {
+        if (s->entry_at + ENTRY_AHEAD < s->sorted.entry_count)
+            entry_prefetch(s->sorted.entries[s->entry_at + ENTRY_AHEAD]);
         entry_pair(s->sorted.entries[s->entry_at++], s->entry_room, pair);
     } else {
         *has_pair = false;

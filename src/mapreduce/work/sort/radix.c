@@ -233,14 +233,25 @@ static bool is_all_values(const struct entry *entries, size_t count)
     return true;
 }
 
+// Fetches keys of groups that come soon, from *at on.
+static void prefetch_ties(const struct entry *entries, size_t count, size_t *at, size_t end)
+{
+    for (; *at < end + ENTRY_AHEAD && *at + 1 < count; ++*at)
+        if (entries[*at].prefix == entries[*at + 1].prefix ||
+            (*at > 0 && entries[*at].prefix == entries[*at - 1].prefix))
+            entry_prefetch(entries[*at]);
+}
+
 // Groups of entries whose prefixes (bytes tie->depth..+8 of their keys) are the same.
 static void sort_ties(struct entry *entries, struct entry *scratch, size_t count,
                       const struct tie *tie)
 {
+    size_t fetched = 0;
     for (size_t begin = 0; begin < count;) {
         size_t end = begin + 1;
         while (end < count && entries[end].prefix == entries[begin].prefix)
             end++;
+        prefetch_ties(entries, count, &fetched, end);
         if (end - begin > 1 && !is_all_values(entries + begin, end - begin)) {
             const struct tie deeper = {tie->order, tie->depth + 8,
                                        tie->depth ? tie->prefix : entries[begin].prefix};

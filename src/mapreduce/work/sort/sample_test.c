@@ -20,7 +20,7 @@ static struct buf sample_of(const weft_job *job, weft_bytes text, size_t read_by
     rig.stage.memory.read_bytes = read_bytes;
     rig_open(&rig);
     slot_begin_attempt(&rig.slots[0], SLOT_SAMPLE, 0);
-    const struct piece piece = {0, 0, text.size};
+    const struct input_stretch piece = {0, 0, text.size};
     rig_expect(map_run(&rig.slots[0], &piece, 1));
     rig_expect(sample_finish(&rig.slots[0], max, &keys));
     assert_int_equal(rig.page->slots[0].records_in, 0);  // not counted as progress

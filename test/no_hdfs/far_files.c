@@ -1,0 +1,17 @@
+// For simulated worlds without HDFS: jobs there read files of their machines. Linked instead of src/store/hdfs/input.c.
+
+#include "store/hdfs/input.h"
+
+weft_err hdfs_input_open(const char *url, const char *name, struct store_file *file)
+{
+    (void)name;
+    (void)file;
+    return err_set(WEFT_UNIMPLEMENTED, "%s: there is no HDFS in this world", url);
+}
+
+weft_err hdfs_find(const char *url, const struct hdfs_find_calls *calls, void *owner)
+{
+    (void)calls;
+    (void)owner;
+    return err_set(WEFT_UNIMPLEMENTED, "%s: there is no HDFS in this world", url);
+}
