@@ -1,16 +1,19 @@
-// What fetching costs, beside bare pumps over the same sockets: fetch [DIRECTORY [MiB [ROUNDS]]].
+// What fetching costs, beside bare pumps over the same sockets: fetch [DIRECTORY [MiB [ROUNDS]]]. bench/fetches builds and runs it.
 //
-// Each round measures, one after the other, and ratios are those of one round: a bare pump over TCP and over a Unix socket (send and recv of a
-// buffer, nothing else), a bare pump through TLS (the same with our TLS on both sides), and fetching a file into a nameless
-// file, over the Unix socket and through TLS: reading, checksums on both sides, writing. "file pump" is pread, send, recv, pwrite without anything
-// else: what is left of fetching without the protocol. Two processes; DIRECTORY (.) has both files.
+// Each round measures, one after the other, and ratios are those of one round:
+//   pumps        send and recv of a buffer, nothing else; over TCP, a Unix socket, and through TLS (ours on both sides)
+//   file pumps   the same with pread before and pwrite after it: from a file to a nameless file of the same file system, as fetching does
+//   fetch        fetching a file into a nameless file by the Unix socket and through TLS: with requests, credits, and checksums on both sides
+// So "fetch / file pump" is what the protocol costs, and "fetch / pump" also what the two files cost. Two processes; DIRECTORY (.) has both files.
+// CPU is that of both processes, for the machine may have other work.
 //
 //   cc -O3 -D_GNU_SOURCE -std=gnu17 -Isrc -Iinclude bench/fetch.c build/internal/libweft_internal.a -lpthread -lm -lssl -lcrypto
-//      -luv -lprotobuf-c -o /tmp/fetch && /tmp/fetch /var/tmp 2048 5
+//      -luv -lprotobuf-c -llz4 -o /tmp/fetch
 #include <arpa/inet.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,10 +27,15 @@
 #include "transport/hub.h"
 
 enum { CHUNK = 256 << 10, STRETCH = 16 << 20, ROUNDS_MAX = 99 };
-enum column { TCP, UNIX, FILES, TLS, FETCH_UNIX, FETCH_TLS, COLUMNS };
+enum column { TCP, UNIX, TLS, TCP_FILES, UNIX_FILES, TLS_FILES, FETCH_UNIX, FETCH_TLS, COLUMNS };
 
-static const char *const names[COLUMNS] = {"TCP pump", "Unix pump",     "file pump",
-                                           "TLS pump", "fetch by Unix", "fetch by TLS"};
+static const char *const names[COLUMNS] = {"TCP pump",      "Unix pump",      "TLS pump",
+                                           "TCP file pump", "Unix file pump", "TLS file pump",
+                                           "fetch by Unix", "fetch by TLS"};
+
+struct cost {
+    double wall, cpu;
+};
 static const struct secret token = {.bytes = "0123456789abcdef", .size = 16};
 static const char *directory = ".";
 static uint64_t total = (uint64_t)1024 << 20;
@@ -93,14 +101,24 @@ static void shake_hands(struct tls *tls, int fd, struct buf *plain)
     }
 }
 
+static bool has_tls(enum column column)
+{
+    return column == TLS || column == TLS_FILES;
+}
+
+static bool has_files(enum column column)
+{
+    return column >= TCP_FILES;
+}
+
 static void pump_out(enum column column, int fd)
 {
     struct buf plain = {0};
-    struct tls *tls = column == TLS ? tls_new(true, &token) : NULL;
+    struct tls *tls = has_tls(column) ? tls_new(true, &token) : NULL;
     if (tls)
         shake_hands(tls, fd, &plain);
     for (uint64_t done = 0; done < total; done += CHUNK) {
-        if (column == FILES && pread(source_fd, chunk, CHUNK, (off_t)done) != CHUNK)
+        if (has_files(column) && pread(source_fd, chunk, CHUNK, (off_t)done) != CHUNK)
             _exit(1);
         if (tls) {
             if (tls_seal(tls, (weft_bytes){chunk, CHUNK}))
@@ -115,7 +133,7 @@ static void pump_out(enum column column, int fd)
 static void pump_in(enum column column, int fd, int to_fd)
 {
     struct buf plain = {0};
-    struct tls *tls = column == TLS ? tls_new(false, &token) : NULL;
+    struct tls *tls = has_tls(column) ? tls_new(false, &token) : NULL;
     if (tls)
         shake_hands(tls, fd, &plain);
     uint64_t done = plain.size;
@@ -130,7 +148,8 @@ static void pump_in(enum column column, int fd, int to_fd)
                 die("tls_feed");
             size = plain.size;
         }
-        if (column == FILES && pwrite(to_fd, chunk, size, (off_t)done) != got)
+        if (has_files(column) &&
+            pwrite(to_fd, tls ? plain.data : chunk, size, (off_t)done) != (ssize_t)size)
             die("write");
         done += size;
     }
@@ -138,11 +157,26 @@ static void pump_in(enum column column, int fd, int to_fd)
     tls_free(tls);
 }
 
-static double run_pump(enum column column)
+// CPU seconds of this process and of the children that were waited for.
+static double cpu_now(void)
 {
+    double seconds = 0;
+    const int of[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (int i = 0; i < 2; i++) {
+        struct rusage used;
+        getrusage(of[i], &used);
+        seconds += (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                   (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    }
+    return seconds;
+}
+
+static struct cost run_pump(enum column column)
+{
+    const double cpu = cpu_now();
     int fds[2], to_fd = -1;
-    make_pair(column == UNIX, fds);
-    if (column == FILES && file_create_nameless(directory, &to_fd))
+    make_pair(column == UNIX || column == UNIX_FILES, fds);
+    if (has_files(column) && file_create_nameless(directory, &to_fd))
         die("nameless");
     const uint64_t since = clock_now_ns();
     const pid_t child = fork();
@@ -157,7 +191,7 @@ static double run_pump(enum column column)
     close(fds[1]);
     if (to_fd >= 0)
         close(to_fd);
-    return seconds;
+    return (struct cost){seconds, cpu_now() - cpu};
 }
 
 // ---- Fetching -----------------------------------------------------------------------------------------------
@@ -200,8 +234,9 @@ static void on_done(void *owner, weft_err code)
         loop_stop(fetching->loop);
 }
 
-static double run_fetch(bool has_tls)
+static struct cost run_fetch(bool is_secret)
 {
+    const double cpu = cpu_now();
     struct net_listener listener;
     int to_fd;
     if (net_listen(&(struct net_address){.host = ""}, &listener) ||
@@ -218,7 +253,7 @@ static double run_fetch(bool has_tls)
                                            .token = &token,
                                            .name = "bench"};
     // The Unix socket has the name of the everyday loopback address; another one goes by TCP.
-    strcpy(options.address.host, has_tls ? "127.0.0.9" : "127.0.0.1");
+    strcpy(options.address.host, is_secret ? "127.0.0.9" : "127.0.0.1");
     const uint64_t since = clock_now_ns();
     struct fetch_client *client = fetch_client_new(&options);
     for (uint64_t at = 0; at < total; at += STRETCH, fetching.left++)
@@ -238,7 +273,7 @@ static double run_fetch(bool has_tls)
     waitpid(child, NULL, 0);
     net_listener_close(&listener);
     close(to_fd);
-    return seconds;
+    return (struct cost){seconds, cpu_now() - cpu};
 }
 
 // ---- Rounds -------------------------------------------------------------------------------------------------
@@ -255,23 +290,36 @@ static double median(double *values, int count)
     return values[count / 2];
 }
 
-static void show_ratio(double seconds[COLUMNS][ROUNDS_MAX], int rounds, enum column what,
-                       enum column of)
+static struct cost costs[COLUMNS][ROUNDS_MAX];
+static int rounds = 5;
+
+static double middle(enum column at, bool is_cpu)
 {
-    double ratios[ROUNDS_MAX];
+    double values[ROUNDS_MAX];
     for (int i = 0; i < rounds; i++)
-        ratios[i] = seconds[of][i] / seconds[what][i];
-    const double middle = median(ratios, rounds);
-    printf("%-14s / %-12s %3.0f %%   (%.0f to %.0f)\n", names[what], names[of], 100 * middle,
-           100 * ratios[0], 100 * ratios[rounds - 1]);
+        values[i] = is_cpu ? costs[at][i].cpu : costs[at][i].wall;
+    return median(values, rounds);
+}
+
+static void show_ratio(enum column what, enum column of, int wanted)
+{
+    double walls[ROUNDS_MAX], cpus[ROUNDS_MAX];
+    for (int i = 0; i < rounds; i++) {
+        walls[i] = 100 * costs[of][i].wall / costs[what][i].wall;
+        cpus[i] = 100 * costs[of][i].cpu / costs[what][i].cpu;
+    }
+    const double wall = median(walls, rounds), cpu = median(cpus, rounds);
+    printf("%-14s / %-14s  %3.0f %% of its rate (%.0f to %.0f), %3.0f %% by CPU (%.0f to %.0f)",
+           names[what], names[of], wall, walls[0], walls[rounds - 1], cpu, cpus[0],
+           cpus[rounds - 1]);
+    printf(wanted ? "   to be reached: %d %%\n" : "\n", wanted);
 }
 
 int main(int argc, char **argv)
 {
-    static double seconds[COLUMNS][ROUNDS_MAX], sorted[ROUNDS_MAX];
     directory = argc > 1 ? argv[1] : directory;
     total = argc > 2 ? strtoull(argv[2], NULL, 10) << 20 : total;
-    const int rounds = argc > 3 ? atoi(argv[3]) : 5;
+    rounds = argc > 3 ? atoi(argv[3]) : rounds;
     if (total % STRETCH || rounds < 1 || rounds > ROUNDS_MAX ||
         file_create_nameless(directory, &source_fd))
         die("usage: fetch [DIRECTORY [MiB, a multiple of 16 [ROUNDS]]]");
@@ -282,14 +330,15 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < rounds; i++)
         for (enum column at = 0; at < COLUMNS; at++)
-            seconds[at][i] = at >= FETCH_UNIX ? run_fetch(at == FETCH_TLS) : run_pump(at);
-    for (enum column at = 0; at < COLUMNS; at++) {
-        memcpy(sorted, seconds[at], sizeof sorted);
-        printf("%-14s %6.2f GB/s\n", names[at], (double)total / 1e9 / median(sorted, rounds));
-    }
-    show_ratio(seconds, rounds, FETCH_UNIX, TCP);
-    show_ratio(seconds, rounds, FETCH_UNIX, UNIX);
-    show_ratio(seconds, rounds, FETCH_UNIX, FILES);
-    show_ratio(seconds, rounds, FETCH_TLS, TLS);
+            costs[at][i] = at >= FETCH_UNIX ? run_fetch(at == FETCH_TLS) : run_pump(at);
+    printf("%-14s %10s %16s\n", "", "GB/s", "CPU s of a GB");
+    for (enum column at = 0; at < COLUMNS; at++)
+        printf("%-14s %10.2f %16.2f\n", names[at], (double)total / 1e9 / middle(at, false),
+               middle(at, true) / ((double)total / 1e9));
+    show_ratio(FETCH_UNIX, UNIX_FILES, 0);
+    show_ratio(FETCH_UNIX, TCP_FILES, 60);
+    show_ratio(FETCH_TLS, TLS_FILES, 70);
+    show_ratio(FETCH_UNIX, TCP, 0);
+    show_ratio(FETCH_TLS, TLS, 0);
     return 0;
 }

@@ -1,20 +1,28 @@
-"""py_pool.py FILE OUT: word count by two processes, each of which returns the counts of an eighth of the file."""
+"""py_pool.py FILE OUT: word count by two processes, each of which returns the counts of half of the file; sorted.
+
+The quickest form of several: more pieces send the frequent words more often, and a call of Counter for each line costs more
+than one for each mebibyte.
+"""
 import collections
 import multiprocessing
 import os
 import sys
 
-PIECES = 8
+PIECES = 2
+BLOCK_BYTES = 1 << 20
 
 
 def count(piece):
-    path, begin, end = piece
-    with open(path, "rb") as file:
-        file.seek(begin)
-        text = file.read(end - begin).decode("utf-8", "surrogateescape")
+    path, at, end = piece
     counts = collections.Counter()
-    for line in text.splitlines():
-        counts.update(line.split())
+    with open(path, "rb") as file:
+        file.seek(at)
+        while at < end:
+            block = file.read(min(BLOCK_BYTES, end - at))
+            if at + len(block) < end:
+                block += file.readline()
+            at += len(block)
+            counts.update(block.decode("utf-8", "surrogateescape").split())
     return counts
 
 
@@ -29,9 +37,9 @@ def pieces(path):
 
 
 if __name__ == "__main__":
-    counts = collections.Counter()
     with multiprocessing.Pool(2) as pool:
-        for part in pool.imap_unordered(count, pieces(sys.argv[1])):
-            counts.update(part)
+        counts, *others = pool.map(count, pieces(sys.argv[1]))
+    for part in others:
+        counts.update(part)
     with open(sys.argv[2], "w", encoding="utf-8", errors="surrogateescape") as out:
         out.writelines(f"{word}\t{counts[word]}\n" for word in sorted(counts))

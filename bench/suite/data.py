@@ -97,6 +97,12 @@ def empty_file():
     return path
 
 
+def one_word():
+    path = place.CACHE / "one.txt"
+    path.write_text("word\n")
+    return path
+
+
 def rare_word():
     """A word that the Zipf text has some hundred times per GiB."""
     return place.first_line(place.own_tool("gen"), "word", str(RARE_RANK))

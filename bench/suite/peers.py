@@ -1,6 +1,7 @@
 """The programs we measure against, and how each is called. Absent ones raise place.Absent."""
 import functools
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,34 @@ def probe(name):
     if not source.exists():
         raise place.Absent(f"{name}: there is no {name}.c in WEFT_PROBES")
     return str(place.compile_c(source, "-w", "-O3", "-march=native", "-pthread"))
+
+
+@functools.cache
+def python2():
+    """A Python 2.7, which mincemeat.py needs."""
+    found = [shutil.which("python2.7"), *sorted(Path.home().glob(".pyenv/versions/2.7*/bin/python2.7"))]
+    for python in filter(None, found):
+        if not subprocess.run([python, "-c", "import asyncore"], capture_output=True).returncode:
+            return str(python)
+    raise place.Absent("mincemeat.py: there is no python2.7")
+
+
+@functools.cache
+def mincemeat_folder():
+    """Where the original mincemeat.py is, from PyPI."""
+    folder = place.CACHE / "mincemeat-0.1.4"
+    if (folder / "mincemeat.py").exists():
+        return folder
+    place.say("fetching mincemeat 0.1.4 from PyPI")
+    done = subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", "download", "--no-deps",
+                           "--no-binary", ":all:", "-d", place.CACHE, "mincemeat==0.1.4"],
+                          capture_output=True, text=True, timeout=600)
+    archive = place.CACHE / "mincemeat-0.1.4.tar.gz"
+    if not archive.exists():
+        lines = (done.stderr or done.stdout).strip().splitlines() or ["pip failed"]
+        raise place.Absent(f"mincemeat.py: {lines[-1]}")
+    shutil.unpack_archive(archive, place.CACHE, filter="data")
+    return folder
 
 
 def weft():

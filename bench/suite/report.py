@@ -32,11 +32,12 @@ def verdict(is_reached, excess):
     return "reached" if is_reached else f"**missed by {excess:.0%}**"
 
 
-def faster(row, peer, times, text):
-    """`row` must be at least `times` as fast as `peer`."""
+def faster(row, peer, times, text, shows_cpu=False):
+    """`row` must be at least `times` as fast as `peer`. The ratio of their CPU times says what a busy machine hides."""
     def judge(by_name):
         ratio = by_name[peer].wall() / by_name[row].wall()
-        return text, f"{number(ratio)} times", verdict(ratio >= times, times / ratio - 1)
+        by_cpu = f", {number(by_name[peer].cpu() / by_name[row].cpu())} times less CPU" if shows_cpu else ""
+        return text, f"{number(ratio)} times{by_cpu}", verdict(ratio >= times, times / ratio - 1)
     return (row, peer), judge, text
 
 
@@ -52,6 +53,14 @@ def memory(row, mib, text):
     def judge(by_name):
         used = by_name[row].memory_mib()
         return text, f"{used:.0f} MiB", verdict(used <= mib, used / mib - 1)
+    return (row,), judge, text
+
+
+def under(row, milliseconds, text):
+    """`row` may take at most so long."""
+    def judge(by_name):
+        took = by_name[row].wall() * 1000
+        return text, f"{number(took)} ms", verdict(took <= milliseconds, took / milliseconds - 1)
     return (row,), judge, text
 
 
