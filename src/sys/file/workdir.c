@@ -1,10 +1,11 @@
 // workdir: the keeper is a child that holds the reading end of a pipe whose writing end is ours alone. The
-// kernel closes that end whatever ends us.
+// kernel closes that end whatever ends us. The keeper makes the directory and removes it.
 
 #include "sys/file/workdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,15 +61,32 @@ static void forget_descriptors(int kept)
         close(fd);
 }
 
-static _Noreturn void keep(const char *path, int alive)
+// What the keeper says of its beginning: the number of an error, or 0 and the path of the directory that it made.
+struct beginning {
+    int error;
+    char path[PATH_MAX];
+};
+
+// Makes the directory itself: made by its owner, one that is killed before the keeper is there would leave it.
+static bool begin(char *path, int report)
+{
+    struct beginning beginning = {0};
+    if (setsid() < 0 || chdir("/") != 0 || !mkdtemp(path))
+        beginning.error = errno;
+    else
+        snprintf(beginning.path, sizeof beginning.path, "%s", path);
+    // Shorter than what a pipe takes at once. An owner that is gone already is seen by the other pipe.
+    (void)!write(report, &beginning, sizeof beginning);
+    return beginning.error == 0;
+}
+
+static _Noreturn void keep(char *path, int report, int alive)
 {
     char byte;
-    setsid();
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
-    if (chdir("/") != 0)
+    const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
+    if (!begin(path, report))
         _exit(1);
     forget_descriptors(alive);
     while (read(0, &byte, 1) < 0 && errno == EINTR)
@@ -78,19 +96,55 @@ static _Noreturn void keep(const char *path, int alive)
     _exit(0);
 }
 
-static weft_err start_keeper(struct workdir *workdir)
+static bool read_beginning(int fd, struct beginning *beginning)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    ssize_t got;
+    do {
+        got = read(fd, beginning, sizeof *beginning);
+    } while (got < 0 && errno == EINTR);
+    return got == sizeof *beginning;
+}
+
+static weft_err await_directory(struct workdir *workdir, int report, const char *tmp)
+{
+    struct beginning beginning;
+    if (!read_beginning(report, &beginning))
+        return err_set(
+            WEFT_UNAVAILABLE,
+            "the process that makes a directory for the commands has ended; was it killed? try again");
+    errno = beginning.error;
+    if (errno != 0) {
+        struct err_kept why;
+        const weft_err err = err_errno("cannot make a directory for the commands in %s", tmp);
+        err_keep(&why);
+        return err_set(err, "%s\n  try: --tmp DIR with a directory that you may write to",
+                       why.text);
+    }
+    workdir->path = strdup(beginning.path);
+    return workdir->path ? WEFT_OK : no_memory();
+}
+
+static weft_err start_keeper(struct workdir *workdir, char *path, const char *tmp)
+{
+    int alive[2], report[2];
+    if (pipe2(alive, O_CLOEXEC) != 0)
         return err_errno("cannot make a pipe");
+    workdir->alive = alive[1];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        close(alive[0]);
+        return err_errno("cannot make a pipe");
+    }
     workdir->keeper = fork();
     if (workdir->keeper == 0) {
-        close(ends[1]);
-        keep(workdir->path, ends[0]);
+        close(alive[1]);
+        keep(path, report[1], alive[0]);
     }
-    const weft_err err = workdir->keeper > 0 ? WEFT_OK : err_errno("cannot start a process");
-    close(ends[0]);
-    workdir->alive = ends[1];
+    weft_err err = workdir->keeper > 0 ? WEFT_OK : err_errno("cannot start a process");
+    close(alive[0]);
+    close(report[1]);
+    if (!err)
+        err = await_directory(workdir, report[0], tmp);
+    close(report[0]);
     return err;
 }
 
@@ -105,23 +159,15 @@ weft_err workdir_open(struct workdir *workdir, const char *tmp)
     buf_fini(&name);
     if (!path)
         return no_memory();
-    if (!mkdtemp(path)) {
-        const weft_err err = err_errno("cannot make a directory for the commands in %s", tmp);
-        char text[ERR_TEXT_BYTES_MAX];
-        snprintf(text, sizeof text, "%s", err_text());
-        free(path);
-        return err_set(err, "%s\n  try: --tmp DIR with a directory that you may write to", text);
-    }
-    workdir->path = path;
-    return start_keeper(workdir);
+    const weft_err err = start_keeper(workdir, path, tmp);
+    free(path);
+    return err;
 }
 
 void workdir_close(struct workdir *workdir)
 {
-    if (!workdir->path)
-        return;
     // The keeper tries again what fails here.
-    if (file_remove_tree(workdir->path) != WEFT_OK)
+    if (workdir->path && file_remove_tree(workdir->path) != WEFT_OK)
         err_clear();
     if (workdir->alive >= 0)
         close(workdir->alive);

@@ -1,12 +1,14 @@
 // Tests of the directory that is gone afterwards.
 #include "sys/file/workdir.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -116,6 +118,50 @@ static void it_is_gone_when_its_owner_is_killed(void **unused)
     close(ends[0]);
 }
 
+// Whether something with this beginning lies in the base.
+static bool is_any_left(void)
+{
+    DIR *directory = opendir(base);
+    bool is_left = false;
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory));)
+        is_left |= strncmp(entry->d_name, "weft-work-", 10) == 0;
+    closedir(directory);
+    return is_left;
+}
+
+static void it_is_gone_also_when_its_owner_is_killed_while_it_appears(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 100; round++) {
+        const pid_t owner = fork();
+        if (owner == 0) {
+            struct workdir workdir;
+            if (workdir_open(&workdir, base) != WEFT_OK)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        while (!is_any_left())
+            ;
+        kill(owner, SIGKILL);
+        waitpid(owner, NULL, 0);
+        for (int i = 0; i < 2000 && is_any_left(); i++)
+            usleep(5000);
+        assert_false(is_any_left());
+    }
+}
+
+static void a_place_that_cannot_be_written_to_is_named(void **unused)
+{
+    (void)unused;
+    struct workdir workdir;
+    assert_int_equal(workdir_open(&workdir, "/no/such/place"), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), "/no/such/place"));
+    assert_non_null(strstr(err_text(), "try: --tmp DIR"));
+    workdir_close(&workdir);
+}
+
 static void the_keeper_holds_no_descriptor_of_ours(void **unused)
 {
     (void)unused;
@@ -138,6 +184,8 @@ int main(void)
         cmocka_unit_test(a_file_is_linked_and_stays),
         cmocka_unit_test(a_program_that_may_not_be_executed_is_copied),
         cmocka_unit_test(it_is_gone_when_its_owner_is_killed),
+        cmocka_unit_test(it_is_gone_also_when_its_owner_is_killed_while_it_appears),
+        cmocka_unit_test(a_place_that_cannot_be_written_to_is_named),
         cmocka_unit_test(the_keeper_holds_no_descriptor_of_ours),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
