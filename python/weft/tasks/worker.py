@@ -91,7 +91,8 @@ class Worker:
             message = json.loads(item.data)
             name, id = message["task"], message["id"]
         except (ValueError, KeyError, TypeError) as error:
-            return self._bury(item, {"raw": item.text}, describe_error(error))
+            self._bury(item, {"raw": item.text}, describe_error(error))
+            return self._finish(item)
         wait_s = message.get("at", 0) - time.time()
         if wait_s > 0:
             return item.give_back(delay=wait_s)
@@ -131,18 +132,19 @@ class Worker:
     def _keep(self, id: str, outcome: Dict[str, Any]) -> None:
         self.app._results().put(id, json.dumps({**outcome, "at": time.time()}))
 
+    # The dead letter comes before the result: whoever has seen that a task failed finds its letter.
     def _fail(self, item: weft.Item, message: Dict[str, Any], task: Optional[Task], outcome: Dict[str, Any]) -> None:
+        self._bury(item, message, outcome)
         if task is None or not task.ignore_result:
             self._keep(message["id"], outcome)
-        self._bury(item, message, outcome)
+        self._finish(item)
 
-    # The dead letter first, by a key: if the worker dies here, it is not there twice.
+    # By a key, where the message has an id: if the worker dies before the item is done, the letter is not there twice.
     def _bury(self, item: weft.Item, message: Dict[str, Any], outcome: Dict[str, Any]) -> None:
         self._log(f"{message.get('task', 'a message')} {message.get('id', '')} failed: {outcome['message']}")
         letter = {**message, "error": outcome}
-        key = f"{message.get('id', '')}-{message.get('sent_again', 0)}-{item.delivery}"
+        key = f"{message['id']}-{message.get('sent_again', 0)}-{item.delivery}" if "id" in message else None
         self.app._dead().push(json.dumps(letter), key=key)
-        self._finish(item)
 
     def _finish(self, item: weft.Item) -> None:
         try:
