@@ -1,8 +1,10 @@
 """What the tests share: a host of their own for each test file, and programs that run beside them."""
 import os
 import pathlib
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -10,6 +12,25 @@ import time
 
 import pytest
 import weft
+
+
+def free_ports(count):
+    """Ports for programs that name theirs. None of them is of the range that the kernel gives to others (ip_local_port_range) between now and
+    the moment when the program listens."""
+    found = {}
+    while len(found) < count:
+        port = random.randrange(20000, 32000)
+        try:
+            found[port] = socket.create_server(("localhost", port))
+        except OSError:
+            pass
+    for one in found.values():
+        one.close()
+    return list(found)
+
+
+def free_port():
+    return free_ports(1)[0]
 
 
 class Host:
@@ -25,7 +46,7 @@ class Host:
         tied = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
         self.process = subprocess.Popen([*tied, "weft", "host", "-q", "--listen", listen, "--port-file", str(port_file),
                                          *self.options])
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not port_file.exists() or not port_file.read_text().strip():
             assert self.process.poll() is None and time.monotonic() < deadline, "the host did not start"
             time.sleep(0.01)
@@ -74,7 +95,7 @@ class Program:
     def read_line(self):
         return self.process.stdout.readline().rstrip("\n")
 
-    def end(self, timeout=20):
+    def end(self, timeout=60):
         """(exit code, standard output, standard error)."""
         try:
             out, err = self.process.communicate(timeout=timeout)

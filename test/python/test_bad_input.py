@@ -2,13 +2,13 @@
 import glob
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
 import time
 
 import pytest
+from conftest import free_port
 
 WAIT = 60
 
@@ -135,12 +135,6 @@ def test_mincemeat_with_another_password():
     worker = start(sys.executable, "-m", "mincemeat", "-p", "good", "-P", port, "localhost")
     assert end(server)[0] == "{'x': 1}\n"
     end(worker)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
 
 
 def test_kill_of_the_python_of_a_clients_slot(folder):

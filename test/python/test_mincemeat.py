@@ -1,7 +1,6 @@
 """Scripts of mincemeat.py and of octo.py, by their own names."""
 import hashlib
 import os
-import socket
 import subprocess
 import sys
 import textwrap
@@ -9,6 +8,7 @@ import textwrap
 import pytest
 import weft
 import weft.code
+from conftest import free_port
 
 import mincemeat
 
@@ -65,12 +65,6 @@ def weft_run(name):
     ran = subprocess.run(["weft", "run", "-q", name], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
 
 
 def start(*words, env=None):

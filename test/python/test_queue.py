@@ -78,7 +78,7 @@ def test_leaving_gives_items_back(host, c):
     item = queue.take()
     other.leave()
     del item
-    assert [found.text for found in [c.queue("leave").take(timeout=5)]] == ["a"]
+    assert [found.text for found in [c.queue("leave").take(timeout=60)]] == ["a"]
 
 
 def test_done_give_back_and_fail_by_hand(c):
@@ -182,7 +182,7 @@ def test_other_threads_run_while_one_waits(c):
     waits.start()
     total = sum(range(1000))
     queue.push(str(total))
-    waits.join(5)
+    waits.join(60)
     assert ran == [str(total)]
 
 
@@ -196,7 +196,7 @@ def test_a_cluster_with_waiting_threads_is_not_left(host):
     with pytest.raises(RuntimeError, match="1 calls of other threads"):
         cluster.leave()
     queue.close()
-    waits.join(5)
+    waits.join(60)
     cluster.leave()
     with pytest.raises(ValueError, match="left before"):
         queue.push("late")

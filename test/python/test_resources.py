@@ -105,7 +105,7 @@ def test_a_watch_sees_the_last_value(host, c):
         thread.start()
         for _ in range(3):
             var.add(1)
-        thread.join(10)
+        thread.join(60)
     assert seen[-1] == 3
 
 
@@ -153,7 +153,7 @@ def test_a_barrier_lets_all_through_at_once(c):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert generations == [1, 1, 1]
     with pytest.raises(weft.DeadlineExceeded):
         barrier.wait(timeout=0.02)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from test_waiting import free_ports
+from conftest import free_ports
 
 PROGRAM = """
 import tensorflow as tf
@@ -22,7 +22,7 @@ def run(tmp_path):
     def start(text, program=PROGRAM):
         path = tmp_path / "program.py"
         path.write_text(program + text)
-        done = subprocess.run([sys.executable, "-m", "weft.tf1", str(path), "argument"], text=True, timeout=30,
+        done = subprocess.run([sys.executable, "-m", "weft.tf1", str(path), "argument"], text=True, timeout=60,
                               capture_output=True, env={**os.environ, "TF_CONFIG": json.dumps(config)})
         return done.returncode, done.stdout, done.stderr
     return start
