@@ -257,6 +257,39 @@ size_t text_utf8_length(const char *at, const char *end)
     return is_wrong ? 0 : length;
 }
 
+// The length of the character at `at` if a terminal only shows it, and 0 if it may act on it. U+0080 to U+009F are control
+// characters.
+static size_t shown_length(const char *at, const char *end)
+{
+    const unsigned char first = (unsigned char)at[0];
+    const size_t length = text_utf8_length(at, end);
+    if (length == 1)
+        return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
+    if (length == 2 && first == 0xc2 && (unsigned char)at[1] < 0xa0)
+        return 0;
+    return length;
+}
+
+void text_append_printable(struct buf *buf, const char *text)
+{
+    const char *const end = text + strlen(text);
+    while (text < end) {
+        const size_t length = shown_length(text, end);
+        if (length > 0)
+            buf_append(buf, text, length);
+        else
+            buf_format(buf, "\\x%02x", (unsigned char)text[0]);
+        text += length > 0 ? length : 1;
+    }
+}
+
+void text_append_message(struct buf *buf, const char *program, const char *sentence)
+{
+    buf_format(buf, "%s: ", program);
+    text_append_printable(buf, sentence);
+    buf_append_text(buf, "\n");
+}
+
 void text_append_shell_word(struct buf *buf, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -201,6 +201,36 @@ static void a_word_for_a_shell_is_quoted_where_it_must_be(void **state)
     }
 }
 
+static void a_text_of_somebody_else_does_nothing_to_a_terminal(void **unused)
+{
+    (void)unused;
+    const char *const cases[][2] = {
+        {"plain, with\ttabs\nand lines", "plain, with\ttabs\nand lines"},
+        {"K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x98\x80", "K\xc3\xb6ln \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\033[2Jgone\r\b\a", "\\x1b[2Jgone\\x0d\\x08\\x07"},
+        {"\x7f", "\\x7f"},
+        {"\xc2\x9b"
+         "2J",
+         "\\xc2\\x9b2J"},  // a control character of two bytes
+        {"\xc2\xa0", "\xc2\xa0"},
+        {"\x9b"
+         "2J",
+         "\\x9b2J"},
+        {"cut \xe2\x82", "cut \\xe2\\x82"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf text = {0};
+        text_append_printable(&text, cases[i][0]);
+        assert_string_equal(buf_text(&text), cases[i][1]);
+        buf_fini(&text);
+    }
+    struct buf line = {0};
+    text_append_message(&line, "weft", "a\033b");
+    assert_string_equal(buf_text(&line), "weft: a\\x1bb\n");
+    buf_fini(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +243,7 @@ int main(void)
         cmocka_unit_test(numbers_are_short_and_have_units),
         cmocka_unit_test(distance_counts_changes_and_swaps),
         cmocka_unit_test(a_word_for_a_shell_is_quoted_where_it_must_be),
+        cmocka_unit_test(a_text_of_somebody_else_does_nothing_to_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

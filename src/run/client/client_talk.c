@@ -36,7 +36,7 @@ static void say_with(const struct client *client, const char *event, const char 
         json_close(&text, '}');
         buf_append_text(&text, "\n");
     } else {
-        buf_format(&text, "weft: %s\n", sentence);
+        text_append_message(&text, "weft", sentence);
     }
     if (file_write(STDERR_FILENO, "standard error", text.data, text.size) != WEFT_OK)
         err_clear();  // a closed standard error is not a failure

@@ -22,7 +22,7 @@ void crowd_append_line(struct crowd *crowd, const struct crowd_change *change, u
     crowd_append_rest(crowd, now_ns, text);
     if (crowd->shown[change->kind] < CROWD_LINES_MAX) {
         crowd->shown[change->kind]++;
-        buf_format(text, "weft: %s\n", change->text);
+        text_append_message(text, "weft", change->text);
     } else {
         crowd->hidden[change->kind]++;
     }

@@ -333,6 +333,13 @@ void progress_update(struct progress *progress, const struct progress_state *sta
 
 // ---- Events --------------------------------------------------------------------------------------------
 
+static void append_cause(struct buf *text, const char *why)
+{
+    buf_append_text(text, "  ");
+    text_append_printable(text, why);
+    buf_append_text(text, "\n");
+}
+
 void progress_retry(struct progress *progress, const char *what, uint32_t attempt,
                     uint32_t attempts_max, const char *why)
 {
@@ -353,7 +360,7 @@ void progress_retry(struct progress *progress, const char *what, uint32_t attemp
         buf_format(text, "weft: %s failed, attempt %" PRIu32 " of %" PRIu32 "%s\n", what, attempt,
                    attempts_max, is_known ? ", as before" : "");
         if (!is_known)
-            buf_format(text, "  %s\n", why);
+            append_cause(text, why);
         free(progress->last_why);
         progress->last_why = strdup(why);
     }
@@ -368,7 +375,7 @@ void progress_warn(struct progress *progress, const char *warning)
         json_append_text(&progress->text, "text", warning);
         close_event(progress);
     } else {
-        buf_format(&progress->text, "weft: %s\n", warning);
+        text_append_message(&progress->text, "weft", warning);
     }
     flush(progress);
 }
@@ -409,7 +416,7 @@ int progress_report_error(int fd, const char *program, bool json, weft_err code)
     if (json) {
         summary_format_json(&text, &(struct summary){.code = code, .error = err_text()});
     } else {
-        buf_format(&text, "%s: %s\n", program, *err_text() ? err_text() : weft_err_name(code));
+        text_append_message(&text, program, *err_text() ? err_text() : weft_err_name(code));
         if (code == WEFT_INTERNAL)
             buf_append_text(&text, "  this is a bug in weft: please report it\n");
     }
@@ -430,7 +437,7 @@ void progress_report_warning(int fd, const char *program, bool json, const char 
         json_close(&text, '}');
         buf_append_text(&text, "\n");
     } else {
-        buf_format(&text, "%s: %s\n", program, warning);
+        text_append_message(&text, program, warning);
     }
     if (file_write(fd, "standard error", text.data, text.size))
         err_clear();

@@ -216,16 +216,19 @@ static void append_clients(struct buf *buf, const struct summary *summary, bool 
 
 static void append_counters(struct buf *buf, const struct summary *summary)
 {
-    for (size_t i = 0; i < summary->counter_count; i++)
-        buf_format(buf, "  count  %s %" PRId64 "\n", summary->counters[i].name,
-                   summary->counters[i].value);
+    for (size_t i = 0; i < summary->counter_count; i++) {
+        buf_append_text(buf, "  count  ");
+        text_append_printable(buf, summary->counters[i].name);
+        buf_format(buf, " %" PRId64 "\n", summary->counters[i].value);
+    }
 }
 
 static void append_error(struct buf *buf, const struct summary *summary, bool has_color)
 {
-    buf_format(buf, "%sweft: %s%s\n", has_color ? "\033[31m" : "",
-               summary->error && *summary->error ? summary->error : weft_err_name(summary->code),
-               plain(has_color));
+    buf_format(buf, "%sweft: ", has_color ? "\033[31m" : "");
+    text_append_printable(buf, summary->error && *summary->error ? summary->error
+                                                                 : weft_err_name(summary->code));
+    buf_format(buf, "%s\n", plain(has_color));
     if (summary->is_output_cut)
         buf_append_text(buf, "  the output is cut: only its beginning was written\n");
     if (summary->is_output_out)
