@@ -490,9 +490,11 @@ static weft_err choose_memory(struct run_options *options)
 
 weft_err options_complete(struct run_options *options)
 {
-    const weft_err refused = options_check_shared(options);
-    if (refused)
-        return refused;
+    weft_err err = options_check_shared(options);
+    if (!err)
+        err = options_check_slots(options);
+    if (err)
+        return err;
     if (options->final_alone)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--final is for a Python script with a function of that name\n"
@@ -504,7 +506,7 @@ weft_err options_complete(struct run_options *options)
     }
     if (options->max_attempts == 0)
         options->max_attempts = OPTIONS_ATTEMPTS;
-    weft_err err = choose_memory(options);
+    err = choose_memory(options);
     if (!err && !options->bad_records)
         err = options_set_text(&options->bad_records, "bad-records", INPUTS_BAD_LIST);
     return err ? err : choose_tmp(options);

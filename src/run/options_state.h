@@ -14,6 +14,8 @@ MUST_CHECK weft_err options_set(struct run_options *options, const struct args_o
                                 const char *text);
 // Whether --shared fits the other options.
 MUST_CHECK weft_err options_check_shared(const struct run_options *options);
+// Whether -n and --workers do.
+MUST_CHECK weft_err options_check_slots(const struct run_options *options);
 MUST_CHECK weft_err options_set_text(char **to, const char *name, const char *text);
 
 #endif

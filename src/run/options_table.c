@@ -322,6 +322,21 @@ weft_err options_set(struct run_options *options, const struct args_option *opti
     return set_special(options, option, text);
 }
 
+// A server does not map or reduce: slots and workers are those of its clients.
+weft_err options_check_slots(const struct run_options *options)
+{
+    if (options->listen && options->slots)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "-n is for those who join: a server runs no tasks itself\n"
+                       "  try: weft client -n %" PRIu32 " ...",
+                       options->slots);
+    if (options->listen && options->workers)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--workers is for weft run: the workers of a server are those who join\n"
+                       "  try: weft server without it, and weft client on each machine");
+    return WEFT_OK;
+}
+
 // Only part files have one writer each.
 weft_err options_check_shared(const struct run_options *options)
 {

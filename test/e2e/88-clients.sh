@@ -132,6 +132,17 @@ check "no port is left" is "$(
     : <"/dev/tcp/localhost/${at##*:}" && echo open
 )" ""
 
+# What a client's command says on its standard error comes back as an error of the job.
+open_server --max-attempts 1 --shell --map 'printf "\033[2Jnot \303\266nly\r this\n" >&2; exit 3' numbers
+join 1
+all_end
+check "a job fails whose command does" is "$code" 1
+check "what it said is there" grep -q 'not önly' server.err
+check_not "but nothing in it moves the cursor" grep -q "$(printf '[\033\r]')" server.err
+
+fails_with "a server has no slots" 2 'try: weft client -n 2' weft server --listen localhost:0 -n 2 wordcount words
+fails_with "nor workers of its own" 2 'weft client on each machine' weft server --listen localhost:0 --workers 2 wordcount words
+
 # A machine whose name would move the cursor of the server's terminal.
 if is_root && unshare -u true 2>/dev/null; then
     open_server wordcount words
