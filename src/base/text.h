@@ -36,7 +36,7 @@ bool text_read_byte(const char *text, unsigned char *byte);
 // Bytes of any content on one line: bytes that are not printable ASCII become \n, \t, \", \\ or \x1e.
 void text_append_escaped(struct buf *buf, weft_bytes bytes);
 
-// A text of somebody else, for a terminal. Lines, tabs and UTF-8 stay. Every other control character becomes \x1b, because escape
+// A text from another process, for a terminal. Lines, tabs and UTF-8 stay. Every other control character becomes \x1b, because escape
 // sequences begin with one, and so does every byte that is not UTF-8.
 void text_append_printable(struct buf *buf, const char *text);
 
