@@ -280,6 +280,8 @@ weft_err output_open(struct output **output, const struct output_options *option
         err = no_memory();
     else
         err = number >= 0 ? open_number(opened, number, options) : open_path(opened, options);
+    if (!err)
+        err = output_check_server(opened);
     if (err) {
         output_free(opened);
         return err;
@@ -327,6 +329,7 @@ weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_
                (i == 0 || part_of_piece[i] >= part_of_piece[i - 1]));
         output->pieces[i].part = part_of_piece[i];
     }
+    output_tidy_claim(output);
     return make_temporary(output);
 }
 
@@ -524,6 +527,9 @@ weft_err output_commit(struct output *output)
         break;
     }
     output->is_finished = !err;
+    // Early: a server that is killed between here and its end leaves nothing.
+    if (!err)
+        output_let_go(output);
     return err;
 }
 
@@ -553,6 +559,7 @@ void output_free(struct output *output)
     if (!output)
         return;
     output_abort(output);
+    output_let_go(output);
     copier_free(output->copier);
     if (output->place.fd != output->to)
         file_close(output->place.fd);

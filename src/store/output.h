@@ -45,11 +45,16 @@ struct output_place {
     int fd;            // FD: as numbered in this process; the worker must inherit it
 };
 
-// Opens the output: an existing one without `force` is ALREADY_EXISTS, a place that cannot be written
+// Opens the output: an existing one without `force` is ALREADY_EXISTS, and so is one that a server works on; a place that cannot be written
 // PERMISSION_DENIED, a missing parent directory NOT_FOUND. With `force` a directory is only accepted
 // when it holds nothing but an earlier output. Call it before the inputs are read. *output is NULL on
 // failure.
 MUST_CHECK weft_err output_open(struct output **output, const struct output_options *options);
+
+// Takes the target for a server alone, until output_free: while it works, every other output_open or output_claim of that target
+// is ALREADY_EXISTS. Its clients would work for nothing if another run were faster. Leaves a hidden file beside the target
+// until then: from here on a signal must not end the process without output_free. Nothing happens for standard output.
+MUST_CHECK weft_err output_claim(struct output *output);
 
 // Whether a target means standard output.
 bool output_is_stdout(const char *target);
@@ -95,7 +100,7 @@ void output_set_left_out(struct output *output);
 MUST_CHECK weft_err output_check_done(struct output *output, bool may_lack, bool *is_done);
 
 // Removes what a run that was killed in its last moment has left in the finished target.
-void output_tidy_done(const struct output *output);
+void output_tidy_done(struct output *output);
 
 // A piece of the answer that is written and committed.
 struct output_piece {

@@ -16,7 +16,7 @@ static weft_err no_memory(void)
     return err_no_memory("for the output");
 }
 
-static weft_err name_beside(const struct output *output, const char *what, char **name)
+weft_err output_name_beside(const struct output *output, const char *what, char **name)
 {
     const char *slash = strrchr(output->target, '/');
     const size_t parent = slash ? (size_t)(slash - output->target) + 1 : 0;
@@ -30,7 +30,7 @@ static weft_err name_beside(const struct output *output, const char *what, char 
 
 weft_err output_name_unfinished(struct output *output)
 {
-    return name_beside(output, "unfinished", &output->temporary);
+    return output_name_beside(output, "unfinished", &output->temporary);
 }
 
 const char *output_resume_place(const struct output *output)
@@ -56,7 +56,7 @@ static weft_err remove_discarded(const char *discarded)
 static void tidy_discarded(const struct output *output)
 {
     char *discarded = NULL;
-    if (name_beside(output, "discarded", &discarded) || remove_discarded(discarded))
+    if (output_name_beside(output, "discarded", &discarded) || remove_discarded(discarded))
         err_clear();
     free(discarded);
 }
@@ -78,7 +78,7 @@ weft_err output_make_unfinished(struct output *output)
 // Under the name that the next run looks for. Where another user has put something there, under a new one.
 static weft_err move_discarded(const struct output *output, char **discarded)
 {
-    weft_err err = name_beside(output, "discarded", discarded);
+    weft_err err = output_name_beside(output, "discarded", discarded);
     for (int tries = 0; !err && tries < TRIES_MAX; tries++) {
         if (remove_discarded(*discarded))
             break;
@@ -109,10 +109,14 @@ weft_err output_discard_unfinished(const struct output *output)
 
 weft_err output_work_aside(struct output *output)
 {
+    // A server may have come since the output was opened, and is not raced.
+    weft_err err = output_check_server(output);
+    if (err)
+        return err;
     output->may_resume = output->has_temporary = false;
     free(output->temporary);
     output->temporary = NULL;
-    const weft_err err = place_make_name(output->target, &output->temporary);
+    err = place_make_name(output->target, &output->temporary);
     output->place.path = output->temporary;
     return err;
 }
@@ -208,8 +212,9 @@ void output_check_pieces(const struct output *output, struct output_piece *piece
         i = check_part(output, pieces, i);
 }
 
-void output_tidy_done(const struct output *output)
+void output_tidy_done(struct output *output)
 {
+    output_tidy_claim(output);
     output_remove_work(output->target);
 }
 

@@ -29,6 +29,8 @@ struct output {
     char *target;        // FILE, DIRECTORY: links followed, no slash at the end
     char *temporary;     // FILE, DIRECTORY: what the worker writes
     char *job_name;
+    char *claim;     // the lock file of a server; NULL: not taken
+    int claim_fd;    // while there is one
     char suffix[8];  // of part files
     struct output_place place;
     int to;                 // NULL, STREAM: where the answer goes
@@ -43,6 +45,16 @@ struct output {
 
 // The name that the next run of the same command finds.
 MUST_CHECK weft_err output_name_unfinished(struct output *output);
+
+// A hidden name beside the target: .TARGET.weft-WHAT. The caller frees it.
+MUST_CHECK weft_err output_name_beside(const struct output *output, const char *what, char **name);
+
+// ALREADY_EXISTS while a server works on the same target.
+MUST_CHECK weft_err output_check_server(const struct output *output);
+void output_let_go(struct output *output);
+
+// Removes the mark of a server that was killed. Leaves that of one which works.
+void output_tidy_claim(struct output *output);
 
 // What the answer was made by and from, into a manifest.
 MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct output *output);

@@ -187,7 +187,7 @@ first=$server
 join 1
 await '[ -s "$REDUCED" ]'
 rm -f port
-fails_with "a second server with the same output" 5 'another run is at work on twice/' \
+fails_with "a second server with the same output" 5 'a server is at work on twice/' \
     "$WEFT" server -q --timeout 10s --listen localhost:0 --port-file port "${job[@]}" -o twice/
 : >"$GATE"
 server=$first

@@ -313,6 +313,12 @@ weft_err file_lock(const char *path, int *fd)
     return WEFT_OK;
 }
 
+bool file_is_locked(const char *path)
+{
+    const struct node *node = disk_find(disk_machine(), path);
+    return node && node->lock;
+}
+
 // ---- Reading and writing ------------------------------------------------------------------------------------
 
 weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,

@@ -87,8 +87,9 @@ struct sim {
     struct machine machines[PROCESSES_MAX];
     bool
         is_peaceful;  // clients leave in good order, and nothing else happens: no sealed work is lost
-    bool may_fail;    // something has happened that may end the job
-    bool has_ended;  // the job has, well
+    uint64_t kills_before_life;  // of the server, when it last began
+    bool may_fail;               // something has happened that may end the job
+    bool has_ended;              // the job has, well
     uint32_t server_ends;
     uint64_t *counts;
 };

@@ -276,6 +276,8 @@ static weft_err prepare(struct driver *driver)
     // From here on there are things to take away again, so that a signal may no longer just kill us.
     if (code == WEFT_OK)
         code = take_over_signals(driver);
+    if (code == WEFT_OK && driver->options->listen)
+        code = output_claim(driver->output);
     if (code == WEFT_OK)
         code = coordinator_take_over(driver->coordinator);
     if (code == WEFT_OK && driver->options->listen)

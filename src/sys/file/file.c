@@ -316,6 +316,17 @@ weft_err file_lock(const char *path, int *fd)
     return err;
 }
 
+bool file_is_locked(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    if (fd < 0)
+        return false;
+    const bool is_held = fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    close(fd);
+    return is_held;
+}
+
 weft_err file_list(const char *directory, file_visit_fn *visit, void *owner)
 {
     DIR *names = opendir(directory);

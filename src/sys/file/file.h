@@ -76,6 +76,8 @@ MUST_CHECK weft_err file_sync_directory(const char *path);
 // it ends. The file holds the number of the process. UNAVAILABLE names who has it; NOT_FOUND: the one who had it
 // has just removed it.
 MUST_CHECK weft_err file_lock(const char *path, int *fd);
+// Whether a process holds that lock now. Makes and changes nothing; a file that is missing or cannot be read is not locked.
+bool file_is_locked(const char *path);
 
 // Calls visit with every name in the directory but . and .., in no order; stops at its first failure.
 typedef weft_err file_visit_fn(void *owner, const char *name);

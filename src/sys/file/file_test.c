@@ -296,7 +296,9 @@ static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
     (void)state;
     int first, second;
     char holder[64];
+    assert_false(file_is_locked(testing_path("lock")));
     assert_int_equal(file_lock(testing_path("lock"), &first), WEFT_OK);
+    assert_true(file_is_locked(testing_path("lock")));
     assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_UNAVAILABLE);
     assert_int_equal(second, -1);
     snprintf(holder, sizeof holder, "lock is locked by process %d", (int)getpid());
@@ -305,6 +307,7 @@ static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
     assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_UNAVAILABLE);
     assert_non_null(strstr(err_text(), "another process"));
     file_close(first);
+    assert_false(file_is_locked(testing_path("lock")));
     assert_int_equal(file_lock(testing_path("lock"), &second), WEFT_OK);
     file_close(second);
     assert_int_equal(file_lock(testing_path("none/lock"), &first), WEFT_NOT_FOUND);
