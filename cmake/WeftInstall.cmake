@@ -44,7 +44,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/completions/_weft
 install(FILES ${PROJECT_SOURCE_DIR}/completions/weft.fish
   DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
 
-# Last: what was installed can be found. With DESTDIR that is the package's business.
+# Last: the installed library can be found. With DESTDIR that is the package's business.
 install(CODE "
   if(NOT DEFINED ENV{DESTDIR} OR \"\$ENV{DESTDIR}\" STREQUAL \"\")
     execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/cmake/after_install.sh\"

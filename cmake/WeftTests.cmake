@@ -1,4 +1,4 @@
-# Test programs, built by the target `tests` only: whoever wants the command need not wait for them.
+# Test programs, built by the target `tests` only: a user that wants the command need not wait for them.
 # CTest labels: unit, sim, prop, fuzz; and `threads` for those that are worth a run under TSan. Simulations
 # are not: they run everything in one thread, by turns. Simulations and tests with a line "// Takes long" start first.
 add_custom_target(tests)
@@ -48,7 +48,7 @@ function(weft_add_test name label)
 endfunction()
 
 # Every file of a folder that has a main() becomes a program; the other files go into each of them, and so do those of
-# the folders behind the label.
+# the folders after the label.
 function(weft_add_test_folder folder label)
   set(patterns ${PROJECT_SOURCE_DIR}/${folder}/*.c)
   foreach(other IN LISTS ARGN)

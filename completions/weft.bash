@@ -117,7 +117,7 @@ _weft_streaming() {
     fi
 }
 
-# Behind the program stands what is the program's.
+# The words after the program are the program's own.
 _weft_cluster_run() {
     local current=$1 previous=$2
     local options="--role --cluster --restart --journal --tmp --timeout --grace --keep-going --until --cd

@@ -1,4 +1,4 @@
-// Adds up what was sold, by region: ./csv_sales sales.csv
+// Adds up the sales of each region: ./csv_sales sales.csv
 //
 // The columns are found by their names in the header, so their order does not matter, and each file has its
 // own. Fields may be quoted and hold commas and line breaks.

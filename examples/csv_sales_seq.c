@@ -3,8 +3,8 @@
 
 enum { FIELDS_MAX = 16 };
 
-// Takes a field off the text and tells whether it is the row's last. Quotes go, doubled ones become one: the
-// field is written over what it was read from, which is never shorter.
+// Takes a field off the text and returns whether it is the row's last. Quotes are removed, doubled ones become one: the
+// field is written over its own text, which is never shorter.
 static bool next_field(struct text *rest, struct text *field)
 {
     const char *at = rest->data, *const end = at + rest->size;

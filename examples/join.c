@@ -25,7 +25,7 @@ static void map(weft_task *task, weft_bytes line)
     free(value);
 }
 
-// The left lines of one key, one behind the other.
+// The left lines of one key, one after the other.
 struct left {
     char *bytes;
     size_t size, capacity;

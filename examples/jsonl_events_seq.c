@@ -15,7 +15,7 @@ static const char *skip_string(const char *at)
     return at + 1;
 }
 
-// Behind the value that begins here.
+// The end of the value that begins here.
 static const char *skip_value(const char *at)
 {
     int depth = 0;
@@ -55,7 +55,7 @@ static const char *find(const char *object, const char *name)
     }
 }
 
-// The text of a string without its escapes, written over it: none of them is longer than what it means.
+// The text of a string without its escapes, written over it: an escape is never shorter than its character.
 static struct text unescape(const char *at)
 {
     char *to = (char *)++at;

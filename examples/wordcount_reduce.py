@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Word count as a reducer, or a combiner: the lines of a word come one behind the other.
+# Word count as a reducer, or a combiner: the lines of a word come one after the other.
 import itertools
 import sys
 

@@ -129,7 +129,7 @@ struct  Hadoop__AnswerHeader
    */
   char *exception;
   /*
-   * a sentence, and often a Java stack behind it
+   * a sentence, often followed by a Java stack
    */
   char *text;
   protobuf_c_boolean has_detail;
@@ -342,7 +342,7 @@ struct  Hadoop__LocatedBlocks
   protobuf_c_boolean is_being_written;
   Hadoop__LocatedBlock *last_block;
   /*
-   * if there: blocks are not what they seem
+   * if present, a block does not have the bytes of the file in order
    */
   protobuf_c_boolean has_erasure_coding;
   ProtobufCBinaryData erasure_coding;

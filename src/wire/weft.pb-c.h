@@ -101,7 +101,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_SEAL = 7,
   /*
-   * worker -> driver: tasks are committed; behind the FRAME_TASK_END of each
+   * worker -> driver: tasks are committed; after the FRAME_TASK_END of each
    */
   WEFT__FRAME_TYPE__FRAME_COMMITTED = 8,
   /*
@@ -109,7 +109,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_SEALED = 9,
   /*
-   * worker -> driver: the job cannot go on here (disk full, ...)
+   * worker -> driver: the job cannot continue here (disk full, ...)
    */
   WEFT__FRAME_TYPE__FRAME_WORKER_FAILED = 10,
   /*
@@ -117,11 +117,11 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_BYE = 11,
   /*
-   * driver -> worker: what a slot holds is to be made safe
+   * driver -> worker: the pairs that a slot holds are to be made safe
    */
   WEFT__FRAME_TYPE__FRAME_CHECKPOINT = 12,
   /*
-   * worker -> driver: it is, and where; also the answer to a SEAL where workers share
+   * worker -> driver: they are, and where; also the answer to a SEAL where workers share
    */
   WEFT__FRAME_TYPE__FRAME_CHECKPOINTED = 13,
   /*
@@ -137,7 +137,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_LENT = 16,
   /*
-   * driver -> worker, where workers share: what a slot has collected since its last seal is void; no answer
+   * driver -> worker, where workers share: a slot drops the pairs collected since its last seal; no answer
    */
   WEFT__FRAME_TYPE__FRAME_DROP = 17,
   /*
@@ -191,7 +191,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_FETCH_FAILED = 42,
   /*
-   * so many bytes more may be sent
+   * how many more bytes may be sent
    */
   WEFT__FRAME_TYPE__FRAME_FETCH_CREDIT = 43,
   /*
@@ -210,7 +210,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_JOIN = 48,
   /*
-   * server -> client: a worker is to be started; what follows is for that one
+   * server -> client: a worker is to be started; the following frames are for that one
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_START = 49,
   /*
@@ -277,7 +277,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_TAKEN = 65,
   /*
-   * server -> client that leaves: its files are not needed any more, or no one can take them
+   * server -> client that leaves: its files are not needed any more, or no other client can take them
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED = 66
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
@@ -294,7 +294,7 @@ typedef enum _Weft__OutputKind {
    */
   WEFT__OUTPUT_KIND__OUTPUT_KEEP = 0,
   /*
-   * all parts one behind the other in `path`
+   * all parts in order in `path`
    */
   WEFT__OUTPUT_KIND__OUTPUT_FILE = 1,
   /*
@@ -312,12 +312,12 @@ typedef enum _Weft__OutputKind {
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__OUTPUT_KIND)
 } Weft__OutputKind;
 /*
- * What an attempt is for.
+ * The purpose of an attempt.
  */
 typedef enum _Weft__Purpose {
   WEFT__PURPOSE__PURPOSE_RUN = 0,
   /*
-   * do these records do harm? what they emit is dropped
+   * do these records do harm? the emitted pairs are dropped
    */
   WEFT__PURPOSE__PURPOSE_PROBE = 1,
   /*
@@ -357,7 +357,7 @@ struct  Weft__Input
    */
   uint64_t size;
   /*
-   * 0: nobody has looked yet; else its codec_kind + 1
+   * 0: the driver has not looked; else its codec_kind + 1
    */
   uint32_t codec;
   /*
@@ -365,7 +365,7 @@ struct  Weft__Input
    */
   protobuf_c_boolean is_indexed;
   /*
-   * Which file it was when the driver looked; 0: a copy, which nobody replaces.
+   * Which file it was when the driver looked; 0: a copy, which no other process replaces.
    */
   uint64_t inode;
   int64_t mtime_ns;
@@ -455,7 +455,7 @@ struct  Weft__JobStart
    */
   uint32_t compress;
   /*
-   * Above 1, this worker is one of several that share the work: it leaves all that it makes in files without a
+   * Above 1, this worker is one of several that share the work: it leaves its results in files without a
    * name, which the driver opens (/proc/PID/fd/N), keeps open, and lends to the others.
    */
   uint32_t worker_count;
@@ -542,7 +542,7 @@ struct  Weft__FarFile
    */
   uint64_t file;
   /*
-   * of what is in it so far
+   * so far
    */
   uint64_t size;
   /*
@@ -560,7 +560,7 @@ struct  Weft__FarFile
 
 
 /*
- * Map output that an earlier worker left behind.
+ * Map output that an earlier worker has left.
  */
 struct  Weft__AdoptedRuns
 {
@@ -687,7 +687,7 @@ struct  Weft__TaskRun
   size_t n_skips;
   Weft__Place **skips;
   /*
-   * a record that fails is left out and told, the attempt goes on
+   * a record that fails is left out and reported, and the attempt continues
    */
   protobuf_c_boolean is_careful;
   Weft__Purpose purpose;
@@ -770,12 +770,12 @@ struct  Weft__TaskEnd
    */
   Weft__Place *place;
   /*
-   * everything of that input before it had been given to the job
+   * the job had been given all records of that input before this offset
    */
   uint64_t fed_end;
   uint32_t stage;
   /*
-   * a failure: lent input could not be had, which is no fault of the attempt
+   * a failure: lent input could not be fetched, which is not the attempt's fault
    */
   protobuf_c_boolean is_blameless;
   /*
@@ -916,7 +916,7 @@ struct  Weft__Checkpointed
   uint32_t *tasks;
   char *path;
   /*
-   * of the index of all that the slot has made safe so far
+   * of the index of all runs that the slot has made safe so far
    */
   uint64_t offset;
   /*
@@ -958,7 +958,7 @@ struct  Weft__WorkerFailed
 
 
 /*
- * Who joins a server.
+ * A client that joins a server.
  */
 struct  Weft__ClientJoin
 {
@@ -1059,7 +1059,7 @@ struct  Weft__ClientLost
   char *text;
   protobuf_c_boolean was_ready;
   /*
-   * it was killed for a reason that was told
+   * it was killed for a reason that the server knows
    */
   protobuf_c_boolean is_told;
   protobuf_c_boolean is_released;
@@ -1136,11 +1136,11 @@ struct  Weft__OfferedSeal
   uint32_t *tasks;
   uint64_t file;
   /*
-   * of its index,
+   * of its index
    */
   uint64_t offset;
   /*
-   * which has so many bytes
+   * of its index, in bytes
    */
   uint64_t size;
 };
@@ -1248,7 +1248,7 @@ struct  Weft__ClientTaken
    */
   char *text;
   /*
-   * Where it is now. A seal lies there as in the original; pairs lie one behind the other, in the order of the work.
+   * Where the copy is. A seal stands there as in the original; pairs follow each other in the order of the work.
    */
   uint64_t file;
 };
@@ -1279,7 +1279,7 @@ struct  Weft__ClientReleased
 
 
 /*
- * The pieces of a part, one behind the other, go into a file that the server has made, and nobody else writes.
+ * The pieces of a part are written one after the other into a file that the server has made for this client alone.
  */
 struct  Weft__PartWrite
 {
