@@ -290,7 +290,7 @@ void peer_send(struct peer *peer)
     bool has_moved;
     if (peer->is_at_port && peer_unsent_calls(peer).size + peer->new_asks.size > 0)
         peer_port_pump(peer, &has_moved);
-    // The reader finds out what is wrong.
+    // The next read reports why sending failed.
     if (peer->channel && send_out(peer))
         err_clear();
 }

@@ -61,7 +61,7 @@ static struct host_memory memory_of(const struct hello *hello)
     };
 }
 
-// Who asks puts our name and address before it.
+// The client that asked puts this host's name and address before the sentence.
 static weft_err refuse_to_resume(const struct host_server *server, const struct hello *hello)
 {
     const bool is_member = server->options.member[0] != 0;
@@ -191,11 +191,12 @@ const struct door_calls host_door_calls = {on_proven, on_refused, now_ms};
 
 // ---- Calls -----------------------------------------------------------------------------------------------------
 
-// Calls are done as long as there is room for what they are answered: answers are kept until the other side
-// says that it has them. Calls that find no room wait here. What a frame says of answers is heard at once,
-// also of one that waits: it may be that which makes room. An element may be nearly as large as the room is,
-// and a frame may have been sent before its sender knew of the last answers: neither is a reason to drop
-// anybody. Who says nothing for a while is dropped; that is a way to hear it, as a hello says it, too.
+// Calls are applied as long as there is room for their answers, which are kept until the client acknowledges
+// them. Calls that find no room wait here. The acknowledgement in a frame counts at once, also when the
+// frame's calls have to wait: it may be the one that makes room. An element may be nearly as large as the room,
+// and a frame may have been sent before its sender knew of the last answers: neither is a reason to drop the
+// client. A client that acknowledges nothing for a while is dropped: when it connects again, its hello says which
+// answers it has.
 
 static bool has_room(const struct host_connection *connection)
 {
@@ -204,7 +205,7 @@ static bool has_room(const struct host_connection *connection)
            loop_stream_unsent(connection->stream) <= HOST_UNSENT_BYTES_MAX;
 }
 
-// Does calls while there is room; what is left stays in *calls.
+// Applies calls while there is room; the remaining ones stay in *calls.
 static weft_err do_calls(struct host_connection *connection, uint64_t answered, weft_bytes *calls)
 {
     weft_err err = WEFT_OK;
@@ -217,7 +218,7 @@ static weft_err do_calls(struct host_connection *connection, uint64_t answered, 
     return err;
 }
 
-// Calls that wait for room: what comes before their bytes in `held`.
+// Calls that wait for room: the header before their bytes in `held`.
 struct held_calls {
     uint64_t answered;
     size_t size;
@@ -236,7 +237,7 @@ static weft_err hold(struct host_connection *connection, uint64_t answered, weft
     return held->has_failed ? err_no_memory("for the calls of a client") : WEFT_OK;
 }
 
-// Does what was held, as far as it goes.
+// Applies held calls while there is room.
 static weft_err go_on(struct host_connection *connection)
 {
     struct buf held = connection->held;
@@ -324,7 +325,7 @@ static void on_end(void *owner)
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-// False: memory was refused.
+// False: out of memory.
 static bool frame_answers(struct host_connection *connection)
 {
     struct session *session = connection->session;

@@ -1,4 +1,4 @@
-// A host and the world: who comes and goes, what is due, when it is over.
+// A host and the world: members that come and go, work that is due, the end.
 
 #include "host/server.h"
 
@@ -47,7 +47,7 @@ struct host *host_server_host(struct host_server *server)
 
 static bool is_used(struct host_server *server)
 {
-    // Who hosts nothing need not wait for those who may come.
+    // A host without resources need not wait for members that may come.
     return host_resource_count(server->host) > 0 && host_has_users(server->host, NULL);
 }
 
@@ -95,8 +95,8 @@ static void close_all(struct host_server *server)
     server->tick = NULL;
 }
 
-// A disk that has failed once is not asked again by the same process: nobody knows what it has of what was
-// written, and what the kernel holds of it may be something else. Who opens the journal anew finds out.
+// After a disk has failed once, this process does not use it again: it cannot know which of the written bytes
+// are on the disk, and the kernel's cache may differ from the disk. A process that opens the journal anew finds out.
 static void give_up(struct host_server *server)
 {
     const weft_err code = host_server_describe_broken(server->stuck_code);
@@ -120,8 +120,8 @@ static void end_turn(void *owner)
     else if (!server->is_broken && journal_has_failed(server->journal))
         give_up(server);
     else if (!server->is_broken)
-        close_connections(
-            server);  // they would wait and not know why; they come again and are told
+        // Clients would wait without a reason; they connect again, and the refusal has it.
+        close_connections(server);
     err_clear();
     mutex_unlock(&server->lock);
 }
@@ -138,7 +138,7 @@ static bool is_lost(const struct host_server *server, const struct session *sess
 static weft_err await(struct host_server *server, const char *member, uint64_t until_ms,
                       bool was_here);
 
-// Who did not say goodbye may be started again: what he uses stays for a while.
+// A member that did not say goodbye may be started again: the resources that it uses stay for a while.
 static void end_session(struct host_server *server, struct session *session, uint64_t now_ms)
 {
     char member[SESSION_MEMBER_BYTES];
@@ -166,7 +166,7 @@ static void end_lost_sessions(struct host_server *server, uint64_t now_ms)
     }
 }
 
-// Who does not take what is his is dropped.
+// Drops clients that do not read their answers.
 static void drop_idlers(struct host_server *server, uint64_t now_ms)
 {
     for (struct link *at = server->connections.next, *next; at != &server->connections; at = next) {
@@ -205,7 +205,7 @@ static void tick(void *owner)
     const uint64_t now_ms = host_server_now_ms(server);
     host_set_time(server->host, now_ms);
     host_expire(server->host);
-    if (!server->is_journal_stuck)  // else nobody can come back
+    if (!server->is_journal_stuck)  // else no member can come back
         end_lost_sessions(server, now_ms);
     go_on_with_held(server, now_ms);
     if (++server->ticks % TICKS_PER_SECOND == 0) {

@@ -1,8 +1,8 @@
 // host_server: a host with the world around it: connections, the clock, the journal.
 //
-// All of it runs in the loop's thread, but for what host/local.h adds. What arrives in one turn of the loop is applied; at the end of
-// the turn the journal is written once for all of it, and only then answers are sent: what somebody
-// was told has happened survives.
+// All of it runs in the loop's thread, except for host/local.h. The calls that arrive in one turn of the loop are
+// applied; at the end of the turn the journal is written once for all of them, and only then the answers are sent.
+// So every change that a client has an answer for survives.
 #ifndef HOST_SERVER_H
 #define HOST_SERVER_H
 
@@ -12,15 +12,14 @@
 #include "sys/secure/secret.h"
 
 enum {
-    HOST_SESSION_TTL_MS = 10000,      // a session lives so long without a connection
-    HOST_EXPECT_MS = 60000,           // members who have not come by then are not waited for
-    HOST_STALL_MS = 30000,            // who takes nothing for so long is dropped
-    HOST_REWRITE_BYTES = 64 << 20,    // a journal is not rewritten below it
-    HOST_UNSENT_BYTES_MAX = 4 << 20,  // who has so much to take is not read from
-    HOST_ANSWERS_BYTES_MAX =
-        64 << 20,                     // of answers that are kept for somebody; then his calls wait
-    HOST_HELD_BYTES_MAX = 128 << 20,  // of calls that wait so; then he is dropped
-    HOST_HELD_MS = 3000,              // or when none of them could be done for so long
+    HOST_SESSION_TTL_MS = 10000,        // life of a session without a connection
+    HOST_EXPECT_MS = 60000,             // members that have not come by then are not waited for
+    HOST_STALL_MS = 30000,              // a client that reads nothing in this time is dropped
+    HOST_REWRITE_BYTES = 64 << 20,      // a journal below this size is not rewritten
+    HOST_UNSENT_BYTES_MAX = 4 << 20,    // with more unsent bytes, a client is not read from
+    HOST_ANSWERS_BYTES_MAX = 64 << 20,  // of a client's answers; with more, its calls wait
+    HOST_HELD_BYTES_MAX = 128 << 20,    // of its calls that wait for that; with more it is dropped
+    HOST_HELD_MS = 3000,                // also when none of them could be applied in this time
 };
 
 struct host_server;
@@ -30,15 +29,15 @@ struct host_server_options {
     const struct net_listener *listener;  // stays the caller's
     const struct secret *token;           // copied
     const char *journal;                  // a directory; NULL: none
-    const char *const *expected;          // members who may come, NULL-terminated; NULL: none
+    const char *const *expected;          // members that may come, NULL-terminated; NULL: none
     uint32_t session_ttl_ms;              // 0: the default, as in the next two
-    uint32_t expect_ms;                   // how long members are waited for who have not come
-    uint64_t rewrite_bytes;               // a journal is not rewritten below it
-    void (*say)(void *owner, const char *sentence);  // something a person should know; NULL: nobody
-    void (*idle)(void *owner);  // after host_server_leave: nobody is left who uses this host
+    uint32_t expect_ms;                   // how long to wait for members that have not come
+    uint64_t rewrite_bytes;               // a journal below this size is not rewritten
+    void (*say)(void *owner, const char *sentence);  // news for a person; NULL: not called
+    void (*idle)(void *owner);  // after host_server_leave: no other member uses this host any more
 
-    // The journal has failed for good, by this thread's sentence; NULL: nobody. All connections are closed
-    // already and no more are taken: what was acknowledged is for a host that opens the journal anew.
+    // The journal has failed for good; the sentence is this thread's. NULL: not called. All connections are closed
+    // already and no more are accepted: a host that opens the journal anew has all acknowledged changes.
     void (*broken)(void *owner, weft_err code);
     void *owner;
 };
@@ -47,23 +46,23 @@ struct host_server_options {
 MUST_CHECK weft_err host_server_new(struct host_server **server, struct loop *loop,
                                     const struct host_server_options *options);
 
-// Ends all connections; writes what is left to the journal.
+// Ends all connections; writes the unwritten changes to the journal.
 void host_server_free(struct host_server *server);
 
 struct host *host_server_host(struct host_server *server);
 
-// The host's own member is done: `idle` is called as soon as no other member may still use what is
-// here, at once if there is nothing.
+// The host's own member is done: `idle` is called as soon as no other member can use the resources
+// here any more, at once if there are none.
 void host_server_leave(struct host_server *server);
 
-// Who that is, for a sentence: "/map/0, /map/1"; "" when nobody.
+// Appends the members that may still use resources here, for a sentence: "/map/0, /map/1"; nothing if there are none.
 void host_server_name_users(struct host_server *server, struct buf *out);
 
 // Whether a call of the host's own member has waited here since the last question, and no other member is
 // here who could end that. To be asked now and then.
 bool host_server_waits_alone(struct host_server *server);
 
-// Who may still come: "/map/0 (not come yet)"; "" when nobody.
+// Appends the members that may still come: "/map/0 (not come yet)"; nothing if there are none.
 void host_server_name_awaited(struct host_server *server, struct buf *out);
 
 #endif

@@ -32,7 +32,7 @@ weft_err host_server_describe_broken(weft_err code)
                    "the journal can no longer be written: %s\n  %s", kept.text, advice);
 }
 
-// The client may try again, and shows in the meantime what it waits for.
+// The client may try again, and shows this sentence while it waits.
 weft_err host_server_refuse_stuck(const struct host_server *server)
 {
     return err_set(

@@ -11,7 +11,7 @@
 #include "transport/lived.h"
 #include "transport/refusals.h"
 
-// A member who may still come: one that has not been here yet, or was lost and may be started again.
+// A member that may still come: one that has not been here yet, or was lost and may be started again.
 struct awaited {
     char member[SESSION_MEMBER_BYTES];
     uint64_t until_ms;
@@ -65,13 +65,13 @@ struct host_connection {
 extern const struct door_calls host_door_calls;
 void host_connection_drop(struct host_connection *connection);
 
-// Does calls that were held, if there is room now; drops who does not make any. To be asked now and then.
+// Applies calls that were held, if there is room now; drops a client that makes none. To be called now and then.
 void host_connection_go_on(struct host_connection *connection, uint64_t now_ms);
 
-// Hands what its session has to the stream.
+// Hands the answers of its session to the stream.
 void host_connection_send(struct host_connection *connection);
 
-// The same by another thread than the loop's. False: it is for the loop to go on.
+// The same by another thread than the loop's. False: the loop has to do the rest.
 MUST_CHECK bool host_connection_push(struct host_connection *connection);
 
 // The session that a hello names, found or made; all others of that member's earlier lives end.
@@ -79,7 +79,7 @@ MUST_CHECK weft_err host_connection_find_session(struct host_server *server,
                                                  const struct hello *hello,
                                                  struct session **session);
 
-// What it is welcomed with. `pid` is that of the client's process; 0: not known.
+// Binds the connection to the session and returns the welcome. `pid` is that of the client's process; 0: not known.
 struct hello_welcome host_connection_join(struct host_connection *connection,
                                           struct session *session, const struct hello *hello,
                                           pid_t pid);
@@ -93,19 +93,19 @@ void host_local_stir(struct host_connection *connection);
 
 MUST_CHECK weft_err host_server_open_journal(struct host_server *server);
 
-// Makes all that was applied durable. False: that failed, nothing may be told to anyone; it is tried
+// Makes all applied changes durable. False: that failed, and no answer may be sent. It is tried
 // again with every turn, unless the journal has failed for good. The sentence is this thread's.
 MUST_CHECK bool host_server_commit(struct host_server *server);
 
-// Whether nothing that was applied is still to be made durable: others may be told of all of it.
+// Whether all applied changes are durable: their answers may be sent.
 bool host_server_is_committed(const struct host_server *server);
 void host_server_close_journal(struct host_server *server);
 host_log_fn host_server_log;
 
-// Whoever comes while the journal cannot be written.
+// The refusal of a client that comes while the journal cannot be written.
 weft_err host_server_refuse_stuck(const struct host_server *server);
 
-// Whoever calls a host whose journal has failed for good.
+// The refusal of a call to a host whose journal has failed for good.
 weft_err host_server_refuse_broken(const struct host_server *server);
 
 // The sentence for the owner of a host whose journal has failed for good, made of the journal's own.
@@ -114,12 +114,12 @@ weft_err host_server_describe_broken(weft_err code);
 // ---- server.c --------------------------------------------------------------------------------------
 
 // Milliseconds that this host has lived. Time in which it stood still, stopped or suspended with its
-// machine, does not count: what others sent meanwhile must be looked at before their leases end.
+// machine, does not count: the calls sent during that time must be applied before their senders' leases end.
 uint64_t host_server_now_ms(struct host_server *server);
 void host_server_say(struct host_server *server, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Somebody was refused, for this thread's reason; a flood of them is told of once in a while.
+// Says that a client was refused, for this thread's reason; of many refusals only some are said.
 void host_server_say_refused(struct host_server *server, const char *peer);
 
 // The time of sessions that have no connection begins now.

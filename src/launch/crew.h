@@ -4,7 +4,7 @@
 //       well: nothing, until all have ended
 //       with a failure: START_LATER while it has restarts left, then START_DUE -> START
 //                       otherwise GIVEN_UP, and the others are asked to end (unless they may continue)
-//       when all that are waited for have ended, the others are asked to end, and that is not a failure
+//       when every member that is waited for has ended, the others are asked to end, and that is not a failure
 //   STOP_ASKED: TERMINATE all, SET_GRACE; asked again by a person, or GRACE_ENDED: KILL all
 //   -> FINISHED, once, when no member runs and none is to be started
 //

@@ -55,7 +55,7 @@ static weft_err check_records(const struct answer_rules *rules, const Weft__Task
                           rules->input_count);
     if (end->n_bad && end->kind == WEFT__TASK_KIND__TASK_REDUCE)
         return refuse("bad records of a reduce task");
-    // Behind the first stage a place is one among pairs: it names no input.
+    // After the first stage a place is one among pairs: it does not name an input.
     if (end->place && rules->stage == 0 && end->kind != WEFT__TASK_KIND__TASK_REDUCE &&
         end->place->input >= rules->input_count)
         return refuse("a record of input %u of %zu", end->place->input, rules->input_count);

@@ -1,15 +1,16 @@
 // answers: what a worker may say to its driver. The one entrance for values that come from a worker.
 //
-// A worker ran user code, and may one day be another machine's: what it sends is unpacked and compared with
-// what was asked of it before anybody acts on it. An answer that cannot be is refused with words for "the
-// worker sent ...", and the worker is then given up. Pure. Thread: any.
+// A worker runs user code, perhaps on another machine: each answer is unpacked and compared with the orders that the
+// worker was given before the driver acts on it. An answer that breaks the rules is refused with words for "the worker
+// sent ...", and the driver then gives the worker up. Pure. Thread: any.
 #ifndef RUN_ANSWERS_H
 #define RUN_ANSWERS_H
 
 #include "mapreduce/coord/sched.h"
 #include "wire/messages.h"
 
-// What there is to answer to: the stage that the answer names (answer_stage), which is the one at work or one before.
+// The orders that answers belong to: the stage that the answer names (answer_stage), which is the present one or an
+// earlier one.
 struct answer_rules {
     uint32_t stage, slot_count;
     uint32_t task_counts[SCHED_KIND_COUNT];
@@ -30,8 +31,8 @@ uint32_t answer_stage(Weft__FrameType type, const ProtobufCMessage *message, uin
 // the file has such bytes is not checked.
 MUST_CHECK weft_err answer_check_need(const Weft__Need *need, const Weft__JobStart *start);
 
-// Whether it can be an answer to what was asked. INTERNAL with the words: it cannot. Of HELLO only
-// message_check_hello knows.
+// Whether it can be an answer to the orders given. INTERNAL with the words: it cannot. HELLO is checked by
+// message_check_hello alone.
 MUST_CHECK weft_err answer_check(Weft__FrameType type, const struct answer_rules *rules,
                                  const ProtobufCMessage *message);
 

@@ -11,7 +11,7 @@ static uint32_t rounds_of(const weft_job *job)
     return job->rounds ? job->rounds : 1;
 }
 
-// A configure() written by somebody else may fail without a sentence.
+// The configure() of a user's job may fail without a sentence.
 static weft_err configure(weft_job *job, const weft_args *args)
 {
     if (!job->configure)
@@ -52,7 +52,7 @@ static char *keep(struct chain *chain, weft_bytes bytes)
     return copy;
 }
 
-// A program may free what it has submitted while the run still needs it.
+// A program may free the job that it has submitted while the run still needs it.
 static bool keep_name_and_config(struct chain *chain, weft_job *job)
 {
     job->name = keep(chain, weft_text(job->name));

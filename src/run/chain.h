@@ -25,7 +25,7 @@ MUST_CHECK weft_err chain_init(struct chain *chain, const weft_job *job, size_t 
                                const weft_args *args);
 void chain_fini(struct chain *chain);
 
-// Which job of the chain a stage runs; jobs.count for stages behind the last.
+// Which job of the chain a stage runs; jobs.count for stages after the last one.
 uint32_t chain_job_of_stage(const struct chain *chain, uint32_t stage);
 
 // A copy of a job of the program, whose struct may be older or newer: base/sized.h.

@@ -1,4 +1,4 @@
-// identity: what is hashed, in one place. A new option that changes bytes must be added here.
+// identity: the one list of everything that is hashed. A new option that changes bytes must be added here.
 
 #include "run/identity.h"
 
@@ -51,13 +51,13 @@ static weft_err add_file(XXH3_state_t *hash, const char *path)
     return code;
 }
 
-// A program somewhere in PATH: its size and time tell it from another one, its bytes may be many.
+// A program somewhere in PATH: known by its size and time, because its bytes may be many.
 static void add_program(XXH3_state_t *hash, const char *name)
 {
     char *path = NULL;
     struct file_stat status = {0};
     if (command_find(name, &path) != WEFT_OK || file_stat(path, &status) != WEFT_OK)
-        err_clear();  // its absence is told when it is started
+        err_clear();  // starting it will report that it is missing
     add_text(hash, path);
     add_number(hash, status.size);
     add_number(hash, (uint64_t)status.mtime_ns);

@@ -11,8 +11,8 @@
 
 enum { IDENTITY_KEY_BYTES = 16 };
 
-// Fills in identity and inputs of an empty struct. UNIMPLEMENTED: an input cannot be told from another
-// one of the same name (it came through a pipe). manifest_fini in every case.
+// Fills in identity and inputs of an empty struct. UNIMPLEMENTED: an input came through a pipe, and cannot be
+// distinguished from another one of the same name. manifest_fini in every case.
 MUST_CHECK weft_err identity_make(struct manifest *origin, const struct run_options *options,
                                   const struct chain *chain, const struct inputs *inputs);
 

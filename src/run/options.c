@@ -109,14 +109,14 @@ static const struct args_hint command_hints[] = {
     {0, NULL, NULL},
 };
 
-// From here on the job's letters win, and what it does not have is answered as its users need it.
+// From here on the job's letters win, and for letters that it does not have there are its own hints.
 static void know_letters(struct args_reader *reader, const weft_job *job)
 {
     reader->job_letters = job ? job->options : NULL;
     reader->hints = job ? builtin_hints(job) : command_hints;
 }
 
-// JOB was named. A job we know tells its letters; a program gets all that follows as it is.
+// JOB was named. The letters of a known job are known; a program gets all following words as they are.
 static weft_err read_job(struct parse *parse, const struct options_request *request,
                          const char *word)
 {
@@ -207,7 +207,7 @@ static void append_argument_names(struct buf *buf, const weft_job *job)
         buf_append_text(buf, i ? " ARGUMENT" : "ARGUMENT");
 }
 
-// `grep -k FILE`: it was to be the pattern. How that is written, behind the message that there is no -k.
+// `grep -k FILE`: "-k" was meant as the pattern. Adds how to write that to the message that there is no option -k.
 static weft_err hint_at_dashes(const struct parse *parse, weft_err err)
 {
     const weft_job *job = parse->options->job;
@@ -562,7 +562,7 @@ static void append_letters(struct buf *buf, const weft_job *job)
     buf_append_text(buf, "The job has no description: that is .usage of its weft_job.\n");
 }
 
-// Without the letters that mean something else behind this job.
+// Without the letters that mean something else after this job.
 static void append_common_options(struct buf *buf, const weft_job *job)
 {
     struct args_option options[64];

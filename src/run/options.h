@@ -5,7 +5,7 @@
 //   ./program [options and job options mixed] [job arguments] INPUT...
 //
 // After JOB (in a program: everywhere) a short letter that the job defines is the job's; ours is then
-// written long or before JOB. Where the word behind such a letter could be the value of ours or an input,
+// written long or before JOB. Where the word after such a letter could be the value of our option or an input,
 // the run is refused (docs/decisions/0025). Thread: one owner.
 #ifndef RUN_OPTIONS_H
 #define RUN_OPTIONS_H
@@ -83,12 +83,11 @@ struct run_options {
     bool wants_help;  // -h or --help: nothing else was checked
 
     // JOB is a program (or a source that becomes one): its argument list without argv[0], with our
-    // options from before JOB written long. Nothing behind JOB was looked at. NULL-terminated.
+    // options from before JOB written long. The words after JOB were not looked at. NULL-terminated.
     char **program_words;
 };
 
-// Tells what JOB is: *job is set, or left NULL for a program or a source file; NOT_FOUND with a guess
-// for neither.
+// Finds JOB: *job is set, or left NULL for a program or a source file; NOT_FOUND with a guess for neither.
 typedef weft_err options_resolve_fn(void *owner, const char *word, const weft_job **job);
 
 struct options_request {
@@ -102,7 +101,7 @@ struct options_request {
 // the completions.
 extern const struct args_option options_table[];
 
-// Parses the words behind `weft run` (or argv + 1 of a program) into an empty struct. Wrong usage is
+// Parses the words after `weft run` (or argv + 1 of a program) into an empty struct. Wrong usage is
 // INVALID_ARGUMENT. Call options_fini in every case; options->json is right also after a failure.
 MUST_CHECK weft_err options_parse(struct run_options *options,
                                   const struct options_request *request, char *const *words,
@@ -119,8 +118,8 @@ MUST_CHECK weft_err options_add_job_option(struct run_options *options, char let
 MUST_CHECK weft_err options_from_api(struct run_options *options, const weft_job *job,
                                      const weft_options *api);
 
-// Fills in what was left open (slots, memory, tmp, attempts) from the machine, and refuses what
-// cannot work: a tmp in memory or not writable, a budget under 16M.
+// Fills in the options that were left open (slots, memory, tmp, attempts) from the machine, and refuses values
+// that cannot work: a tmp in memory or not writable, a budget under 16M.
 MUST_CHECK weft_err options_complete(struct run_options *options);
 
 // --top needs a job whose last stage counts: reduce (or combine) is weft_sum or weft_count. Call it

@@ -1,4 +1,4 @@
-// Tests of run/options: whose a word is, what values mean, what is refused and in which words.
+// Tests of run/options: to whom a word belongs, what values mean, which ones are refused and in which words.
 
 #include "run/options.h"
 

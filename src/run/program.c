@@ -24,22 +24,22 @@
 
 enum { STDIN = 0, STDOUT = 1, STDERR = 2 };
 
-// The jobs that weft_start was given: a worker finds by name what is submitted. Their structs are as long as
+// The jobs that weft_start was given: a worker finds a submitted job by its name. Their structs are as long as
 // the program's header says; their names can be read in any case.
 static const weft_job *const *known_jobs;
 
 void program_start(const weft_job *const *jobs, size_t job_size)
 {
     process_open_standard_descriptors();
-    // Some versions of libuv spin a kernel thread unless told not to.
+    // Some versions of libuv start a spinning kernel thread unless this forbids it.
     setenv("UV_USE_IO_URING", "0", 0);
     int socket_fd = -1, page_fd = -1;
     if (worker_process_find_own(&socket_fd, &page_fd))
         exit(worker_main(socket_fd, page_fd, jobs, job_size));
 }
 
-// Without INPUT a program reads what is piped into it, as cat and sort do. On a terminal it would only
-// seem to hang, and /dev/null is what cron and services have there: both are told that INPUT is missing.
+// Without INPUT a program reads standard input, as cat and sort do. On a terminal it would only seem to hang, and
+// cron and services have /dev/null there: for both the message is that INPUT is missing.
 static weft_err read_what_is_piped(struct run_options *options)
 {
     return options->input_count == 0 && !options->is_hadoop && standard_is_fed(STDIN)
@@ -76,7 +76,7 @@ static int run_here(struct run_options *options, const char *program)
     weft_err code = driver_new(&driver, &spec);
     if (code != WEFT_OK)
         return progress_report_error(STDERR, program, options->json, code);
-    // What it has to say it says itself.
+    // The driver has reported a failure itself.
     code = driver_run(driver);
     const struct summary *summary = driver_summary(driver);
     int exit_code = summary->exit_code;
@@ -178,7 +178,7 @@ static void run_in_thread(void *argument)
     snprintf(run->error, sizeof run->error, "%s", err_text());
     mutex_lock(&run->lock);
     run->has_ended = true;
-    bell_ring(&run->bell);  // who has waited finds it rung
+    bell_ring(&run->bell);  // before the call that waits returns
     condition_broadcast(&run->changed);
     mutex_unlock(&run->lock);
 }

@@ -9,8 +9,8 @@
 // and does not return.
 void program_start(const weft_job *const *jobs, size_t job_size);
 
-// Runs the job of the parsed options to its end, telling about it on standard error. Returns the exit
-// code. `program` is what errors before the run call us.
+// Runs the job of the parsed options to its end, with reports on standard error. Returns the exit
+// code. `program` is our name in errors before the run.
 int program_run(struct run_options *options, const char *program);
 
 #endif

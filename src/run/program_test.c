@@ -137,7 +137,7 @@ static void several_jobs_run_side_by_side(void **state)
     }
 }
 
-// What was made up at run time travels to the worker, for every stage.
+// Names and configs that were built at run time travel to the worker, for every stage.
 static void configs_and_options_of_the_moment_reach_the_worker(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void options_of_an_older_size_mean_the_defaults(void **state)
     (void)state;
     const char *const inputs[] = {path_of("input"), NULL};
     weft_options options;
-    memset(&options, 0xff, sizeof options);  // what lies behind the older struct is not ours
+    memset(&options, 0xff, sizeof options);  // bytes after the older struct are not ours
     options.inputs = inputs;
     options.output = path_of("output");
     options.force = true;
@@ -243,7 +243,7 @@ static void a_run_is_waited_for_as_long_as_the_caller_says(void **state)
     assert_int_equal(weft_run_wait(NULL, 0), WEFT_FAILED_PRECONDITION);
 }
 
-// The run waits for its input, so that it cannot have read what is overwritten.
+// The run waits for its input, so that it cannot have read the job and options that are overwritten.
 static void what_was_submitted_may_be_overwritten(void **state)
 {
     (void)state;
@@ -424,7 +424,7 @@ static void a_program_may_change_its_directory_while_a_job_runs(void **state)
     assert_int_not_equal(access(path_of(".gone.weft-unfinished"), F_OK), 0);
 }
 
-// A number below 3 that is free would be a descriptor of ours, for all that the program prints.
+// A free number below 3 would become a descriptor of the library, and get all the text that the program prints.
 static void a_program_may_close_its_standard_descriptors(void **state)
 {
     (void)state;

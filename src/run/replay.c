@@ -1,5 +1,5 @@
-// replay: notes are small JSON files, named by a hash of what they say. Words and names are bytes, JSON is not:
-// a byte of theirs stands as the character of that number.
+// replay: notes are small JSON files, named by a hash of their content. Words and names are bytes, and JSON has
+// characters: each byte stands as the character of that number.
 
 #include "run/replay.h"
 
@@ -105,7 +105,7 @@ static weft_err append_arguments(struct buf *note)
     return code;
 }
 
-// All that a replay needs to know.
+// Everything that a replay needs.
 static weft_err append_note(struct buf *note, const char *input_path, uint64_t offset)
 {
     struct file_stat input = {0};
@@ -241,7 +241,7 @@ weft_err replay_become(const char *id, bool has_debugger)
         code = err_errno("%s", text_of(note, "directory"));
     if (code == WEFT_OK && setenv(REPLAY_VARIABLE, buf_text(&path), 1) != 0)
         code = no_memory();
-    // What is to be debugged, and by what, is known to the program.
+    // The program knows which process to debug, and the debugger.
     if (code == WEFT_OK && has_debugger && setenv(REPLAY_DEBUG_VARIABLE, "1", 1) != 0)
         code = no_memory();
     if (code == WEFT_OK)
@@ -262,7 +262,7 @@ struct stand {
     struct stage stage;
     struct slot slot;
     struct input_stretch piece;
-    int fd;  // what it writes
+    int fd;  // the file that it writes to
     bool has_slot;
 };
 

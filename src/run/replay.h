@@ -11,16 +11,16 @@
 
 enum { REPLAY_ID_BYTES = 17 };
 
-// Leaves a note in ${XDG_CACHE_HOME:-~/.cache}/weft/replay and tells its ID. UNIMPLEMENTED for an input
+// Writes a note to ${XDG_CACHE_HOME:-~/.cache}/weft/replay; `id` becomes its ID. UNIMPLEMENTED for an input
 // that is gone with this process (a pipe).
 MUST_CHECK weft_err replay_save(const char *input_name, const char *input_path, uint64_t offset,
                                 char *id);
 
-// Becomes the program of a note; if has_debugger in gdb, or what its code has instead (mapreduce/code.h); returns only on
-// failure. NOT_FOUND: no such ID.
+// Becomes the program of a note; if has_debugger in gdb, or in the debugger of its code (mapreduce/code.h); returns only
+// on failure. NOT_FOUND: no such ID.
 MUST_CHECK weft_err replay_become(const char *id, bool has_debugger);
 
-// In that program: gives the record to the job, prints what it emits, and returns the exit code.
+// In that program: gives the record to the job, prints the emitted pairs, and returns the exit code.
 int replay_record(const struct run_options *options, const char *note_path, const char *program);
 
 #endif

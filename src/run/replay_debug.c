@@ -1,5 +1,5 @@
-// The mapper of a record in gdb. Files without a name are handed on as descriptors, so that nothing is left behind
-// whichever way gdb ends, and `run` there can be typed again: each opens the record anew.
+// The mapper of a record in gdb. Files without a name are passed as descriptors, so that none is left however gdb
+// ends, and `run` there can be typed again: each run opens the record anew.
 
 #include "run/replay_debug.h"
 
@@ -32,9 +32,10 @@ static void add_word(struct words *words, const char *word)
         words->has_failed = true;
 }
 
-// ---- Catching what a mapper is given ------------------------------------------------------------
+// ---- Catching the input of a mapper -------------------------------------------------------------
 
-// The options of the job with a mapper that keeps what it gets. A kept one would have to answer.
+// The options of the job with a mapper that keeps its input. The option --keep is left out: a mapper that is kept running
+// would have to answer.
 static weft_err replace_mapper(const struct weft_args *from, const char *line, struct weft_args *to)
 {
     weft_err code = args_add_option(to, COMMAND_MAP, line);
@@ -121,7 +122,7 @@ weft_err replay_become_debugger(const char *const *rest)
     return become_gdb(&words);
 }
 
-// A script is no program to gdb: its interpreter is. *line is cut into its words.
+// For gdb the program of a script is its interpreter. *line is cut into its words.
 static void add_interpreter(struct words *words, const char *program, char line[static 1])
 {
     int fd = -1;

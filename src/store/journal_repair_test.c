@@ -1,4 +1,4 @@
-// Tests of repairing journals: what they show, which records they keep, and which journals they do not touch.
+// Tests of repairing journals: the report, the records that are kept, and the journals that are not touched.
 
 #include "store/journal.h"
 

@@ -260,8 +260,8 @@ static struct element *first_of_chain(struct elements *elements)
     return element_at(chunk, elements->read_at);
 }
 
-// Elements that came back were read before all that are still in the chain, except after a snapshot: that has put
-// into the chain those that had come back by then.
+// An element that came back was read before every element still in the chain, except after a snapshot: a snapshot puts
+// the elements that had come back by then into the chain.
 static bool has_returned_first(struct elements *elements)
 {
     const size_t returned = elements->returned.count;

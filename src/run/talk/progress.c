@@ -1,5 +1,5 @@
 // progress: every line is put together in a buffer and written by one call, so that lines of several
-// processes on one terminal do not mix. A failed write to standard error is nobody's loss.
+// processes on one terminal do not mix. A failed write to standard error is ignored.
 
 #include "run/talk/progress.h"
 
@@ -44,7 +44,7 @@ void progress_fini(struct progress *progress)
     free(progress->last_why);
 }
 
-// Writes what is in the buffer, and empties it.
+// Writes the text in the buffer, and empties it.
 static void flush(struct progress *progress)
 {
     log_lines(progress->fd, progress->text.data, progress->text.size);
@@ -227,7 +227,7 @@ static void draw_line(struct progress *progress, const struct progress_state *st
         append_status(&line, &progress->status);
     }
     const size_t shown = line.size < room ? line.size : room;
-    // Blanks behind it cover what an earlier, longer line left; no escape sequence is needed.
+    // Blanks after it cover the rest of an earlier, longer line; no escape sequence is needed.
     buf_format(&progress->text, "\r%.*s%*s", (int)shown, buf_text(&line), (int)(room - shown), "");
     buf_fini(&line);
     progress->is_line_drawn = true;

@@ -1,8 +1,8 @@
-// progress: what a run tells the user on standard error while it works.
+// progress: the reports of a run to its user, on standard error, while it works.
 //
 // On a terminal one line that is redrawn; otherwise a line per change of state; with --json one
 // object per line (docs/json.md); with -q nothing but warnings and the end. The caller brings the
-// time and calls often: what is shown when is decided here. Thread: one owner.
+// time and calls often: this decides what to show, and when. Thread: one owner.
 #ifndef RUN_TALK_PROGRESS_H
 #define RUN_TALK_PROGRESS_H
 
@@ -35,7 +35,7 @@ struct progress_state {
 // What a task last said of itself.
 struct progress_status {
     char task[32], text[STATUS_BYTES_MAX + 1];
-    bool is_new;  // not told yet
+    bool is_new;  // not shown yet
     uint64_t told_ns;
 };
 
@@ -47,8 +47,8 @@ struct progress {
     bool is_line_drawn;
     uint64_t begun_ns, step_begun_ns, drawn_ns;
     uint32_t stage;
-    const char *step;  // the last one told; NULL: none
-    char *last_why;    // of the last retry that was told
+    const char *step;  // the last one shown; NULL: none
+    char *last_why;    // of the last retry that was shown
     struct progress_status status;
     struct crowd crowd;
     struct buf text;
@@ -80,7 +80,7 @@ void progress_status(struct progress *progress, const char *task, const char *te
 void progress_retry(struct progress *progress, const char *what, uint32_t attempt,
                     uint32_t attempts_max, const char *why);
 
-// Something the user should know although the run goes on.
+// Something that the user should know although the run continues.
 void progress_warn(struct progress *progress, const char *text);
 
 // A client of a server has come or gone.

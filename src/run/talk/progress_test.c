@@ -1,4 +1,4 @@
-// Tests of run/talk/progress: the same run told in every mode, with a clock of our own.
+// Tests of run/talk/progress: the same run in every mode, with a clock of our own.
 
 #include "run/talk/progress.h"
 

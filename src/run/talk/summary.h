@@ -45,14 +45,14 @@ struct summary {
     uint64_t relayed_bytes;  // of it, what the server passed on between clients
     uint32_t stage_count, map_count, reduce_count;  // tasks of all stages
     bool is_already_done;                           // by an earlier run: nothing was done
-    bool has_checkpoints;            // map output was made safe on disk: no lack of memory
-    uint32_t resumed_count;          // tasks that an earlier run had done
-    uint64_t bad_count;              // records that were left out
-    const char *bad_records;         // where they are listed
-    uint32_t whole_count;            // large inputs that could not be split,
-    const char *whole_codec;         // and what they are compressed with; NULL: a format
-    uint32_t retry_count;            // attempts that failed and were tried again
-    uint32_t worker_lost_count;      // worker processes that died
+    bool has_checkpoints;        // map output was made safe on disk: no lack of memory
+    uint32_t resumed_count;      // tasks that an earlier run had done
+    uint64_t bad_count;          // records that were left out
+    const char *bad_records;     // where they are listed
+    uint32_t whole_count;        // large inputs that could not be split,
+    const char *whole_codec;     // and how they are compressed; NULL: they cannot by their format
+    uint32_t retry_count;        // attempts that failed and were tried again
+    uint32_t worker_lost_count;  // worker processes that died
     uint64_t phase_ns[PHASE_COUNT];  // summed over slots
     bool has_switched_to_sort;
 

@@ -1,4 +1,4 @@
-// Tests of run/talk/summary: the whole text and the whole object, compared with what they should be.
+// Tests of run/talk/summary: the whole text and the whole object, compared with the expected ones.
 
 #include "run/talk/summary.h"
 

@@ -57,7 +57,7 @@ struct source_file {
 
 struct worker {
     int fd;
-    struct mutex send_lock;  // for the connection and for `told`
+    struct mutex send_lock;  // for the connection and the next member
     struct told told;
     bool has_failed;  // the job cannot continue here, and the driver was notified
     struct worker_page *page;

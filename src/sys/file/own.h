@@ -1,8 +1,8 @@
 // own: files and directories that are ours, in places where others may have been before.
 //
 // Other users can write in /tmp, in a shared folder of outputs, in a directory that an older umask left open.
-// What they put under our names, links to files elsewhere above all, must not be written through, and our
-// files there are not for them. The owner is asked of the opened file, never of its name.
+// This program must not write through files that they put under our names, above all links to files elsewhere, and
+// our files there are not for them. The owner is that of the opened file, never of a name.
 #ifndef SYS_FILE_OWN_H
 #define SYS_FILE_OWN_H
 

@@ -14,13 +14,13 @@ struct kin {
 
 struct kin_stat {
     pid_t parent, session;
-    bool is_running;  // or about to: it waits for nothing
+    bool is_running;  // or ready to run: it waits for nothing
 };
 
 // False: there is no such process.
 bool kin_read_stat(pid_t pid, struct kin_stat *found);
 
-// Append what was found; what there is no memory for is missed.
+// Append the processes found; those that find no memory are missed.
 void kin_list_children(pid_t parent, struct kin *list);
 void kin_list_descendants(pid_t top, struct kin *list);  // `top` itself first
 

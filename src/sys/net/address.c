@@ -16,7 +16,7 @@ static bool is_name(const char *host)
     return true;
 }
 
-// Number 6, perhaps with an interface behind it: fe80::1%eth0.
+// An IPv6 address, perhaps followed by an interface: fe80::1%eth0.
 static bool is_number6(const char *host)
 {
     char number[INET6_ADDRSTRLEN];

@@ -117,12 +117,12 @@ static weft_err receive_some(struct channel *channel, struct buf *in, size_t *re
     return receive_with(channel, in, received, MSG_DONTWAIT);
 }
 
-// A record may arrive in part, and a handshake's message holds nothing for the caller: 0 is no end.
+// A record may arrive in part, and a handshake's message holds nothing for the caller: 0 is not the end.
 static weft_err receive_sealed(struct channel *channel, struct buf *in)
 {
     size_t received = 0;
     channel->cipher.size = 0;
-    // Who closed the connection may have said why: that is read before a failure to send counts.
+    // A peer that closed the connection may have sent the reason: it is read before a failure to send counts.
     const weft_err unsent = send_sealed(channel);
     weft_err code = receive_some(channel, &channel->cipher, &received);
     if (code == WEFT_OK && received > 0)

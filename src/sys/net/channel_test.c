@@ -29,14 +29,14 @@ struct guest {
     struct loop_stream *stream;
 };
 
-// A host that sends back what it gets, all connections on one loop.
+// A host that sends every byte back, all connections on one loop.
 struct echo {
     struct loop *loop;
     struct net_listener listener;
     struct loop_listener *listeners[NET_LISTENERS_MAX];
     pthread_t thread;
     const struct secret *token;
-    bool is_secure;          // TLS for all that comes by TCP
+    bool is_secure;          // TLS for connections by TCP
     struct guest guests[8];  // they go with the loop
     size_t guest_count;
 };
@@ -203,7 +203,7 @@ static void another_token_is_refused_with_the_address(void **state)
     echo_stop(&echo);
 }
 
-// Somebody who takes connections and says nothing, or something that is not TLS.
+// A program that accepts connections and says nothing, or something that is not TLS.
 static void check_stranger(const char *words, weft_err expected)
 {
     const struct sockaddr_in any = {.sin_family = AF_INET};

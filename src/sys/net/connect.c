@@ -81,7 +81,7 @@ weft_err net_connect(const struct net_address *address, uint32_t timeout_ms, int
     int number = 0, first = 0;
     for (size_t i = 0; i < count; i++) {
         const uint64_t now = clock_now_ns();
-        // An address that swallows everything leaves time for those behind it.
+        // An address that never answers leaves time for the following ones.
         const uint64_t share = deadline_ns > now ? (deadline_ns - now) / (count - i) : 0;
         number = try_endpoint(&endpoints[i], now + share, fd);
         if (number == 0)

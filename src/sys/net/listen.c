@@ -81,8 +81,8 @@ static bool is_taken_by_us(const struct net_endpoint *local)
     return is_ours;
 }
 
-// False only when another host of this user has the name: whoever wants one of the two would reach the
-// other. A name that somebody else has taken costs speed, nothing else: clients check who is there.
+// False only when another host of this user has the name: a client of one of the two would reach the other.
+// A name that another user has taken only costs speed: clients check which user listens.
 static bool listen_nearby(const struct net_address *address, struct net_listener *listener)
 {
     struct net_address chosen = *address;

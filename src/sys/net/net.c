@@ -16,7 +16,7 @@
 #include "sys/net/net_state.h"
 
 // A peer that says nothing is asked after 4 s, then every 2 s; the third question without an answer is
-// the last. What was sent and not acknowledged may be as old.
+// the last. Unacknowledged bytes may be as old.
 enum { KEEP_IDLE_S = 4, KEEP_INTERVAL_S = 2, KEEP_COUNT = 3, UNANSWERED_MS_MAX = 10000 };
 
 // ---- What addresses stand for ---------------------------------------------------------------------
@@ -92,7 +92,7 @@ bool net_find_local(const struct net_address *address, struct net_endpoint *endp
                              strcmp(host, "127.0.0.1") == 0 || strcmp(host, "::1") == 0;
     if (!is_everyday && !net_address_is_loopback(address))
         return false;
-    // Behind a zero byte: the abstract namespace. 127.0.0.2 is this machine, too, yet another host.
+    // After a zero byte: the abstract namespace. 127.0.0.2 is this machine, too, yet another host.
     const int size =
         snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "weft-%u-%u%s%s", (unsigned)geteuid(),
                  address->port, is_everyday ? "" : "-", is_everyday ? "" : host);
@@ -169,7 +169,7 @@ bool net_process_is_gone(pid_t pid)
     if (file)
         fclose(file);
     text[size] = 0;
-    // Behind the name in parentheses, which may hold anything: state is the 3rd field, threads the 20th.
+    // After the name in parentheses, which may hold anything: state is the 3rd field, threads the 20th.
     const char *fields = strrchr(text, ')');
     if (!fields || sscanf(fields + 1,
                           " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld",

@@ -1,9 +1,9 @@
 // Addresses, and the sockets between members of a cluster: TCP between machines, and a Unix socket
 // between two processes of one user on one machine that know each other by a loopback address.
 //
-// The Unix socket has a name in the abstract namespace that follows from the user and the port, so
-// nobody has to tell it and nothing is left on disk. Names there are free for all: both sides ask the
-// kernel who the other one is, and go to TCP, or away, when it is another user.
+// The Unix socket has a name in the abstract namespace that follows from the user and the port, so no
+// program has to be given the name, and nothing is left on disk. Any user can take a name there: both sides ask the
+// kernel for the user at the other end. If it is another one, the client uses TCP and the host closes the connection.
 #ifndef SYS_NET_NET_H
 #define SYS_NET_NET_H
 
@@ -83,11 +83,11 @@ MUST_CHECK weft_err net_adopt(int fd);
 
 bool net_is_local_stream(int fd);  // a Unix socket: the peer's user is ours
 
-// The process at the other end of a Unix socket; 0 for TCP, and where the kernel cannot tell.
+// The process at the other end of a Unix socket; 0 for TCP, and where the kernel does not know it.
 pid_t net_peer_pid(int fd);
 bool net_process_is_gone(pid_t pid);  // also when only its exit code is left; false for 0
 
-// "127.0.0.1:40112", "[::1]:40112", "pid 812", "somebody": for sentences and logs.
+// "127.0.0.1:40112", "[::1]:40112", "pid 812", "an unknown client": for sentences and logs.
 void net_name_peer(int fd, char *text, size_t size);
 
 #endif

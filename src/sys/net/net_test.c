@@ -1,4 +1,4 @@
-// Tests of the network: addresses, who meets where, and what happens when nobody is there.
+// Tests of the network: addresses, which sockets two sides meet at, and addresses where no program listens.
 
 #include "sys/net/net.h"
 
@@ -278,7 +278,7 @@ static void a_route_does_not_connect_to_itself(void **state)
     net_route_close(route);
 }
 
-// A queue of connections that nobody takes swallows the next one.
+// When connections wait that no program accepts, the next one never gets an answer.
 static void a_peer_that_never_answers_is_given_up(void **state)
 {
     (void)state;
@@ -313,7 +313,7 @@ static void accepting_survives_a_lack_of_descriptors(void **state)
     listen_at("127.0.0.1:0", &address, &listener);
     const int nearby = listener.fds[listener.count - 1];
     assert_int_equal(net_accept(nearby, &server), WEFT_OK);
-    assert_int_equal(server, -1);  // nobody waits
+    assert_int_equal(server, -1);  // no connection waits
     assert_int_equal(net_connect(&address, 1000, &client), WEFT_OK);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};

@@ -19,9 +19,9 @@ enum {
     TRIES_MAX = 500,
 };
 
-// A socket bound there that does not listen; -1 with errno. Alone: nobody else may be bound there, which
+// A socket bound there that does not listen; -1 with errno. Alone: no other socket may be bound there, which
 // also keeps two runs of ours apart. Otherwise connections of an earlier program that linger at the port
-// are no hindrance, as they will not be for the program.
+// do not count, as they will not for the program.
 static int bind_socket(const struct sockaddr *address, socklen_t size, bool is_alone)
 {
     const int on = 1, off = 0;
@@ -107,7 +107,7 @@ weft_err port_hold(struct port_hold *hold, const char *host, uint16_t port)
     if (failure != 0)
         return err_set(WEFT_INVALID_ARGUMENT, "%s has no address: %s", host, gai_strerror(failure));
     // A host may have several addresses, some of a kind that the machine does not speak. One of them is
-    // held; at none may anybody listen, since nobody knows which one the program takes.
+    // held. No program may listen at any of them, since the one that the program will take is not known.
     int number = 0;
     for (const struct addrinfo *at = found; at && number != EADDRINUSE; at = at->ai_next) {
         const int fd = bind_socket(at->ai_addr, at->ai_addrlen, false);

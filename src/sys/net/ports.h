@@ -1,8 +1,8 @@
 // ports: addresses of this machine that programs which are about to start will listen at, kept free
 // for them until then.
 //
-// A reserved port is bound, but nobody listens at it: it is given to nobody else, and no connection is
-// accepted. It has to be released just before its program starts, because a program that binds without
+// A reserved port is bound, but no program listens at it: the kernel gives it to no other program, and no connection
+// is accepted. It has to be released just before its program starts, because a program that binds without
 // SO_REUSEADDR could not have it otherwise. Ports of our choice lie below those that the system gives to
 // outgoing connections, so that none of these takes it in between; another program that asks for just
 // that number still can, and the program itself then says so. Thread: any, one owner.
@@ -18,8 +18,8 @@ struct port_hold {
 // Chooses a port that is free on all addresses of this machine and holds it. UNAVAILABLE: there is none.
 MUST_CHECK weft_err port_choose(struct port_hold *hold, uint16_t *port);
 
-// Holds one that was chosen by somebody else. INVALID_ARGUMENT: the host is not this machine, or has
-// no address; UNAVAILABLE: somebody listens there already. Looks the host up, which may take its time.
+// Holds a port that the caller has chosen. INVALID_ARGUMENT: the host is not this machine, or has
+// no address; UNAVAILABLE: a program listens there already. Looks the host up, which may take its time.
 MUST_CHECK weft_err port_hold(struct port_hold *hold, const char *host, uint16_t port);
 
 void port_release(struct port_hold *hold);

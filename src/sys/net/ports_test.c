@@ -1,4 +1,4 @@
-// Tests of ports with real sockets: what is held, what is not, and whose it is.
+// Tests of ports with real sockets: which ones can be held, and by whom.
 
 #include "sys/net/ports.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 // Sends the head and then the body as one gathered write, all of it; either may be empty.
-// WEFT_UNAVAILABLE when the peer has gone. The caller keeps other senders out meanwhile.
+// WEFT_UNAVAILABLE when the peer has gone. The caller keeps other senders out during the call.
 MUST_CHECK weft_err stream_send(int fd, const void *head, size_t head_size, const void *body,
                                 size_t body_size);
 

@@ -1,14 +1,14 @@
-// TLS 1.3 by OpenSSL, over a BIO of our own that reads what is being fed and appends what is to be
-// sent. OpenSSL's memory BIOs would copy once more each way and keep the room of the busiest moment.
+// TLS 1.3 by OpenSSL, over a BIO of our own that reads the bytes being fed and appends the bytes to
+// send. OpenSSL's memory BIOs would copy once more each way and keep the room of the busiest moment.
 //
 // A stranger costs little: a server's OpenSSL begins when the client's first record is complete, and that
 // record must hold the whole client hello, as ours does. It has the proof of the token (the binder), so OpenSSL
-// refuses at once where the token is another one. Only who repeats a recorded hello comes further, and not far.
+// refuses at once where the token is another one. Only a peer that repeats a recorded hello comes further, and not far.
 //
 // Three traps. The key's hash must be that of the cipher suite, so one suite is pinned. A client that
 // offers a pre-shared key still accepts a server that ignores it and shows a certificate: the client
-// verifies certificates, trusts nobody's, and both sides look in the end whether the key was used. And
-// nobody but us changes the keys of a connection that lives for days.
+// verifies certificates, trusts none, and both sides check at the end whether the key was used. And
+// OpenSSL never changes the keys of a connection that lives for days: write_sealed asks for it.
 
 #include "sys/secure/tls.h"
 
@@ -35,7 +35,7 @@ struct tls {
     SSL *ssl;  // NULL: a server whose client's first record is not complete
     bool is_server, is_ready;
     uint8_t key[KEY_BYTES];
-    weft_bytes input;    // what is being fed and not read yet
+    weft_bytes input;    // bytes being fed that OpenSSL has not read yet
     struct buf out;      // cipher bytes
     size_t sent;         // of out
     struct buf waiting;  // plain bytes until the handshake is done
@@ -146,7 +146,7 @@ static SSL_CTX *make_context(bool is_server)
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(context, 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    // Only of a client does this ask for a verified certificate, where no key was taken. Nobody's is.
+    // A client whose server ignores the key then demands a certificate that it can verify, and it can verify none.
     SSL_CTX_set_verify(context, is_server ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (is_server)
         SSL_CTX_set_psk_find_session_callback(context, find_key);
@@ -206,7 +206,7 @@ struct tls *tls_new(bool is_server, const struct secret *token)
         return NULL;
     }
     tls->is_server = is_server;
-    // Not the token itself: what is proven here must say nothing about the proofs of a hello.
+    // Not the token itself: a proof made here must reveal nothing about the proofs of a hello.
     const weft_bytes purpose = {"weft tls 1.3 key 1", 18};
     secret_hmac(token, &purpose, 1, tls->key);
     const bool can_talk = contexts[is_server] && method && (is_server || attach(tls));
@@ -243,7 +243,7 @@ static bool is_about_the_token(int reason)
 {
     switch (reason) {
     case SSL_R_BINDER_DOES_NOT_VERIFY:
-    case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:  // how OpenSSL tells the other side of the above
+    case SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER:  // the alert that OpenSSL sends about the above
     case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
     case SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
@@ -350,7 +350,8 @@ static size_t first_record_size(const uint8_t *first, size_t have)
     return is_whole ? RECORD_HEADER_BYTES + payload : 0;
 }
 
-// Keeps the first record of a client until it is complete. *cipher becomes what is for OpenSSL, if anything yet.
+// Keeps the first record of a client until it is complete. *cipher becomes the bytes after it, which OpenSSL reads next;
+// it is empty while the record is not complete.
 static weft_err await_first_record(struct tls *tls, weft_bytes *cipher)
 {
     const size_t room = TLS_UNPROVEN_BYTES_MAX - tls->first.size;
@@ -374,8 +375,8 @@ static weft_err await_first_record(struct tls *tls, weft_bytes *cipher)
     return WEFT_OK;
 }
 
-// Whether a server wants another hello of its client, which ours never makes necessary (see the groups). It is
-// told by its random number (RFC 8446, 4.1.3). A stranger could announce another long one.
+// Whether a server wants another hello of its client, which ours never makes necessary (see the groups). Such a message
+// has a special random number (RFC 8446, 4.1.3). A stranger could announce another long hello.
 static bool asks_for_another_hello(const struct tls *tls)
 {
     static const uint8_t special[] = {0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11};
@@ -447,7 +448,7 @@ void tls_sent(struct tls *tls, size_t size)
     ASSERT(tls->sent <= tls->out.size);
     if (tls->sent < tls->out.size / 2)
         return;
-    // A reader that is always a little behind must not make it grow without end.
+    // A reader that never takes all of it must not make it grow without end.
     if (tls->sent < tls->out.size)
         memmove(tls->out.data, tls->out.data + tls->sent, tls->out.size - tls->sent);
     tls->out.size -= tls->sent;

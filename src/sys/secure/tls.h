@@ -1,9 +1,9 @@
-// TLS 1.3 as a filter between plain bytes and what goes over the network, for either side.
+// TLS 1.3 as a filter between plain bytes and the bytes on the network, for either side.
 //
 // Both sides prove that they have the token (an external pre-shared key made from it); there are no
-// certificates, and a peer that offers one instead is refused. It does no I/O: bytes of the network
-// are fed in, what is to be sent is taken out. A connection cut short looks like its end, so what is
-// spoken inside must tell by itself whether it is complete, as frames do.
+// certificates, and a peer that offers one instead is refused. It does no I/O: the caller feeds in the
+// bytes of the network, and takes out the bytes to send. A connection cut short looks like its end, so the
+// protocol inside must itself show whether it is complete, as frames do.
 //
 //     network -> tls_feed -> plain          plain -> tls_seal -> tls_unsent, tls_sent -> network
 //
@@ -22,21 +22,21 @@ struct tls;
 struct tls *tls_new(bool is_server, const struct secret *token);
 void tls_free(struct tls *tls);  // NULL is fine
 
-// What a side takes of the other before that one has proven itself; beyond it comes DATA_LOSS. A
-// server keeps no more than that of a client whose first record is not complete: OpenSSL, which takes
-// several times as much, comes in with it, and a client without the token goes with it.
+// A side accepts this many bytes from a peer that has not proven itself; one more is DATA_LOSS. A server
+// keeps no more than this for a client whose first record is not complete. OpenSSL, which needs several
+// times as much, starts with the complete record, and a client without the token ends with it.
 enum { TLS_UNPROVEN_BYTES_MAX = 4096 };
 
-// Takes bytes of the network, all of them, and appends what they hold to `plain`. Feeding may leave
-// something to send, also when it fails: an alert that tells the other side why.
-// UNAUTHENTICATED: the other side has another token, or none; DATA_LOSS: this is not TLS, or somebody
-// changed it; UNAVAILABLE: the other side said goodbye. After an error it stays at that.
+// Takes bytes of the network, all of them, and appends their plain text to `plain`. Feeding may leave
+// bytes to send, also when it fails: an alert with the reason for the other side.
+// UNAUTHENTICATED: the other side has another token, or none; DATA_LOSS: this is not TLS, or it was
+// changed on the way; UNAVAILABLE: the other side said goodbye. After an error every call returns that error.
 MUST_CHECK weft_err tls_feed(struct tls *tls, weft_bytes cipher, struct buf *plain);
 
 // Encrypts all of it, in records as large as may be; kept until the handshake is done.
 MUST_CHECK weft_err tls_seal(struct tls *tls, weft_bytes plain);
 
-// What is to be sent next, and that so many bytes of it are.
+// The bytes to send next; and: `size` of them have been sent.
 weft_bytes tls_unsent(const struct tls *tls);
 void tls_sent(struct tls *tls, size_t size);
 

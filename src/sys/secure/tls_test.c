@@ -263,8 +263,8 @@ static void a_first_record_that_is_too_long_is_refused(void **state)
         {22, 3, 1, 0x10, 0, 1, 0, 0x0f, 0xfc},
         {22, 4, 1, 0, 9},
         {32, 0, 0, 0, 32},
-        {22, 3, 1, 1, 0, 1, 1, 0xff, 0xff},  // a hello that goes on in other records
-        {22, 3, 1, 1, 0, 2, 0, 0, 252},      // no hello of a client
+        {22, 3, 1, 1, 0, 1, 1, 0xff, 0xff},  // a hello that continues in other records
+        {22, 3, 1, 1, 0, 2, 0, 0, 252},      // not the hello of a client
         {22, 3, 1, 0, 3, 1, 0, 0, 0}};
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct tls *server = tls_new(true, &token);
@@ -320,7 +320,7 @@ static void a_client_that_needs_a_second_hello_is_refused(void **state)
     SSL_CTX_free(context);
 }
 
-// A client's hello that somebody has recorded brings him an answer that he cannot go on from.
+// A stranger that has recorded a client's hello and sends it gets an answer that it cannot use.
 static void a_recorded_handshake_opens_nothing(void **state)
 {
     (void)state;
@@ -354,7 +354,7 @@ static void a_stranger_takes_no_more_memory_than_it_has_sent(void **state)
     static char record[TLS_UNPROVEN_BYTES_MAX] = {22, 3, 1,    0x0f,      (char)0xfb,
                                                   1,  0, 0x0f, (char)0xf7};
     struct buf plain = {0};
-    tls_free(tls_new(true, &token));  // what is made once for all
+    tls_free(tls_new(true, &token));  // makes the contexts that all share
     const size_t before = mallinfo2().uordblks;
     for (size_t i = 0; i < STRANGERS; i++) {
         all[i] = tls_new(true, &token);
