@@ -176,6 +176,8 @@ weft_err broker_run(const struct broker_options *options)
         .default_port = ADDRESS_PORT_OF_HOSTS,
         .token_file = options->token_file,
     };
+    if (options->port_file)
+        entrance_clear_file(options->port_file);
     weft_err err = entrance_open(&broker.entrance, &entrance);
     if (!err && options->journal)
         err = own_make_named_directory(options->journal);

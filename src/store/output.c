@@ -267,7 +267,7 @@ weft_err output_open(struct output **output, const struct output_options *option
     *output = NULL;
     if (!opened)
         return no_memory();
-    opened->to = opened->place.fd = -1;
+    opened->to = opened->place.fd = opened->temporary_fd = -1;
     opened->force = options->force;
     opened->drops_empty = options->drops_empty;
     opened->may_resume =
@@ -300,18 +300,16 @@ const struct output_place *output_place(const struct output *output)
 // Made only now: until here the process may be killed without leaving anything.
 static weft_err make_temporary(struct output *output)
 {
-    int fd = -1;
     weft_err err = WEFT_OK;
     if (output->kind == TARGET_DIRECTORY && output->may_resume)
         err = own_make_directory(output->temporary);
     else if (output->kind == TARGET_DIRECTORY)
         err = place_make_directory(output->temporary);
     else if (output->kind == TARGET_FILE)
-        err = file_create_new(output->temporary, &fd);
-    if (!err && output->kind == TARGET_FILE && output->force)
-        err = own_copy_permissions(fd, output->target);
-    file_close(fd);
+        err = file_create_held(output->temporary, &output->temporary_fd);
     output->has_temporary = output->temporary && !err;
+    if (!err && output->kind == TARGET_FILE && output->force)
+        err = own_copy_permissions(output->temporary_fd, output->target);
     return err;
 }
 
@@ -330,6 +328,7 @@ weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_
         output->pieces[i].part = part_of_piece[i];
     }
     output_tidy_claim(output);
+    output_tidy_left(output);
     return make_temporary(output);
 }
 
@@ -564,6 +563,7 @@ void output_free(struct output *output)
     if (output->place.fd != output->to)
         file_close(output->place.fd);
     file_close(output->to);
+    file_close(output->temporary_fd);
     free(output->shown);
     free(output->target);
     free(output->temporary);

@@ -28,6 +28,7 @@ struct output {
     char *shown;         // the target as the user gave it, for errors
     char *target;        // FILE, DIRECTORY: links followed, no slash at the end
     char *temporary;     // FILE, DIRECTORY: what the worker writes
+    int temporary_fd;    // FILE: keeps it locked, see output_tidy.c; -1: not made
     char *job_name;
     char *claim;     // the lock file of a server; NULL: not taken
     int claim_fd;    // while there is one
@@ -55,6 +56,9 @@ void output_let_go(struct output *output);
 
 // Removes the mark of a server that was killed. Leaves that of one which works.
 void output_tidy_claim(struct output *output);
+
+// Removes the unfinished FILEs of runs that were killed. Leaves those of runs that work.
+void output_tidy_left(const struct output *output);
 
 // What the answer was made by and from, into a manifest.
 MUST_CHECK weft_err output_copy_origin(struct manifest *manifest, const struct output *output);

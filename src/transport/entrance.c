@@ -72,10 +72,16 @@ static void remove_quietly(const char *path)
     err_put_back(&kept);  // the sentence that counts is the first
 }
 
+void entrance_clear_file(const char *path)
+{
+    if (!file_is_locked(path))
+        remove_quietly(path);
+}
+
 weft_err entrance_write_file(struct entrance *entrance, const char *path, bool has_address)
 {
     struct buf unfinished = {0};
-    int fd;
+    int fd = -1;
     if (has_address)
         entrance_name(entrance, entrance->file_text);
     else
@@ -84,16 +90,19 @@ weft_err entrance_write_file(struct entrance *entrance, const char *path, bool h
     buf_format(&unfinished, "%s.unfinished", path);
     weft_err code = file_create(buf_text(&unfinished), &fd);
     if (code == WEFT_OK) {
+        (void)file_hold(fd);  // without locks every file there counts as left over
         code =
             file_write(fd, buf_text(&unfinished), entrance->file_text, strlen(entrance->file_text));
-        file_close(fd);
     }
     if (code == WEFT_OK)
         code = file_rename(buf_text(&unfinished), path);
-    if (code == WEFT_OK)
+    if (code == WEFT_OK) {
         entrance->file = path;
-    else
+        entrance->file_fd = fd;
+    } else {
         remove_quietly(buf_text(&unfinished));
+        file_close(fd);
+    }
     buf_fini(&unfinished);
     return err_wrap(code, "--port-file");
 }
@@ -120,6 +129,8 @@ void entrance_close(struct entrance *entrance)
     err_keep(&kept);
     if (entrance->file && is_file_ours(entrance))
         remove_quietly(entrance->file);
+    if (entrance->file)
+        file_close(entrance->file_fd);
     err_put_back(&kept);
     entrance->file = NULL;
     net_listener_close(&entrance->listener);

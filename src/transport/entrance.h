@@ -21,6 +21,7 @@ struct entrance {
     struct secret token;
     bool has_made_token;
     const char *file;  // that entrance_write_file has made; NULL: none
+    int file_fd;       // while there is one: keeps it locked
     char file_text[NET_ADDRESS_TEXT_BYTES + 1];
 };
 
@@ -31,6 +32,10 @@ void entrance_close(struct entrance *entrance);  // removes the file; zeroed is 
 
 // The address for other machines: "all interfaces" is not one that they can connect to.
 void entrance_name(const struct entrance *entrance, char text[NET_ADDRESS_TEXT_BYTES]);
+
+// Removes the file that an earlier program has left, so that no script takes it for this one's. That of a program which
+// still runs stays.
+void entrance_clear_file(const char *path);
 
 // Writes the port, or HOST:PORT, to a file, in one step: a script that waits for the file reads all of it. `path` stays
 // the caller's. The file is removed at the end, unless another program has written its own since.

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A server has its output for itself: a second server, or a run beside it, is refused before it works. Also: --port-file.
+# A server has its output for itself: a second server, or a run beside it, is refused before it works. Also: what killed ones leave, and --port-file.
 # also: asan
 . "$(dirname "$0")/lib.sh"
 . "$e2e/machines.sh"
@@ -59,6 +59,37 @@ for signal in TERM INT; do
     check "SIG$signal: nothing is left beside the output" is "$(find . -maxdepth 1 -name '.*.weft-*')" ""
     check "SIG$signal: nor the file of --port-file" test ! -e port
 done
+
+# An unfinished file goes with the next run, whoever was killed over it; that of a run that works stays.
+mkdir left
+holds left/file
+check "a server has an unfinished file" is "$(find left -name '.file.weft-*-*' | wc -l)" 1
+kill -9 "$first" && wait "$first" 2>/dev/null
+gives "a run after it" /dev/null "$WEFT" run -q sort numbers -o left/file
+check "nothing but the output is left" is "$(ls -A left)" file
+mkfifo gate
+"$WEFT" run -q --map 'cat; cat gate' --shell numbers -o left/slow &
+slow=$!
+await '[ -n "$(find left -name ".slow.weft-*")" ]'
+gives "a run with the same output while another one works" /dev/null "$WEFT" run -q sort numbers -o left/slow
+check "leaves the file of that" is "$(find left -name '.slow.weft-*' | wc -l)" 1
+kill $slow && wait $slow 2>/dev/null
+
+# A --port-file that an earlier server has left is gone before the new one listens; one that is in use stays.
+echo localhost:1 >port
+mkfifo input
+"$WEFT" server -q --listen localhost:0 --port-file port sort - <input >/dev/null 2>&1 &
+waits=$!
+exec 7>input
+await '[ ! -e port ]'
+check "a server that still reads its input has removed an old --port-file" test ! -e port
+exec 7>&-
+await '[ -s port ]'
+cp port before
+fails_with "another server that is refused" 3 'the port is taken' \
+    "$WEFT" server -q --listen "$(cat port)" --port-file port sort numbers
+same "leaves it" before port
+kill $waits && wait $waits 2>/dev/null
 
 # --dry-run looks, and makes nothing.
 holds dry/

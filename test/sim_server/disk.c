@@ -261,6 +261,22 @@ weft_err file_create_new(const char *path, int *fd)
                          : open_or_make(path, false, fd);
 }
 
+bool file_hold(int fd)
+{
+    struct node *node = disk_node(world.running, fd);
+    const bool is_free = !node->lock;
+    if (is_free)
+        node->lock = fd;
+    return is_free;
+}
+
+weft_err file_create_held(const char *path, int *fd)
+{
+    const weft_err code = file_create_new(path, fd);
+    ASSERT(code != WEFT_OK || file_hold(*fd));
+    return code;
+}
+
 weft_err file_open_kept(const char *path, int *fd)
 {
     return open_or_make(path, true, fd);

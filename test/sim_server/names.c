@@ -178,6 +178,13 @@ weft_err place_make_name(const char *target, char **name)
     return WEFT_OK;
 }
 
+bool place_is_made_name(const char *target, const char *name)
+{
+    char begin[256];
+    snprintf(begin, sizeof begin, ".%s.weft-1-", strrchr(target, '/') + 1);
+    return strncmp(name, begin, strlen(begin)) == 0;
+}
+
 weft_err place_look(const char *path, enum place_kind *kind)
 {
     const struct node *node = disk_find(disk_machine(), path);

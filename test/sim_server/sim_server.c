@@ -212,7 +212,7 @@ static void check_disks(void)
                              sim.counts[COUNT_SERVER_KILLS] > sim.kills_before_life;
         const bool is_draft = !sim.options.has_directory &&
                               !strncmp(node->path, "/work/.out.weft-1", 17) &&
-                              sim.counts[COUNT_SERVER_KILLS];
+                              sim.counts[COUNT_SERVER_KILLS] > sim.kills_before_life;
         if (!is_known && !is_mark && !is_draft)
             world_wrong("%s is left on machine %d", node->path, node->machine);
     }

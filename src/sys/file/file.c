@@ -22,6 +22,7 @@
 enum {
     TREE_DESCRIPTORS_MAX = 16,    // directories kept open while a tree is taken away
     CONFIGFS_MAGIC = 0x62656570,  // of the kernel's own, in no header
+    HOLD_TRIES_MAX = 20,
 };
 
 weft_err file_open(const char *path, int *fd)
@@ -291,15 +292,33 @@ static bool is_at(int fd, const char *path)
            open_one.st_dev == found.st_dev && open_one.st_ino == found.st_ino;
 }
 
+// A lock of the open file, not of the process: it holds within one process too, and no other close of the same file
+// lets go of it.
+bool file_hold(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &whole) == 0;
+}
+
+// Between making and locking it, a process that removes files which are not in use may have removed it.
+weft_err file_create_held(const char *path, int *fd)
+{
+    for (int tries = 0; tries < HOLD_TRIES_MAX; tries++) {
+        const weft_err err = file_create_new(path, fd);
+        if (err || !file_hold(*fd) || is_at(*fd, path))
+            return err;
+        close(*fd);
+    }
+    *fd = -1;
+    return err_set(WEFT_UNAVAILABLE, "cannot create %s: another process removes it", path);
+}
+
 weft_err file_lock(const char *path, int *fd)
 {
     weft_err err = file_open_private(path, fd);
     if (err)
         return err;
-    // A lock of the open file, not of the process: it holds within one process too, and no other close
-    // of the same file lets go of it.
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(*fd, F_OFD_SETLK, &whole) != 0)
+    if (!file_hold(*fd))
         err = errno == EAGAIN || errno == EACCES ? say_who_holds(*fd, path)
                                                  : err_errno("cannot lock %s", path);
     else if (!is_at(*fd, path))

@@ -79,6 +79,12 @@ MUST_CHECK weft_err file_lock(const char *path, int *fd);
 // Whether a process holds that lock now. Makes and changes nothing; a file that is missing or cannot be read is not locked.
 bool file_is_locked(const char *path);
 
+// As file_create_new, with that lock: while it is held, other processes know that the file is in use. A file system without
+// locks makes it without.
+MUST_CHECK weft_err file_create_held(const char *path, int *fd);
+// The same for a file that is open; false: it could not be locked.
+bool file_hold(int fd);
+
 // Calls visit with every name in the directory but . and .., in no order; stops at its first failure.
 typedef weft_err file_visit_fn(void *owner, const char *name);
 MUST_CHECK weft_err file_list(const char *directory, file_visit_fn *visit, void *owner);

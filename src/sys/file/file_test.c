@@ -313,6 +313,19 @@ static void a_lock_has_one_holder_who_is_named_until_it_lets_go(void **state)
     assert_int_equal(file_lock(testing_path("none/lock"), &first), WEFT_NOT_FOUND);
 }
 
+static void a_held_file_is_in_use_until_it_is_closed(void **state)
+{
+    (void)state;
+    int fd, again;
+    assert_int_equal(file_create_held(testing_path("held"), &fd), WEFT_OK);
+    assert_true(file_is_locked(testing_path("held")));
+    assert_int_equal(file_create_held(testing_path("held"), &again), WEFT_ALREADY_EXISTS);
+    assert_int_equal(file_rename(testing_path("held"), testing_path("other")), WEFT_OK);
+    assert_true(file_is_locked(testing_path("other")));
+    file_close(fd);
+    assert_false(file_is_locked(testing_path("other")));
+}
+
 static weft_err count_name(void *owner, const char *name)
 {
     int *left = owner;
@@ -374,6 +387,7 @@ int main(void)
         cmocka_unit_test(what_was_written_is_synced_where_that_is_possible),
         cmocka_unit_test(whole_blocks_are_written_past_the_cache),
         cmocka_unit_test(a_lock_has_one_holder_who_is_named_until_it_lets_go),
+        cmocka_unit_test(a_held_file_is_in_use_until_it_is_closed),
         cmocka_unit_test(names_are_listed_and_taken_away),
         cmocka_unit_test(memory_file_systems_are_known),
     };

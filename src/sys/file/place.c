@@ -63,6 +63,25 @@ weft_err place_make_name(const char *target, char **name)
     return err;
 }
 
+bool place_is_made_name(const char *target, const char *name)
+{
+    char *copy = strdup(target);
+    struct buf begin = {0};
+    bool is_made = false;
+    if (copy)
+        buf_format(&begin, ".%.*s.weft-", NAME_BYTES_MAX, basename(copy));
+    if (copy && !begin.has_failed && strncmp(name, buf_text(&begin), begin.size) == 0) {
+        const char *number = name + begin.size;
+        const size_t digits = strspn(number, "0123456789");
+        const char *random = number + digits + 1;
+        is_made = digits > 0 && number[digits] == '-' && strlen(random) == 8 &&
+                  strspn(random, "0123456789abcdef") == 8;
+    }
+    buf_fini(&begin);
+    free(copy);
+    return is_made;
+}
+
 weft_err place_look(const char *path, enum place_kind *kind)
 {
     struct stat status;

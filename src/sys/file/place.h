@@ -9,6 +9,9 @@
 // suffices. The caller frees *name. A slash at the target's end is left out.
 MUST_CHECK weft_err place_make_name(const char *target, char **name);
 
+// Whether a name in the target's directory is one that place_make_name has given, in this process or another one.
+bool place_is_made_name(const char *target, const char *name);
+
 // The directory a path lies in, "." when it names none; the caller frees it.
 MUST_CHECK weft_err place_parent(const char *path, char **parent);
 
