@@ -140,6 +140,25 @@ check "a job fails whose command does" is "$code" 1
 check "what it said is there" grep -q 'not önly' server.err
 check_not "but nothing in it moves the cursor" grep -q "$(printf '[\033\r]')" server.err
 
+# Programs that do not fit together.
+if ldd "$WEFT" >/dev/null 2>&1; then
+    open_server -q wordcount words
+    export LD_PRELOAD=$E2E_TOOLS/othersides.so
+    for version in 0 2 99; do
+        WEFT_SAYS_VERSION=$version fails_with "a client that speaks version $version of the wire" 1 \
+            "speaks wire version $version, .*" weft client "$at"
+        check "it says what to do" grep -q 'try: run the same version on both sides' "$err"
+    done
+    WEFT_SAYS_ARCHITECTURE=vax fails_with "a client on another architecture" 2 \
+        "it runs on $(uname -m), and programs for that do not run on vax" weft client "$at"
+    unset LD_PRELOAD
+    join 1
+    all_end
+    check "the server is none the worse for them" is "$code $codes" "0 0 "
+else
+    skip "programs that do not fit together" "the command takes no preloaded library"
+fi
+
 fails_with "a server has no slots" 2 'try: weft client -n 2' weft server --listen localhost:0 -n 2 wordcount words
 fails_with "nor workers of its own" 2 'weft client on each machine' weft server --listen localhost:0 --workers 2 wordcount words
 
