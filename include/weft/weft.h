@@ -60,10 +60,11 @@ WEFT_API const char *weft_error(void);
 // The name of a code, such as "NOT_FOUND"; "OK" for WEFT_OK.
 WEFT_API const char *weft_err_name(weft_err code);
 
-// What the library has to say to the user of its program: warnings and failures of runs, and what weft_leave reports.
-// Without a log they are written to standard error. With one the library itself prints nothing: the function is called
-// with each line, without its end, by the thread that has it. NULL: standard error again. weft_main and the functions of
-// jobs, which run in processes of their own, keep using standard error.
+// A log receives the library's lines for the user of the program: warnings and failures of runs, the lines of
+// show_progress, and the failure that weft_leave reports. The function is called with each line, without its end, by the
+// thread that has it, and the library itself prints nothing. NULL: no log, as at the beginning. Then weft_leave writes to
+// standard error, so does a run with show_progress, and other runs write nothing: weft_run_wait returns their failure.
+// weft_main and the functions of jobs, which run in processes of their own, always use standard error.
 typedef void weft_log_fn(void *data, const char *line);
 WEFT_API void weft_set_log(weft_log_fn *log, void *data);
 
@@ -341,7 +342,7 @@ static inline int weft_main(int argc, char **argv, const weft_job *job)
 //   - Any thread may make any call. A task with its values and words, an item and a walk belong to one thread at a time.
 //     weft_error() belongs to its thread.
 //   - A child that the program forks may only exec or _exit: it has the handles, but not the threads that serve them.
-//   - Nothing is printed but what weft_set_log describes, the lines of show_progress, and an output without a name.
+//   - Nothing is printed but the lines that weft_set_log describes and the answer of a run without `output`.
 
 typedef struct weft_run weft_run;
 

@@ -1,4 +1,5 @@
-// quiet INPUT OUTPUT: with a log the library prints nothing, whatever fails. Prints the number of lines it was given.
+// quiet INPUT OUTPUT: with a log the library prints nothing, whatever fails, and neither does a run without a log.
+// Prints whether the log was given lines.
 #include <stdio.h>
 #include <weft/weft.h>
 
@@ -34,6 +35,12 @@ int main(int argc, char **argv)
     weft_queue_close(queue);
     const int code = weft_leave(cluster);
     weft_set_log(NULL, NULL);
+    const weft_options bare = {
+        .inputs = options.inputs, .output = argv[2], .force = true, .max_attempts = 1};
+    run = weft_submit(&job, &bare);
+    if (weft_run_wait(run, 0) != err)
+        printf("the run without a log ended otherwise\n");
+    weft_run_free(run);
     printf("%s %s %s\n", weft_err_name(err), code ? "failed" : "left",
            line_count ? "told" : "silent");
     return 0;
