@@ -45,6 +45,7 @@ check: build
 	@tools/check_abi
 	@tools/check_generated
 	@tools/check_words
+	@tools/check_readmes
 	@tools/check_symbols build
 	@tools/check_docs build
 
@@ -73,7 +74,7 @@ help:
 	@echo "make demo       count the words of some texts"
 	@echo "make test       all tests, a few minutes; make test-long goes deeper, hours"
 	@echo "make bench      measure, against the usual tools; some of it: make bench GROUPS=sort"
-	@echo "make check      style, words, layers, header, generated files, exported symbols, manual"
+	@echo "make check      style, words, readmes, layers, header, generated files, exported symbols, manual"
 	@echo "make format     clang-format all C files"
 	@echo "make golden     rewrite the expected texts in test/golden; review the diff"
 	@echo "make install    to PREFIX (now $(PREFIX)), below DESTDIR if set; make uninstall"
