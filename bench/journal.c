@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/file/file.h"
 #include "sys/time/clock.h"
 

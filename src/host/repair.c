@@ -1,4 +1,4 @@
-// Repairing the journal of a host: store/journal.h does it, this shows the consequences.
+// Repairing the journal of a host: store/journal/journal.h does it, this shows the consequences.
 //
 // The state that is left is found by replaying the kept records, as the host will do when it starts.
 
@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "resource/census.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/file/file.h"
 #include "sys/file/standard.h"
 

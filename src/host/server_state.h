@@ -4,7 +4,7 @@
 
 #include "base/list.h"
 #include "host/server.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/process/process.h"
 #include "sys/thread/thread.h"
 #include "transport/door.h"

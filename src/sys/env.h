@@ -6,7 +6,7 @@
 // does not link, and one that was forgotten is found by tools/check_world: it follows every call from the simulator's
 // files to the C library and refuses those that leave the world.
 //
-// What a host keeps on disk goes through store/journal.h, which simulators replace in the same way.
+// What a host keeps on disk goes through store/journal/journal.h, which simulators replace in the same way.
 //
 // This header is for simulators. Other code includes the parts that it needs.
 #ifndef SYS_ENV_H

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "store/journal_segment.h"
+#include "store/journal/segment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

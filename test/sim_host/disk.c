@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/env.h"
 
 struct journal {

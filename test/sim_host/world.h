@@ -2,7 +2,7 @@
 // disk of memory, a clock that moves when nothing else does, and fibers instead of threads.
 //
 // The product is linked as it was compiled for the release. What it believes to be sockets, timers, locks and journals
-// is here: the files of this folder define the functions of sys/env.h and of store/journal.h that it calls, so
+// is here: the files of this folder define the functions of sys/env.h and of store/journal/journal.h that it calls, so
 // that the linker leaves the real ones out. One seed is one history, whatever the machine.
 #ifndef SIM_HOST_WORLD_H
 #define SIM_HOST_WORLD_H

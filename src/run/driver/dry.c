@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/file/file.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """segment.py VERB FILE [WORD...]: looks at a segment of a journal, and damages it. The layout is that of
-src/store/journal_segment.c.
+src/store/journal/segment.c.
 
     records FILE          the offset of each record, and of the end, one per line
     flip FILE N           flips a bit in the payload of record N, from 0; -N from the end

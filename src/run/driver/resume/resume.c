@@ -7,7 +7,7 @@
 #include "run/driver/resume/resume_state.h"
 
 #include "run/identity.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 #include "sys/file/own.h"
 
 #include <stdio.h>

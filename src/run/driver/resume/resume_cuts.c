@@ -8,7 +8,7 @@
 
 #include "run/driver/resume/resume_state.h"
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "run/driver/resume/resume_state.h"
 
 #include "mapreduce/work/run/run_index.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 // Tests of repairing journals: the report, the records that are kept, and the journals that are not touched.
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 #include <sys/stat.h>
 
-#include "store/journal_testing.h"
+#include "store/journal/journal_testing.h"
 
 struct seen {
     struct log log;

@@ -29,7 +29,7 @@
 //     place where no sound record stands, such a record proves damage; others may be of the same commit,
 //     whose blocks reach the disk in any order.
 
-#include "store/journal_segment.h"
+#include "store/journal/segment.h"
 
 #include "base/crc32c.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/journal_state.h"
+#include "store/journal/journal_state.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 

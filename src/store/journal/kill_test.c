@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/journal_testing.h"
+#include "store/journal/journal_testing.h"
 #include "sys/process/process.h"
 
 enum { TYPE_COUNT = 1, TYPE_SNAPSHOT = 2, PAYLOAD_BYTES_MAX = 9000 };

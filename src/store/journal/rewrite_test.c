@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "store/journal_testing.h"
+#include "store/journal/journal_testing.h"
 #include "sys/process/process.h"
 
 static weft_err snapshot(void *owner, struct journal *journal)

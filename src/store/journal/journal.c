@@ -1,19 +1,19 @@
-// journal: appending to segments and beginning new ones. journal_rewrite.c replaces old ones.
+// journal: appending to segments and beginning new ones. rewrite.c replaces old ones.
 //
 // Records wait in one buffer. It is written at the offset after the bytes that are known to be written, so that a
 // write that failed half way is simply done again, or found as a torn tail by the next one who opens.
 //
 // Rotation syncs the segment before the next one is made: only the last one can have a torn tail.
 //
-// A journal that syncs often has segments of version 2, in files that were written before: see journal_tail.c and
-// journal_spares.c. Where that does not work, on a disk that is nearly full for one, the file grows as
+// A journal that syncs often has segments of version 2, in files that were written before: see tail.c and
+// spares.c. Where that does not work, on a disk that is nearly full for one, the file grows as
 // the others do. A tail of the other version is not continued but ended, and a segment begun after it.
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 #include <stdlib.h>
 
-#include "store/journal_state.h"
+#include "store/journal/journal_state.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 

@@ -1,6 +1,6 @@
 // What the tests of journals share: a directory for each test, records as text, files as bytes.
-#ifndef STORE_JOURNAL_TESTING_H
-#define STORE_JOURNAL_TESTING_H
+#ifndef STORE_JOURNAL_JOURNAL_TESTING_H
+#define STORE_JOURNAL_JOURNAL_TESTING_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "store/journal_segment.h"
+#include "store/journal/segment.h"
 #include "sys/file/file.h"
 
 static char root[] = "/tmp/weft-journal-test-XXXXXX";

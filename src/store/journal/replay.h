@@ -3,7 +3,7 @@
 #define STORE_JOURNAL_REPLAY_H
 
 #include "base/vec.h"
-#include "store/journal_segment.h"
+#include "store/journal/segment.h"
 
 // A record: the number of its segment, and where in that it begins.
 struct replay_place {

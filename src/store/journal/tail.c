@@ -4,7 +4,7 @@
 // written again with what comes next. A power cut leaves the old or the new content of a block, and the
 // old is a beginning of the new.
 
-#include "store/journal_tail.h"
+#include "store/journal/tail.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 // Tests of journals in a real directory: whatever is cut, flipped or left by a kill, the records that are
 // handed out are a beginning of the appended ones, or there is a reason why not.
 
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/journal_testing.h"
+#include "store/journal/journal_testing.h"
 
 static void write_three(void)
 {

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "store/journal_testing.h"
+#include "store/journal/journal_testing.h"
 
 enum { BLOCK = 4096, FRAMED_BYTES = 128, PER_BLOCK = BLOCK / FRAMED_BYTES };
 

@@ -1,9 +1,9 @@
 // Spare segments. Writing one takes as long as a hundred syncs, so a thread of its own does it while the
 // segment before fills. A file of any content will do: records say in which segment they are.
 
-#include "store/journal_spares.h"
+#include "store/journal/spares.h"
 
-#include "store/journal_replay.h"
+#include "store/journal/replay.h"
 #include "sys/file/file.h"
 
 enum { SPARES_MAX = 4, PIECE_BYTES = 1 << 20 };

@@ -9,7 +9,7 @@
 //   another's bytes   a newer version, another kind: not ours to touch
 // The second is cut, the third too if the caller would rather have the beginning than nothing.
 
-#include "store/journal_replay.h"
+#include "store/journal/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "store/journal_state.h"
+#include "store/journal/journal_state.h"
 #include "sys/file/file.h"
 
 // ---- Steps ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 //
 // One format for all who need it. A journal is a directory of append-only segments; records have a
 // type that is the caller's business, a sequence number and a checksum. Flushed records survive the
-// process, synced ones survive the machine. The layout is drawn in journal_segment.c.
+// process, synced ones survive the machine. The layout is drawn in segment.c.
 //
 // A tail that was only half written is cut off when the journal is opened. Damage that has sound records
 // after it is another thing: DATA_LOSS with file and offset, unless the caller would rather continue
@@ -12,8 +12,8 @@
 // they hold, and old ones are used again; the disk space of a few segments is the price.
 //
 // Thread: one owner. Process: one at a time, held by a lock; readers need none.
-#ifndef STORE_JOURNAL_H
-#define STORE_JOURNAL_H
+#ifndef STORE_JOURNAL_JOURNAL_H
+#define STORE_JOURNAL_JOURNAL_H
 
 #include "base/err.h"
 

@@ -3,7 +3,7 @@
 #define STORE_JOURNAL_SEGMENT_H
 
 #include "base/buf.h"
-#include "store/journal.h"
+#include "store/journal/journal.h"
 
 enum { SEGMENT_HEADER_BYTES = 64, SEGMENT_RECORD_BYTES = 20 };
 enum { SEGMENT_GROWS = 1, SEGMENT_IS_PREWRITTEN = 2 };  // the versions

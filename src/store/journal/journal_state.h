@@ -1,10 +1,10 @@
-// The insides of a journal, shared by journal.c, journal_rewrite.c and journal_repair.c.
-#ifndef STORE_JOURNAL_STATE_H
-#define STORE_JOURNAL_STATE_H
+// The insides of a journal, shared by journal.c, rewrite.c and repair.c.
+#ifndef STORE_JOURNAL_JOURNAL_STATE_H
+#define STORE_JOURNAL_JOURNAL_STATE_H
 
-#include "store/journal_replay.h"
-#include "store/journal_spares.h"
-#include "store/journal_tail.h"
+#include "store/journal/replay.h"
+#include "store/journal/spares.h"
+#include "store/journal/tail.h"
 
 struct journal {
     char *directory;
