@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "cli/tool_group.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 
 enum { OPTION_COUNT = 1, OPTION_TIMEOUT };
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "cli/tool_group.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 
 struct kv_request {
     struct tool_request all;  // first

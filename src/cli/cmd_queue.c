@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/cmd_queue.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "sys/time/calendar.h"
 
 enum { OPTION_COUNT = 1, OPTION_ZERO, OPTION_JSON, OPTION_CANCEL };

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/cmd_queue.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "sys/file/file.h"
 
 enum {

@@ -1,13 +1,13 @@
-// weft queue take PATH [-- CMD]: items to standard output (client/item_print.h), or a command for each
-// (client/item_work.h).
+// weft queue take PATH [-- CMD]: items to standard output (client/item/print.h), or a command for each
+// (client/item/work.h).
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/text.h"
 #include "cli/cmd_queue.h"
-#include "client/item_print.h"
-#include "client/item_work.h"
+#include "client/item/print.h"
+#include "client/item/work.h"
 
 enum {
     WORKERS_MAX = 1024,

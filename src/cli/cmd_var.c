@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "cli/tool_group.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "sys/file/file.h"
 #include "wire/tuple.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "client/keeper.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
 

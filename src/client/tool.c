@@ -3,7 +3,7 @@
 #include "client/tool.h"
 
 #include "client/keeper.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

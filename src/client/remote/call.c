@@ -1,10 +1,10 @@
 // Waiting for calls that were started before.
 
-#include "client/remote_call.h"
+#include "client/remote/call.h"
 
 #include <stdlib.h>
 
-#include "client/item.h"
+#include "client/item/item.h"
 #include "wire/ops/queue.h"
 
 weft_call *remote_call_new(struct remote *remote)

@@ -4,7 +4,7 @@
 //     struct tuple_memory | dimensions of all components | data, zero | data, zero | ...
 //                                                          each at a multiple of 16
 
-#include "client/item.h"
+#include "client/item/item.h"
 
 #include <stdlib.h>
 

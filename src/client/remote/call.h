@@ -1,4 +1,4 @@
-// remote_call: calls under way, as a program holds them.
+// call: calls under way, as a program holds them.
 #ifndef CLIENT_REMOTE_CALL_H
 #define CLIENT_REMOTE_CALL_H
 

@@ -1,6 +1,6 @@
 // Tests of items: components that are aligned wherever they lay, and tensors that cannot travel.
 
-#include "client/item.h"
+#include "client/item/item.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "client/item_work_state.h"
+#include "client/item/work_state.h"
 #include "sys/file/file.h"
 #include "sys/time/clock.h"
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "wire/ops/barrier.h"
 
 struct weft_barrier {

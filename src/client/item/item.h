@@ -1,6 +1,6 @@
 // item: elements of queues as a program holds them, and tensors as they travel.
-#ifndef CLIENT_ITEM_H
-#define CLIENT_ITEM_H
+#ifndef CLIENT_ITEM_ITEM_H
+#define CLIENT_ITEM_ITEM_H
 
 #include "base/sized.h"
 #include "wire/tuple.h"

@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "client/item_work.h"
+#include "client/item/work.h"
 #include "sys/process/nursery.h"
 
 struct item_work {

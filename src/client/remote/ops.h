@@ -1,4 +1,4 @@
-// remote_ops: what can be done with a resource by its handle: under the public calls of include/weft/cluster.h, and for
+// ops: the calls on a resource by its handle: under the public calls of include/weft/cluster.h, and for
 // the command line, which has no program's handle but a struct remote. Failures stick to the cluster as those of
 // remote_ask do, unless it says otherwise.
 #ifndef CLIENT_REMOTE_OPS_H

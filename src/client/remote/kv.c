@@ -1,10 +1,10 @@
-// Keys and values as a program sees them: one at a time. All of them are in remote_kv_walk.c.
+// Keys and values as a program sees them: one at a time. All of them are in kv_walk.c.
 
-#include "client/remote_kv.h"
+#include "client/remote/kv.h"
 
 #include <stdlib.h>
 
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 
 weft_kv *weft_kv_open(weft_cluster *cluster, const char *path)
 {

@@ -1,6 +1,6 @@
 // Taking ahead, writing items that are here, settling items that were written.
 
-#include "client/item_print.h"
+#include "client/item/print.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "client/keeper.h"
 #include "client/prefetch.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "client/tool.h"
 #include "sys/file/file.h"
 #include "sys/time/clock.h"

@@ -1,7 +1,7 @@
-// Queues by their handle: for remote_queue.c, for those who take many items, and for the command line.
+// Queues by their handle: for queue.c, for those who take many items, and for the command line.
 
-#include "client/item.h"
-#include "client/remote_ops.h"
+#include "client/item/item.h"
+#include "client/remote/ops.h"
 
 weft_err remote_queue_describe(struct buf *out, const weft_queue_options *options)
 {

@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#include "client/item.h"
+#include "client/item/item.h"
 #include "client/keeper.h"
 #include "client/queue_bell.h"
-#include "client/remote_call.h"
-#include "client/remote_ops.h"
+#include "client/remote/call.h"
+#include "client/remote/ops.h"
 #include "sys/time/clock.h"
 
 struct weft_queue {

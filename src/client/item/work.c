@@ -1,15 +1,15 @@
 // Workers that take, run and settle; and the thread that started them, which waits for signals.
 
-#include "client/item_work.h"
+#include "client/item/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "client/item_work_state.h"
+#include "client/item/work_state.h"
 #include "client/keeper.h"
-#include "client/remote_ops.h"
+#include "client/remote/ops.h"
 #include "client/tool.h"
 #include "sys/file/file.h"
 #include "sys/loop/loop.h"

@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#include "client/remote_kv.h"
-#include "client/remote_ops.h"
+#include "client/remote/kv.h"
+#include "client/remote/ops.h"
 
 struct weft_kv_walk {
     struct remote *kv;

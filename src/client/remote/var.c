@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "client/item.h"
-#include "client/remote_call.h"
-#include "client/remote_ops.h"
+#include "client/item/item.h"
+#include "client/remote/call.h"
+#include "client/remote/ops.h"
 
 struct weft_var {
     struct remote remote;       // first
