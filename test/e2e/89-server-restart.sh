@@ -116,6 +116,55 @@ same_end "killed while the answer is written"
 check "no map task is run again then" is "$(wc -l <maps)" 40
 unset HOLD
 
+# ---- between any two steps on its disk --------------------------------------------------------------------
+
+# dies_at N WORD...: a server that dies before its Nth change of a file, and two clients.
+dies_at() {
+    local n=$1
+    shift
+    rm -rf out .out.* port
+    : >server.log; : >client.log
+    clients=()
+    env LD_PRELOAD="$E2E_TOOLS/dieat.so" WEFT_DIE_AT="$n" WEFT_DIE_COUNT="$dir/count" "$WEFT" server -q --listen localhost:0 \
+        --port-file port "$@" -o out/ </dev/null >/dev/null 2>>server.log &
+    server=$!
+    await '[ -s port ] || ! kill -0 $server 2>/dev/null'
+    at=$(cat port 2>/dev/null)
+    [ -z "$at" ] || join 2
+    wait $server 2>/dev/null
+}
+
+# gaps WORD...: the server of ${few[@]} dies in gaps between its changes: some, and all of the last ones, where the answer gets its name.
+gaps() {
+    local n all step=25 last=7
+    is_long && step=1
+    rm -rf expected && answer "${few[@]}" -o expected/ && rm -rf expected/_*
+    dies_at 0 "$@" && all_end
+    all=$(cat "$dir/count")
+    [ "$all" -gt $last ] || return 1
+    for n in $(seq 1 $step $((all - last))) $(seq $((all - last + 1)) "$all"); do
+        dies_at "$n" "$@" 2>/dev/null
+        start_server -q "$@" -o out/
+        [ ${#clients[@]} -gt 0 ] || [ -e out ] || join 2
+        all_end 2>/dev/null
+        rm -rf out/_*
+        # A client that has not heard of the end from a server that died after it gives up.
+        case $code.$codes in "0." | 0.[03]\ [03]\ ) diff -r expected out && [ -z "$(compgen -G '.out.*')" ] && continue ;; esac
+        { echo "gap $n of $all: exit $code, clients $codes, left: $(compgen -G '.out.*')" && cat server.log client.log; } | note
+        return 1
+    done
+}
+
+if ldd "$WEFT" >/dev/null 2>&1 && ! is_sanitized; then
+    export WEFT_REJOIN_MS=300
+    few=(--lines-per-task 400 --reducers 4 --map cat --reduce cat numbers)
+    check "killed between two changes of files" gaps "${few[@]}"
+    check "also where clients write the parts" gaps --shared "${few[@]}"
+    unset WEFT_REJOIN_MS
+else
+    skip "killed between two changes of files" "the command takes no preloaded library"
+fi
+
 # ---- at any moment ---------------------------------------------------------------------------------------
 
 is_sanitized && finish
