@@ -13,6 +13,14 @@ const struct code *code_of(const weft_job *job)
     return *code;
 }
 
+const struct code *code_numbered(uint32_t number)
+{
+    const struct code *const *code = codes;
+    while (*code && (*code)->number != number)
+        code++;
+    return *code;
+}
+
 static bool is_option(const char *word, const char *name)
 {
     const size_t length = strlen(name);

@@ -15,6 +15,9 @@ extern const struct code *const codes[];
 // The code that runs the job, or a copy of it. NULL if none was chosen: native.
 const struct code *code_of(const weft_job *job);
 
+// The code with the number; NULL: there is none.
+const struct code *code_numbered(uint32_t number);
+
 // Whose job the words of a command line mean by their options; NULL: none's, they name it.
 const struct code *code_claimed_by(char *const *words, size_t count);
 

@@ -35,6 +35,15 @@ static void a_job_that_is_called_like_a_code_is_native(void **state)
     assert_ptr_equal(code_of(&job), &code_native);
 }
 
+static void each_code_has_a_number_of_its_own(void **state)
+{
+    (void)state;
+    for (const struct code *const *code = codes; *code; code++)
+        assert_ptr_equal(code_numbered((*code)->number), *code);
+    assert_null(code_numbered(0));
+    assert_null(code_numbered(4));
+}
+
 static const struct code *claimed(const char *first, const char *second)
 {
     char *words[] = {(char *)first, (char *)second};
@@ -88,6 +97,7 @@ int main(void)
         cmocka_unit_test(a_job_is_native_unless_somebody_claims_it),
         cmocka_unit_test(a_configured_copy_is_run_as_the_job_is),
         cmocka_unit_test(a_job_that_is_called_like_a_code_is_native),
+        cmocka_unit_test(each_code_has_a_number_of_its_own),
         cmocka_unit_test(options_name_the_code),
         cmocka_unit_test(letters_are_those_of_the_job),
         cmocka_unit_test(a_mapper_that_asks_for_its_file_gets_one),

@@ -39,6 +39,7 @@ enum code_word {
 // Members that are NULL or false are as native jobs want it.
 struct code {
     const char *name;
+    uint32_t number;  // from 1: names it to other machines, and never changes
 
     // ---- properties
     // Functions run in other processes: when one fails, the record we are at says nothing.
@@ -85,6 +86,15 @@ struct code {
     // and 0: nothing.
     uint64_t (*outside_bytes)(uint64_t memory_bytes, uint32_t slot_count);
     uint64_t outside_bytes_min;
+
+    // ---- on another machine, before a worker is started there
+    // Finds there what jobs of this code need besides their files. `version` is that of Weft at the server. May take as long as starting
+    // a program. *here is for the next two; free_here in every case.
+    weft_err (*find_here)(const char *version, void **here);
+    // Changes the words of the job, which were spelled at the server: the job's files are in `directory`. A word that changes is
+    // freed.
+    weft_err (*settle_words)(const void *here, const char *directory, char **words, size_t count);
+    void (*free_here)(void *here);  // NULL is fine
 
     // ---- weft replay
     // Whether the inputs are still there when the run has ended. NULL: they are.

@@ -1479,7 +1479,7 @@ struct  Weft__CodePackage
 {
   ProtobufCMessage base;
   /*
-   * enum package_kind
+   * the number of a struct code (src/mapreduce/code.h)
    */
   uint32_t kind;
   size_t n_files;

@@ -113,6 +113,7 @@ static void close(weft_task *task)
 
 const struct code code_command = {
     .name = "command",
+    .number = 2,
     .is_outside = true,
     .is_dear = true,
     .lends_input = true,

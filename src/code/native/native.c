@@ -2,4 +2,4 @@
 
 #include "code/codes.h"
 
-const struct code code_native = {.name = "native"};
+const struct code code_native = {.name = "native", .number = 1};

@@ -144,6 +144,7 @@ static void close(weft_task *task)
 
 const struct code code_python = {
     .name = "python",
+    .number = 3,
     .is_outside = true,
     .loads_late = true,
     .frames_refusal = "a Python job does not read tfrecord\n  try: --format files",
@@ -154,6 +155,9 @@ const struct code code_python = {
     .values_from = values_from,
     .name_there = python_name_there,
     .cut = cut,
+    .find_here = python_find_here,
+    .settle_words = python_settle_words,
+    .free_here = python_free_here,
     .has_lasting_inputs = has_lasting_inputs,
     .debugger = "pdb",
     .capture = python_capture,

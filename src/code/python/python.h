@@ -41,20 +41,19 @@ MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
 MUST_CHECK weft_err python_capture(const weft_args *args, const char *path, struct weft_args *to);
 MUST_CHECK weft_err python_debug(const weft_args *args, int record_fd);
 
-// The Python of this machine, for a job that came from another one.
+// The Python of this machine, for a job that came from another one: *here of the functions below.
 struct python_here {
     char *interpreter, *package;
 };
 
-// Finds them, and tries whether they work: the interpreter imports the package, which must be of that version of Weft. Takes as long as
-// that. UNIMPLEMENTED: there is none; FAILED_PRECONDITION: it does not work, or is of another version. python_here_fini in every case.
-MUST_CHECK weft_err python_find_here(const char *version, struct python_here *here);
-void python_here_fini(struct python_here *here);
+// See struct code. Finds them, and tries whether they work: the interpreter imports the package, which must be of that version of Weft.
+// UNIMPLEMENTED: there is none; FAILED_PRECONDITION: it does not work, or is of another version.
+MUST_CHECK weft_err python_find_here(const char *version, void **here);
+void python_free_here(void *here);
 
-// Changes the words of such a job, which were spelled on the other machine: interpreter, package and scripts, which are in `directory`. A word
-// that changes is freed.
-MUST_CHECK weft_err python_settle_words(const struct python_here *here, const char *directory,
-                                        char **words, size_t count);
+// Changes interpreter, package and scripts.
+MUST_CHECK weft_err python_settle_words(const void *here, const char *directory, char **words,
+                                        size_t count);
 
 // Becomes the interpreter, which runs `weft tasks` with the words. Returns only on failure.
 MUST_CHECK weft_err python_run_tasks(char *const *words);

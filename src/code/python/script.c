@@ -185,11 +185,13 @@ static weft_err run_ask(const char *interpreter, const char *package, struct buf
     return code;
 }
 
-weft_err python_find_here(const char *version, struct python_here *here)
+weft_err python_find_here(const char *version, void **found_here)
 {
     char *own = NULL;
     struct buf package = {0}, answer = {0};
-    *here = (struct python_here){0};
+    struct python_here *here = *found_here = calloc(1, sizeof *here);
+    if (!here)
+        return err_no_memory("for the names of a Python");
     weft_err code = find_all(&own, &here->interpreter, &package);
     if (!code)
         code = run_ask(here->interpreter, buf_text(&package), &answer);
@@ -209,11 +211,14 @@ weft_err python_find_here(const char *version, struct python_here *here)
     return code;
 }
 
-void python_here_fini(struct python_here *here)
+void python_free_here(void *made)
 {
+    struct python_here *here = made;
+    if (!here)
+        return;
     free(here->interpreter);
     free(here->package);
-    *here = (struct python_here){0};
+    free(here);
 }
 
 // The description with the directory where its script is (python/weft/code.py: load). It is JSON, but not read here: a path in it need not
@@ -265,9 +270,9 @@ static char *settle_value(const struct python_here *here, const char *directory,
     }
 }
 
-weft_err python_settle_words(const struct python_here *here, const char *directory, char **words,
-                             size_t count)
+weft_err python_settle_words(const void *made, const char *directory, char **words, size_t count)
 {
+    const struct python_here *here = made;
     for (size_t i = 0; i < count; i++) {
         bool takes_value = false, is_same;
         const char letter = words[i][0] == '-' ? words[i][1] : 0;

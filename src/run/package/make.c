@@ -152,14 +152,6 @@ static weft_err add_files(struct made_package *package, const struct run_options
     return code;
 }
 
-static enum package_kind kind_of(const struct run_options *options)
-{
-    const struct code *user = code_of(options->job);
-    return user == &code_command  ? PACKAGE_COMMAND
-           : user == &code_python ? PACKAGE_PYTHON
-                                  : PACKAGE_NATIVE;
-}
-
 static weft_err list_files(struct made_package *package)
 {
     const size_t count = package->files.count;
@@ -189,9 +181,9 @@ weft_err package_make(const struct run_options *options, uint64_t first_file,
         return no_memory();
     weft__code_package__init(&made->message);
     made->next_file = first_file;
-    made->message.kind = kind_of(options);
-    made->message.version = (char *)weft_version();
     const struct code *user = code_of(options->job);
+    made->message.kind = user->number;
+    made->message.version = (char *)weft_version();
     weft_err code = user->check_travel ? user->check_travel(&options->args) : WEFT_OK;
     if (code == WEFT_OK)
         code = add_program(made);

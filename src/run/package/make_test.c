@@ -51,7 +51,7 @@ static void program_libraries_and_files_are_listed_and_served(void **state)
                                  "--file=./words", "in",       NULL};
     assert_int_equal(make_of(&options, words, &made), WEFT_OK);
     const Weft__CodePackage *package = package_message(made);
-    assert_int_equal(package->kind, PACKAGE_COMMAND);
+    assert_ptr_equal(code_numbered(package->kind), &code_command);
     assert_int_equal(package_check(package), WEFT_OK);
     assert_memory_equal(package->libc, "2.", 2);
     assert_true(libraries_has_libc(package->libc));

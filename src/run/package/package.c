@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "code/codes.h"
 
 static bool is_plain(const char *name, size_t size)
 {
@@ -100,7 +101,7 @@ weft_err package_check(const Weft__CodePackage *package)
     uint64_t bytes = 0;
     size_t program_count = 0;
     weft_err code = WEFT_OK;
-    if (package->kind < PACKAGE_NATIVE || package->kind > PACKAGE_PYTHON)
+    if (!code_numbered(package->kind))
         return err_set(WEFT_INVALID_ARGUMENT, "a package is of kind %" PRIu32, package->kind);
     if (!is_version(package->version))
         return err_set(WEFT_INVALID_ARGUMENT, "a package is of a Weft without a version");

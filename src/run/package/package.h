@@ -9,12 +9,6 @@
 #include "base/err.h"
 #include "wire/messages.h"
 
-enum package_kind {
-    PACKAGE_NATIVE = 1,  // functions of the program: built-in jobs, C
-    PACKAGE_COMMAND,     // commands, which the program starts
-    PACKAGE_PYTHON,      // a script, likewise
-};
-
 enum package_role {
     PACKAGE_PROGRAM = 1,  // what workers are started from; one
     PACKAGE_LIBRARY,      // a shared library of it, by the name that the loader looks for

@@ -6,7 +6,7 @@ static void fill(struct testing_scene *scene)
 {
     *scene = (struct testing_scene){0};
     weft__code_package__init(&scene->package);
-    scene->package.kind = PACKAGE_COMMAND;
+    scene->package.kind = code_command.number;
     scene->package.files = scene->list;
     testing_add_file(scene, PACKAGE_PROGRAM, "weft", "program");
     testing_add_file(scene, PACKAGE_LIBRARY, "libz.so.1", "library");

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "code/codes.h"
 #include "run/package/take.h"
 #include "sys/file/folder_testing.h"
 #include "sys/loop/loop.h"
@@ -76,7 +77,7 @@ static inline void testing_open_scene(struct testing_scene *scene)
 {
     *scene = (struct testing_scene){.fail_at = SIZE_MAX, .cut_at = SIZE_MAX};
     weft__code_package__init(&scene->package);
-    scene->package.kind = PACKAGE_NATIVE;
+    scene->package.kind = code_native.number;
     scene->package.files = scene->list;
     scene->loop = loop_new(NULL, NULL);
     assert_non_null(scene->loop);

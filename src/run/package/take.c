@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "code/python/python.h"
+#include "code/codes.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/file/place.h"
@@ -52,8 +52,9 @@ struct take {
     struct cache_job job;
     char *code_path, *work_path, *program_path;
     struct worker_program program;
-    struct python_here python;
-    bool is_self;  // program and libraries are our own
+    const struct code *user;  // runs the job
+    void *here;               // of `user`
+    bool is_self;             // program and libraries are our own
 };
 
 static weft_err no_memory(void)
@@ -296,8 +297,8 @@ static void place(void *owner)
     }
     if (code == WEFT_OK)
         code = check_program(take);
-    if (code == WEFT_OK && take->package->kind == PACKAGE_PYTHON)
-        code = python_find_here(take->package->version, &take->python);
+    if (code == WEFT_OK && take->user->find_here)
+        code = take->user->find_here(take->package->version, &take->here);
     take->program = (struct worker_program){
         .path = take->program_path,
         .directory = take->work_path,
@@ -425,7 +426,8 @@ weft_err take_start(const struct take_options *options, struct take **take)
     struct take *made = calloc(1, sizeof *made);
     if (!made)
         return no_memory();
-    *made = (struct take){.options = *options, .job = {.lock = -1}};
+    *made = (struct take){
+        .options = *options, .job = {.lock = -1}, .user = code_numbered(options->package->kind)};
     made->package = package_copy(options->package);
     made->errands = made->package ? errands_new(options->loop) : NULL;
     code = made->errands ? make_items(made) : WEFT_RESOURCE_EXHAUSTED;
@@ -445,9 +447,9 @@ const struct worker_program *take_program(const struct take *take)
 
 weft_err take_settle(const struct take *take, Weft__JobStart *start)
 {
-    if (take->package->kind != PACKAGE_PYTHON)
+    if (!take->user->settle_words)
         return WEFT_OK;
-    return python_settle_words(&take->python, take->work_path, start->args, start->n_args);
+    return take->user->settle_words(take->here, take->work_path, start->args, start->n_args);
 }
 
 struct take_figures take_figures(const struct take *take)
@@ -483,7 +485,8 @@ void take_free(struct take *take)
     free(take->code_path);
     free(take->work_path);
     free(take->program_path);
-    python_here_fini(&take->python);
+    if (take->user && take->user->free_here)
+        take->user->free_here(take->here);
     free(take);
     err_put_back(&kept);
 }

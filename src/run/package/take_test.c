@@ -257,7 +257,7 @@ static void a_script_of_another_version_is_refused(void **state)
     struct testing_scene scene;
     (void)state;
     fill(&scene);
-    scene.package.kind = PACKAGE_PYTHON;
+    scene.package.kind = code_python.number;
     scene.package.version = "0.0.1";
     const weft_err code = testing_take(&scene);
     // Which of the two depends on the Python of this machine.
