@@ -47,14 +47,6 @@ static weft_err read_what_is_piped(struct run_options *options)
                : WEFT_OK;
 }
 
-static int64_t find_counter(const struct summary *summary, const char *name)
-{
-    for (size_t i = 0; i < summary->counter_count; i++)
-        if (strcmp(summary->counters[i].name, name) == 0)
-            return summary->counters[i].value;
-    return 0;
-}
-
 // Files that commands bring along are in a directory, where they run.
 static weft_err put_files(struct run_options *options, struct workdir *workdir)
 {
@@ -81,7 +73,7 @@ static int run_here(struct run_options *options, const char *program)
     const struct summary *summary = driver_summary(driver);
     int exit_code = summary->exit_code;
     if (exit_code == 0 && builtin_is_question(options->job, &options->args))
-        exit_code = find_counter(summary, BUILTIN_GREP_FOUND) > 0 ? 0 : 1;
+        exit_code = summary_find_counter(summary, BUILTIN_GREP_FOUND) > 0 ? 0 : 1;
     driver_free(driver);
     (void)code;
     return exit_code;
@@ -314,7 +306,7 @@ int64_t weft_run_counter(const weft_run *run, const char *name)
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strcmp(ours[i].name, name) == 0)
             return (int64_t)ours[i].value;
-    return find_counter(summary, name);
+    return summary_find_counter(summary, name);
 }
 
 void weft_run_free(weft_run *run)

@@ -340,24 +340,16 @@ static bool was_done_before(weft_err code)
            sim.counts[COUNT_SERVER_KILLS];
 }
 
-static int64_t counter(const struct summary *summary, const char *name)
-{
-    for (size_t i = 0; i < summary->counter_count; i++)
-        if (strcmp(summary->counters[i].name, name) == 0)
-            return summary->counters[i].value;
-    return 0;
-}
-
 static void check_counts(const struct summary *summary)
 {
     if (summary->is_already_done)
         return;
-    if (counter(summary, "maps") != summary->map_count)
+    if (summary_find_counter(summary, "maps") != summary->map_count)
         world_wrong("%u map tasks were counted %" PRIi64 " times", summary->map_count,
-                    counter(summary, "maps"));
-    if (counter(summary, "reduces") != summary->reduce_count)
+                    summary_find_counter(summary, "maps"));
+    if (summary_find_counter(summary, "reduces") != summary->reduce_count)
         world_wrong("%u reduce tasks were counted %" PRIi64 " times", summary->reduce_count,
-                    counter(summary, "reduces"));
+                    summary_find_counter(summary, "reduces"));
     if (summary->bad_count > 1)
         world_wrong("one record is bad, and %" PRIu64 " were left out", summary->bad_count);
 }

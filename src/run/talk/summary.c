@@ -235,6 +235,14 @@ static void append_error(struct buf *buf, const struct summary *summary, bool ha
         buf_append_text(buf, "  all of the output was written before that\n");
 }
 
+int64_t summary_find_counter(const struct summary *summary, const char *name)
+{
+    for (size_t i = 0; i < summary->counter_count; i++)
+        if (strcmp(summary->counters[i].name, name) == 0)
+            return summary->counters[i].value;
+    return 0;
+}
+
 void summary_format_text(struct buf *buf, const struct summary *summary, bool is_verbose,
                          bool has_color)
 {

@@ -63,6 +63,9 @@ struct summary {
     size_t counter_count;
 };
 
+// A counter of the job; 0: nothing was added to it.
+int64_t summary_find_counter(const struct summary *summary, const char *name);
+
 // The lines for a person; `is_verbose` adds memory, tasks and every phase.
 void summary_format_text(struct buf *buf, const struct summary *summary, bool is_verbose,
                          bool has_color);

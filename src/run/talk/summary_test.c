@@ -221,6 +221,14 @@ static void a_failure_is_told_in_the_object(void **state)
     buf_fini(&buf);
 }
 
+static void a_counter_is_found_by_its_name(void **state)
+{
+    const struct summary summary = {.counters = counters, .counter_count = 2};
+    (void)state;
+    assert_int_equal(summary_find_counter(&summary, "negative"), -7);
+    assert_int_equal(summary_find_counter(&summary, "missing"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_object_has_the_documented_fields),
         cmocka_unit_test(the_work_of_each_client_is_listed),
         cmocka_unit_test(a_failure_is_told_in_the_object),
+        cmocka_unit_test(a_counter_is_found_by_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
