@@ -43,4 +43,16 @@ static inline bool search_is_at(const struct search *search, const char *place)
     return true;
 }
 
+// The first place of the needle among those of the set bits, counted from `at`; NULL: none of them is one.
+static inline const char *search_first_at(const struct search *search, const char *at,
+                                          uint64_t places)
+{
+    for (; places; places &= places - 1) {
+        const char *place = at + __builtin_ctzll(places);
+        if (search_is_at(search, place))
+            return place;
+    }
+    return NULL;
+}
+
 #endif

@@ -21,16 +21,6 @@ static inline uint32_t agree(const struct search *search, const struct probes *p
     return (uint32_t)_mm256_movemask_epi8(both);
 }
 
-static inline const char *first_at(const struct search *search, const char *at, uint64_t places)
-{
-    for (; places; places &= places - 1) {
-        const char *place = at + __builtin_ctzll(places);
-        if (search_is_at(search, place))
-            return place;
-    }
-    return NULL;
-}
-
 const char *search_avx2(const struct search *search, const char *text, size_t size)
 {
     if (size < search->size)
@@ -48,7 +38,7 @@ const char *search_avx2(const struct search *search, const char *text, size_t si
         const uint64_t low = agree(search, &probes, at);
         const uint64_t high = agree(search, &probes, at + 32);
         if (__builtin_expect((low | high) != 0, 0)) {
-            const char *found = first_at(search, at, low | high << 32);
+            const char *found = search_first_at(search, at, low | high << 32);
             if (found)
                 return found;
         }
@@ -57,7 +47,7 @@ const char *search_avx2(const struct search *search, const char *text, size_t si
     for (; at < end; at += 32) {
         if (end - at < 32)
             at = end - 32;
-        const char *found = first_at(search, at, agree(search, &probes, at));
+        const char *found = search_first_at(search, at, agree(search, &probes, at));
         if (found)
             return found;
     }

@@ -36,16 +36,6 @@ __attribute__((always_inline)) static inline uint64_t agree_all(const struct sea
                                        probes->bytes[1]);
 }
 
-static inline const char *first_at(const struct search *search, const char *at, uint64_t places)
-{
-    for (; places; places &= places - 1) {
-        const char *place = at + __builtin_ctzll(places);
-        if (search_is_at(search, place))
-            return place;
-    }
-    return NULL;
-}
-
 const char *search_avx512(const struct search *search, const char *text, size_t size)
 {
     if (size < search->size)
@@ -63,7 +53,7 @@ const char *search_avx512(const struct search *search, const char *text, size_t 
         if (__builtin_expect((places[0] | places[1] | places[2] | places[3]) == 0, 1))
             continue;
         for (int i = 0; i < 4; i++) {
-            const char *found = first_at(search, at + 64 * i, places[i]);
+            const char *found = search_first_at(search, at + 64 * i, places[i]);
             if (found)
                 return found;
         }
@@ -71,7 +61,7 @@ const char *search_avx512(const struct search *search, const char *text, size_t 
     for (; at < end; at += 64) {
         const size_t left = (size_t)(end - at);
         const uint64_t wanted = left >= 64 ? UINT64_MAX : (UINT64_C(1) << left) - 1;
-        const char *found = first_at(search, at, agree(search, &probes, at, wanted));
+        const char *found = search_first_at(search, at, agree(search, &probes, at, wanted));
         if (found)
             return found;
     }

@@ -57,6 +57,20 @@ words_count_kernel words_count_plain, words_count_avx2, words_count_avx512;
 // The word open at the end of the text, by hand: every kernel ends with it.
 void words_scan_finish(struct words_scan *scan);
 
+// The end of every kernel that splits, at a block boundary: *count words have ended. Ends the open one if the text is the
+// last. Returns how many bytes are done.
+static inline size_t words_split_finish(size_t size, size_t at, bool is_last, uint32_t start_count,
+                                        const uint16_t *starts, uint16_t *ends, uint32_t *count)
+{
+    const bool has_open = start_count > *count;
+    if (at >= size && is_last) {
+        if (has_open)
+            ends[(*count)++] = (uint16_t)size;
+        return size;
+    }
+    return has_open ? starts[*count] : at < size ? at : size;
+}
+
 // Adds one word to the scan's keys or longs.
 static inline void words_scan_add(struct words_scan *scan, const char *word, size_t size)
 {

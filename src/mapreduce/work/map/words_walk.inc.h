@@ -61,12 +61,5 @@ size_t SPLIT_NAME(weft_bytes text, bool is_last, uint16_t *starts_out, uint16_t 
         carry = blanks >> 63;
     }
     *count = end_count;
-    if (at >= text.size && is_last) {
-        if (start_count > end_count) {
-            ends_out[end_count] = (uint16_t)text.size;
-            *count = end_count + 1;
-        }
-        return text.size;
-    }
-    return start_count > end_count ? starts_out[end_count] : at < text.size ? at : text.size;
+    return words_split_finish(text.size, at, is_last, start_count, starts_out, ends_out, count);
 }
