@@ -50,6 +50,9 @@ struct slot_page {
     _Atomic uint64_t spill_bytes, spill_runs;  // pairs that did not fit in memory
     _Atomic uint64_t saved_bytes;              // pairs of checkpoints
     _Atomic uint64_t phase_ns[PHASE_COUNT];
+    // The driver sets how long an attempt may stay at one record; 0: no limit. A slot whose user code runs in another process sets the
+    // other: that process may be at an earlier record than the page says, so the slot itself ends such attempts.
+    _Atomic uint32_t record_timeout_ms, times_records;
     struct slot_status status;  // what the attempt says of itself
 };
 

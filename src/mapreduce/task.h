@@ -37,6 +37,10 @@ void task_output_add(weft_task *task, weft_bytes text, uint64_t line_count);
 // the attempt has failed because of it.
 bool task_watch_outside(weft_task *task, uint64_t bytes);
 
+// How long the attempt may stay at one record, in milliseconds; 0: no limit. The caller ends it after that time: only the caller knows
+// which record a process outside is at, and since when.
+uint32_t task_time_records(weft_task *task);
+
 // Sets the status of the attempt; the last text is shown to the user. A sample's status is not
 // shown.
 void task_tell_status(weft_task *task, weft_bytes text);

@@ -102,7 +102,38 @@ def test_too_little_memory_for_the_interpreters_is_refused_with_the_figure():
 def test_an_endless_loop_is_ended_by_record_timeout():
     script("s.py", "def mapfn(line):\n    while line == 'two': pass\n    yield line, 1\nfold = sum\n")
     said = run("--record-timeout", "300ms", "s.py", code=6)
-    assert 'at offset 4: "two"' in said and "it took longer than --record-timeout" in said
+    assert 'at offset 4: "two"' in said and "mapfn took longer than --record-timeout" in said
+
+
+def test_an_endless_generator_is_ended_by_record_timeout():
+    script("s.py", "def mapfn(line):\n    while line == 'two': yield 'x', 1\n    yield line, 1\ndef reducefn(key, values): return len(values)\n")
+    said = run("--record-timeout", "300ms", "s.py", code=6)
+    assert 'at offset 4: "two"' in said and "mapfn took longer than --record-timeout" in said
+
+
+def test_an_endless_loop_in_reducefn_is_ended_and_its_key_is_named():
+    script("s.py", "def mapfn(line): yield line, 1\ndef reducefn(key, values):\n    while key == 'two': pass\n    return 1\n")
+    said = run("--record-timeout", "300ms", "--timeout", "30s", "s.py", code=6)
+    assert "reducefn took longer than --record-timeout" in said and "at the key 'two'" in said
+    script("f.py", "def mapfn(line): yield 'k', 1\ndef fold(values):\n    while len(values) > 1: pass\n    return values[0]\n")
+    assert "fold took longer than --record-timeout" in run("--record-timeout", "300ms", "--timeout", "30s", "f.py", code=6)
+
+
+def test_record_timeout_is_for_one_record_and_not_for_those_that_are_read_at_once(folder):
+    (folder / "text").write_text("".join(f"{number}\n" for number in range(30)))
+    script("s.py", "import time\ntime.sleep(1.5)\ndef mapfn(line):\n    time.sleep(0.05)\n    yield 'n', 1\nfold = sum\n")
+    ran = subprocess.run(["weft", "run", "-q", "--slots", "1", "--max-attempts", "1", "--record-timeout", "1s", "s.py", "text"],
+                         capture_output=True, text=True, timeout=WAIT)
+    assert (ran.returncode, ran.stdout) == (0, "n\t30\n"), ran.stderr
+
+
+def test_record_timeout_at_clients():
+    script("s.py", "def mapfn(line): yield line, 1\ndef reducefn(key, values):\n    while key == 'two': pass\n    return 1\n")
+    server, address = serve("-q", "--record-timeout", "300ms", "--max-attempts", "1", "s.py", "text")
+    worker = client(address)
+    said = end(server, 6)[1]
+    worker.communicate(timeout=WAIT)
+    assert "reducefn took longer than --record-timeout" in said and "at the key 'two'" in said
 
 
 # ---- Clients

@@ -280,6 +280,12 @@ void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_a
     worker_fill_attempt(worker_of(agent), slot, at);
 }
 
+bool agent_times_records(const struct agent *agent, uint32_t slot)
+{
+    (void)agent, (void)slot;
+    return false;
+}
+
 void agent_read_figures(const struct agent *agent, struct agent_figures *figures)
 {
     (void)agent;

@@ -13,7 +13,6 @@ enum {
     MARK_FLOAT = 0xFB,
     MARK_BYTES = 0xFC,
     MARK_TUPLE = 0xFD,
-    MARK_PICKLE = 0xFE,
     INT_LENGTH_LONG = 0x7F,  // from here on the length has eight bytes of its own
     TUPLE_DEPTH_MAX = 100,   // deeper ones are pickled
     OUT_BYTES_MIN = 256,
@@ -95,7 +94,7 @@ static bool append_pickle(struct out *out, PyObject *object)
     char *data;
     Py_ssize_t size;
     const bool is_good = bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0 &&
-                         out_byte(out, MARK_PICKLE) && out_append(out, data, (size_t)size);
+                         out_byte(out, CODEC_MARK_PICKLE) && out_append(out, data, (size_t)size);
     Py_XDECREF(bytes);
     Py_XDECREF(dumps);
     return is_good;
@@ -502,7 +501,7 @@ PyObject *codec_decode(const char *data, size_t size)
         return decode_text(data + 1, size - 1);
     case MARK_BYTES:
         return PyBytes_FromStringAndSize(data + 1, (Py_ssize_t)size - 1);
-    case MARK_PICKLE:
+    case CODEC_MARK_PICKLE:
         return load_pickle(data + 1, size - 1);
     default:
         break;

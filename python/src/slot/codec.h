@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { CODEC_MARK_PICKLE = 0xFE };
+
 // Bytes that grow at the end.
 struct out {
     char *data;

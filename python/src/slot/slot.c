@@ -8,9 +8,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 5, FRAME_BYTES = 128 << 10, TABLE_BYTES = 64 << 20 };
+enum {
+    HEAD_BYTES = 5,
+    FRAME_BYTES = 128 << 10,
+    TABLE_BYTES = 64 << 20,
+    REPORT_NS = 10000000,  // between two reports of records
+};
 
 // ---- Sending ------------------------------------------------------------------------------------------
 
@@ -75,6 +81,14 @@ bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value)
     }
     memcpy(out->data + begun, sizes, sizeof sizes);
     return slot_send_when_full(slot, out);
+}
+
+static bool answer(struct slot *slot, char kind)
+{
+    struct out out = {0};
+    const bool is_good = slot_begin_frame(&out, kind) && slot_send(slot, &out);
+    out_fini(&out);
+    return is_good;
 }
 
 // ---- Receiving ----------------------------------------------------------------------------------------
@@ -154,6 +168,55 @@ static bool report_exception(struct slot *slot)
     return is_good;
 }
 
+// ---- Reports ------------------------------------------------------------------------------------------
+
+// Some milliseconds old, for less than a call of the kernel.
+static uint64_t coarse_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// The key as people know it. What was pickled is not asked: its repr() is user code, too.
+static bool append_key(const struct slot *slot, struct out *out)
+{
+    PyObject *text = slot->is_pickled
+                         ? PyUnicode_FromFormat("of %R", (PyObject *)Py_TYPE(slot->key))
+                         : PyUnicode_FromFormat("%.200R", slot->key);
+    const bool is_good = text && codec_append_text(out, text);
+    Py_XDECREF(text);
+    return is_good;
+}
+
+bool slot_report_call(struct slot *slot)
+{
+    struct out out = {0};
+    if (!slot->reports)
+        return true;
+    // Each key is named. Records are not: they come fast, and a bad one is found by other means.
+    const uint64_t now = coarse_ns();
+    if (!slot->is_reducing && slot->is_at_work && slot->reported == slot->phase &&
+        now - slot->reported_ns < REPORT_NS)
+        return true;
+    slot->reported_ns = now;
+    slot->reported = slot->phase;
+    slot->is_at_work = true;
+    const bool is_good = slot_begin_frame(&out, 'A') &&
+                         out_append(&out, slot->phase, strlen(slot->phase) + 1) &&
+                         (!slot->is_reducing || append_key(slot, &out)) && slot_send(slot, &out);
+    out_fini(&out);
+    return is_good;
+}
+
+bool slot_report_rest(struct slot *slot)
+{
+    if (!slot->is_at_work)
+        return true;
+    slot->is_at_work = false;
+    return answer(slot, 'A');
+}
+
 // ---- Frames -------------------------------------------------------------------------------------------
 
 static bool begin(struct slot *slot)
@@ -166,7 +229,7 @@ static bool begin(struct slot *slot)
     slot->output = (enum slot_output)slot->frame[1];
     slot->holds = (enum slot_holds)slot->frame[2];
     slot->into = slot->holds == SLOT_HOLDS_MIXED ? &slot->held : &slot->table;
-    slot->has_failed = false;
+    slot->has_failed = slot->is_at_work = false;
     slot->phase = "mapfn";
     slot->offset = 0;
     Py_CLEAR(slot->record);
@@ -210,16 +273,9 @@ static bool set_memory(struct slot *slot)
     uint64_t bytes = 0;
     if (slot->frame_size >= 8)
         memcpy(&bytes, slot->frame, 8);
+    slot->reports = slot->frame_size > 8 && slot->frame[8];
     slot->table.bytes_max = slot->held.bytes_max = (bytes ? (size_t)bytes : TABLE_BYTES) / 2;
     return true;
-}
-
-static bool answer(struct slot *slot, char kind)
-{
-    struct out out = {0};
-    const bool is_good = slot_begin_frame(&out, kind) && slot_send(slot, &out);
-    out_fini(&out);
-    return is_good;
 }
 
 // Which group is at hand, for a message: nothing where there is none.
@@ -252,11 +308,12 @@ static bool take_frame(struct slot *slot)
     case 'H':
         return set_header(slot);
     case 'D':
-        return slot->has_failed || slot_map_frame(slot);
+        return slot->has_failed || (slot_map_frame(slot) && slot_report_rest(slot));
     case 'R':
         return slot->has_failed || slot_reduce_frame(slot);
     case 'E':
-        return (slot->has_failed || slot_flush(slot)) && answer(slot, 'E');
+        return (slot->has_failed || (slot_flush(slot) && slot_report_rest(slot))) &&
+               answer(slot, 'E');
     case 'S':
         return slot_send_held(slot) && answer(slot, 'S');
     case 'V':

@@ -6,7 +6,7 @@
 //
 //   from the engine
 //   'J' the job               JSON, for python/weft/code.py; the first frame
-//   'M' memory                u64 bytes for the table; 0: the default
+//   'M' memory                u64 bytes for the table; 0: the default; u8 whether 'A' frames are wanted
 //   'B' begin an attempt      u8 phase (0 map, 1 reduce), u8 output (0 pairs, 1 text, 2 typed pairs; 3 and
 //                             4 as 1 and 2, only to see whether it fails), u8 holds (sums stay here until 'S': 1 all
 //                             together, 2 those of the attempt apart until it has ended well)
@@ -27,6 +27,8 @@
 //   'W' output                the same, encoded: typed pairs as they are written to a file
 //   'F' failure               u64 offset (UINT64_MAX: none), text. The attempt has failed
 //   'L' failure               text. The script cannot be used: trying again cannot help
+//   'A' at work               the name of the function that is called now, a zero, the key, for people; or
+//                             nothing: none is called any more
 //   'E' end of the attempt
 //   'S' all that was held is sent
 //   'V' the key at hand       text for people, or nothing
@@ -73,7 +75,13 @@ struct slot {
     uint64_t offset;    // of it
     const char *phase;  // what runs: "mapfn", "reducefn", "fold"
     PyObject *key;      // of the group at hand
+    bool is_pickled;    // and how it came
     PyObject *values;
+
+    // what was said about calls of user code
+    bool reports, is_at_work;
+    const char *reported;  // the function
+    uint64_t reported_ns;
 
     // frames
     char *frame;
@@ -97,6 +105,11 @@ bool slot_send_when_full(struct slot *slot, struct out *out);
 
 // Appends one pair to the frame of its kind, and sends it when it is large.
 bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value);
+
+// Reports that user code is called for one more record or key; that it has returned from the last one. For
+// --record-timeout, and nothing otherwise.
+bool slot_report_call(struct slot *slot);
+bool slot_report_rest(struct slot *slot);
 
 // ---- map (slot_map.c)
 

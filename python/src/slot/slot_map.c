@@ -173,6 +173,8 @@ static PyObject *fold_list(struct slot *slot, PyObject *list)
 {
     const char *phase = slot->phase;
     slot->phase = "fold";
+    if (!slot_report_call(slot))
+        return NULL;
     PyObject *value = PyObject_CallFunctionObjArgs(slot->fold, list, NULL);
     if (value)
         slot->phase = phase;
@@ -449,6 +451,8 @@ static PyObject *make_record(const struct slot *slot, const char *data, size_t s
 static bool map_record(struct slot *slot, const char *data, size_t size, uint64_t offset)
 {
     slot->offset = offset;
+    if (__builtin_expect(slot->reports, 0) && !slot_report_call(slot))
+        return false;
     PyObject *record = make_record(slot, data, size);
     if (!record)
         return false;

@@ -44,14 +44,15 @@ static bool end_group(struct slot *slot)
     PyObject *result;
     if (!slot->key || !slot->values)
         return refuse_frame();
+    slot->phase = slot->kind == SLOT_REDUCE ? "reducefn" : "fold";
+    if (!slot_report_call(slot))
+        return false;
     if (slot->kind == SLOT_REDUCE) {
-        slot->phase = "reducefn";
         result = PyObject_CallFunctionObjArgs(slot->reduce, slot->key, slot->values, NULL);
     } else {
-        slot->phase = "fold";
         result = PyObject_CallFunctionObjArgs(slot->fold, slot->values, NULL);
     }
-    if (!take_result(slot, result))
+    if (!take_result(slot, result) || !slot_report_rest(slot))
         return false;  // the key is shown
     Py_CLEAR(slot->key);
     Py_CLEAR(slot->values);
@@ -81,6 +82,7 @@ static size_t read_sized(struct slot *slot, const char *data, size_t size)
         return add_value(slot, codec_decode(data + 5, length)) ? 5 + (size_t)length : 0;
     Py_CLEAR(slot->key);
     Py_CLEAR(slot->values);
+    slot->is_pickled = length && (unsigned char)data[5] == CODEC_MARK_PICKLE;
     slot->key = codec_decode(data + 5, length);
     slot->values = PyList_New(0);
     return slot->key && slot->values ? 5 + (size_t)length : 0;

@@ -1,6 +1,7 @@
 // Frames from the interpreter: pairs go to the engine, failures are kept for the end of the attempt.
 
 #include "code/python/interpreter.h"
+#include "sys/time/clock.h"
 
 // Takes `size` bytes off the front.
 static bool cut(weft_bytes *rest, size_t size, weft_bytes *piece)
@@ -116,6 +117,13 @@ static bool take_frame(struct interpreter *interpreter, char kind, weft_bytes pa
     case 'F':
     case 'L':
         return take_failure(interpreter, payload, kind == 'L');
+    case 'A':
+        interpreter->is_at_work = payload.size > 0;
+        interpreter->waited_ns = 0;
+        interpreter->counted_ns = clock_now_ns();
+        interpreter->call.size = 0;
+        buf_append(&interpreter->call, payload.data, payload.size);
+        return !interpreter->call.has_failed;
     case 'V':
         interpreter->has_ended = true;
         buf_append(&interpreter->room, payload.data, payload.size);
@@ -181,18 +189,18 @@ static bool may_wait(const struct interpreter *interpreter, char kind, size_t si
 static void take_next(struct interpreter *interpreter, char kind, size_t size)
 {
     const bool ends = kind == 'E' || kind == 'F' || kind == 'L';
-    const bool is_held = kind == 'K' || kind == 'Q';
+    const bool is_aside = kind == 'K' || kind == 'Q' || kind == 'A';
     if (may_wait(interpreter, kind, size)) {
         interpreter->waiting += size;
         return;
     }
-    if (!is_held && kind != 'F' && kind != 'L')
+    if (!is_aside && kind != 'F' && kind != 'L')
         take_waiting(interpreter);
     if (ends || interpreter->has_emitted)
         forget_waiting(interpreter);
     if (!interpreter->failure)
         take_at(interpreter, interpreter->waiting);
-    interpreter->has_emitted |= !is_held && !ends;
+    interpreter->has_emitted |= !is_aside && !ends;
     forget(&interpreter->in, interpreter->waiting, size);
 }
 

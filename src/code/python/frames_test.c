@@ -39,6 +39,7 @@ static int teardown(void **state)
     (void)state;
     buf_fini(&interpreter.in);
     buf_fini(&interpreter.room);
+    buf_fini(&interpreter.call);
     buf_fini(&interpreter.failure_text);
     rig_fini(&rig);
     return 0;
@@ -66,6 +67,21 @@ static void receive_pair(char kind, size_t value_size)
 static uint64_t emitted(void)
 {
     return rig.slots[0].records_out;
+}
+
+static void what_an_interpreter_is_at_does_not_end_the_waiting(void **state)
+{
+    (void)state;
+    receive_pair('P', 5);
+    receive('A', "reducefn\0'key'", 14);
+    assert_true(interpreter.is_at_work);
+    receive_pair('P', 6);
+    assert_int_equal(emitted(), 0);
+    receive('A', "", 0);
+    assert_false(interpreter.is_at_work);
+    assert_int_equal(emitted(), 0);
+    receive('E', "", 0);
+    assert_int_equal(emitted(), 2);
 }
 
 static void pairs_wait_for_the_end(void **state)
@@ -181,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(pairs_wait_for_the_end),
+        TEST(what_an_interpreter_is_at_does_not_end_the_waiting),
         TEST(a_frame_may_come_in_pieces),
         TEST(pairs_of_an_attempt_that_fails_are_dropped),
         TEST(too_many_pairs_do_not_wait),

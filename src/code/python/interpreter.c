@@ -20,6 +20,7 @@ enum {
     WATCH_EVERY_MS = 50,
     LARGE_GROUP_BYTES = 1 << 20,  // far more than pipes hold
     END_PATIENCE_MS = 5000,       // for an interpreter to end by itself
+    LATE_SHARE = 8,  // of a time limit, which may be exceeded by that: see REPORT_NS in slot.c
     TAIL_BYTES_MAX = 600,         // of standard error in a sentence
     WAITING_BYTES_MAX = 8 << 20,  // of pairs that wait for the end of their attempt,
     SLOW_MS = 50,            // an attempt that takes longer is not to be done again for others,
@@ -87,10 +88,11 @@ static void start(struct interpreter *interpreter)
     interpreter->is_running = true;
     interpreter->has_input = false;
     interpreter->in.size = interpreter->waiting = 0;
-    const uint64_t table_bytes = interpreter->table_bytes;
+    char memory[9];
+    memcpy(memory, &interpreter->table_bytes, 8);
+    memory[8] = interpreter->record_timeout_ms > 0;
     interpreter_send(interpreter, 'J', weft_text(description), (weft_bytes){0});
-    interpreter_send(interpreter, 'M', (weft_bytes){(const char *)&table_bytes, 8},
-                     (weft_bytes){0});
+    interpreter_send(interpreter, 'M', (weft_bytes){memory, sizeof memory}, (weft_bytes){0});
 }
 
 uint64_t python_outside_bytes(uint64_t memory_bytes, uint32_t slot_count)
@@ -126,6 +128,7 @@ weft_err interpreter_new(weft_task *task, struct nursery *nursery, struct interp
     made->nursery = nursery;
     made->table_bytes = find_table_bytes(slot_of_task(task)->stage);
     made->waiting_max = find_waiting_bytes(slot_of_task(task)->stage);
+    made->record_timeout_ms = task_time_records(task);
     command_stderr_init(&made->err, STDERR_FILENO, count, made);
     made->err.tell = tell;
     const weft_err code = python_read_shape(made->args, &made->shape);
@@ -138,7 +141,7 @@ static void stop(struct interpreter *interpreter)
 {
     if (interpreter->is_running)
         child_end(&interpreter->child);
-    interpreter->is_running = interpreter->holds = false;
+    interpreter->is_running = interpreter->holds = interpreter->is_at_work = false;
     interpreter->in.size = interpreter->waiting = interpreter->batch.size = 0;
 }
 
@@ -157,6 +160,7 @@ void interpreter_free(struct interpreter *interpreter)
     buf_fini(&interpreter->in);
     buf_fini(&interpreter->batch);
     buf_fini(&interpreter->room);
+    buf_fini(&interpreter->call);
     buf_fini(&interpreter->failure_text);
     free(interpreter);
 }
@@ -268,6 +272,28 @@ static void take_end(struct interpreter *interpreter)
     stop(interpreter);
 }
 
+// Ends an attempt that stays at one record. While we did other things, such as a spill, its interpreter may have waited for us:
+// of that little is counted. A process that is killed here takes the sums with it that it holds.
+static void check_time(struct interpreter *interpreter)
+{
+    const uint64_t limit_ns = (uint64_t)interpreter->record_timeout_ms * 1000000;
+    const uint64_t most_ns = 2 * WATCH_EVERY_MS * UINT64_C(1000000);
+    const uint64_t now_ns = clock_now_ns(), past_ns = now_ns - interpreter->counted_ns;
+    interpreter->counted_ns = now_ns;
+    interpreter->waited_ns += past_ns < most_ns ? past_ns : most_ns;
+    if (!limit_ns || interpreter->failure || interpreter->has_ended ||
+        interpreter->waited_ns <= limit_ns + limit_ns / LATE_SHARE)
+        return;
+    buf_append(&interpreter->call, "\0", 2);  // also where a damaged frame has none
+    const char *function = buf_text(&interpreter->call), *key = function + strlen(function) + 1;
+    interpreter_fail(interpreter,
+                     err_set(WEFT_DEADLINE_EXCEEDED, "%s took longer than --record-timeout%s%s",
+                             function, *key ? "\n  at the key " : "", key),
+                     false);
+    interpreter->has_lost = interpreter->holds;
+    stop(interpreter);
+}
+
 // Waits until something can be done, does it, and returns whether there may be room to write.
 static bool turn(struct interpreter *interpreter, unsigned wanted)
 {
@@ -280,6 +306,8 @@ static bool turn(struct interpreter *interpreter, unsigned wanted)
         read_error(interpreter);
     if ((ready & CHILD_END) && !interpreter->failure && !interpreter->has_ended)
         take_end(interpreter);
+    if (interpreter->is_at_work)
+        check_time(interpreter);
     return ready & CHILD_IN;
 }
 
@@ -383,7 +411,8 @@ void interpreter_begin(struct interpreter *interpreter, weft_task *task)
     interpreter->asked = 0;
     interpreter->group_bytes = 0;
     interpreter->is_reported = interpreter->has_emitted = interpreter->defers = false;
-    interpreter->has_lost = false;
+    interpreter->has_lost = interpreter->is_at_work = false;
+    interpreter->record_timeout_ms = task_time_records(task);
     interpreter->batch.size = 0;
     command_stderr_begin(&interpreter->err);
     interpreter->err.fd = facts->is_sample || facts->is_probe ? -1 : STDERR_FILENO;

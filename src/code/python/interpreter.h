@@ -46,6 +46,13 @@ struct interpreter {
     struct buf batch;  // items of a frame of groups, collected
     struct buf room;   // for a pair that is written
 
+    // the call of user code at hand, for --record-timeout
+    uint32_t record_timeout_ms;  // 0: none
+    bool is_at_work;             // there is one
+    uint64_t counted_ns;         // when that was last counted:
+    uint64_t waited_ns;          // for how long we have waited for it
+    struct buf call;             // the function, a zero, and the key
+
     // the attempt
     weft_task *task;
     struct task_facts facts;

@@ -309,6 +309,13 @@ bool task_watch_outside(weft_task *task, uint64_t bytes)
     return !slot->has_failed;
 }
 
+uint32_t task_time_records(weft_task *task)
+{
+    struct slot_page *page = slot_of_task(task)->page;
+    atomic_store(&page->times_records, 1);
+    return atomic_load(&page->record_timeout_ms);
+}
+
 void task_tell_status(weft_task *task, weft_bytes text)
 {
     struct slot_page *page = slot_of_task(task)->page;

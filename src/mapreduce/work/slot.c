@@ -126,6 +126,7 @@ void slot_begin_attempt(struct slot *slot, enum slot_mode mode, uint32_t task)
     slot->text.size = 0;
     slot->has_appended = false;
     slot->skip_count = slot->bad.count = 0;
+    atomic_store(&slot->page->times_records, 0);
     atomic_store_explicit(&slot->outside_bytes, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->decoder_bytes, 0, memory_order_relaxed);
     slot->is_careful = slot->is_drafting = slot->is_reducing = slot->is_watched = false;

@@ -86,6 +86,11 @@ static void count_worker(struct agent *agent)
     agent->is_counted = true;
 }
 
+bool agent_times_records(const struct agent *agent, uint32_t slot)
+{
+    return agent->process.is_open && atomic_load(&agent->process.page->slots[slot].times_records);
+}
+
 bool agent_read_status(struct agent *agent, struct status_words *words)
 {
     const uint32_t count = agent->options.slot_count;
@@ -110,7 +115,8 @@ static bool stays_at_record(struct agent *agent, uint32_t slot_index, uint64_t n
     const uint64_t limit_ns = (uint64_t)agent->options.record_timeout_ms * 1000000;
     const uint64_t offset = atomic_load(&slot->input_offset) + atomic_load(&slot->records_in);
     uint64_t *since_ns = &agent->record_since_ns[slot_index];
-    if (limit_ns == 0 || atomic_load(&slot->kind) == WEFT__TASK_KIND__TASK_REDUCE)
+    if (limit_ns == 0 || atomic_load(&slot->times_records) ||
+        atomic_load(&slot->kind) == WEFT__TASK_KIND__TASK_REDUCE)
         return false;
     if (agent->record_offsets[slot_index] != offset || *since_ns == 0 ||
         *since_ns < atomic_load(&slot->begun_ns)) {
@@ -246,10 +252,13 @@ weft_err agent_start(struct agent *agent, int output_fd)
     const weft_err code =
         worker_process_open(&agent->process, agent->options.loop, &spec, &calls, agent);
     agent->is_counted = code != WEFT_OK;
-    if (code == WEFT_OK)
-        agent->hello =
-            loop_timer_new(agent->options.loop, HELLO_TIMEOUT_MS, 0, hello_is_late, agent);
-    return code;
+    if (code)
+        return code;
+    for (uint32_t i = 0; i < agent->options.slot_count; i++)
+        atomic_store(&agent->process.page->slots[i].record_timeout_ms,
+                     agent->options.record_timeout_ms);
+    agent->hello = loop_timer_new(agent->options.loop, HELLO_TIMEOUT_MS, 0, hello_is_late, agent);
+    return WEFT_OK;
 }
 
 bool agent_has_worker(const struct agent *agent)

@@ -164,6 +164,8 @@ void agent_look(struct agent *agent);
 
 // What a slot is in, whether an attempt runs or not.
 void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_attempt *at);
+// Whether the attempt in the slot is ended by the slot itself when it stays at one record.
+bool agent_times_records(const struct agent *agent, uint32_t slot);
 void agent_read_figures(const struct agent *agent, struct agent_figures *figures);
 // What an attempt has newly said of itself, a slot at a time, in turns; false: nobody has.
 bool agent_read_status(struct agent *agent, struct status_words *words);

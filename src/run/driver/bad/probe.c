@@ -169,7 +169,8 @@ static void time_is_up(void *owner)
 {
     struct probe *probe = owner;
     const uint64_t offset = where_it_is(probe);
-    if (probe->options.plan->options->record_timeout_ms && offset != probe->seen_offset) {
+    const bool stays = offset == probe->seen_offset && !agent_times_records(&probe->agent, 0);
+    if (probe->options.plan->options->record_timeout_ms && !stays) {
         wait_for_it(probe);
         return;
     }
@@ -308,8 +309,12 @@ static void go_on(struct probe *probe)
         try_now(probe);
         return;
     }
-    const struct agent_options options = {
-        .loop = probe->options.loop, .slot_count = 1, .calls = &probe_calls, .owner = probe};
+    const struct agent_options options = {.loop = probe->options.loop,
+                                          .slot_count = 1,
+                                          .record_timeout_ms =
+                                              probe->options.plan->options->record_timeout_ms,
+                                          .calls = &probe_calls,
+                                          .owner = probe};
     agent_init(&probe->agent, &options);
     if (agent_start(&probe->agent, -1) != WEFT_OK)
         give_up(probe);
