@@ -1,5 +1,5 @@
 // driver: the life of a run. Prepare, run the loop until everything is committed or something ended
-// it, then make the output visible or take it back, and tell.
+// it, then make the output visible or take it back, and report.
 
 #include "run/driver/driver.h"
 
@@ -26,7 +26,7 @@ enum {
 struct driver {
     const struct run_options *options;
     bool owns_process;
-    bool is_silent;  // inside a program that did not ask to be told on standard error
+    bool is_silent;  // inside a program that did not ask for reports on standard error
     struct run_plan plan;
     struct report report;
     struct output *output;
@@ -37,7 +37,7 @@ struct driver {
     struct loop_timer *timeout, *tick;
     struct loop_signal *signals[5];  // as many as signals_to_end
     _Atomic bool is_cancelled;
-    struct bell stop;  // rung when it is, for what is waited for outside of the loop
+    struct bell stop;  // rung with is_cancelled, for waits outside of the loop
     bool has_reader_left, has_waited;
 
     uint64_t begun_ns;
@@ -72,8 +72,8 @@ static void release_signals(struct driver *driver)
     }
 }
 
-// Once: end cleanly. From then on the signals do what they do by default, so that the second leaves
-// at once, and the kernel takes the worker along.
+// The first signal: end cleanly. From then on signals have their default effect, so that the second one ends
+// this process at once, and the kernel ends the worker with it.
 static void take_signal(void *owner, int number)
 {
     struct driver *driver = owner;
@@ -103,7 +103,7 @@ static weft_err take_over_signals(struct driver *driver)
     return WEFT_OK;
 }
 
-// Another thread wants something: to cancel, or to tell that the reader of the answer came to a halt.
+// Called for another thread: the run was cancelled, or the reader of the answer came to a halt.
 static void take_wake(void *owner)
 {
     struct driver *driver = owner;
@@ -143,7 +143,7 @@ static weft_err start_timers(struct driver *driver)
     const uint32_t task_ms = driver->options->task_timeout_ms;
     const uint32_t record_ms = driver->options->record_timeout_ms;
     const uint64_t limit = record_ms && (!task_ms || record_ms < task_ms) ? record_ms : task_ms;
-    // A tenth of the limit is near enough to it, and nobody needs more than a hundred looks a second.
+    // A tenth of the limit is near enough to it, and a hundred looks a second are always enough.
     const uint64_t tenth = limit / 10 > 10 ? limit / 10 : 10;
     const uint64_t tick = limit && tenth < TICK_MS ? tenth : TICK_MS;
     if (limit || report_needs_ticks(&driver->report)) {
@@ -164,7 +164,7 @@ static weft_err start_timers(struct driver *driver)
 
 // ---- The life of a run --------------------------------------------------------------------------
 
-// For what is waited for before the loop runs: the other end of a pipe.
+// For waiting before the loop runs: for the other end of a pipe.
 static struct wait_limit limit_of(const struct driver *driver)
 {
     const uint64_t timeout_ns = (uint64_t)driver->options->timeout_ms * 1000000;
@@ -186,7 +186,7 @@ static weft_err name_limit(const struct driver *driver, weft_err code)
 
 static weft_err open_output(struct driver *driver)
 {
-    // For measuring what it costs.
+    // For measuring the cost of being resumable.
     const char *resume = getenv("WEFT_RESUME");
     const bool is_resume_off = resume && strcmp(resume, "0") == 0;
     const struct output_options options = {
@@ -427,7 +427,7 @@ weft_err driver_run(struct driver *driver)
     driver->begun_ns = clock_now_ns();
     report_init(&driver->report, driver->options, driver->is_silent, 2, driver->begun_ns);
     weft_err code = prepare(driver);
-    // As at any later time that is no failure.
+    // As at any later time, a reader that leaves is not a failure.
     if (driver->has_reader_left)
         code = WEFT_OK;
     if (driver->has_reader_left)
@@ -456,7 +456,7 @@ weft_err driver_run(struct driver *driver)
     close_journal(driver, code);
     if (driver->output)
         output_abort(driver->output);
-    // The reader has seen enough, and said so by leaving: nothing is worth telling.
+    // The reader has seen enough, and has left: there is nothing to report.
     const bool has_told = coordinator_is_complete(driver->coordinator) && !driver->options->json;
     if (!driver->has_reader_left && !has_told)
         report_end(&driver->report, summary);

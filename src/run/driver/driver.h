@@ -16,20 +16,20 @@ struct driver;
 struct driver_spec {
     const weft_job *job;                // as the program declared it; copied
     const struct run_options *options;  // completed; borrowed until driver_free
-    bool owns_process;                  // may answer signals; false inside somebody else's program
+    bool owns_process;                  // may answer signals; false inside a user's program
 };
 
 // Copies and configures the job. *driver is NULL on failure: the job cannot run, wrong options.
 MUST_CHECK weft_err driver_new(struct driver **driver, const struct driver_spec *spec);
 
-// Runs the job to its end, telling about it on standard error as the options say. The code says how
+// Runs the job to its end, with reports on standard error as the options say. The code says how
 // it ended, with the sentence set. Once.
 MUST_CHECK weft_err driver_run(struct driver *driver);
 
 // Ends the run soon, with CANCELLED. Any thread, at any time between new and free.
 void driver_cancel(struct driver *driver);
 
-// What there is to know afterwards; borrowed.
+// The figures of the run, after it; borrowed.
 const struct summary *driver_summary(const struct driver *driver);
 
 void driver_free(struct driver *driver);

@@ -1,6 +1,6 @@
 // A worker that does no work, for the tests of the driver: it speaks frames, and misbehaves as the
-// environment tells it. How often one was started it sees by the length of a file. Only driver_test.c
-// includes it, behind the system's headers.
+// environment says. The length of a file shows it how often one was started. Only driver_test.c
+// includes it, after the system's headers.
 #ifndef RUN_DRIVER_DRIVER_TESTING_H
 #define RUN_DRIVER_DRIVER_TESTING_H
 
@@ -152,7 +152,7 @@ static void run_map(struct fake *fake, const Weft__TaskRun *run)
         fake->held[run->slot][fake->held_count[run->slot]++] = run->task;
 }
 
-// The text of a piece at its place, and word of it; twice when told to.
+// The text of a piece at its place, and the message about it; twice if the environment says so.
 static void write_piece(struct fake *fake, const Weft__TaskRun *run)
 {
     const Weft__Output *output = fake->open->output;

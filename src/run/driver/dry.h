@@ -1,4 +1,4 @@
-// dry: --dry-run. What would be done, where, and what is already there; nothing is made or changed.
+// dry: --dry-run. Prints the work that a run would do, where, and the finished part; nothing is made or changed.
 #ifndef RUN_DRIVER_DRY_H
 #define RUN_DRIVER_DRY_H
 

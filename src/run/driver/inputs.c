@@ -8,7 +8,7 @@
 
 enum { READ_BYTES = 1 << 20 };
 
-// ---- What was left out --------------------------------------------------------------------------
+// ---- Inputs that were left out ------------------------------------------------------------------
 
 static void tell_aside(struct report *report, const struct inputs_aside *aside, const char *one,
                        const char *many, const char *what)
@@ -106,7 +106,7 @@ static weft_err check_small_end(const struct run_plan *plan, struct report *repo
     return code;
 }
 
-// Smaller inputs are one piece anyway, and are looked at by whoever reads them.
+// Smaller inputs are one piece anyway; the tasks that read them look into them.
 static weft_err look_at_larger(const struct run_plan *plan, struct report *report,
                                uint64_t split_bytes)
 {

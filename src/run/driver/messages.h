@@ -1,4 +1,4 @@
-// messages: the plan as a worker is told it, and what changes with the run where it matters to a worker: pieces that
+// messages: the plan as a worker receives it, and the changes during the run that matter to a worker: pieces that
 // are written, samples, records to leave out.
 #ifndef RUN_DRIVER_MESSAGES_H
 #define RUN_DRIVER_MESSAGES_H

@@ -87,8 +87,8 @@ static weft_err split_as_hadoop(struct run_plan *plan, struct plan_input *inputs
                : plan_init_hadoop(&plan->split, inputs, (uint32_t)count, &plan->options->hadoop);
 }
 
-// The size of a split follows from all sizes; what is larger than that has to be looked into, and may turn
-// out to be larger still, or not to be cut at all.
+// The size of a split follows from all sizes. Inputs larger than that have to be looked into: they may turn
+// out to be larger still, or impossible to cut.
 static weft_err split_inputs(struct run_plan *plan, struct report *report)
 {
     const size_t count = plan->inputs.count;
@@ -158,7 +158,7 @@ static void describe_stage(const struct run_plan *plan, uint32_t index, struct r
 {
     stage->job_index = chain_job_of_stage(&plan->chain, index);
     stage->is_last = index + 1 == plan->stage_count;
-    // Behind the last job of the chain comes the worker's own, for --top.
+    // After the last job of the chain comes the worker's own, for --top.
     const bool is_top = stage->job_index == plan->chain.jobs.count;
     const weft_job *job = is_top ? NULL : &plan->chain.jobs.items[stage->job_index];
     stage->is_map_only = job && !job->reduce;

@@ -1,4 +1,4 @@
-// plan: what a run has to do, before any of it is done: its jobs, its inputs and what is known of them, its stages
+// plan: the work of a run, before it begins: its jobs, its inputs with their sizes and kinds, its stages
 // and their tasks, and how the memory is shared.
 //
 // All of it follows from the job, its options and its inputs; only the number of slots and their memory depend on
@@ -23,7 +23,7 @@ struct run_stage {
     size_t first_task[SCHED_KIND_COUNT];  // where its tasks start among all of the run
 };
 
-// What was found out about an input.
+// The properties of an input that a look into it has found.
 struct input_look {
     uint64_t size;       // of its plain data where that can be read from anywhere, else of the file
     int codec;           // 0: not looked at; else its kind + 1
@@ -35,7 +35,7 @@ struct input_look {
 struct run_plan {
     const struct run_options *options;
     struct chain chain;
-    char title[CODE_TITLE_BYTES];  // by whoever runs the job; "": it has a name
+    char title[CODE_TITLE_BYTES];  // made by the code that runs the job; "": it has a name
     struct record_format format;
     struct inputs inputs;
     struct input_look *looks;  // one each
@@ -61,7 +61,7 @@ void run_plan_fini(struct run_plan *plan);
 MUST_CHECK weft_err run_plan_make(struct run_plan *plan, struct report *report);
 // Finds how many workers and slots can live on the memory that there is. After run_plan_make.
 MUST_CHECK weft_err run_plan_divide_memory(struct run_plan *plan);
-// Tells the output its pieces.
+// Hands the output its pieces.
 MUST_CHECK weft_err run_plan_divide_output(struct run_plan *plan, struct output *output);
 
 // ---- inputs.c

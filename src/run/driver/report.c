@@ -1,4 +1,4 @@
-// From facts about a run to what is shown of it.
+// From facts about a run to lines that show them.
 
 #include "run/driver/report.h"
 

@@ -30,7 +30,7 @@ struct report {
     uint64_t shown_ns;  // when that was
 };
 
-// `is_silent`: inside a program that did not ask to be told on standard error. `fd` is 2 but in tests.
+// `is_silent`: inside a program that did not ask for reports on standard error. `fd` is 2 except in tests.
 void report_init(struct report *report, const struct run_options *options, bool is_silent, int fd,
                  uint64_t now_ns);
 void report_fini(struct report *report);

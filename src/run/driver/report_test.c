@@ -80,7 +80,7 @@ static void facts_are_due_with_a_new_step_and_from_time_to_time(void **state)
     report_fini(&report);
 }
 
-// Bytes that the sample has read are no part of what the map has.
+// Bytes that the sample has read are not counted among those of the map.
 static void bytes_are_those_of_the_map_alone(void **state)
 {
     (void)state;

@@ -170,7 +170,7 @@ static void hello_is_late(void *owner)
     agent->options.calls->silent(agent->options.owner);
 }
 
-// Its end is all that can still be expected of it.
+// Nothing but its end is expected of it any more.
 static void give_up(struct agent *agent, const char *what)
 {
     agent->options.calls->wrong(agent->options.owner, what);

@@ -1,10 +1,10 @@
 // agent: what looks after one worker at a time: starts its process, reads the page that its slots share, notices
 // attempts that take too long, and says what it was doing when it ended.
 //
-// It tells facts to its owner and decides nothing: not which worker comes next, not who is to blame, not what a
-// task is. The owner is the coordinator of a run, or the search for a bad record, whose worker is one of its own.
-// What comes from a worker is unproven, because it ran user code: frames are cut and unpacked here, and a worker
-// that sends what it may not is killed; whether a number means anything is for the owner to check.
+// It reports facts to its owner and decides nothing: neither which worker comes next nor which task is to blame. The
+// owner is the coordinator of a run, or the search for a bad record, whose worker is one of its own.
+// The bytes of a worker are unproven, because it ran user code: frames are cut and unpacked here, and a worker
+// that breaks the rules of frames is killed; the owner checks whether the numbers in a message mean anything.
 //
 // Nothing else touches a worker's process or its page, so an owner need not be in the same process.
 // Thread: that of the loop.
@@ -72,7 +72,7 @@ struct agent_calls {
     bool (*message)(void *owner, Weft__FrameType type, ProtobufCMessage *message);
     // It wants bytes of a lent input; agent_lend answers, now or later. NULL: nothing is lent, and it may not ask.
     void (*need)(void *owner, const Weft__Need *need);
-    // It sent what it may not ("a frame that does not belong here") and is being killed.
+    // It broke the rules by sending `what` ("a frame that does not belong here"), and is being killed.
     void (*wrong)(void *owner, const char *what);
     // It has said goodbye after agent_release.
     void (*left)(void *owner);
@@ -113,7 +113,7 @@ struct agent {
     bool is_counted;  // what its slots have done is in `past`
     struct agent_figures past;
     struct agent_attempt inside[SLOTS_MAX];
-    // What was seen at the last look.
+    // As they were at the last look.
     uint64_t serials[SLOTS_MAX];
     uint64_t record_since_ns[SLOTS_MAX], record_offsets[SLOTS_MAX];
     uint32_t status_serials[SLOTS_MAX], status_slot;
@@ -145,7 +145,7 @@ MUST_CHECK weft_err agent_lend(struct agent *agent, uint32_t input, uint64_t off
 MUST_CHECK weft_err agent_open_file(const struct agent *agent, uint32_t number, int *fd);
 // There is nothing left to do: the worker may end.
 MUST_CHECK weft_err agent_release(struct agent *agent);
-// Kills the worker; `lost` follows, as told: its owner knows why.
+// Kills the worker; `lost` follows, with is_told: the owner knows why.
 void agent_kill(struct agent *agent);
 // A frame for the client, not for its worker; it goes nowhere when the client is gone.
 MUST_CHECK weft_err agent_tell_client(struct agent *agent, Weft__FrameType type,
@@ -167,7 +167,7 @@ void agent_read_attempt(const struct agent *agent, uint32_t slot, struct agent_a
 // Whether the attempt in the slot is ended by the slot itself when it stays at one record.
 bool agent_times_records(const struct agent *agent, uint32_t slot);
 void agent_read_figures(const struct agent *agent, struct agent_figures *figures);
-// What an attempt has newly said of itself, a slot at a time, in turns; false: nobody has.
+// The newest status of an attempt, a slot at a time, in turns; false: there is no new one.
 bool agent_read_status(struct agent *agent, struct status_words *words);
 
 #endif

@@ -257,7 +257,7 @@ static void tear_down(struct scene *scene)
     err_clear();
 }
 
-// ---- What it tells ---------------------------------------------------------------------------------------------------
+// ---- Its reports -----------------------------------------------------------------------------------------------------
 
 static void a_crash_is_told_with_the_attempt_and_its_place(void **state)
 {
@@ -413,7 +413,7 @@ static void what_all_workers_did_is_added_up_once(void **state)
     set_up(&scene, 0);
     run(&scene, "crash");
     run(&scene, "crash");
-    for (int i = 0; i < 2; i++) {  // also behind its end
+    for (int i = 0; i < 2; i++) {  // also after its end
         agent_read_figures(&scene.agent, &figures);
         assert_int_equal(figures.phase_ns[PHASE_MAP], 24);
         assert_int_equal(figures.bytes_in, 2000);

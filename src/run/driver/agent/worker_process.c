@@ -1,8 +1,8 @@
 // worker_process: starting a worker, talking to it, and learning of its end.
 //
 // The end has two messengers: the socket (closed by the kernel with the process) and the pidfd (in
-// case a program that user code started still holds the socket). Whichever comes first makes us take
-// what is left in the socket, kill and wait.
+// case a program that user code started still holds the socket). After the first of them we read the
+// rest of the socket, kill the process and wait for it.
 
 #include "run/driver/agent/worker_process.h"
 
@@ -18,7 +18,7 @@ static void end(struct worker_process *worker)
         return;
     worker->is_ending = true;
     // The watch goes before its descriptor. A process that is just being started may hold a copy of that
-    // for a moment: the kernel would go on telling of it, and the next worker's has the same number.
+    // for a moment: the kernel would keep reporting it, and the next worker's has the same number.
     loop_watch_free(worker->watch);
     worker->watch = NULL;
     process_kill(&worker->process);

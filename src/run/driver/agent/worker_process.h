@@ -1,7 +1,7 @@
 // worker_process: the driver's end of one worker: its process, the socket to it and the page shared with it.
 //
 // A worker is this same program started again, or the program of a job that came from another machine; it finds its two
-// descriptors in the environment variable below. Frames arrive through `frame`; the end of the worker, however it came, is told once
+// descriptors in the environment variable below. Frames arrive through `frame`; any end of the worker is reported once
 // by `lost`, after all frames it managed to send. Thread: that of the loop.
 #ifndef RUN_DRIVER_WORKER_PROCESS_H
 #define RUN_DRIVER_WORKER_PROCESS_H
@@ -20,8 +20,8 @@ struct worker_process_calls {
     // A frame, borrowed. May close it.
     void (*frame)(void *owner, const struct frame *frame);
 
-    // The process is gone and waited for. `code` is a failure, with its sentence set, when it was we
-    // who gave it up: what it sent was no frame. May close it and open another one.
+    // The process is gone and waited for. `code` is a failure, with its sentence set, when we gave it
+    // up because it sent bytes that are not a frame. May close it and open another one.
     void (*lost)(void *owner, const struct process_exit *exit, weft_err code);
 };
 

@@ -37,10 +37,10 @@ uint64_t bad_records_count(const struct bad_records *bad);
 
 // Whether there may be one more; a share is judged at the end only.
 bool bad_records_may_skip(const struct bad_records *bad);
-// Leaves a record out from now on; one that is known already is no news.
+// Leaves a record out from now on; one that is known already is not added again.
 MUST_CHECK weft_err bad_records_add(struct bad_records *bad, const struct bad_record *record);
 void bad_records_forget_found(struct bad_records *bad);
-// Tells an attempt which to leave out; bad_records_free_skips in every case.
+// Fills in the records that an attempt leaves out; bad_records_free_skips in every case.
 MUST_CHECK weft_err bad_records_fill_skips(const struct bad_records *bad, Weft__TaskRun *run);
 void bad_records_free_skips(Weft__TaskRun *run);
 

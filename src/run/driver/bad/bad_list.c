@@ -102,7 +102,7 @@ static weft_err read_lines(int fd, const char *path, char *room, bool *is_list)
     }
 }
 
-// Whether every line of the file is one that a run has written. Anything else is somebody's.
+// Whether every line of the file is one that a run has written. Any other file is the user's.
 static weft_err look_into_file(const char *path, bool *is_list)
 {
     int fd = -1;
@@ -150,7 +150,7 @@ static bool is_foreign(const struct bad_list *list, const struct bad_list_place 
 
 // ---- Whether it can be written ------------------------------------------------------------------
 
-// The name that nobody chose must not lead into files that others put there.
+// The default name, which the user did not choose, must not lead into files that others put there.
 static bool is_default(const char *path)
 {
     return strcmp(path, INPUTS_BAD_LIST) == 0;
@@ -209,7 +209,7 @@ static bool is_same_file(const struct found *a, uint64_t device, uint64_t inode)
 static bool look_quietly(const char *path, struct found *found)
 {
     if (find_look(path, found) != WEFT_OK)
-        err_clear();  // who needs to read it tells it
+        err_clear();  // reading it later reports that
     return found->kind != FILE_MISSING;
 }
 
@@ -244,7 +244,7 @@ static weft_err check_output(const struct bad_list *list, const char *path)
     const int number =
         !output || strcmp(output, "-") == 0 ? STDOUT_FILENO : standard_number(output);
     if (number >= 0 && find_look_fd(number, "the output", &target) != WEFT_OK) {
-        err_clear();  // closed: who opens the output tells it
+        err_clear();  // closed: opening the output reports that
         return WEFT_OK;
     }
     const bool is_there = number >= 0 || look_quietly(output, &target);
@@ -287,7 +287,7 @@ weft_err bad_list_check(struct bad_list *list)
     weft_err code = err_wrap(look(path, &list->there), "the list of bad records");
     if (code == WEFT_OK)
         code = check_output(list, path);
-    // Those that are named can be told at once, and --force would be the wrong advice.
+    // Inputs that are named can be refused at once, and --force would be the wrong advice.
     for (size_t i = 0; i < options->input_count && code == WEFT_OK; i++)
         code = check_input(&list->there, options->inputs[i], options->inputs[i]);
     if (code == WEFT_OK && is_foreign(list, &list->there))

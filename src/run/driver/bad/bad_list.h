@@ -1,6 +1,6 @@
-// bad_list: the side file that lists bad records (--bad-records). It lies among the user's files, so where it goes
-// is looked at before the work: never over an input or the output, and what is removed or replaced is known, to its
-// last byte, to be a list that a run has written. Thread: that of the loop.
+// bad_list: the side file that lists bad records (--bad-records). It lies among the user's files, so its place is checked
+// before the work: it never replaces an input or the output, and a file is only removed or replaced if every byte of
+// it is known to be of a list that a run has written. Thread: that of the loop.
 #ifndef RUN_DRIVER_BAD_LIST_H
 #define RUN_DRIVER_BAD_LIST_H
 
@@ -10,7 +10,7 @@
 #include "store/inputs.h"
 #include "sys/file/file.h"
 
-// What stands where the list goes.
+// The file at the place of the list.
 struct bad_list_place {
     enum file_kind kind;
     uint64_t device, inode;
@@ -29,7 +29,7 @@ void bad_list_init(struct bad_list *list, const struct run_options *options);
 // output is INVALID_ARGUMENT; and when the inputs are known, one of them. Nothing is checked without --skip-bad.
 MUST_CHECK weft_err bad_list_check(struct bad_list *list);
 MUST_CHECK weft_err bad_list_check_inputs(const struct bad_list *list, const struct inputs *inputs);
-// The path of a list of an earlier run, which is no input; NULL: there is none.
+// The path of a list of an earlier run, which is not an input; NULL: there is none.
 const char *bad_list_old_path(const struct bad_list *list);
 
 // One line of the list.

@@ -62,7 +62,7 @@ static uint64_t list_ranges(struct probe *probe, const struct probe_harm *harm, 
         struct plan_piece piece = pieces[i];
         const bool is_seen = harm && harm->place.input == piece.input;
         const struct input_look *look = &probe->options.plan->looks[piece.input];
-        // What is compressed goes further than its size says, and begins at its front.
+        // Compressed data is longer than its file, and can only be read from its front.
         if (is_seen && harm->fed_end > piece.begin &&
             (harm->fed_end < piece.end || (!look->is_indexed && look->codec != CODEC_NONE + 1)))
             piece.end = harm->fed_end;
@@ -106,7 +106,7 @@ static weft_err send_stage(struct probe *probe)
     Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
     Weft__Output output = WEFT__OUTPUT__INIT;
     open.part_count = open.range_count = open.map_count = 1;
-    open.is_map_only = true;  // nothing is kept of what it emits
+    open.is_map_only = true;  // emitted pairs are not kept
     open.output = &output;
     return agent_send(&probe->agent, WEFT__FRAME_TYPE__FRAME_STAGE_OPEN, &open.base);
 }
@@ -276,7 +276,7 @@ static void take_silence(void *owner)
     agent_kill(&probe->agent);
 }
 
-// It is killed, and has failed with what it was trying.
+// It is killed, and its try has failed.
 static void take_wrong(void *owner, const char *what)
 {
     (void)owner;
@@ -345,7 +345,7 @@ static void begin_next(struct probe *probe)
     go_on(probe);
 }
 
-// The beginning says who failed and how, the end of what it said why.
+// The beginning says which function failed and how, the end of its message why.
 static void keep_reason(struct probe *probe)
 {
     enum { END_BYTES = 120 };

@@ -3,22 +3,22 @@
 //   a task is stuck -> its input is bisected -> the record is found, or it is clear that no single one does it
 //
 // Tries run in a worker of their own, one slot, beside the one at work: a record that crashes it costs no other
-// attempt anything. One task is looked into at a time, the others wait. The probe reports what it has found; whether
-// the record is left out or ends the job is for its owner to decide. Thread: that of the loop.
+// attempt anything. One task is looked into at a time, the others wait. The probe reports the record; whether
+// it is left out or ends the job is for the owner to decide. Thread: that of the loop.
 #ifndef RUN_DRIVER_PROBE_H
 #define RUN_DRIVER_PROBE_H
 
 #include "mapreduce/coord/bisect.h"
 #include "run/driver/bad/bad.h"
 
-// A task that keeps failing, and what was said of it last.
+// A task that keeps failing, and the words on its last failure.
 struct probe_task {
     struct sched_attempt at;
     weft_err code;
     char why[ERR_TEXT_BYTES_MAX], next[ERR_TEXT_BYTES_MAX];
 };
 
-// Each task ends in one `found` or `not_found`, unless the search itself fails. What they point to is good until the
+// Each task ends in one `found` or `not_found`, unless the search itself fails. Their arguments are valid until the
 // owner hands in another task.
 struct probe_calls {
     void (*begun)(void *owner);  // one more task is looked into

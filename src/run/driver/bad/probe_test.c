@@ -13,7 +13,7 @@ enum { KIB = 1024, INPUT_BYTES = 64 * KIB, NO_PLACE = -1 };
 
 // ---- The worker ---------------------------------------------------------------------------------
 
-// What it was last sent to do, and how its tries end: one with the record at bad_offset fails, or crashes it.
+// Its last orders, and how its tries end: one with the record at bad_offset fails, or crashes it.
 static struct {
     struct agent *agent;
     bool has_worker, has_task, is_look, has_bad_record, can_start, fails_always;

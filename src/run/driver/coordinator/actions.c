@@ -95,8 +95,8 @@ static void take_failure(struct coordinator *coordinator, const struct sched_act
     if (charges > 1)
         snprintf(tries, sizeof tries, " (attempt %u of %u)", charges,
                  coordinator->plan->options->max_attempts);
-    // A sentence of several lines has its own advice behind the first; what the first one announces stays
-    // in front of it.
+    // A sentence of several lines has its own advice after the first line; the words of the first one that announce the
+    // advice stay in front of it.
     const char *rest = strchr(coordinator->blame.why, '\n');
     if (rest && rest > coordinator->blame.why && rest[-1] == ':') {
         const char *announcement =
@@ -184,7 +184,7 @@ static weft_err send_task(struct coordinator *coordinator, struct agent *agent,
     return run_plan_send_task(coordinator->plan, agent, action, &coordinator->bad, &where);
 }
 
-// Where workers share, each is told once where the map output of all is.
+// Where workers share, each is sent once the places of the map output of all.
 static weft_err send_seals(struct coordinator *coordinator, struct worker_place *place,
                            uint32_t stage)
 {

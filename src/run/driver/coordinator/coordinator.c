@@ -333,8 +333,9 @@ bool coordinator_close(struct coordinator *coordinator, bool may_keep)
 
 // ---- Figures ------------------------------------------------------------------------------------
 
-// What committed tasks read in the first map, and what all others did. When the job is done, some tasks need not be committed, and what was
-// made of them is: those that an earlier run has done, and those whose client was lost when all had read them.
+// Whether a task's figures are part of the job's. Those of committed tasks are. When the job is done, those of tasks that are
+// not committed are, too, because everything that depends on them is: an earlier run has done these tasks, or their client
+// was lost after their output had been read.
 static bool counts(const struct coordinator *coordinator, uint32_t stage, enum sched_kind kind,
                    uint32_t task)
 {

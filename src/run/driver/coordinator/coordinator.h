@@ -20,7 +20,7 @@ struct coordinator_options {
     bool keeps_replays;  // a record that ends the job can be run again by weft replay
 };
 
-// NULL with a sentence when memory is refused. All that the options name outlives it.
+// NULL with a sentence: out of memory. The objects that the options name outlive it.
 struct coordinator *coordinator_new(const struct coordinator_options *options);
 void coordinator_free(struct coordinator *coordinator);
 
@@ -28,16 +28,16 @@ void coordinator_free(struct coordinator *coordinator);
 
 // Whether the list of bad records can be written where it goes.
 MUST_CHECK weft_err coordinator_check_list(struct coordinator *coordinator);
-// A list of an earlier run, which is no input of this one; NULL: there is none.
+// A list of an earlier run, which is not an input of this one; NULL: there is none.
 const char *coordinator_old_list(const struct coordinator *coordinator);
 // When the inputs are known: whether the answer is there already (coordinator_is_complete). `output` may be NULL for a
 // plan that is only printed; it is borrowed.
 MUST_CHECK weft_err coordinator_check_answer(struct coordinator *coordinator,
                                              struct output *output);
 bool coordinator_is_complete(const struct coordinator *coordinator);
-// Makes the plan, and what is kept of its tasks.
+// Makes the plan, and the notes on each of its tasks.
 MUST_CHECK weft_err coordinator_make_plan(struct coordinator *coordinator);
-// --dry-run: instead of all that follows.
+// --dry-run: instead of the following calls.
 MUST_CHECK weft_err coordinator_print_plan(struct coordinator *coordinator);
 // Takes over what an earlier run has done. From here on there are files to take away again.
 MUST_CHECK weft_err coordinator_take_over(struct coordinator *coordinator);
@@ -76,7 +76,7 @@ bool coordinator_awaits_clients(const struct coordinator *coordinator);
 void coordinator_end_workers(struct coordinator *coordinator);
 // The sentence of the failure; "": this thread's.
 const char *coordinator_error(const struct coordinator *coordinator);
-// Fills in what it knows; counters are borrowed.
+// Fills in the figures that it knows; counters are borrowed.
 void coordinator_sum_up(struct coordinator *coordinator, struct summary *summary);
 // Closes the journal. Returns whether finished work is kept for the next run, which `may_keep` allows.
 bool coordinator_close(struct coordinator *coordinator, bool may_keep);

@@ -64,7 +64,7 @@ struct coordinator {
     struct output *output;  // borrowed
     bool keeps_replays;
 
-    // What there is to decide, and what is kept of it.
+    // The scheduler, and the results of tasks.
     struct sched *sched;
     struct sched_actions *actions;  // of the step under way
     struct tally tally;
@@ -212,7 +212,7 @@ extern const struct probe_calls coordinator_probe_calls;
 
 // Looks into a task that the scheduler gave up, and answers it: excused or condemned. `blame` is set before.
 void coordinator_look_into(struct coordinator *coordinator, const struct sched_action *action);
-// A job that left out too much is no good; what it left out is listed in any case. Once, when all records
+// Fails the job if it left out too many records; they are listed in any case. Once, when all records
 // have been seen.
 MUST_CHECK weft_err coordinator_judge_bad(struct coordinator *coordinator);
 

@@ -62,7 +62,7 @@ static void a_stale_attempt_does_not_count(void **state)
     (void)state;
     struct tally tally;
     assert_int_equal(tally_init(&tally, 1), WEFT_OK);
-    hold(&tally, 0, 0, "never", 1);  // nobody began it
+    hold(&tally, 0, 0, "never", 1);  // it was not begun
     tally_begin(&tally, 0, 3);
     hold(&tally, 0, 2, "stale", 1);
     assert_int_equal(sum(&tally).records_in, 0);

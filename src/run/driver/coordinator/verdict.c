@@ -22,7 +22,7 @@ static weft_err write_bad(struct coordinator *coordinator)
     return bad_records_write(&coordinator->bad);
 }
 
-// The run has failed, and that is what it says in the end; that the list is missing is said before.
+// The run has failed, and its last words say why; a warning before them says that the list is missing.
 static void list_bad(struct coordinator *coordinator)
 {
     char text[ERR_TEXT_BYTES_MAX];

@@ -1,7 +1,7 @@
 // Identity, journal, pieces, and when checkpoints are due.
 //
-// Nothing is waited for on the disk: after a power cut what was not written does not have its checksum,
-// and is done again. So a run that is not ended pays for a few small writes, and for checkpoints, which are
+// No write waits for the disk: after a power cut, records that were not written do not have their checksum, and their
+// work is done again. So a run that is not interrupted pays for a few small writes, and for checkpoints, which are
 // taken so seldom that they cost less than a fiftieth of the time.
 
 #include "run/driver/resume/resume_state.h"
@@ -15,7 +15,7 @@
 
 enum {
     CHECKPOINT_EVERY_MS = 5000,
-    CHECKPOINT_COST_FACTOR = 60,  // so many times its cost passes before the next one
+    CHECKPOINT_COST_FACTOR = 60,  // the time until the next one, in times its cost
     TRIES_MAX = 20,               // to open a journal whose directory comes and goes
 };
 
@@ -229,7 +229,7 @@ weft_err resume_open(struct resume *resume, struct output_piece *pieces)
     return code == WEFT_OK ? begin_journal(resume) : code;
 }
 
-// ---- Checking and taking over what there is -----------------------------------------------------
+// ---- Checking and taking over finished work -----------------------------------------------------
 
 void resume_restore_task(struct resume *resume, uint32_t stage, enum sched_kind kind, uint32_t task)
 {
@@ -268,7 +268,7 @@ weft_err resume_restore(struct resume *resume)
     return code == WEFT_OK ? resume_restore_bad(resume) : code;
 }
 
-// ---- Noting what is safe now --------------------------------------------------------------------
+// ---- Noting finished work -----------------------------------------------------------------------
 
 weft_err resume_note_task(struct resume *resume, uint32_t stage, enum sched_kind kind,
                           uint32_t task)
@@ -365,7 +365,7 @@ bool resume_end(struct resume *resume, bool may_keep)
     if (resume->journal)
         output_abort(resume->output);
     if (resume->journal && journal_close(resume->journal) != WEFT_OK)
-        err_clear();  // what it could not write is done again
+        err_clear();  // work whose records it could not write is done again
     resume->journal = NULL;
     return is_kept;
 }

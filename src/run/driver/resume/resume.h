@@ -1,5 +1,5 @@
-// resume: a run that was ended goes on. What is safe (pieces of the output, map output of a checkpoint) is noted in a
-// journal in the unfinished directory as it becomes so; the same command finds it there, checks it, and takes it over.
+// resume: a run that was interrupted continues. Finished work (pieces of the output, map output of a checkpoint) is noted
+// in a journal in the unfinished directory when it is safe; the same command finds it there, checks it, and takes it over.
 //
 // The journal is its own, and so are the identity of the run, the files of map output that are safe, and the time of
 // checkpoints. It hands counters and bad records that it takes over to the tally and to bad_records, and reports tasks
@@ -24,14 +24,14 @@ struct resume_calls {
 
 struct resume_options {
     const struct run_plan *plan;
-    struct tally *tally;      // gets the counters,
-    struct bad_records *bad;  // and the bad records of what is taken over
+    struct tally *tally;      // gets the counters of work that is taken over,
+    struct bad_records *bad;  // and its bad records
     struct loop *loop;
     const struct resume_calls *calls;
     void *owner;
 };
 
-// NULL with a sentence when memory is refused.
+// NULL with a sentence: out of memory.
 struct resume *resume_new(const struct resume_options *options);
 void resume_free(struct resume *resume);
 
@@ -45,7 +45,7 @@ void resume_look(struct resume *resume, struct output_piece *pieces);
 // Opens or begins the journal; refuses another job's with ALREADY_EXISTS. With the plan, before the output's. `pieces`
 // is borrowed until the end.
 MUST_CHECK weft_err resume_open(struct resume *resume, struct output_piece *pieces);
-// Checks what the journal names and takes over what is sound. With the output's plan, before START.
+// Checks the files that the journal names and takes over the sound ones. With the output's plan, before START.
 MUST_CHECK weft_err resume_restore(struct resume *resume);
 // From now on checkpoints are due from time to time.
 void resume_start(struct resume *resume);
@@ -54,7 +54,7 @@ void resume_start(struct resume *resume);
 
 // A piece of the output, as `pieces` has it.
 MUST_CHECK weft_err resume_note_piece(struct resume *resume, uint32_t piece);
-// A task whose output is not safe, but which need not run again if all that was made of it is.
+// A task whose output is not safe, but which need not run again if everything that depends on its output is.
 MUST_CHECK weft_err resume_note_task(struct resume *resume, uint32_t stage, enum sched_kind kind,
                                      uint32_t task);
 // A record that tries have found.
@@ -106,7 +106,7 @@ const char *resume_holder(const struct resume *resume, size_t i);
 void resume_strike_holder(struct resume *resume, const char *name);
 // All notes reach the journal: clients may offer the output of these tasks without their counters.
 MUST_CHECK weft_err resume_flush(struct resume *resume);
-// So many tasks were taken over from clients.
+// `count` tasks were taken over from clients.
 void resume_count_offered(struct resume *resume, uint32_t count);
 // A hash of the keys by which the stage was cut; false: it was not yet.
 bool resume_hash_cuts(const struct resume *resume, uint32_t stage, uint8_t key[IDENTITY_KEY_BYTES]);
@@ -118,7 +118,7 @@ void resume_stop(struct resume *resume);
 // Closes the journal. `may_keep`: work that is done stays for the next run, if there is any; returns whether it does.
 bool resume_end(struct resume *resume, bool may_keep);
 
-// ---- What is known
+// ---- Questions
 
 bool resume_is_done(const struct resume *resume);  // the answer is there already
 uint32_t resume_task_count(

@@ -102,8 +102,8 @@ weft_err resume_take_bad(struct resume *resume, enum resume_record type, weft_by
     return is_kept ? WEFT_OK : err_no_memory("for bad records");
 }
 
-// Walks back: a task may have been noted twice, when its output was lost once. What counts is its last READ
-// and what stands behind that.
+// Walks back: a task may have been noted twice, when its output was lost once. Its last READ and the records after
+// that count.
 static weft_err restore_backwards(struct resume *resume, bool *is_settled)
 {
     const struct run_stage *stage = &resume->options.plan->stages[0];

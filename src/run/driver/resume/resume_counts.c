@@ -1,9 +1,9 @@
-// resume_counts: what tasks have counted outlives the run with what they have made, so that the counters of a
-// run that goes on are those of the whole job.
+// resume_counts: the counters of tasks outlive the run together with their output, so that the counters of a
+// run that is continued are those of the whole job.
 //
-// A task is noted when it is committed, also where its output is not safe: behind it a piece of the answer may be,
-// and then the task need not run again. If it does, what it counts then takes the place of what was noted. A job
-// without counters has no such notes.
+// A task is noted when it is committed, also where its output is not safe: a piece of the answer that depends on it may
+// be safe, and then the task need not run again. If it does, its new counters replace the noted ones. A job without
+// counters has no such notes.
 
 #include "run/driver/resume/resume_state.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct counts_head {
-    uint32_t stage, kind, task, count;  // so many follow:
+    uint32_t stage, kind, task, count;  // `count` of these follow:
 };
 
 struct count_head {

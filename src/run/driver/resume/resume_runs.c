@@ -112,7 +112,7 @@ weft_err resume_take_runs(struct resume *resume, weft_bytes payload)
         return WEFT_OK;
     memcpy(&head, payload.data, sizeof head);
     const char *name = payload.data + sizeof head;
-    // A name, not a path: what is written in a file must not lead out of its directory.
+    // A name, not a path: the content of a file must not lead out of its directory.
     if (payload.size != sizeof head + head.name_size || memchr(name, '/', head.name_size))
         return WEFT_OK;
     resume->task_count += head.task_count;
@@ -181,7 +181,7 @@ void resume_forget_runs(struct resume *resume)
     resume->runs_of_task = NULL;
 }
 
-// ---- What a worker is told ----------------------------------------------------------------------
+// ---- For the messages to a worker ---------------------------------------------------------------
 
 void resume_fill_open(const struct resume *resume, Weft__StageOpen *open, struct buf *directory)
 {

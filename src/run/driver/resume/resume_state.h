@@ -62,7 +62,7 @@ struct resume {
     uint32_t task_count, restored_count;
     bool is_done;       // the answer is there already
     bool has_begun;     // there is an unfinished one
-    bool has_progress;  // there is something worth going on with
+    bool has_progress;  // there is finished work that the next run can use
     bool has_checkpoints, is_stopped;
     struct loop_timer *timer;
     uint64_t every_ms, cost_ms;  // of checkpoints

@@ -142,7 +142,7 @@ static void end_run(struct scene *scene, bool may_keep, bool is_kept)
 
 // ---- What a run does ----------------------------------------------------------------------------
 
-// A map task was handed out and has ended, with what it counted and left out.
+// A map task was handed out and has ended, with its counters and the records it left out.
 static void run_task(struct scene *scene, enum sched_kind kind, uint32_t task, bool leaves_out)
 {
     const size_t number = run_plan_number(&scene->plan, 0, kind, task);
@@ -179,7 +179,7 @@ static void write_piece(struct scene *scene, uint32_t piece)
     assert_int_equal(resume_note_piece(scene->resume, piece), WEFT_OK);
 }
 
-// A slot makes what it holds of these map tasks safe, in a file of that name.
+// A slot makes the pairs of these map tasks that it holds safe, in a file of that name.
 static void checkpoint(struct scene *scene, const char *name, uint32_t *tasks, size_t count)
 {
     Weft__StageOpen open = WEFT__STAGE_OPEN__INIT;
