@@ -2,6 +2,7 @@
 
 #include "sys/loop/loop.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,6 +13,18 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+static int refusal;  // errno of the next send
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+    if (refusal) {
+        errno = refusal;
+        refusal = 0;
+        return -1;
+    }
+    return sendto(fd, data, size, flags, NULL, 0);
+}
 
 struct scene {
     struct loop *loop;
@@ -129,6 +142,31 @@ static void what_the_peer_does_not_take_at_once_goes_out_later(void **state)
     pthread_join(reader, &sum);
     assert_true((uintptr_t)sum == expected);
     close_scene(&scene);
+}
+
+// With those bytes missing in the middle the other side would wait for them, or take others for them.
+static void bytes_that_the_kernel_refuses_end_the_stream(void **state)
+{
+    static const int refusals[] = {ENOBUFS, ENOMEM, EIO};
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct scene scene;
+        char bytes[8];
+        open_scene(&scene);
+        scene.timer = loop_timer_new(scene.loop, 5000, 0, stop, &scene);
+        buf_append_text(loop_stream_out(scene.stream), "first");
+        refusal = refusals[i];
+        loop_stream_flush(scene.stream);
+        buf_append_text(loop_stream_out(scene.stream), "second");
+        loop_stream_flush(scene.stream);
+        loop_run(scene.loop);
+        assert_int_equal(scene.calls, 0);
+        assert_int_equal(scene.ends, 1);
+        assert_int_equal(recv(scene.peer, bytes, sizeof bytes, 0), 0);
+        loop_timer_free(scene.timer);
+        loop_stream_free(scene.stream);
+        close_scene(&scene);
+    }
 }
 
 static void sending_to_a_dead_peer_is_an_end_and_no_signal(void **state)
@@ -249,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_arrive_and_then_the_end_once),
         cmocka_unit_test(what_the_peer_does_not_take_at_once_goes_out_later),
+        cmocka_unit_test(bytes_that_the_kernel_refuses_end_the_stream),
         cmocka_unit_test(sending_to_a_dead_peer_is_an_end_and_no_signal),
         cmocka_unit_test(a_stream_with_a_reused_number_is_heard),
         cmocka_unit_test(a_signal_is_caught_and_given_back),

@@ -125,7 +125,8 @@ static void stream_compact(struct loop_stream *stream)
 }
 
 // Sends as much as the other side takes. The rest waits for on_stream; bytes that it will never take are
-// dropped: its end is read in a moment.
+// dropped: its end is read in a moment. The kernel may also refuse bytes of a connection that is whole (ENOBUFS,
+// ENOMEM).
 static void stream_write(struct loop_stream *stream)
 {
     for (;;) {
@@ -136,8 +137,12 @@ static void stream_write(struct loop_stream *stream)
         const ssize_t sent = send(stream->fd, next.data, next.size, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EAGAIN)
             break;
-        if (sent < 0 && errno != EINTR)
-            stream_sent(stream, next.size);
+        if (sent < 0 && errno != EINTR) {
+            if (errno != EPIPE && errno != ECONNRESET)
+                refuse_bytes(stream);
+            else
+                stream_sent(stream, next.size);
+        }
         if (sent > 0)
             stream_sent(stream, (size_t)sent);
     }
