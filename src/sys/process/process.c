@@ -217,6 +217,16 @@ static bool has_ended(const struct process *process)
     return process->pid == 0 || (process->pidfd >= 0 && poll(&end, 1, 0) > 0);
 }
 
+// A process that is killed closes its descriptors a while before its end can be seen. Its memory goes first, and the
+// program that it runs with that.
+static bool is_ending(const struct process *process)
+{
+    char path[48], program[8];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)process->pid);
+    return has_ended(process) ||
+           (readlink(path, program, sizeof program) < 0 && (errno == ENOENT || errno == ESRCH));
+}
+
 weft_err process_open_file(const struct process *process, uint32_t number, int *fd)
 {
     char path[48];
@@ -232,7 +242,7 @@ weft_err process_open_file(const struct process *process, uint32_t number, int *
     if (is_open)
         close(*fd);
     *fd = -1;
-    return has_ended(process) ? err_set(WEFT_UNAVAILABLE, "the process has ended") : err;
+    return is_ending(process) ? err_set(WEFT_UNAVAILABLE, "the process has ended") : err;
 }
 
 void process_kill(struct process *process)

@@ -45,7 +45,7 @@ MUST_CHECK weft_err process_fork(int (*body)(void *), void *owner, struct proces
 void process_kill(struct process *process);
 
 // Opens for reading a regular file that the process has open under that number; it stays open when the process
-// ends. UNAVAILABLE: it has ended.
+// ends. UNAVAILABLE: it has ended, or is about to.
 MUST_CHECK weft_err process_open_file(const struct process *process, uint32_t number, int *fd);
 
 struct process_exit {

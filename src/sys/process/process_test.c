@@ -400,6 +400,48 @@ static void a_file_of_another_process_stays_open_after_its_end(void **state)
     close(fds[1]);
 }
 
+// Threads make the way from the closing of the descriptors to the end of the process longer.
+static void *wait_in_vain(void *nothing)
+{
+    (void)nothing;
+    pause();
+    return NULL;
+}
+
+static int hold_a_file_in_threads(void *owner)
+{
+    const int *values = owner;
+    pthread_t thread;
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    dup2(file, values[1]);
+    for (int i = 0; i < 30; i++)
+        pthread_create(&thread, NULL, wait_in_vain, NULL);
+    return pause();
+}
+
+static void a_file_of_a_process_that_is_being_killed_is_of_one_that_has_ended(void **state)
+{
+    enum { NUMBER = 77 };
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct process process;
+        struct process_exit exit;
+        int fd, values[2] = {0, NUMBER};
+        assert_int_equal(process_fork(hold_a_file_in_threads, values, &process), WEFT_OK);
+        for (int tries = 0; process_open_file(&process, NUMBER, &fd) != WEFT_OK; tries++) {
+            assert_true(tries < 10000);
+            usleep(1000);
+        }
+        close(fd);
+        process_kill(&process);
+        weft_err err;
+        while ((err = process_open_file(&process, NUMBER, &fd)) == WEFT_OK)
+            close(fd);
+        assert_int_equal(err, WEFT_UNAVAILABLE);
+        process_wait(&process, &exit);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -409,6 +451,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_missing_directory_is_told_before_anything_starts),
         cmocka_unit_test(a_copy_has_our_memory_and_not_our_descriptors),
         cmocka_unit_test(a_file_of_another_process_stays_open_after_its_end),
+        cmocka_unit_test(a_file_of_a_process_that_is_being_killed_is_of_one_that_has_ended),
         cmocka_unit_test(an_exit_code_is_told),
         cmocka_unit_test(a_crash_is_told_by_the_name_of_its_signal),
         cmocka_unit_test(a_killed_child_is_waited_for_and_its_pidfd_tells_the_end),
