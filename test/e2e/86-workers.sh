@@ -68,8 +68,6 @@ shared "grep, without a reduce" grep '[0-9a-f]{3}b' words bytes
 shared "a job of several stages" ./stages words
 shared "three stages" --lines-per-task 5000 ./three_stages words
 check "which give an answer" test -s expected
-# With a sanitizer one in ten of these has taken longer than two minutes, and it is not known why: tools/test --long has them.
-is_sanitized && ! is_long && finish
 check "sort with workers that are killed" killed sort words bytes
 check "several stages with workers that are killed" killed ./stages words
 is_sanitized && finish # the rest takes the same ways, and minutes there
