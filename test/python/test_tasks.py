@@ -1,4 +1,5 @@
 """weft.tasks: calls, results, retries, dead letters and workers that die."""
+import datetime
 import itertools
 import json
 import os
@@ -164,6 +165,20 @@ def test_a_countdown_is_waited_for(work):
     started = time.monotonic()
     assert work.module.add.apply_async((1,), countdown=0.3).get(timeout=WAIT) == 1
     assert time.monotonic() - started >= 0.3
+
+
+def test_an_eta_is_waited_for(work):
+    work.start("-c", "1")
+    moment = time.time() + 0.6
+    aware = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
+    for eta in aware, aware.replace(tzinfo=None):
+        assert work.module.add.apply_async((1, 2), eta=eta, queue="fast").get(timeout=20) == 3 and time.time() >= moment
+
+
+@pytest.mark.parametrize("option", ["expires", "link", "time_limit", "coutdown"])
+def test_an_option_of_a_call_that_would_be_without_effect_is_refused(work, option):
+    with pytest.raises(TypeError, match=f"apply_async has no option {option}=5"):
+        work.module.add.apply_async((1, 2), **{option: 5})
 
 
 def test_a_task_without_a_result_leaves_none(work, tmp_path):

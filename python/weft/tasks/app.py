@@ -1,6 +1,7 @@
 """Apps and their tasks, as a program that calls them sees them."""
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import os
@@ -16,6 +17,9 @@ import weft
 from .results import AsyncResult, EagerResult
 
 PERMANENT_S = 86400.0  # how long a result is kept that is not read
+# Options of Celery's apply_async for the way of a task, of which there is only one here.
+WITHOUT_EFFECT = frozenset(["queue", "exchange", "routing_key", "priority", "serializer", "compression", "headers", "retry", "retry_policy",
+                            "connection", "producer", "add_to_parent", "shadow", "ignore_result"])
 
 
 class Retry(Exception):
@@ -139,8 +143,15 @@ class Task:
         return self.apply_async(args, kwargs)
 
     def apply_async(self, args: Iterable[Any] = (), kwargs: Optional[Dict[str, Any]] = None, countdown: float = 0,
-                    task_id: Optional[str] = None, **unused: Any) -> AsyncResult:
-        """The same, not before `countdown` seconds. A task_id of your own counts once, however often it is sent."""
+                    task_id: Optional[str] = None, eta: Optional[datetime.datetime] = None, **others: Any) -> AsyncResult:
+        """The same, not before `countdown` seconds, or not before `eta` (without a time zone: UTC). A task_id of your own counts once,
+        however often it is sent. Of Celery's other options those that say on which way a task goes have no effect."""
+        for name, value in others.items():
+            if name not in WITHOUT_EFFECT and value is not None:
+                raise TypeError(f"apply_async has no option {name}={value!r}\n  it has countdown, eta and task_id")
+        if eta is not None:
+            moment = eta if eta.tzinfo else eta.replace(tzinfo=datetime.timezone.utc)
+            countdown = max(countdown, moment.timestamp() - time.time())
         if self.app.conf.task_always_eager:
             return self.apply(args, kwargs)
         return self.app.send_task(self.name, args, kwargs, countdown, task_id)
