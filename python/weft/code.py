@@ -12,6 +12,9 @@ import types
 
 KINDS = ("map", "sum", "count", "fold", "reduce")  # as python/src/slot/slot.h numbers them
 MAIN = "__weft_main__"  # the name of the main file in a slot
+ROLES = ("map", "reduce", "fold", "collect")
+BY_VALUE = {"pickle", "code"}  # the kinds of references that hold the function itself
+VALUES_BYTES_MAX = 64 << 10  # of them in a word of the command, of which Linux takes 128 KiB
 TEXT_BYTES_MAX = 900  # of a failure: the engine cuts longer ones
 FRAMES_MAX = 8
 SHOWN_MAX = 160  # characters of a record or key
@@ -99,6 +102,28 @@ def pickle_function(function, role):
     if script_name is not None and getattr(function, "__module__", None) == script_name:
         cloudpickle.register_pickle_by_value(sys.modules[script_name])
     return base64.b64encode(cloudpickle.dumps(function, protocol=4)).decode()
+
+
+def put_aside(references, folder):
+    """Moves functions that travel by value, with all that they refer to, into a file of the folder if they are too large for a word of
+    a command. Returns its path, or None."""
+    values = {role: reference for role, reference in references.items() if not BY_VALUE.isdisjoint(reference or {})}
+    if sum(len(json.dumps(reference)) for reference in values.values()) <= VALUES_BYTES_MAX:
+        return None
+    path = os.path.join(folder, "functions")
+    with open(path, "w") as file:
+        json.dump(values, file)
+    references.update({role: {"aside": path} for role in values})
+    return path
+
+
+def take_back(job):
+    """Reads the functions that put_aside() has moved."""
+    for role in ROLES:
+        path = (job.get(role) or {}).get("aside")
+        if path:
+            with open(os.path.join(job["here"], os.path.basename(path)) if job.get("here") else path) as file:
+                job[role] = json.load(file)[role]
 
 
 def resolve(reference):
@@ -268,8 +293,7 @@ class SourceError(TypeError):
 def settle(job):
     """Makes a job of another machine one of this: its script is in job["here"], and modules are those of this machine."""
     import site
-    by_value = [role for role in ("map", "reduce", "fold", "collect")
-                if not {"pickle", "code"}.isdisjoint(job.get(role) or {})]
+    by_value = [role for role in ROLES if not BY_VALUE.isdisjoint(job.get(role) or {})]
     theirs = tuple(job["python"])
     if by_value and theirs != sys.version_info[:2]:
         raise BadJob("%s travels by value, which needs the same version of Python everywhere\n  the server has %d.%d, and this "
@@ -295,6 +319,7 @@ def load(description, capture=None):
 def load_job(job, capture):
     global in_slot, errors, has_source
     in_slot = True
+    take_back(job)
     if job.get("here"):
         settle(job)
     errors = job.get("errors")

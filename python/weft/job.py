@@ -3,6 +3,7 @@
 The command does the work; this process starts it, shows its progress, hands out the values of a source, and reads
 the pairs that came out.
 """
+import errno
 import json
 import os
 import sys
@@ -305,22 +306,29 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
         items = Source(source, folder) if source is not None else None
         description = job.describe(main_module, import_path(package, first_path), errors=folder,
                                    source=items is not None, pairs=stage is not None,
-                                   collect=collect)
+                                   collect=collect, folder=folder)
         given = [items.names] if items else []
         if stage is not None:
             given = [os.path.join(folder, "stage")]
             write_stage(stage, given[0])
         if path is None and not is_written:
             path = os.path.join(folder, "pairs")
+        scripts = files_of(job.main, first_path, has_clients(words)) + ([job.aside] if job.aside else [])
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
-                     *words_of(job, package=package, description=description, scripts=files_of(job.main, first_path, has_clients(words)),
+                     *words_of(job, package=package, description=description, scripts=scripts,
                                is_typed=not is_written, has_source=bool(given),
                                values=f"{items.other.fileno()}:{items.path}" if items else None),
                      *(["--output", path] if path else []), *given, *words]
         talk = Talk(progress, join)
-        process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                   env={**os.environ, "WEFT_TOKEN": token} if token else None,
-                                   pass_fds=[items.other.fileno()] if items else [])
+        try:
+            process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                       env={**os.environ, "WEFT_TOKEN": token} if token else None,
+                                       pass_fds=[items.other.fileno()] if items else [])
+        except OSError as error:
+            if error.errno != errno.E2BIG:
+                raise
+            raise BadJob("the inputs and options are too long for a command\n"
+                         "  try: inputs=\"@names.txt\", a file with a name in each line, or a pattern") from None
         try:
             if items:
                 items.begun()

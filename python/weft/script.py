@@ -54,10 +54,12 @@ class Job:
         name = (self.format or "").split(":")[0]
         return name if name in ("csv", "jsonl") else None
 
-    def describe(self, main_module, path, **more):
-        """The text that each slot is given."""
+    def describe(self, main_module, path, folder=None, collect=None, **more):
+        """The text that each slot is given. Functions that are too large for it go into the folder."""
         refer = {role: code.refer(function, role, main_module, self.sends_code) if function is not None else None
                  for role, function in (("map", self.map), ("reduce", self.reduce), ("fold", self.fold))}
+        refer["collect"] = collect
+        self.aside = code.put_aside(refer, folder) if folder else None
         return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, "python": sys.version_info[:2], **refer,
                            "wants_name": self.wants_name, "passes_emit": self.passes_emit, "is_bytes": self.is_bytes,
                            "convert": self.convert(), **more})

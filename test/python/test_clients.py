@@ -348,6 +348,31 @@ def test_run_with_clients(map):
     assert [worker.process.wait(WAIT) for worker in workers].count(0) >= 1  # one may have done all before the other has joined
 
 
+def test_a_function_that_refers_to_much_travels_in_a_file():
+    """Words of a command have 128 KiB at most."""
+    pytest.importorskip("cloudpickle")
+    open("text", "w").write("w1 b w199999\n")
+    script("p.py", """\
+        import sys, weft
+        stop = {f"w{number}" for number in range(200000)}
+        def of(stop):
+            return lambda line: [(word, 1) for word in line.split() if word not in stop]
+        if __name__ == "__main__":
+            more = {"listen": "localhost:0", "port_file": "port", "timeout": "50s"} if sys.argv[1:] else {}
+            print(dict(weft.run(map=of(stop), fold=sum, inputs="text", **more)))
+        """)
+    assert Running(sys.executable, "p.py").end()[0] == "{'b': 1}\n"
+    program = Running(sys.executable, "p.py", "clients")
+    worker = client(port(program))
+    assert program.end()[0] == "{'b': 1}\n"
+    worker.end()
+
+
+def test_too_many_names_of_inputs_are_a_sentence():
+    with pytest.raises(weft.InvalidArgument, match="too long for a command(.|\n)*@names.txt"):
+        weft.run(map=weft.words, fold=weft.count, inputs=["x" * 200] * 60000)
+
+
 def test_functions_by_value_are_refused_by_another_version():
     description = {"map": {"pickle": "x"}, "python": [3, 99], "main": None, "here": "/tmp"}
     from weft import code
