@@ -470,5 +470,7 @@ def describe_load(error):
 
 
 def describe_syntax(error):
+    if error.lineno is None:  # of the file as a whole, such as a zero byte in it
+        return f"SyntaxError: {error.msg}"
     line = f"\n    {error.text.strip()}" if error.text else ""
     return f'{error.filename}: {type(error).__name__}: {error.msg}\n  File "{error.filename}", line {error.lineno}{line}'

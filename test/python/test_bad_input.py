@@ -136,6 +136,17 @@ def test_record_timeout_at_clients():
     assert "reducefn took longer than --record-timeout" in said and "at the key 'two'" in said
 
 
+@pytest.mark.parametrize("returned, shown", [("5", "<class 'int'>"), ("object()", "<class 'object'>")])
+def test_what_is_no_pairs_is_named_with_the_function(returned, shown):
+    said = run(script("s.py", f"def mapfn(line): return {returned}\nfold = sum\n"))
+    assert f"mapfn returned {shown}; it must yield or return pairs" in said
+
+
+def test_a_zero_byte_in_a_script():
+    said = run(script("s.py", "def mapfn(line): yield 1, 1\0\n"))
+    assert "cannot run s.py" in said and "null bytes" in said and "None" not in said
+
+
 # ---- Clients
 
 def test_octo_with_another_token(folder):

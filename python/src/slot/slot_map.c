@@ -377,10 +377,21 @@ static bool put_list(struct slot *slot, PyObject *list)
     return is_good;
 }
 
+static void refuse_result(PyObject *result)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "mapfn returned %R; it must yield or return pairs (key, value), or a list of keys",
+                 (PyObject *)Py_TYPE(result));
+}
+
 static bool put_all(struct slot *slot, PyObject *iterable)
 {
     PyObject *iterator = PyObject_GetIter(iterable), *item;
     bool is_good = iterator;
+    if (!iterator && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        refuse_result(iterable);
+    }
     while (is_good && (item = PyIter_Next(iterator))) {
         is_good = put_item(slot, item);
         Py_DECREF(item);
@@ -405,10 +416,7 @@ static bool take_result(struct slot *slot, PyObject *result)
         PyErr_SetString(PyExc_TypeError, "mapfn returned None; it must yield or return pairs "
                                          "(key, value), if only an empty list");
     else if (PyUnicode_Check(result) || PyBytes_Check(result))
-        PyErr_Format(PyExc_TypeError,
-                     "mapfn returned %R; it must yield or return pairs "
-                     "(key, value), or a list of keys",
-                     (PyObject *)Py_TYPE(result));
+        refuse_result(result);
     else
         is_good = put_all(slot, result);
     Py_DECREF(result);
