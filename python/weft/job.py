@@ -275,8 +275,8 @@ def serve(process, talk, source):
         talk.take(b"\n" if talk.rest else b"")
 
 
-def raise_failure(talk, folder):
-    """The failure of the job as an exception, with the one of user code as its cause."""
+def raise_failure(talk, folder, status):
+    """The failure of the job as an exception, with the one of user code as its cause; `exit_code` is that of the command."""
     import re
     text = (talk.end or {}).get("error") or (talk.end or {}).get("text") or talk.last_words()
     text = re.sub(OF_SOURCE, lambda found: "map fails on one item of the "
@@ -286,7 +286,9 @@ def raise_failure(talk, folder):
                if isinstance(cls, type) and issubclass(cls, _weft.Error) and cls is not _weft.Error}
     cause = code.last_error(folder)
     cls = TaskError if cause is not None or name == "ABORTED" else classes.get(name, _weft.Unknown)
-    raise cls(text) from cause
+    error = cls(text)
+    error.exit_code = status if status > 0 else 1
+    raise error from cause
 
 
 def execute(job, words, *, main_module, first_path, source=None, stage=None, collect=None, is_written=False, path=None,
@@ -341,7 +343,7 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
         if status == 130:
             raise KeyboardInterrupt
         if status or not talk.end or not talk.end.get("ok"):
-            raise_failure(talk, folder)
+            raise_failure(talk, folder, status)
         return Result(path, talk.end)
     finally:
         if items:

@@ -15,12 +15,16 @@ from .travel import files_of
 
 def fail(script, text, words, name="FAILED_PRECONDITION", status=1):
     """Prints an error as the command does, and ends; mostly with 1: the script is the user's."""
-    text = f"cannot run {script}\n  {text}" if "\n" not in text else f"cannot run {script}\n" + indent(text)
+    report(f"cannot run {script}\n  {text}" if "\n" not in text else f"cannot run {script}\n" + indent(text), name, words)
+    sys.exit(status)
+
+
+def report(text, name, words):
+    """Prints an error as the command does."""
     if "--json" in words:
         print(json.dumps({"event": "error", "code": name, "text": text}), file=sys.stderr)
     else:
         print(f"weft: {text}", file=sys.stderr)
-    sys.exit(status)
 
 
 def indent(text):
@@ -139,8 +143,8 @@ def stay(job, module, words):
         result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
                                 source=getattr(module, "source", None), is_written=is_written, path=path)
     except _weft.Error as error:
-        print(f"weft: {error}", file=sys.stderr)
-        return 1
+        report(str(error), error.code_name, words)
+        return getattr(error, "exit_code", 1)
     except KeyboardInterrupt:
         return 130
     if path:

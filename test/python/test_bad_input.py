@@ -147,6 +147,16 @@ def test_a_zero_byte_in_a_script():
     assert "cannot run s.py" in said and "null bytes" in said and "None" not in said
 
 
+@pytest.mark.parametrize("words, code", [(["--record-timeout", "300ms"], 6), (["--memory", "1M"], 2), (["--nonsense"], 2)])
+def test_exit_codes_are_the_same_with_a_source(words, code):
+    script("s.py", "source = [1]\ndef mapfn(key, value):\n    while True: pass\ndef final(key, value): pass\n")
+    ran = subprocess.run(["weft", "run", "-q", "--max-attempts", "1", *words, "s.py"], capture_output=True, text=True, timeout=WAIT)
+    assert ran.returncode == code and ran.stderr.startswith("weft: "), ran.stderr
+    script("t.py", "def mapfn(line): yield line, 1\ndef final(key, value): pass\n")
+    ran = subprocess.run(["weft", "run", "--json", "t.py", "missing"], capture_output=True, text=True, timeout=WAIT)
+    assert ran.returncode == 4 and '"code": "NOT_FOUND"' in ran.stderr, ran.stderr
+
+
 # ---- Clients
 
 def test_octo_with_another_token(folder):
