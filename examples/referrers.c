@@ -1,4 +1,4 @@
-// Who sends visitors: the hosts of the referrers in web logs of the "combined" format.
+// Counts where visitors come from: the hosts of the referrers in web logs of the "combined" format.
 //
 //   ./referrers --top 10 access.log
 //
@@ -43,7 +43,7 @@ static void map(weft_task *task, weft_bytes line)
 {
     weft_bytes request, referrer;
     if (!next_quoted(&line, &request) || !next_quoted(&line, &referrer)) {
-        weft_counter_add(task, "lines that are no log entries", 1);
+        weft_counter_add(task, "lines that are not log entries", 1);
         return;
     }
     const weft_bytes host = host_of(referrer);

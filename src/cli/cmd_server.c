@@ -1,4 +1,4 @@
-// weft server [options] JOB [job options] INPUT...: weft run, with the work done by those who join.
+// weft server [options] JOB [job options] INPUT...: weft run, with the work done by clients that join.
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void help_format_server(struct buf *buf)
         "\n"
         "The server hands out tasks and collects the answer; it maps and reduces nothing itself. A client\n"
         "reads the inputs that it has under the same path, and gets the others from the server.\n"
-        "All who have the token can run code on the clients: keep it to yourself.\n"
+        "Everyone with the token can run code on the clients: keep it secret.\n"
         "Exit: as weft run; 3 the port is taken, or the address is not of this machine.\n");
 }
 

@@ -131,7 +131,7 @@ static weft_err read_time(const char *variable, uint32_t *milliseconds)
     return err_set(WEFT_INVALID_ARGUMENT, "%s is '%s', not a time such as 90s", variable, text);
 }
 
-// What a host takes from the environment, for those who start it.
+// Settings of a host from the environment.
 static weft_err read_host_settings(struct host_server_options *options)
 {
     const char *bytes = getenv("WEFT_JOURNAL_REWRITE");

@@ -482,8 +482,8 @@ static weft_err wait_for_element(struct prefetch *prefetch, struct peer_call *ca
 }
 
 // Takes under way are asked back by a call after them: the host answers with an element it has, or with CANCELLED. Both
-// come in the order of the calls, so nothing is lost between them. All of it, also beside others who wait: else they would
-// ask for more ahead, and the caller would never come to a call of its own.
+// come in the order of the calls, so nothing is lost between them. All of it, also while other threads wait: else
+// they would ask for more ahead, and the caller would never come to a call of its own.
 static void ask_back(struct prefetch *prefetch, struct peer_call *call)
 {
     mutex_lock(&prefetch->lock);

@@ -53,7 +53,7 @@ const char *tool_kind_name(uint8_t kind);  // "queue"
 MUST_CHECK weft_err tool_list(weft_cluster *cluster, const char *member, struct tool_list *list);
 void tool_list_fini(struct tool_list *list);
 
-// NOT_FOUND with a guess unless the resource is there. For those who only look: opening would make it.
+// NOT_FOUND with a guess unless the resource exists. For commands that only look: opening would create it.
 MUST_CHECK weft_err tool_check(const struct remote *remote);
 
 // For a tool that has waited TOOL_SILENCE_MS for an item: says so on standard error if nothing was ever pushed

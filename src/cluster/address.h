@@ -7,7 +7,7 @@
 
 enum {
     ADDRESS_PORT_DEFAULT = 2222,    // of a member whose address names none
-    ADDRESS_PORT_OF_HOSTS = 18125,  // of `weft host`, and of those who look for one
+    ADDRESS_PORT_OF_HOSTS = 18125,  // of `weft host`, and of its clients
     ADDRESS_HOST_BYTES_MAX = 253,   // what DNS allows
 };
 

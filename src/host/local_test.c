@@ -1,4 +1,4 @@
-// Tests of the way to a host in this process, beside others who come by sockets.
+// Tests of the way to a host in this process, beside clients that come by sockets.
 
 #include "host/local.h"
 

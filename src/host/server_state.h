@@ -21,7 +21,8 @@ struct awaited {
 struct host_server {
     struct host_server_options options;  // journal and expected only while it is started
     struct loop *loop;
-    struct mutex lock;  // held by the loop in its turns, and by members who call from this process
+    struct mutex
+        lock;  // held by the loop in its turns, and by threads of the member that call in this process
     struct secret token;
     struct host *host;
     struct journal *journal;  // NULL: none

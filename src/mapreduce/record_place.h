@@ -1,4 +1,4 @@
-// Records by where they begin, for those who leave some out. Both sides know it.
+// The place where a record begins, as the name of a record that is left out. Both sides know it.
 #ifndef MAPREDUCE_RECORD_PLACE_H
 #define MAPREDUCE_RECORD_PLACE_H
 

@@ -559,7 +559,7 @@ weft_err host_call(struct host *host, struct session *session, const struct call
     session->applied = call->sequence;
     dispatch(host, session, call);
     return session->answers.has_failed
-               ? err_set(WEFT_DATA_LOSS, "no memory for what %s is answered", session->member)
+               ? err_set(WEFT_DATA_LOSS, "no memory for the answers to %s", session->member)
                : WEFT_OK;
 }
 

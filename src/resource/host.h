@@ -22,7 +22,7 @@ struct host_options {
         *member;  // "/files/0"; "" for a broker, which is not a member; NULL: as its journal says
     uint64_t epoch;     // drawn; a journal's own replaces it
     uint64_t seed;      // drawn; of tables whose keys come from strangers
-    bool ends_watches;  // a watch ends when no member is left who could write
+    bool ends_watches;  // a watch ends when no member is left that could write
     host_log_fn *log;   // NULL: no journal
     void *log_owner;
     bool gathers_calls;  // calls of one session are one record, which waits for host_write_calls
@@ -44,7 +44,7 @@ uint64_t host_time(const struct host *host);
 
 enum {
     HOST_SESSIONS_MAX = 1 << 16,
-    HOST_LEFT_MAX = 1 << 16,  // names of members who said goodbye; no more are kept
+    HOST_LEFT_MAX = 1 << 16,  // names of members that said goodbye; no more are kept
 };
 
 struct session_name {
@@ -81,7 +81,7 @@ struct link *host_stirred(struct host *host);
 MUST_CHECK weft_err host_call(struct host *host, struct session *session, const struct call *call,
                               uint64_t answered);
 
-// Members who were named and have not come yet may still come, or are given up. A host is made with
+// Members that were named and have not come yet may still come, or are given up. A host is made with
 // no member expected.
 void host_expect(struct host *host, bool someone);
 

@@ -1,4 +1,4 @@
-// The lives of a host, and what those who come again may know of them.
+// The lives of a host, and the facts about them that clients may know when they come again.
 //
 // A journal that is put back from a copy, or cut by a repair, is sound and lacks its end. Clients that
 // know of changes that it lacks must be notified: by themselves they would continue as if nothing were missing. They

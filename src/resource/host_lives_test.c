@@ -1,4 +1,4 @@
-// Tests of what those who come again know of a host, and of journals that lack some of it.
+// Tests of clients that come again and know facts about a host, and of journals that lack some of them.
 #include "resource/queue/queue_testing.h"
 #include "resource/resource_testing.h"
 

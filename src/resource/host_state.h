@@ -22,7 +22,7 @@ struct host {
     struct map sessions_by_member;   // one of each member's; the others follow by of_member
     VEC(struct session *) sessions;  // by number, ascending
     uint32_t session_count_ever;
-    VEC(char *) left;  // members who said goodbye and have not come again
+    VEC(char *) left;  // members that said goodbye and have not come again
     struct link stirred;
     uint32_t watch_count;
     bool expects_someone, is_replaying, is_ending_watches;

@@ -100,7 +100,7 @@ const struct args_option options_table[] = {
     {OPTION_WORKERS, 0, "workers", "N",
      "share the work among N processes, each with that many slots (default: 1)"},
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
-     "let others do the work: those who join by weft client (see weft server)"},
+     "the clients that join by weft client do the work (see weft server)"},
     {OPTION_PORT_FILE, 0, "port-file", "FILE",
      "with --listen: write HOST:PORT there when clients can join; removed at the end"},
     {OPTION_TOKEN_FILE, 0, "token-file", "FILE",
@@ -327,12 +327,12 @@ weft_err options_check_slots(const struct run_options *options)
 {
     if (options->listen && options->slots)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "-n is for those who join: a server runs no tasks itself\n"
+                       "-n is for clients: a server runs no tasks itself\n"
                        "  try: weft client -n %" PRIu32 " ...",
                        options->slots);
     if (options->listen && options->workers)
         return err_set(WEFT_INVALID_ARGUMENT,
-                       "--workers is for weft run: the workers of a server are those who join\n"
+                       "--workers is for weft run: the workers of a server are on its clients\n"
                        "  try: weft server without it, and weft client on each machine");
     return WEFT_OK;
 }

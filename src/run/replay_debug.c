@@ -79,12 +79,12 @@ static weft_err read_all(int fd, struct buf *to)
 {
     struct file_stat status;
     size_t got = 0;
-    weft_err code = file_stat_fd(fd, "what a mapper is given", &status);
+    weft_err code = file_stat_fd(fd, "the input of a mapper", &status);
     char *room = code ? NULL : buf_reserve(to, (size_t)status.size + 1);
     if (!code && !room)
         code = no_memory();
     if (!code)
-        code = file_read_at(fd, "what a mapper is given", room, (size_t)status.size, 0, &got);
+        code = file_read_at(fd, "the input of a mapper", room, (size_t)status.size, 0, &got);
     to->size += got;
     return code;
 }

@@ -1370,7 +1370,7 @@ struct  Weft__HostHello
    */
   char *expected_host;
   /*
-   * Of one that resumes, what it knows; from the welcomes that it had:
+   * Of a member that resumes: the facts that it knows from the welcomes that it had.
    */
   /*
    * the last life of the host that it met; 0: it had no journal

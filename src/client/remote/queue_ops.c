@@ -1,4 +1,4 @@
-// Queues by their handle: for queue.c, for those who take many items, and for the command line.
+// Queues by their handle: for queue.c, for callers that take many items, and for the command line.
 
 #include "client/item/item.h"
 #include "client/remote/ops.h"

@@ -237,7 +237,7 @@ void sched_take_offered(struct sched *sched, struct worker *worker, const struct
     advance(sched, worker, at, SCHED_COMMITTED);
     if (!event->is_durable)
         sched_keep(sched, set, at->task, worker);
-    // It is not where those who reduce would look for it.
+    // It is not where reduce tasks would look for it.
     if (sched->is_elastic && is_committed && is_collecting(sched, at))
         sched_outdate_reducing(sched, true);
     skip_needless(sched, at->stage);

@@ -7,8 +7,8 @@
 //
 // With IF a call says which version it expects, 0 for a key that is not there. If it is another the
 // answer is MISSED, with u64 version (0: absent) and value as they are, and nothing has changed.
-// With OWNED the key goes when the session does, and all who watch see it go. Every put decides anew
-// whose the key is.
+// With OWNED the key is removed with the session, and all watches are notified. Every put decides anew
+// which session owns the key.
 // KV_RANGE goes from `from` up to and without `to` (empty: to the end); limit 0: all. MORE says that it
 // was cut, by the limit or by KV_ANSWER_BYTES_MAX: ask again from after the last key.
 // KV_WATCH is explained in watch.c.

@@ -72,7 +72,7 @@ bool queue_lease_many(struct queue *queue, struct session *session, struct eleme
 
 // Why an element was not done.
 struct why {
-    uint64_t when_s;  // 0: not known; a host has no calendar, only those who call do
+    uint64_t when_s;  // 0: not known; a host has no calendar, only its callers have
     weft_bytes reason;
     char words[SESSION_MEMBER_BYTES + 32];  // where the reason may be
 };

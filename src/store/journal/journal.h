@@ -1,6 +1,6 @@
 // journal: a list of events, record by record, so that a process that was killed continues where it was.
 //
-// One format for all who need it. A journal is a directory of append-only segments; records have a
+// One format for all uses. A journal is a directory of append-only segments; records have a
 // type that is the caller's business, a sequence number and a checksum. Flushed records survive the
 // process, synced ones survive the machine. The layout is drawn in segment.c.
 //

@@ -131,7 +131,7 @@ static void a_newer_segment_behind_the_damage_is_not_ours_to_cut(void **state)
     store("journal-000005", header, sizeof header);
     assert_int_equal(repair(&seen), WEFT_FAILED_PRECONDITION);
     assert_int_equal(seen.asked, 0);
-    // Nor of those who would rather have the beginning.
+    // Nor for a caller that asks for the beginning.
     struct journal *journal;
     const struct journal_options options = {.keeps_good_prefix = true};
     assert_int_equal(

@@ -63,7 +63,7 @@ static enum target look_at_target(int fd)
 
 // ---- The thread ----------------------------------------------------------------------------------------
 
-// A write to a file is not torn: others who write there get in between lines, not into them.
+// A write to a file is not torn: other writers get in between lines, not into them.
 static size_t whole_lines(const char *data, size_t size)
 {
     const char *end = memrchr(data, '\n', size);

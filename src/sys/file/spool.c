@@ -65,7 +65,7 @@ static weft_err wait_for_data(const struct copying *copying)
     }
 }
 
-// Ends what would fill the disk, for all who need it, before it does.
+// Ends the copying before it fills the disk, which other programs need, too.
 static weft_err check_room(struct copying *copying)
 {
     struct statvfs room;

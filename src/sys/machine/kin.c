@@ -30,7 +30,7 @@ bool kin_read_stat(pid_t pid, struct kin_stat *found)
     return true;
 }
 
-// Where the kernel does not list children: ask every process who its parent is.
+// Where the kernel does not list children: ask every process for its parent.
 static void list_children_slowly(pid_t parent, struct kin *list)
 {
     DIR *all = opendir("/proc");

@@ -1,9 +1,9 @@
 // Spinning: looking again and again for a little while before going to sleep.
 //
 // Waking a thread on a halted core takes 20 us and more, so a thread whose answer comes sooner gains by
-// not sleeping. Where it gains nothing it harms: it takes a core from those who would answer. So a spin
+// not sleeping. Where it gains nothing it harms: it takes a core from the threads that would answer. So a spin
 // that found nothing, or during which another thread had the core, is followed by skipping the next
-// 1, 2, 4 .. 1024 ones. Between two looks the core is offered to those who wait for one. Starts zeroed: never spins. Thread: one owner.
+// 1, 2, 4 .. 1024 ones. Between two looks the core is offered to threads that wait for one. Starts zeroed: never spins. Thread: one owner.
 #ifndef SYS_THREAD_SPIN_H
 #define SYS_THREAD_SPIN_H
 

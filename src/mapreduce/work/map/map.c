@@ -370,7 +370,7 @@ static weft_err read_records(struct reading *r)
     return WEFT_OK;
 }
 
-// A file without a byte is seen by those who see files or blocks.
+// A job whose records are files or blocks gets a file without a byte, too.
 static void feed_empty(struct slot *slot)
 {
     const struct stage *stage = slot->stage;

@@ -1,5 +1,5 @@
-// Stretches: what lies before a place in an input, for those who must know it: whether a piece of csv
-// begins inside quotes, and the number of a record.
+// Stretches: facts that depend on all bytes before a place in an input: whether a piece of csv begins
+// inside quotes, and the number of a record.
 //
 // An input is counted in stretches of a megabyte, each once, by the slot that needs it first; the
 // count at a place is the sum of the stretches before it. So cutting an input costs one more look

@@ -12,7 +12,7 @@ enum { THIS = 0, BEFORE = 1 };  // of the arrays by stage
 
 static weft_err no_memory(void)
 {
-    return err_no_memory("for what workers share");
+    return err_no_memory("for the files that workers share");
 }
 
 // ---- Files --------------------------------------------------------------------------------------

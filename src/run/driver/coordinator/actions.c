@@ -21,7 +21,7 @@ static void defer(struct coordinator *coordinator, const struct sched_event *eve
     ASSERT(event->inside_count == 0);  // they are borrowed
     if (VEC_PUSH(&coordinator->deferred, deferred))
         return;
-    const weft_err code = err_no_memory("for what happened to a worker");
+    const weft_err code = err_no_memory("for an event of a worker");
     snprintf(coordinator->error, sizeof coordinator->error, "%s", err_text());
     end(coordinator, code);
 }

@@ -8,7 +8,7 @@
 
 static weft_err no_memory(void)
 {
-    return err_no_memory("for what clients hold");
+    return err_no_memory("for the files of clients");
 }
 
 weft_err holdings_init(struct holdings *holdings, const struct run_plan *plan)

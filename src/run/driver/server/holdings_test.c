@@ -1,4 +1,4 @@
-// Tests of what clients hold for each other.
+// Tests of the files that clients hold for each other.
 #include "run/driver/server/holdings.h"
 
 #include <setjmp.h>

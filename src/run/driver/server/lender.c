@@ -1,4 +1,4 @@
-// Inputs for those who do not have them.
+// Inputs for clients that do not have them.
 
 #include "run/driver/server/lender.h"
 
