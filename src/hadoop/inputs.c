@@ -4,7 +4,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "sys/file/find.h"
 #include "sys/file/workdir.h"
@@ -112,10 +111,8 @@ static weft_err add_other(struct search *search, const char *path, int depth)
 static weft_err refuse_missing(const char *path)
 {
     char target[PATH_MAX];
-    const ssize_t size = readlink(path, target, sizeof target - 1);
-    if (size < 0)
+    if (!find_link_target(path, target, sizeof target))
         return err_set(WEFT_NOT_FOUND, "there is no input %s\n  try: ls -l %s", path, path);
-    target[size] = 0;
     return err_set(
         WEFT_NOT_FOUND,
         "the input %s cannot be read\n  it is a link to %s, which is not there\n  try: rm "

@@ -190,7 +190,7 @@ static weft_err follow_directory(struct output *output, const char *path)
     if (err || !output->has_target)
         return err;
     free(output->target);
-    output->target = realpath(path, NULL);
+    output->target = file_real_path(path);
     return output->target ? WEFT_OK : err_errno("cannot follow %s", path);
 }
 

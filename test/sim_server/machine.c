@@ -28,9 +28,9 @@ char *getcwd(char *buf, size_t size)
 }
 
 // There are no links.
-char *realpath(const char *path, char *resolved)
+char *file_real_path(const char *path)
 {
-    ASSERT(!resolved && disk_find(disk_machine(), path));
+    ASSERT(disk_find(disk_machine(), path));
     return strdup(path);
 }
 

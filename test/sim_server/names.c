@@ -57,6 +57,12 @@ bool find_is_link(const char *path)
     return false;
 }
 
+bool find_link_target(const char *path, char *target, size_t size)
+{
+    (void)path, (void)target, (void)size;
+    return false;
+}
+
 weft_err find_dangling_error(const char *path)
 {
     return err_set(WEFT_NOT_FOUND, "%s leads nowhere", path);

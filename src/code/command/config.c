@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/text.h"
 #include "code/command/command.h"
+#include "sys/file/file.h"
 
 enum { KEY_FIELDS_MAX = 1000 };
 
@@ -19,7 +19,7 @@ static const char *const role_names[] = {"map", "combine", "reduce"};
 static weft_err find_local_program(struct command_step *step, const char *directory)
 {
     const char *name = step->words.words[0];
-    struct stat status;
+    struct file_stat status;
     if (strchr(name, '/'))
         return WEFT_OK;
     char *path = NULL;
@@ -28,7 +28,9 @@ static weft_err find_local_program(struct command_step *step, const char *direct
         free(path);
         return err_no_memory("for a command");
     }
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+    if (file_stat(path, &status) != WEFT_OK)
+        err_clear();  // it is looked for in PATH then
+    else if (status.kind == FILE_REGULAR)
         step->words.words[0] = step->local_program;
     free(path);
     return WEFT_OK;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sys/file/file.h"
+
 void command_environment_fini(struct command_environment *environment)
 {
     buf_fini(&environment->text);
@@ -67,7 +69,7 @@ static void add_task(struct command_environment *environment, const struct comma
 
 static void add_input(struct command_environment *environment, const struct command_place *place)
 {
-    char *path = place->names_input_as_hadoop ? realpath(place->input_file, NULL) : NULL;
+    char *path = place->names_input_as_hadoop ? file_real_path(place->input_file) : NULL;
     struct buf file = {0};
     buf_format(&file, "%s%s", path ? "file:" : "", path ? path : place->input_file);
     add(environment, "mapreduce_map_input_file", "map_input_file", buf_text(&file));

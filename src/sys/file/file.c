@@ -396,6 +396,11 @@ weft_err file_stat(const char *path, struct file_stat *status)
     return WEFT_OK;
 }
 
+char *file_real_path(const char *path)
+{
+    return realpath(path, NULL);
+}
+
 weft_err file_stat_fd(int fd, const char *path, struct file_stat *status)
 {
     struct stat found;

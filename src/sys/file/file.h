@@ -107,6 +107,9 @@ struct file_stat {
 MUST_CHECK weft_err file_stat(const char *path, struct file_stat *stat);
 MUST_CHECK weft_err file_stat_fd(int fd, const char *path, struct file_stat *stat);
 
+// The path without links, from the root, which the caller frees; NULL with errno.
+char *file_real_path(const char *path);
+
 // Gives the disk space of a stretch back: it reads as zeros. A file system that cannot keeps it.
 void file_forget(int fd, uint64_t offset, uint64_t size);
 

@@ -116,15 +116,21 @@ bool find_is_link(const char *path)
     return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
 }
 
+bool find_link_target(const char *path, char *target, size_t size)
+{
+    const ssize_t length = readlink(path, target, size - 1);
+    target[length > 0 ? length : 0] = 0;
+    return length > 0;
+}
+
 weft_err find_dangling_error(const char *path)
 {
     char target[256];
-    const ssize_t size = readlink(path, target, sizeof target - 1);
-    target[size > 0 ? size : 0] = 0;
+    const bool is_link = find_link_target(path, target, sizeof target);
     return err_set(WEFT_NOT_FOUND,
                    "cannot read the input %s\n  it is a link to %s, which is not there\n  try: "
                    "remove it, or --skip-missing to leave it out",
-                   path, size > 0 ? target : "something");
+                   path, is_link ? target : "something");
 }
 
 // Notifies the owner of a path that is not visited. `path` is the directory, with its slash.

@@ -46,6 +46,9 @@ MUST_CHECK weft_err find_walk(const char *path, const struct find_calls *calls, 
 
 bool find_is_link(const char *path);
 
+// Writes the path that a link has as its content, cut to the size, with a zero at its end. False: it is not a link.
+bool find_link_target(const char *path, char *target, size_t size);
+
 // NOT_FOUND that names the link and where it leads.
 MUST_CHECK weft_err find_dangling_error(const char *path);
 

@@ -224,6 +224,20 @@ static void a_directory_is_asked_whether_it_holds_other_things(void **state)
     assert_int_equal(find_has_only("none", is_part, NULL, &has_only), WEFT_NOT_FOUND);
 }
 
+static void the_target_of_a_link_is_cut_to_the_room(void **state)
+{
+    char target[8], small[4];
+    (void)state;
+    put("f", "");
+    assert_int_equal(symlink("nowhere", "link"), 0);
+    assert_true(find_link_target("link", target, sizeof target));
+    assert_string_equal(target, "nowhere");
+    assert_true(find_link_target("link", small, sizeof small));
+    assert_string_equal(small, "now");
+    assert_false(find_link_target("f", target, sizeof target));
+    assert_string_equal(target, "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
@@ -232,6 +246,7 @@ int main(void)
         TEST(hidden_ones_streams_and_loops_are_left_out_and_links_followed),
         TEST(a_link_that_leads_nowhere_is_told),
         TEST(what_is_set_aside_is_told),
+        TEST(the_target_of_a_link_is_cut_to_the_room),
         TEST(a_visit_that_fails_ends_the_walk),
         TEST(a_very_deep_tree_needs_few_descriptors),
         TEST(looking_tells_the_kind),
