@@ -33,7 +33,7 @@ unsigned wait_fork_count(void);
 void wait_begin(void);
 void wait_end(void);
 
-// text.c: bytes of a str (as UTF-8), or of an object with a buffer. None is no bytes. release_bytes frees them.
+// text.c: bytes of a str (as UTF-8), or of an object with a buffer. None means no bytes. release_bytes frees them.
 struct borrowed_bytes {
     weft_bytes bytes;
     Py_buffer view;
@@ -47,7 +47,7 @@ int take_timeout(PyObject *seconds, uint32_t *timeout_ms);
 // A type of the module: its name is after the dot of the spec's.
 PyObject *add_type(PyObject *module, PyType_Spec *spec);
 
-// What is called on a handle. NULL with an exception: it is of another type.
+// The object as a cluster. NULL with an exception: it is of another type.
 struct cluster_object *cluster_of(PyObject *object);
 
 // item.c

@@ -235,7 +235,7 @@ static PyMethodDef methods[] = {
     {"give_back", (PyCFunction)(void (*)(void))give_back, METH_VARARGS | METH_KEYWORDS,
      "give_back(delay=0)\n\nAnother member gets the item, after `delay` seconds."},
     {"extend", extend, METH_O,
-     "extend(seconds)\n\nThe lease ends so many seconds from now; None: when this member leaves."},
+     "extend(seconds)\n\nThe lease ends that number of seconds from now; None: when this member leaves."},
     {"fail", fail, METH_NOARGS,
      "fail()\n\nMarks the item as failed: at its end it goes back to the queue, or to NAME.dead."},
     {"__enter__", enter, METH_NOARGS, NULL},

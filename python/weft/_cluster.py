@@ -9,7 +9,7 @@ A member of a cluster finds the others by TF_CONFIG:
         for item in files:
             total.add(len(open(item.text).read().split()), item=item)
 
-A program that is no member uses the resources of a host (`weft host`):
+A program that is not a member uses the resources of a host (`weft host`):
 
     with weft.connect("localhost:18125") as c:
         c.queue("jobs").push("hello")

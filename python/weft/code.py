@@ -105,7 +105,7 @@ def pickle_function(function, role):
 
 
 def put_aside(references, folder):
-    """Moves functions that travel by value, with all that they refer to, into a file of the folder if they are too large for a word of
+    """Moves functions that travel by value, with everything that they refer to, into a file of the folder if they are too large for a word of
     a command. Returns its path, or None."""
     values = {role: reference for role, reference in references.items() if not BY_VALUE.isdisjoint(reference or {})}
     if sum(len(json.dumps(reference)) for reference in values.values()) <= VALUES_BYTES_MAX:
@@ -152,7 +152,7 @@ def parameters_of(function):
         names = function.__code__.co_varnames[:function.__code__.co_argcount]
         defaults = len(function.__defaults__ or ())
         return names[:len(names) - defaults] if defaults else names
-    import inspect  # takes some milliseconds: only for what is rare
+    import inspect  # takes some milliseconds: only for rare cases
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -381,7 +381,7 @@ def show(value):
 
 
 def sentence_of(error):
-    """What was raised, in one line."""
+    """The exception, in one line."""
     if isinstance(error, SystemExit):
         return f"called sys.exit({'' if error.code is None else show(error.code)})"
     text = without_addresses(" ".join(str(error).split()))
@@ -414,7 +414,7 @@ def fit(first, frames, last):
 
 
 def describe(phase, error, where, name, offset):
-    """The text of a failed attempt: what was raised, the user's frames, and at which record or key."""
+    """The text of a failed attempt: the exception, the user's frames, and at which record or key."""
     keep_error(error)
     if has_source and name is not None:
         last = [f"  at the item {show(where[0])} of the {has_source}"] if where is not None else []

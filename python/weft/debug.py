@@ -20,7 +20,7 @@ def keep_record(path):
 
 
 class Debugger(pdb.Pdb):
-    """Stops at the first line of one function, and wherever else it is told to."""
+    """Stops at the first line of one function, and at the user's breakpoints."""
 
     def __init__(self, function):
         super().__init__()

@@ -257,7 +257,7 @@ def write_stage(result, path):
 
 
 def serve(process, talk, source):
-    """Waits for the command; in the meantime reads what it says and answers its slots."""
+    """Waits for the command; in the meantime reads its messages and answers its slots."""
     import selectors
     with selectors.DefaultSelector() as selector:
         selector.register(process.stderr, selectors.EVENT_READ)

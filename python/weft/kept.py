@@ -6,7 +6,7 @@ killed, leaves it there, and `weft run --final SCRIPT` calls final again without
 import os
 import time
 
-DAYS = 30  # results that nobody asked for are removed after that time
+DAYS = 30  # results that were not asked for are removed after that time
 
 
 def folder():
@@ -64,7 +64,7 @@ class Kept:
         return path
 
     def take(self, result):
-        """The pairs of a job that has ended replace what was kept of an earlier one."""
+        """The pairs of a job that has ended replace those kept of an earlier one."""
         os.rename(result.path, self.path)
         result.path = self.path
 

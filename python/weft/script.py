@@ -166,7 +166,7 @@ def take_top(words):
 
 
 def print_pair(key, value):
-    """What is printed of a result where nothing else is said: the text that the command prints."""
+    """The printed form of a result where the script does not choose another: the text that the command prints."""
     sys.stdout.buffer.write(_slot.show_pair(key, value))
 
 

@@ -1,6 +1,6 @@
 """The Python process of one slot: started by the engine, fed with frames, ended with its input.
 
-User code never sees the engine's pipes: descriptor 0 is empty, and what is printed goes to standard error.
+User code never sees the engine's pipes: descriptor 0 is empty, and printed text goes to standard error.
 """
 import os
 import sys

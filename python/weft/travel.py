@@ -1,6 +1,6 @@
 """The files of a job: its main file, and the modules and packages beside it, which travel with it to clients.
 
-What is installed on a machine stays there: numpy and the like are those of each client.
+Installed packages stay on their machine: numpy and the like are those of each client.
 """
 import os
 import re
@@ -16,7 +16,7 @@ IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([
 
 def files_of(main, folder, has_clients=False):
     """The files that a job is made of: its main file, if it has one, and the modules of that file's folder that have been imported;
-    without a main file those of `folder`. With clients also the packages there, and what is imported by functions only."""
+    without a main file those of `folder`. With clients also the packages there, and modules that only functions import."""
     own = [without_mark(main["path"])] if main else []
     folder = os.path.dirname(os.path.abspath(own[0])) if own else os.path.abspath(folder)
     names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
@@ -63,7 +63,7 @@ def path_of(module):
     try:
         return [entry for entry in getattr(module, "__path__", ()) if isinstance(entry, str)]
     except Exception:
-        return []  # an object that is no module, or one that imports when it is asked
+        return []  # an object that is not a module, or one that imports when it is asked
 
 
 def imported_names(path):

@@ -1,4 +1,4 @@
-// The codec. Scalars are written here; only what is rare goes through pickle.
+// The codec. Scalars are written here; only rare types go through pickle.
 
 #include "codec.h"
 

@@ -61,8 +61,8 @@ void fold_fini(struct fold *fold);
 // Visits all keys, in no order, and empties the table. False: the visitor said so.
 bool fold_take(struct fold *fold, fold_visit_fn *visit, void *owner);
 
-// Adds all sums of one table to another, and empties it. When the other has no room, all that it has
-// is visited first. False: the visitor said so, or out of memory.
+// Adds all sums of one table to another, and empties it. When the other has no room, its sums
+// are visited first. False: the visitor said so, or out of memory.
 bool fold_move(struct fold *from, struct fold *to, fold_visit_fn *visit, void *owner);
 
 void fold_probe_short(struct fold *fold, uint64_t key, int64_t value);

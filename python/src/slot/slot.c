@@ -178,7 +178,7 @@ static uint64_t coarse_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// The key as people know it. What was pickled is not asked: its repr() is user code, too.
+// The key as people know it. A pickled key is not asked: its repr() is user code, too.
 static bool append_key(const struct slot *slot, struct out *out)
 {
     PyObject *text = slot->is_pickled

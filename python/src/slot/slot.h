@@ -15,7 +15,7 @@
 //   'D' records               u64 offset, u8 cut, u8 delimiter, bytes
 //   'R' groups to reduce      items: 'k' u32 key; 'v' u32 value; 'i' i64; 'd' double; 'e' end of group
 //   'E' end of the attempt    answered by 'E'
-//   'S' send what is held     sums of attempts that have ended well; answered by 'S'. May follow a failure
+//   'S' send held results     sums of attempts that have ended well; answered by 'S'. May follow a failure
 //   'V' which group it is at  answered by 'V'
 //
 //   to the engine
@@ -30,7 +30,7 @@
 //   'A' at work               the name of the function that is called now, a zero, the key, for people; or
 //                             nothing: none is called any more
 //   'E' end of the attempt
-//   'S' all that was held is sent
+//   'S' all held results are sent
 //   'V' the key at hand       text for people, or nothing
 #ifndef PYTHON_SLOT_H
 #define PYTHON_SLOT_H
@@ -78,7 +78,7 @@ struct slot {
     bool is_pickled;    // and how it came
     PyObject *values;
 
-    // what was said about calls of user code
+    // the last report of a call of user code
     bool reports, is_at_work;
     const char *reported;  // the function
     uint64_t reported_ns;
@@ -119,7 +119,7 @@ bool slot_map_frame(struct slot *slot);
 // Sends the pairs of the attempt; sums too, unless they are to be held. False: an exception is set.
 bool slot_flush(struct slot *slot);
 
-// Sends what is held of attempts that have ended. False: an exception is set.
+// Sends the held results of attempts that have ended. False: an exception is set.
 bool slot_send_held(struct slot *slot);
 
 // The function emit(key, value) of the module.

@@ -27,7 +27,7 @@ def _parse(arguments: List[str]) -> argparse.Namespace:
     call = verbs.add_parser("call", help="call a task and print its result as JSON")
     call.add_argument("module", help="MODULE or MODULE:NAME of the app")
     call.add_argument("task", help="its name, with or without the module")
-    call.add_argument("arguments", nargs="*", help="in JSON; what is not JSON is a text")
+    call.add_argument("arguments", nargs="*", help="in JSON; a word that is not JSON is a text")
     call.add_argument("--timeout", type=float, help="seconds to wait for the result")
     call.add_argument("--broker", help="the host, instead of the one in the module")
     dead = verbs.add_parser("dead", help="list the tasks that failed for good")
@@ -47,7 +47,7 @@ def run_worker(options: argparse.Namespace) -> int:
     if options.concurrency < 1:
         print("weft: --concurrency is at least 1", file=sys.stderr)
         return 2
-    app = _find(options)  # what is wrong with the module is said once
+    app = _find(options)  # so that a wrong module is reported once
     if options.concurrency > 1:
         command = [sys.executable, "-m", "weft.tasks", "worker", options.module, "-c", "1"]
         command += ["--broker", options.broker] if options.broker else []

@@ -132,7 +132,7 @@ class Worker:
     def _keep(self, id: str, outcome: Dict[str, Any]) -> None:
         self.app._results().put(id, json.dumps({**outcome, "at": time.time()}))
 
-    # The dead letter comes before the result: whoever has seen that a task failed finds its letter.
+    # The dead letter comes before the result: a program that has seen that a task failed finds its letter.
     def _fail(self, item: weft.Item, message: Dict[str, Any], task: Optional[Task], outcome: Dict[str, Any]) -> None:
         self._bury(item, message, outcome)
         if task is None or not task.ignore_result:

@@ -11,7 +11,7 @@ what such programs need, and no tensors. Where TensorFlow would lose something, 
   however often that is delivered. So the total is exact.
 - An addition waits until the variable has its first value, which is set only once.
 - Programs end: an OutOfRangeError that is not caught ends with 0, `server.join()` leaves the cluster when no other member
-  uses this one's resources, and a member that only reads its own variable ends when all that could change it have left. With
+  uses this one's resources, and a member that only reads its own variable ends when all members that could change it have left. With
   --forever the last two continue like TensorFlow's.
 """
 from __future__ import annotations

@@ -14,7 +14,7 @@ USAGE = "usage: python -m weft.tf1 [--forever] PROGRAM.py [ARGUMENT...]"
 
 
 def _run(path: str) -> int:
-    """The exit code of the program. It finishes what it has dequeued unless it failed."""
+    """The exit code of the program. It finishes the elements that it has dequeued unless it failed."""
     code: object = 0
     try:
         runpy.run_path(path, run_name="__main__")

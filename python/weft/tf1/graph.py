@@ -338,7 +338,7 @@ class Variable(Node):
         member = runtime.member()
         return member.open(("var", self._path), lambda: member.cluster.var(self._path, dtype=self.dtype.stored, unset=True))
 
-    # Its first value is set once, whoever comes first: making it again changes nothing.
+    # Its first value is set once, by the member that comes first: making it again changes nothing.
     def _initialize(self) -> None:
         member = runtime.member()
         value = bytes(self._initial) if self.dtype.stored == "bytes" else self._initial

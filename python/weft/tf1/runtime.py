@@ -69,7 +69,7 @@ class Member:
         return self.resources[key]
 
     def finish_held(self) -> None:
-        """The program is done with what it has dequeued."""
+        """The program is done with the elements that it has dequeued."""
         items, self.held = self.held, []
         self.added = set()
         for item in items:
