@@ -254,7 +254,11 @@ static weft_err start_process(struct command_runner *runner, enum command_role r
     const struct nursery_spec spec = {.arguments = runner->config.steps[role].arguments,
                                       .environment = runner->environment.list.items,
                                       .directory = runner->config.directory};
-    return err_wrap(command_pump_start(pump, nursery, &spec), "%s command", role_names[role]);
+    const weft_err code = command_pump_start(pump, nursery, &spec);
+    // Every attempt in this process would fail. A system that is out of memory may have killed the nursery.
+    if (code == WEFT_UNAVAILABLE)
+        nursery_follow(nursery);
+    return err_wrap(code, "%s command", role_names[role]);
 }
 
 // Waits for the end of the process; whatever is wrong with it is the attempt's failure.

@@ -85,6 +85,15 @@ void nursery_free(struct nursery *nursery)
     free(nursery);
 }
 
+void nursery_follow(const struct nursery *nursery)
+{
+    siginfo_t end = {0};
+    const bool is_stopped = nursery->pid <= 0;  // by us
+    if (!is_stopped && waitid(P_PID, (id_t)nursery->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        end.si_pid == nursery->pid)
+        kill(getpid(), SIGKILL);
+}
+
 static weft_err refuse_gone(void)
 {
     return err_set(WEFT_UNAVAILABLE,

@@ -23,6 +23,10 @@ void nursery_free(struct nursery *nursery);  // ends it and everything in it, an
 // The same, while other threads still use it: their commands end, and no others start (UNAVAILABLE).
 void nursery_stop(struct nursery *nursery);
 
+// Ends this process, too, as if it had been killed, if the nursery has ended by itself: no command can be started from here any more,
+// but a process in the place of this one has a nursery of its own.
+void nursery_follow(const struct nursery *nursery);
+
 // What a command has as its standard input.
 enum nursery_input {
     NURSERY_INPUT_PIPE,  // child.in is our end of it

@@ -1,4 +1,5 @@
-// Tests of what reaches a command in the nursery: signals, and its standard input.
+// Tests of what reaches a command in the nursery, signals and its standard input, and of how a process
+// follows its nursery.
 
 #include "sys/process/nursery.h"
 
@@ -7,6 +8,8 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -92,9 +95,32 @@ static void a_command_without_input_reads_dev_null(void **state)
     child_end(&child);
 }
 
+// A process that can start no command any more makes room for another one.
+static void a_process_follows_a_nursery_that_was_killed(void **state)
+{
+    (void)state;
+    for (int is_killed = 0; is_killed < 2; is_killed++) {
+        int status;
+        const pid_t pid = fork();
+        if (pid == 0) {
+            struct child child;
+            struct process_exit exit;
+            nursery = nursery_new();
+            start_shell(is_killed ? "kill -9 $PPID; sleep 100" : "true", NURSERY_INPUT_NONE,
+                        &child);
+            (void)child_wait(&child, -1, &exit);
+            nursery_follow(nursery);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(WIFSIGNALED(status), is_killed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_process_follows_a_nursery_that_was_killed),
         cmocka_unit_test(a_signal_reaches_the_whole_group),
         cmocka_unit_test(a_kill_does_not_wait_and_cannot_be_ignored),
         cmocka_unit_test(a_command_without_input_reads_dev_null),
