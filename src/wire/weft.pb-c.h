@@ -238,7 +238,7 @@ typedef enum _Weft__FrameType {
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_END = 55,
   /*
-   * client -> server: it goes, with its worker and its files
+   * client -> server, a ClientEnd: it goes, with its worker and its files; is_aside: its machine cannot work, and text says why
    */
   WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE = 56,
   /*

@@ -61,8 +61,12 @@ static void release_signals(struct client *client)
 // The server need not wait until we have been silent for long.
 static void say_goodbye(struct client *client)
 {
+    Weft__ClientEnd end = WEFT__CLIENT_END__INIT;
+    end.is_aside = client->is_broken;
+    end.code = message_code(client->code);
+    end.text = client->why;
     if (!client->spoke || !client->has_joined || client->has_ended ||
-        spoke_send(client->spoke, WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE, NULL) != WEFT_OK)
+        spoke_send(client->spoke, WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE, &end.base) != WEFT_OK)
         return;
     struct loop_timer *limit = loop_timer_new(client->loop, FAREWELL_MS, 0, end_farewell, client);
     struct loop_timer *look = loop_timer_new(client->loop, 10, 10, look_at_farewell, client);
@@ -103,9 +107,13 @@ static weft_err send_bytes(void *owner, Weft__FrameType type, weft_bytes payload
     return client->spoke ? spoke_send_bytes(client->spoke, type, payload) : WEFT_OK;
 }
 
+// Whatever this machine lacks: the job continues without it.
 static void take_broken(void *owner, weft_err code)
 {
-    client_stop(owner, code);
+    struct client *client = owner;
+    (void)code;
+    client->is_broken = true;
+    client_stop(client, WEFT_ABORTED);
 }
 
 static uint64_t own_bytes(const struct client *client)
@@ -314,7 +322,7 @@ static weft_err take_over_signals(struct client *client)
 // One session, from joining to its end.
 static weft_err serve(struct client *client)
 {
-    client->has_ended = client->must_rejoin = client->is_joined = false;
+    client->has_ended = client->must_rejoin = client->is_joined = client->is_broken = false;
     weft_err code = open_porter(client);
     if (code == WEFT_OK)
         code = open_spoke(client);

@@ -31,6 +31,7 @@ struct client {
     bool has_joined;        // this time, or before
     bool has_ended;         // the server has said so
     bool is_joined;         // now
+    bool is_broken;         // this machine cannot work for the job
     bool has_told_waiting;  // that it waits for a server
     bool must_rejoin;       // the server took us for lost, or was started again
 

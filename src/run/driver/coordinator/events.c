@@ -193,15 +193,27 @@ static void take_failed_task(struct worker_place *place, const Weft__TaskEnd *en
         check_lacking(coordinator, end);
 }
 
-// A client without a module that the script imports is set aside, and others continue. If no client can load the code, the reason is not
-// their machines.
+// Trying again on this machine cannot help: the script imports a module that it lacks, a command is not installed, a file that the job
+// opens is not there.
+static bool is_of_machine(const struct coordinator *coordinator, const Weft__TaskEnd *end)
+{
+    switch (end->is_final ? end->code : WEFT_OK) {
+    case WEFT_FAILED_PRECONDITION:
+        return code_of(coordinator->plan->options->job)->loads_late;
+    case WEFT_NOT_FOUND:
+    case WEFT_PERMISSION_DENIED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+// Such a client is set aside, and others continue. If it is so at every client, the reason is not their machines.
 static bool set_unfit_aside(const struct worker_place *place, const Weft__TaskEnd *end)
 {
     enum { UNFIT_MAX = 3 };
     struct coordinator *coordinator = place->coordinator;
-    const bool is_unfit = coordinator->clients && end->is_final &&
-                          end->code == WEFT_FAILED_PRECONDITION &&
-                          code_of(coordinator->plan->options->job)->loads_late;
+    const bool is_unfit = coordinator->clients && is_of_machine(coordinator, end);
     if (!is_unfit || (++coordinator->unfit_count >= UNFIT_MAX && !coordinator->has_worked))
         return false;
     clients_drop(coordinator->clients, agent_holder(&place->agent), end->text);

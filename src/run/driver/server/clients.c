@@ -203,15 +203,14 @@ static bool note_holder(struct clients *clients, struct client *client)
 
 static weft_err on_joined(void *owner, struct hub_peer *peer, const struct hello *hello)
 {
-    struct clients *clients = owner;
     (void)hello;
+    struct clients *clients = owner;
     if (clients->is_over)
         return err_set(WEFT_UNAVAILABLE, "the job is over");
     struct client *client = calloc(1, sizeof *client);
-    if (!client)
-        return err_no_memory("for a client");
-    client->holder = (uint32_t)hub_peer_number(peer);
-    if (!note_holder(clients, client)) {
+    if (client)
+        client->holder = (uint32_t)hub_peer_number(peer);
+    if (!client || !note_holder(clients, client)) {
         free(client);
         return err_no_memory("for a client");
     }
@@ -260,11 +259,8 @@ static void tell_joined(struct client *client, const Weft__ClientJoin *join)
 // All places are taken, or the last tasks are done and no worker is wanted any more.
 static void turn_away(struct client *client)
 {
-    struct clients *clients = client->clients;
-    if (clients->count == CLIENTS_MAX) {
-        clients_drop(clients, client->holder, "there is no place left");
-        return;
-    }
+    if (client->clients->count == CLIENTS_MAX)
+        return clients_drop(client->clients, client->holder, "there is no place left");
     tell_end(client->peer, WEFT_OK, "", false);
     hub_peer_set_owner(client->peer, NULL);
     lose(client, WEFT_OK);
@@ -317,12 +313,20 @@ static void tell_state(struct clients *clients, const struct hub_peer *peer, enu
     tell_change(client, kind, sentence);
 }
 
-// It goes by itself, and knows why.
-static void take_leave(struct client *client)
+// It goes by itself, and knows why. One that cannot work says why.
+static void take_leave(struct client *client, const struct frame *frame)
 {
-    tell_state(client->clients, client->peer, CROWD_LEFT, "has left");
-    hub_peer_set_owner(client->peer, NULL);
-    lose(client, err_set(WEFT_UNAVAILABLE, "client %.200s has left", client->name));
+    struct clients *clients = client->clients;
+    Weft__ClientEnd *end = NULL;
+    const weft_err code = message_unpack(frame, &weft__client_end__descriptor, &end);
+    if (code == WEFT_OK && end->is_aside && !clients->is_over) {
+        clients_drop(clients, client->holder, end->text);
+    } else {
+        tell_state(clients, client->peer, CROWD_LEFT, "has left");
+        hub_peer_set_owner(client->peer, NULL);
+        lose(client, err_set(WEFT_UNAVAILABLE, "client %.200s has left", client->name));
+    }
+    message_free(end);
 }
 
 static void on_frame(void *owner, struct hub_peer *peer, const struct frame *frame)
@@ -333,10 +337,8 @@ static void on_frame(void *owner, struct hub_peer *peer, const struct frame *fra
     if (!client)
         return;  // it has to go
     const uint32_t holder = client->holder;
-    if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE) {
-        take_leave(client);
-        return;
-    }
+    if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVE)
+        return take_leave(client, frame);
     if (frame->type == WEFT__FRAME_TYPE__FRAME_CLIENT_LEAVING)
         tell_state(clients, peer, CROWD_LEAVING, "is leaving: it hands over its finished work");
     const weft_err code =
@@ -388,12 +390,11 @@ static void on_relayed(void *owner, const char *name, struct hub_peer *peer)
 {
     struct clients *clients = owner;
     const struct client *to = hub_peer_owner(peer);
-    struct relayed pair = {0};
     char sentence[SENTENCE_BYTES];
     if (!to || is_reported(clients, name, to->holder))
         return;
+    struct relayed pair = {.to = to->holder};
     snprintf(pair.from, sizeof pair.from, "%s", name);
-    pair.to = to->holder;
     if (!VEC_PUSH(&clients->relayed, pair))
         return;
     snprintf(sentence, sizeof sentence,

@@ -1,0 +1,76 @@
+#!/bin/bash
+# Clients on whose machine the job cannot be done: a command is missing there, the code finds no room, what starts commands is killed. Others do the job.
+. "$(dirname "$0")/lib.sh"
+. "$e2e/machines.sh"
+
+seq 1 4000 >numbers
+mkdir bin
+printf '#!/bin/sh\nsleep 0.02\nexec cat\n' >bin/only-here
+chmod +x bin/only-here
+
+# join_with VARIABLE=VALUE...: a client with that in its environment.
+join_with() {
+    env "$@" "$WEFT" client -q -n 1 "$at" >>client.log 2>&1 &
+    clients+=($!)
+}
+
+# ---- A program that a machine lacks -------------------------------------------------------------------------
+
+job=(--lines-per-task 100 --map only-here --reduce cat numbers)
+PATH=$PATH:$PWD/bin answer "${job[@]}" >expected
+open_server "${job[@]}"
+join 1
+check "a client that lacks the program of a command is set aside" await 'grep -q "is set aside: map command: cannot start only-here" "$err"'
+check "the server waits for others" await 'grep -q "no client is left" "$err"'
+join_with PATH="$PATH:$PWD/bin"
+all_end
+check "one that has it does the job" is "$code $codes" "0 1 0 "
+same "with the same bytes" expected "$out"
+check "the other one knows why it ended" grep -q 'set aside: map command: cannot start only-here' client.log
+
+open_server "${job[@]}"
+join 3
+wait $server
+check "a program that no client has ends the job" is "$?" 4
+says "with the reason" '^weft: map command: cannot start only-here'
+wait
+clients=()
+
+# ---- Code that finds no room --------------------------------------------------------------------------------
+
+mkdir full
+{ cat "$WEFT" && echo; } >another # so its code has to be fetched
+chmod +x another
+ln -s "$(dirname "$WEFT")"/libweft.so* .
+open_server -q "${job[@]}"
+env LD_PRELOAD="$E2E_TOOLS/nospace.so" WEFT_NOSPACE_DIR="$PWD/full" WEFT_NOSPACE_BYTES=100000 XDG_CACHE_HOME="$PWD/full" \
+    ./another client -q -n 1 "$at" >>client.log 2>&1
+check "a client without room for the code ends" is "$?" 1
+check "and is set aside by name, with the reason" await 'grep -q "is set aside: the code of the job: .*no space left" "$err"'
+join_with PATH="$PATH:$PWD/bin"
+all_end
+check "another one does the job" is "$code $codes" "0 0 "
+same "with the same bytes again" expected "$out"
+rm -rf full
+
+# ---- The process that starts commands -----------------------------------------------------------------------
+
+# nursery_of PID: that of its worker.
+nursery_of() { pgrep -P "$(pgrep -P "$1" | head -n 1)" weft-nursery; }
+
+slowly=(--lines-per-task 100 --map 'sleep 0.02; cat' --shell --reduce cat numbers)
+answer "${slowly[@]}" >expected
+open_server "${slowly[@]}"
+join 2
+check "a worker has a process that starts commands" await 'kill -9 $(nursery_of "${clients[0]}") 2>/dev/null'
+all_end
+check "it is killed at one of two clients, and the job ends well" is "$code $codes" "0 0 0 "
+same "with the same bytes then" expected "$out"
+"$WEFT" run -q "${slowly[@]}" >"$out" 2>"$err" &
+run=$!
+check "a worker of one machine has one, too" await 'kill -9 $(nursery_of $run) 2>/dev/null'
+wait $run
+check "that job ends well without it" is "$?" 0
+same "with its bytes" expected "$out"
+
+finish
