@@ -167,8 +167,8 @@ static weft_err read_failure(struct fetch_intake *intake)
     snprintf(sentence, sizeof sentence, "%.*s",
              (int)(intake->gathered_size - FETCH_FAILED_HEAD_BYTES),
              intake->gathered + FETCH_FAILED_HEAD_BYTES);
-    for (char *at = sentence; *at; at++)  // it is shown to people
-        if ((unsigned char)*at < ' ' || *at == 127)
+    for (char *at = sentence; *at; at++)  // it is shown to people, and may have several lines
+        if (((unsigned char)*at < ' ' && *at != '\n') || *at == 127)
             *at = '?';
     const weft_err code =
         number > WEFT_OK && number <= WEFT_UNAUTHENTICATED ? (weft_err)number : WEFT_UNKNOWN;

@@ -89,6 +89,20 @@ if is_root && unshare -m true 2>/dev/null; then
     all_end
     check "a client whose files may not be as large as all of them" is "$code $codes" "0 0 "
     same "gives the same bytes" expected server.out
+
+    # A file of which a client has read a part is replaced by other bytes.
+    mkdir changing
+    seq 1 8000000 >changing/numbers
+    open_server --lines-per-task 200000 --shell --map 'sleep 0.2; wc -l' changing/numbers
+    unshare -m bash -c "mount --bind empty changing; exec '$WEFT' client -n 1 '$at'" 2>>client.log &
+    clients+=($!)
+    hears ' has joined '
+    sleep 0.5
+    seq 8000001 15000000 >changing/numbers
+    all_end
+    check "a lent file that changes ends the job" is "$code" 1
+    check "with its name" hears 'changing/numbers has changed since the job began$'
+    check "and a line on what to do" hears '^  try: run it again when nothing writes to the file'
 else
     skip "3,000 inputs of a server by a client with 256 descriptors" "no mount namespaces"
 fi

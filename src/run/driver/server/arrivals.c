@@ -19,6 +19,7 @@ struct arrivals {
     const struct arrivals_calls *calls;
     void *owner;
     int fd;
+    char name[300];  // of its file, for errors: it has none in the directory
     uint64_t next_offset;
     struct link waiting;
     struct errands *errands;
@@ -47,6 +48,7 @@ struct arrivals *arrivals_new(struct clients *clients, struct loop *loop, const 
     }
     *arrivals = (struct arrivals){.clients = clients, .calls = calls, .owner = owner, .fd = -1};
     list_init(&arrivals->waiting);
+    snprintf(arrivals->name, sizeof arrivals->name, "output on its way in %.250s", tmp);
     arrivals->room = malloc(CHECK_BYTES);
     arrivals->errands = errands_new(loop);
     if (!arrivals->room)
@@ -100,7 +102,7 @@ static void compare(void *owner)
     while (done < as->bytes && got > 0 && waiting->code == WEFT_OK &&
            !atomic_load(&arrivals->is_stopped)) {
         const uint64_t left = as->bytes - done;
-        waiting->code = file_read_at(arrivals->fd, "output on its way", arrivals->room,
+        waiting->code = file_read_at(arrivals->fd, arrivals->name, arrivals->room,
                                      left < CHECK_BYTES ? (size_t)left : CHECK_BYTES,
                                      waiting->offset + done, &got);
         crc = crc32c(crc, arrivals->room, got);
@@ -148,7 +150,7 @@ weft_err arrivals_fetch(struct arrivals *arrivals, const struct arrival *arrival
         .size = arrival->at.size,
         .fd = arrivals->fd,
         .to_offset = waiting->offset,
-        .path = "output on its way",
+        .path = arrivals->name,
         .done = take_fetched,
         .owner = waiting,
     };
