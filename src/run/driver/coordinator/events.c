@@ -64,7 +64,7 @@ static void tell_wrong(void *owner, const char *what)
     coordinator_show_progress(coordinator);
 }
 
-// The worker broke the rules: its end is all that can still be expected of it.
+// The worker broke the rules: nothing but its end is expected of it any more.
 void coordinator_give_up_worker(struct worker_place *place, const char *what)
 {
     tell_wrong(place, what);
@@ -129,7 +129,7 @@ static void take_ready(void *owner, weft_err code)
     coordinator_show_progress(coordinator);
 }
 
-// Tells that an attempt is tried again, once it is clear that it is.
+// Reports that an attempt is tried again, once it is clear that it is.
 static void tell_retry(struct coordinator *coordinator, uint32_t stage,
                        const struct sched_attempt *at)
 {
@@ -186,7 +186,7 @@ static void take_failed_task(struct worker_place *place, const Weft__TaskEnd *en
         probe_note_harm(&coordinator->probe, event->at.kind, event->at.task,
                         (struct place){end->place->input, end->place->offset}, end->fed_end);
     coordinator_step(coordinator, event);
-    // A stale attempt changed nothing and is not told.
+    // A stale attempt changed nothing and is not reported.
     if (sched_charges(coordinator->sched, stage, event->at.kind, event->at.task) > before)
         tell_retry(coordinator, stage, &event->at);
     if (!is_mended)
@@ -255,7 +255,7 @@ static struct sched_event event_of(const struct worker_place *place, const Weft_
     };
 }
 
-// Takes the message over when it must live longer; tells so by returning true.
+// Returns true if it takes the message over, which must then live longer.
 static bool take_task_end(struct worker_place *place, Weft__TaskEnd *end)
 {
     struct coordinator *coordinator = place->coordinator;
@@ -271,7 +271,7 @@ static bool take_task_end(struct worker_place *place, Weft__TaskEnd *end)
     note_client_task(place, end);
     const size_t number =
         run_plan_number(coordinator->plan, end->stage, event.at.kind, event.at.task);
-    // What it counted is counted already.
+    // Its records are counted already.
     if (end->stage < sched_stage(coordinator->sched) ||
         (coordinator->clients && !choose_winner(place, &event.at, number))) {
         coordinator_step(coordinator, &event);
@@ -398,7 +398,7 @@ static uint32_t find_inside(struct coordinator *coordinator, const struct agent_
     return count;
 }
 
-// Charges that the loss brought are told one by one; a loss without any is told as such.
+// Charges because of the loss are reported one by one; a loss without any is reported as such.
 static void tell_loss(struct coordinator *coordinator, uint32_t stage,
                       const struct sched_event *event, const uint32_t *charges, bool is_told)
 {
