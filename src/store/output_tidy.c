@@ -31,7 +31,7 @@ static weft_err remove_left(void *owner, const char *name)
     struct buf path = {0};
     buf_format(&path, "%s/%s", search->parent, name);
     // Another user's may not be ours to remove; a directory is not a FILE.
-    if (!path.has_failed && !file_is_locked(buf_text(&path)) && file_remove(buf_text(&path)))
+    if (!path.has_failed && file_is_left(buf_text(&path)) && file_remove(buf_text(&path)))
         err_clear();
     buf_fini(&path);
     return WEFT_OK;

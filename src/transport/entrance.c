@@ -74,7 +74,7 @@ static void remove_quietly(const char *path)
 
 void entrance_clear_file(const char *path)
 {
-    if (!file_is_locked(path))
+    if (file_is_left(path))
         remove_quietly(path);
 }
 

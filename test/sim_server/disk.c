@@ -335,6 +335,12 @@ bool file_is_locked(const char *path)
     return node && node->lock;
 }
 
+bool file_is_left(const char *path)
+{
+    const struct node *node = disk_find(disk_machine(), path);
+    return node && !node->is_directory && !node->lock;
+}
+
 // ---- Reading and writing ------------------------------------------------------------------------------------
 
 weft_err file_read_at(int fd, const char *path, void *data, size_t size, uint64_t offset,

@@ -346,6 +346,20 @@ bool file_is_locked(const char *path)
     return is_held;
 }
 
+// Asking for the lock, and not after it: a file system without locks must not look like a file that is free.
+bool file_is_left(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct flock whole = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    struct stat status;
+    if (fd < 0)
+        return false;
+    const bool is_left =
+        fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && fcntl(fd, F_OFD_SETLK, &whole) == 0;
+    close(fd);
+    return is_left;
+}
+
 weft_err file_list(const char *directory, file_visit_fn *visit, void *owner)
 {
     DIR *names = opendir(directory);

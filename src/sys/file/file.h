@@ -84,6 +84,8 @@ bool file_is_locked(const char *path);
 MUST_CHECK weft_err file_create_held(const char *path, int *fd);
 // The same for a file that is open; false: it could not be locked.
 bool file_hold(int fd);
+// Whether the program that held the file has ended. False where that cannot be known, and for a file that is missing.
+bool file_is_left(const char *path);
 
 // Calls visit with every name in the directory but . and .., in no order; stops at its first failure.
 typedef weft_err file_visit_fn(void *owner, const char *name);

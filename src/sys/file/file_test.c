@@ -319,11 +319,15 @@ static void a_held_file_is_in_use_until_it_is_closed(void **state)
     int fd, again;
     assert_int_equal(file_create_held(testing_path("held"), &fd), WEFT_OK);
     assert_true(file_is_locked(testing_path("held")));
+    assert_false(file_is_left(testing_path("held")));
     assert_int_equal(file_create_held(testing_path("held"), &again), WEFT_ALREADY_EXISTS);
     assert_int_equal(file_rename(testing_path("held"), testing_path("other")), WEFT_OK);
     assert_true(file_is_locked(testing_path("other")));
     file_close(fd);
     assert_false(file_is_locked(testing_path("other")));
+    assert_true(file_is_left(testing_path("other")));
+    assert_false(file_is_left(testing_path("missing")));
+    assert_false(file_is_left(testing_path(".")));
 }
 
 static weft_err count_name(void *owner, const char *name)
