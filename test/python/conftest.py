@@ -14,6 +14,9 @@ import pytest
 import weft
 
 
+is_sanitized = "asan" in os.environ.get("LD_PRELOAD", "")
+
+
 def free_ports(count):
     """Ports for programs that name theirs. None of them is of the range that the kernel gives to others (ip_local_port_range) between now and
     the moment when the program listens."""
@@ -31,6 +34,14 @@ def free_ports(count):
 
 def free_port():
     return free_ports(1)[0]
+
+
+def wait_for(process, text):
+    """Until a line of its standard error has the text."""
+    line = process.stderr.readline()
+    while text not in line:
+        assert line, f"it ended without {text!r}"
+        line = process.stderr.readline()
 
 
 class Host:

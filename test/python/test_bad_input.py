@@ -8,7 +8,7 @@ import textwrap
 import time
 
 import pytest
-from conftest import free_port
+from conftest import free_port, wait_for
 
 WAIT = 60
 
@@ -163,8 +163,7 @@ def test_octo_with_another_token(folder):
     port, good, bad = free_port(), "a" * 32, "b" * 32
     script("s.py", "source = {1: 'x'}\ndef mapfn(k, v): yield v, 1\ndef reducefn(k, v): return len(v)\ndef final(k, v): print(k, v)\n")
     server = start(sys.executable, "-m", "weft.octo", "-p", port, "server", "s.py", WEFT_TOKEN=good)
-    while "join by" not in server.stderr.readline():
-        pass
+    wait_for(server, "join by")
     assert "another token" in end(start(sys.executable, "-m", "weft.octo", "-p", port, "client", "localhost", WEFT_TOKEN=bad), 5)[1]
     assert "is not a token" in end(start(sys.executable, "-m", "weft.octo", "-p", port, "client", "localhost#x"), 2)[1]
     worker = start(sys.executable, "-m", "weft.octo", "-p", port, "client", "localhost", WEFT_TOKEN=good)
@@ -180,8 +179,7 @@ def test_mincemeat_with_another_password():
         s.datasource, s.mapfn, s.reducefn = {{1: "x"}}, lambda k, v: [(v, 1)], lambda k, vs: sum(vs)
         print(s.run_server(password="good", port={port}))
         """))
-    while "join by" not in server.stderr.readline():
-        pass
+    wait_for(server, "join by")
     said = end(start(sys.executable, "-m", "mincemeat", "-p", "bad", "-P", port, "localhost"), 5)[1]
     assert f"localhost:{port} has another password" in said and "token" not in said
     worker = start(sys.executable, "-m", "mincemeat", "-p", "good", "-P", port, "localhost")

@@ -8,6 +8,7 @@ import time
 
 import pytest
 import weft
+from conftest import wait_for
 
 WAIT = 60
 # Within which a client ends after the job. The real limit is for an idle machine.
@@ -143,8 +144,7 @@ def test_a_killed_client_costs_one_more_read_of_its_items_and_a_late_one_gets_wo
     second = client(address, env={"STATE": str(folder), "WHO": "second"})
     wait_for_item("second")
     first.process.kill()
-    while "is lost" not in server.process.stderr.readline():
-        pass
+    wait_for(server.process, "is lost")
     open("go", "w").close()
     out, _ = server.end()
     first.end(code=-9)

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 import weft
 import weft.code
-from conftest import free_port
+from conftest import free_port, wait_for
 
 import mincemeat
 
@@ -175,8 +175,7 @@ def test_a_server_inside_another(where):
     assert weft_run(name) == expected
     if where == "mapfn":
         server = start(name)
-        while "join by" not in server.stderr.readline():
-            pass
+        wait_for(server, "join by")
         client = start("-m", "mincemeat", "-p", "changeme", "-P", str(port), "localhost")
         assert end(server)[0] == expected
         end(client)
@@ -248,8 +247,7 @@ def test_octo_by_its_own_words():
     port = str(free_port())
     name = script("guide.py", GUIDE)
     server = start("-m", "weft.octo", "-t", "simple", "-p", port, "SERVER", name)
-    while "join by" not in server.stderr.readline():
-        pass
+    wait_for(server, "join by")
     named = script("named.py", "server = 'localhost'\nout = open('octo.out', 'w')\n")
     clients = [start("-m", "weft.octo", "-p", port, "-v", "client", word, env=BRIEF) for word in ("localhost", named)]
     assert end(server)[0] == "cat ('cat', 1)\ndog ('dog', 1)\nthe ('the', 2)\n"

@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 import weft
+from conftest import is_sanitized
 
 cloudpickle = pytest.importorskip("cloudpickle")
 
@@ -169,6 +170,7 @@ def test_many_pairs_are_read_in_pieces(folder):
     assert dict(got)["key49"] == "v" * 49
 
 
+@pytest.mark.skipif(is_sanitized, reason="a sanitized interpreter takes more memory")
 def test_mostly_distinct_keys_of_all_types_in_little_memory(folder):
     (folder / "large").write_text("".join(f"{number}\n" for number in range(40000)))
     def pairs(line):

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 import weft
+from conftest import is_sanitized
 from weft import _slot
 
 PACKAGE = pathlib.Path(weft.__file__).parent
@@ -72,6 +73,8 @@ def place(request, tmp_path_factory):
         return PACKAGE.parent, {}
     if not os.environ.get("WEFT_LONG"):
         pytest.skip("WEFT_LONG=1 runs it with the sanitizers")
+    if is_sanitized:
+        pytest.skip("it is sanitized")
     return build_sanitized(tmp_path_factory.mktemp("sanitized"))
 
 
