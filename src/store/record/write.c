@@ -64,8 +64,11 @@ static char *put_plain(const struct record_pair *pair, char *to)
 
 // ---- csv
 
+// Readers take a byte order mark at the beginning of a file for none of its text.
 static bool needs_quotes(weft_bytes field)
 {
+    if (record_bom_size(field))
+        return true;
     for (size_t i = 0; i < field.size; i++) {
         const char c = field.data[i];
         if (c == '"' || c == ',' || c == '\n' || c == '\r')
