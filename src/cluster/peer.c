@@ -96,14 +96,6 @@ bool peer_has_spoken(struct peer *peer)
     return has_spoken;
 }
 
-uint32_t peer_life(struct peer *peer)
-{
-    mutex_lock(&peer->lock);
-    const uint32_t life = peer->life;
-    mutex_unlock(&peer->lock);
-    return life;
-}
-
 // ---- The ring -----------------------------------------------------------------------------------------------
 
 static struct peer_slot *slot_of(struct peer *peer, uint64_t sequence)
@@ -186,14 +178,19 @@ bool peer_start_change(struct peer *peer, const struct peer_ask *ask, struct pee
 
 // ---- Answers ---------------------------------------------------------------------------------------------------
 
-static void end_call(struct peer_call *call, const struct answer *answer)
+// False: there was no memory for the answer. A zero after it needs none later: an element of text can be handed out.
+static bool end_call(struct peer_call *call, const struct answer *answer)
 {
+    const size_t size = answer->payload.size;
     call->code = answer->code;
     call->flags = answer->flags;
     call->answer.size = 0;
-    buf_append(&call->answer, answer->payload.data, answer->payload.size);
+    const bool is_whole = size == 0 || buf_reserve(&call->answer, size + 1);
+    if (is_whole)
+        buf_append(&call->answer, answer->payload.data, size);
     call->is_under_way = false;
     atomic_store_explicit(&call->is_done, true, memory_order_release);
+    return is_whole;
 }
 
 static bool is_done(struct peer_call *call)
@@ -212,7 +209,7 @@ static void give_back(struct peer *peer, uint16_t handle, const struct call_item
     peer_start_change(peer, &ask, NULL, op.head_size);
 }
 
-// No caller waits for it any more; what came with it must not be lost.
+// No caller waits for it any more, or can have it; what came with it must not be lost.
 static void give_back_unwanted(struct peer *peer, const struct peer_slot *slot,
                                const struct answer *answer)
 {
@@ -259,9 +256,7 @@ void peer_receive_answer(struct peer *peer, const struct answer *answer)
     const struct peer_slot ended = *slot;
     *slot = (struct peer_slot){0};
     peer->unanswered--;
-    if (ended.call)
-        end_call(ended.call, answer);
-    else
+    if (!ended.call || !end_call(ended.call, answer))
         give_back_unwanted(peer, &ended, answer);
     if (ended.holds_handle)
         peer_let_go_of_handle(peer, ended.handle);

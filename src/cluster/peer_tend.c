@@ -20,6 +20,14 @@ static bool has_unsent(const struct peer *peer)
     return left_to_send(peer) > 0;
 }
 
+uint32_t peer_life(struct peer *peer)
+{
+    mutex_lock(&peer->lock);
+    const uint32_t life = peer->life;
+    mutex_unlock(&peer->lock);
+    return life;
+}
+
 bool peer_is_here(struct peer *peer, uint32_t life)
 {
     mutex_lock(&peer->lock);

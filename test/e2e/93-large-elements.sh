@@ -33,6 +33,24 @@ check "the largest that goes" weft queue push most <most
 check "comes back whole" is "$("$WEFT" queue take most -n 1 | wc -c)" 62913537
 echo x >>most
 fails_with "one byte more is refused, with the figure" 2 'at most 62913536' weft queue push most <most
+
+if is_sanitized; then
+    skip "an element that there is no memory for goes back" "a sanitizer takes the memory that is allowed"
+else
+    check "compile" compile short_memory
+    for how in take start pop many; do
+        weft queue push "$how" <large
+        check "$how: an element that there is no memory for goes back" is \
+            "$(./short_memory "$how" "$how" 100 2>/dev/null)" \
+            "RESOURCE_EXHAUSTED: 1 stored, 0 leased
+OK: 62000000 bytes"
+    done
+    weft queue push copied <large
+    check "also one for whose copy there is none" is \
+        "$(./short_memory copied many 165 2>/dev/null)" \
+        "RESOURCE_EXHAUSTED: 1 stored, 0 leased
+OK: 62000000 bytes"
+fi
 kill $host
 wait $host
 finish

@@ -82,7 +82,7 @@ static weft_err take_item(weft_call *call, uint32_t timeout_ms, weft_item *item)
         err = err_set(WEFT_INVALID_ARGUMENT, "%s: only weft_take_start brings an element",
                       call->remote->path);
     if (!err)
-        err = remote_take_item(&call->call, item);
+        err = remote_take_item(call->remote, &call->call, false, item);
     free_call(call);
     return err;
 }

@@ -23,7 +23,8 @@ weft_call *remote_call_new(struct remote *remote);
 // Gives the call to the program; NULL when it could not be started, and frees it.
 weft_call *remote_call_started(weft_call *call, weft_err err);
 
-// The element that came with the answer to a take; its memory becomes the item's.
-MUST_CHECK weft_err remote_take_item(struct peer_call *call, weft_item *item);
+// The element that came with the answer to a take; its memory becomes the item's. If there is no memory for it, it goes back.
+MUST_CHECK weft_err remote_take_item(struct remote *remote, struct peer_call *call, bool is_popped,
+                                     weft_item *item);
 
 #endif

@@ -178,27 +178,42 @@ static weft_err fill_item(struct peer_call *call, weft_bytes element, weft_item 
     return WEFT_OK;
 }
 
-weft_err remote_take_item(struct peer_call *call, weft_item *item)
+// A popped one cannot go back: for the host it is done.
+weft_err remote_take_item(struct remote *remote, struct peer_call *call, bool is_popped,
+                          weft_item *item)
 {
     struct ops_queue_taken taken;
+    struct err_kept kept;
     if (!ops_queue_taken_decode(buf_bytes(&call->answer), &taken))
         return err_set(WEFT_DATA_LOSS, "the answer is cut");
     item_set_name(item, &taken.item);
-    return fill_item(call, taken.element, item);
+    item->is_popped_ = is_popped;
+    const weft_err err = fill_item(call, taken.element, item);
+    if (err && !is_popped) {
+        err_keep(&kept);
+        remote_queue_tell_unbegun(remote, &taken.item);
+        err_put_back(&kept);
+    }
+    return remote_keep_error(remote, err);
+}
+
+static weft_err hand_over(weft_queue *queue, struct peer_call *call, bool is_popped,
+                          weft_item *item)
+{
+    const weft_err err = remote_take_item(&queue->remote, call, is_popped, item);
+    peer_call_fini(call);
+    free(call);
+    return err;
 }
 
 static weft_err take(weft_queue *queue, bool is_popped, weft_item *item)
 {
     struct peer_call *call;
-    weft_err err = prefetch_next(&queue->prefetch, queue->lease_ms, is_popped,
-                                 remote_deadline_ns(&queue->remote), &call);
+    const weft_err err = prefetch_next(&queue->prefetch, queue->lease_ms, is_popped,
+                                       remote_deadline_ns(&queue->remote), &call);
     if (err)
         return remote_keep_error(&queue->remote, err);
-    err = remote_take_item(call, item);
-    item->is_popped_ = is_popped;
-    peer_call_fini(call);
-    free(call);
-    return err;
+    return hand_over(queue, call, is_popped, item);
 }
 
 // Elements that were taken ahead go back first: a call that looks at the queue, or takes from it otherwise, finds them
@@ -240,13 +255,10 @@ weft_err weft_take_now_sized(weft_queue *queue, weft_item *item, size_t item_siz
         err = prefetch_next_now(&queue->prefetch, queue->lease_ms,
                                 remote_deadline_ns(&queue->remote), &call);
         queue_bell_end_take(&queue->bell, err == WEFT_CANCELLED);
-        if (!err) {
-            err = remote_take_item(call, &taken);
-            peer_call_fini(call);
-            free(call);
-        } else if (err != WEFT_CANCELLED) {
+        if (!err)
+            err = hand_over(queue, call, false, &taken);
+        else if (err != WEFT_CANCELLED)
             err = remote_keep_error(&queue->remote, err);
-        }
     } else {
         err = member_no_handle();
     }
@@ -315,14 +327,17 @@ static weft_err keep_many(struct remote *remote, weft_item *items, size_t item_s
     return err;
 }
 
-static void give_back_many(struct remote *remote, weft_item *items, size_t item_size,
-                           uint32_t count)
+// All of an answer, also those that were not copied.
+static void give_back_many(struct remote *remote, weft_bytes list)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        struct ops_call back;
-        draw_up(&back, CALL_QUEUE_GIVE_BACK, item_at(items, item_size, i), 0, true);
-        remote_tell(remote, &back);
-    }
+    struct err_kept kept;
+    struct ops_queue_taken taken;
+    uint32_t count = 0;
+    err_keep(&kept);
+    if (ops_queue_count_next(&list, &count))
+        for (; count > 0 && ops_queue_taken_next(&list, &taken); count--)
+            remote_queue_tell_unbegun(remote, &taken.item);
+    err_put_back(&kept);
 }
 
 weft_err weft_pop_many_sized(weft_queue *queue, weft_item *items, size_t item_size, uint32_t count,
@@ -344,11 +359,11 @@ weft_err weft_pop_many_sized(weft_queue *queue, weft_item *items, size_t item_si
         err = err_set(WEFT_DATA_LOSS, "the answer is cut");
     for (; *taken < here && *taken < count && !err; ++*taken)
         err = copy_entry(&list, item_at(items, item_size, *taken), item_size);
-    if (!err && *taken) {
-        err =
-            remote_keep_error(&queue->remote, keep_many(&queue->remote, items, item_size, *taken));
-        if (err)
-            give_back_many(&queue->remote, items, item_size, *taken);
+    if (!err && *taken)
+        err = keep_many(&queue->remote, items, item_size, *taken);
+    if (err && here) {
+        give_back_many(&queue->remote, buf_bytes(&call.answer));
+        err = remote_keep_error(&queue->remote, err);
     }
     peer_call_fini(&call);
     return end_items(err, items, item_size, taken);
