@@ -28,6 +28,9 @@ extern char **environ;
 // have 64 MiB in pipes before the system hands out tiny ones: of that we take half.
 enum { PIPE_BYTES = 1 << 20, LARGE_PIPES_MAX = 32 };
 
+// How long a process that is killed may take to be seen as ended, and to close its socket after another descriptor.
+enum { ENDING_MS = 5000, CLOSING_MS = 20 };
+
 struct nursery {
     pid_t pid;
     int socket;
@@ -85,13 +88,29 @@ void nursery_free(struct nursery *nursery)
     free(nursery);
 }
 
-void nursery_follow(const struct nursery *nursery)
+static bool has_ended(const struct nursery *nursery)
 {
     siginfo_t end = {0};
+    return waitid(P_PID, (id_t)nursery->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           end.si_pid == nursery->pid;
+}
+
+// Its descriptors are closed one after the other, a while before its end can be seen.
+static bool is_ending(const struct nursery *nursery)
+{
+    struct pollfd socket = {.fd = nursery->socket, .events = POLLRDHUP};
+    return poll(&socket, 1, 0) > 0 && (socket.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+void nursery_follow(const struct nursery *nursery)
+{
     const bool is_stopped = nursery->pid <= 0;  // by us
-    if (!is_stopped && waitid(P_PID, (id_t)nursery->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        end.si_pid == nursery->pid)
-        kill(getpid(), SIGKILL);
+    for (int tries = 0; !is_stopped && tries < (is_ending(nursery) ? ENDING_MS : CLOSING_MS);
+         tries++) {
+        if (has_ended(nursery))
+            kill(getpid(), SIGKILL);
+        poll(NULL, 0, 1);
+    }
 }
 
 static weft_err refuse_gone(void)

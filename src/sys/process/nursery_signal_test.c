@@ -103,12 +103,15 @@ static void a_process_follows_a_nursery_that_was_killed(void **state)
         int status;
         const pid_t pid = fork();
         if (pid == 0) {
+            const char *const arguments[] = {"sh", "-c",
+                                             is_killed ? "kill -9 $PPID; sleep 100" : "true", NULL};
+            const struct nursery_spec spec = {.arguments = arguments, .input = NURSERY_INPUT_NONE};
             struct child child;
             struct process_exit exit;
             nursery = nursery_new();
-            start_shell(is_killed ? "kill -9 $PPID; sleep 100" : "true", NURSERY_INPUT_NONE,
-                        &child);
-            (void)child_wait(&child, -1, &exit);
+            // The nursery may be killed before it has said that the command runs.
+            if (nursery_start(nursery, &spec, &child) == WEFT_OK)
+                (void)child_wait(&child, -1, &exit);
             nursery_follow(nursery);
             _exit(0);
         }
