@@ -134,6 +134,7 @@ check "and its token" is_private config/weft
 printf '#include <weft/weft.h>\nstatic void map(weft_task *t, weft_bytes r) { weft_emit(t, r, r); if (r.size > 3) weft_fail(t, "no"); }\nint main(int c, char **v) { weft_job j = {.name = "j", .map = map}; return weft_main(c, v, &j); }\n' >job.c
 try weft run job.c text
 check "what is compiled is for us alone" [ "$(mode "$XDG_CACHE_HOME/weft") $(mode "$XDG_CACHE_HOME/weft/jobs")" = "700 700" ]
+check "also the programs themselves" is "$(stat -c %a "$XDG_CACHE_HOME"/weft/jobs/* | sort -u)" 700
 check "and what is noted for a replay" is_private "$XDG_CACHE_HOME/weft/replay"
 umask 022
 if is_root && can_be_nobody; then

@@ -456,6 +456,16 @@ static weft_err make_program(struct compile *compile, const char *made)
     return err;
 }
 
+static weft_err close_to_others(const char *made)
+{
+    int fd = -1;
+    weft_err err = file_open(made, &fd);
+    if (!err)
+        err = file_set_mode(fd, made, 0700);
+    file_close(fd);
+    return err;
+}
+
 // One that is built every time is named by its own bytes as well: it must not take the place of another
 // that runs.
 static weft_err keep_program(struct compile *compile, const char *made)
@@ -490,6 +500,8 @@ static weft_err build(struct compile *compile)
     err = place_make_name(compile->program_path, &made);
     if (!err)
         err = make_program(compile, made);
+    if (!err)
+        err = close_to_others(made);
     if (!err)
         err = keep_program(compile, made);
     if (made)
