@@ -492,7 +492,9 @@ static void what_is_known_and_not_read_is_refused_by_name(void **state)
     } files[] = {
         {"PK\3\4...............", "zip archive"},  {"7z\xbc\xaf\x27\x1c............", "7z archive"},
         {"Rar!\x1a\7............", "rar archive"}, {"\x1f\x9d\x90............", "compress (.Z)"},
-        {"LZIP\1...............", "lzip"},
+        {"LZIP\1...............", "lzip"},         {"!<arch>\n.........", "ar archive"},
+        {"SEQ\6............", "SequenceFile"},     {"Obj\1.............", "Avro"},
+        {"PAR1\x15............", "Parquet"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         assert_int_equal(codec_sniff(files[i].data, CODEC_SNIFF_BYTES), CODEC_FOREIGN);
@@ -512,6 +514,9 @@ static void what_is_known_and_not_read_is_refused_by_name(void **state)
     assert_int_equal(codec_sniff("]\0\0\1\2\3\4\5\6\7abcdef", 16), CODEC_NONE);
     assert_int_equal(codec_sniff("LZIP is a tool. ", 16), CODEC_NONE);
     assert_int_equal(codec_sniff("Rar! is a cry...", 16), CODEC_NONE);
+    assert_int_equal(codec_sniff("MSCF\0\0\0\0........", 16), CODEC_FOREIGN);
+    assert_int_equal(codec_sniff("SEQ 6 in the list", 16), CODEC_NONE);
+    assert_int_equal(codec_sniff("PAR1 and PAR2 are", 16), CODEC_NONE);
 }
 
 int main(void)

@@ -25,6 +25,11 @@ static const struct foreign known[] = {
     {BEGINS("LZIP\1"), "compressed by lzip", "lzip -dc"},
     {BEGINS("\x89LZO\0\r\n\x1a\n"), "compressed by lzop", "lzop -dc"},
     {BEGINS("\xff\6\0\0sNaPpY"), "in the framed format of snappy", "snzip -dc"},
+    {BEGINS("!<arch>\n"), "an ar archive", "ar p"},
+    {BEGINS("MSCF\0\0\0\0"), "a cab archive", "cabextract -qp"},
+    {BEGINS("SEQ\6"), "a SequenceFile of Hadoop", "hadoop fs -text"},
+    {BEGINS("Obj\1"), "in the format of Avro", "hadoop fs -text"},
+    {BEGINS("PAR1\x15"), "in the format of Parquet", "parquet cat"},
 };
 
 static const struct foreign lzma = {NULL, 0, "compressed by lzma", "xz -dc"};
@@ -37,6 +42,8 @@ static const struct {
     {".br", {NULL, 0, "compressed by brotli", "brotli -dc"}},
     {".snappy", {NULL, 0, "compressed by snappy, as Hadoop does it", "hadoop fs -text"}},
     {".lzo_deflate", {NULL, 0, "compressed by lzo, as Hadoop does it", "hadoop fs -text"}},
+    {".zz", {NULL, 0, "compressed by zlib", "pigz -dc"}},
+    {".zlib", {NULL, 0, "compressed by zlib", "pigz -dc"}},
     {".deflate", {NULL, 0, "compressed by deflate, as Hadoop does it", "hadoop fs -text"}},
 };
 
