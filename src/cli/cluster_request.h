@@ -4,7 +4,7 @@
 #define CLI_CLUSTER_REQUEST_H
 
 #include "base/args.h"
-#include "launch/local/cluster_run.h"
+#include "crew/cluster_run.h"
 
 enum {
     REQUEST_ROLE = 1,

@@ -6,8 +6,8 @@
 
 #include "base/args.h"
 #include "base/text.h"
-#include "launch/local/cluster_logs.h"
-#include "launch/local/cluster_up.h"
+#include "crew/cluster_logs.h"
+#include "crew/cluster_up.h"
 
 enum { OPTION_FOLLOW = 1, OPTION_LINES, OPTION_HELP };
 

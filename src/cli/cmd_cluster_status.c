@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/args.h"
-#include "launch/local/cluster_up.h"
+#include "crew/cluster_up.h"
 #include "sys/file/file.h"
 
 enum { OPTION_JSON = 1, OPTION_QUIET, OPTION_HELP };

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cluster_request.h"
-#include "launch/local/cluster_up.h"
+#include "crew/cluster_up.h"
 #include "sys/file/file.h"
 
 static const struct args_option options_table_up[] = {

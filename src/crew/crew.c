@@ -1,7 +1,7 @@
 // crew: every event changes at most one member and the crew's own mood; what follows for the others is
 // one loop over them.
 
-#include "launch/crew.h"
+#include "crew/crew.h"
 
 #include <stdlib.h>
 

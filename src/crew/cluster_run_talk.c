@@ -1,7 +1,7 @@
 // What a run of a cluster says on standard error: a sentence, or with --json an object, per line.
 // It goes the same way as what the members write, so that lines never mix.
 
-#include "launch/local/cluster_run_state.h"
+#include "crew/cluster_run_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

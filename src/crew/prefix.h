@@ -3,8 +3,8 @@
 // Bytes come in as they were read; only lines that are complete go out, so that lines of several members
 // never mix. A line that never ends goes out in pieces. Any byte but the newline is just a byte. Pure.
 // Thread: one owner.
-#ifndef LAUNCH_PREFIX_H
-#define LAUNCH_PREFIX_H
+#ifndef CREW_PREFIX_H
+#define CREW_PREFIX_H
 
 #include "base/buf.h"
 

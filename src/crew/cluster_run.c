@@ -1,7 +1,7 @@
-// The life of a cluster on this machine. Exits, signals and timers become events of the crew (launch/
-// crew.h), and its actions become processes, signals and timers; nothing is decided here but how.
+// The life of a cluster on this machine. Exits, signals and timers become events of the crew (crew/crew.h),
+// and its actions become processes, signals and timers; nothing is decided here but how.
 
-#include "launch/local/cluster_run_state.h"
+#include "crew/cluster_run_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,12 +5,12 @@
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
 //   cluster_run_talk.c     reports, as sentences or as JSON
 //   cluster_run_save.c     what others may know of a run in the background
-#ifndef LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
-#define LAUNCH_LOCAL_CLUSTER_RUN_STATE_H
+#ifndef CREW_CLUSTER_RUN_STATE_H
+#define CREW_CLUSTER_RUN_STATE_H
 
-#include "launch/crew.h"
-#include "launch/local/cluster_run.h"
-#include "launch/prefix.h"
+#include "crew/cluster_run.h"
+#include "crew/crew.h"
+#include "crew/prefix.h"
 #include "sys/file/outlet.h"
 #include "sys/file/workdir.h"
 #include "sys/loop/loop.h"

@@ -1,7 +1,7 @@
 // The members to be started: each one of the description with an address of this machine and the
 // environment that names the member to its program.
 
-#include "launch/local/cluster_run_state.h"
+#include "crew/cluster_run_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

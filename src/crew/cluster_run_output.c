@@ -5,7 +5,7 @@
 // wait in their turn. Each readable member gets one read per turn of the loop: one that floods does not
 // keep the others waiting.
 
-#include "launch/local/cluster_run_state.h"
+#include "crew/cluster_run_state.h"
 
 #include <inttypes.h>
 #include <string.h>

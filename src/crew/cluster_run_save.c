@@ -1,7 +1,7 @@
 // What others may know of a run in the background: state.json, replaced as a whole whenever a member has
 // changed, so that a reader never finds half of it.
 
-#include "launch/local/cluster_run_state.h"
+#include "crew/cluster_run_state.h"
 
 #include <unistd.h>
 

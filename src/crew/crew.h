@@ -11,8 +11,8 @@
 // The owner turns exits, signals and timers into events, hands them in one at a time in the order they
 // happened, and carries out the actions in the order they come out. Pure: no clock, no I/O, no
 // allocation after crew_init. Thread: one owner.
-#ifndef LAUNCH_CREW_H
-#define LAUNCH_CREW_H
+#ifndef CREW_CREW_H
+#define CREW_CREW_H
 
 #include "base/err.h"
 

@@ -1,6 +1,6 @@
 // Tests of the crew: its lives as sequences of events, no process anywhere.
 
-#include "launch/crew.h"
+#include "crew/crew.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 // Tests of prefix: lines cut at every place, lines too long, bytes of any kind.
 
-#include "launch/prefix.h"
+#include "crew/prefix.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

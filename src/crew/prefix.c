@@ -1,7 +1,7 @@
 // prefix: complete lines go straight from the input to the output; only the last, unfinished one is
 // kept.
 
-#include "launch/prefix.h"
+#include "crew/prefix.h"
 
 #include <string.h>
 

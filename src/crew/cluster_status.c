@@ -1,6 +1,6 @@
 // How clusters in the background are: what state.json says, held against who is really alive.
 
-#include "launch/local/cluster_up.h"
+#include "crew/cluster_up.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,8 +1,8 @@
 // cluster_run: all members of a cluster as processes of this machine, from the first start to the last
-// end. launch/crew.h decides; this carries it out over the event loop.
+// end. crew/crew.h decides; this carries it out over the event loop.
 // Thread: the only one of the process, because of sys/process/nursery.h.
-#ifndef LAUNCH_LOCAL_CLUSTER_RUN_H
-#define LAUNCH_LOCAL_CLUSTER_RUN_H
+#ifndef CREW_CLUSTER_RUN_H
+#define CREW_CLUSTER_RUN_H
 
 #include "base/err.h"
 #include "base/vec.h"
@@ -28,7 +28,7 @@ struct cluster_run_options {
     bool quiet, verbose, json;
     bool no_prefix, no_color;
 
-    // In the background (launch/local/cluster_up.h): the state of the members is written to state.json in this
+    // In the background (crew/cluster_up.h): the state of the members is written to state.json in this
     // directory, and their output to ROLE_INDEX.log. NULL: in the foreground.
     const char *state_directory;
     const char *name;                      // of the cluster, in that file

@@ -4,10 +4,10 @@
 // process that looks after the members; state.json; a log for each member, weft.log for what weft says.
 // It stays when all members have ended, until the cluster is taken down or put up again.
 // Thread: the only one of the process.
-#ifndef LAUNCH_LOCAL_CLUSTER_UP_H
-#define LAUNCH_LOCAL_CLUSTER_UP_H
+#ifndef CREW_CLUSTER_UP_H
+#define CREW_CLUSTER_UP_H
 
-#include "launch/local/cluster_run.h"
+#include "crew/cluster_run.h"
 
 #define CLUSTER_NAME_DEFAULT "default"
 

@@ -1,7 +1,7 @@
 // A cluster in the background: a process that does just what weft cluster run does, with its outputs in
 // files. The holder of the lock looks after the cluster; everything else in the directory is only memory.
 
-#include "launch/local/cluster_up.h"
+#include "crew/cluster_up.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // members are started. So a reader needs no message from them: it reads on from where it was, and the lock
 // of the cluster shows when nothing more will come.
 
-#include "launch/local/cluster_logs.h"
+#include "crew/cluster_logs.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "launch/local/cluster_up.h"
-#include "launch/prefix.h"
+#include "crew/cluster_up.h"
+#include "crew/prefix.h"
 #include "sys/file/file.h"
 #include "sys/process/daemon.h"
 #include "sys/time/clock.h"

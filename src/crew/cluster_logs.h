@@ -1,6 +1,6 @@
 // cluster_logs: what the members of a cluster in the background have printed.
-#ifndef LAUNCH_LOCAL_CLUSTER_LOGS_H
-#define LAUNCH_LOCAL_CLUSTER_LOGS_H
+#ifndef CREW_CLUSTER_LOGS_H
+#define CREW_CLUSTER_LOGS_H
 
 #include "base/err.h"
 
