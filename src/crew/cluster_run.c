@@ -1,5 +1,5 @@
-// The life of a cluster on this machine. Exits, signals and timers become events of the crew (crew/crew.h),
-// and its actions become processes, signals and timers; nothing is decided here but how.
+// The life of a cluster. Reports of the launcher, signals and timers become events of the crew (crew/crew.h), and its
+// actions become calls of the launcher and timers; nothing is decided here but how.
 
 #include "crew/cluster_run_state.h"
 
@@ -24,23 +24,70 @@ static void tell_crew(struct run *run, struct crew_event event);
 
 // ---- From the world to the crew ------------------------------------------------------------------------
 
-static void member_ended(void *owner)
+static void member_ended(void *owner, size_t number, const struct launch_exit *end)
 {
-    struct run_member *member = owner;
-    struct process_exit exit;
-    if (!child_wait(&member->child, 0, &exit))
-        return;
-    loop_watch_free(member->ended);
-    member->ended = NULL;
+    struct run *run = owner;
+    struct run_member *member = &run->members[number];
+    const struct process_exit *exit = &end->process;
+    member->is_running = false;
+    member->is_lost = end->lost != NULL;
     run_end_streams(member);
-    child_end(&member->child);
     member->since_s = clock_calendar_s();
-    talk_ended(member, &exit);
-    // How it ended is unknown only when the nursery was killed, and it with that.
-    const int code = !exit.is_known       ? signal_exit_code(SIGNAL_KILL)
-                     : exit.was_signalled ? signal_exit_code(exit.number)
-                                          : exit.number;
-    tell_crew(member->run, (struct crew_event){CREW_MEMBER_ENDED, member->number, code, false});
+    talk_ended(member, end);
+    // How it ended is unknown only when the process that looks after it was killed, and it with that.
+    const int code = !exit->is_known       ? signal_exit_code(SIGNAL_KILL)
+                     : exit->was_signalled ? signal_exit_code(exit->number)
+                                           : exit->number;
+    const enum crew_event_kind kind = end->lost ? CREW_MEMBER_LOST : CREW_MEMBER_ENDED;
+    tell_crew(run, (struct crew_event){kind, number, code, false});
+}
+
+static void take_output(void *owner, size_t number, unsigned which, weft_bytes bytes)
+{
+    struct run *run = owner;
+    run_take_output(&run->members[number], which, bytes);
+}
+
+static void host_lost(void *owner, const char *host, const char *why)
+{
+    talk_lost(owner, host, why);
+}
+
+static void news_came(void *owner, const char *text)
+{
+    talk_news(owner, text);
+}
+
+static void start_again(struct run_member *member)
+{
+    tell_crew(member->run, (struct crew_event){.kind = CREW_START_DUE, .member = member->number});
+}
+
+static void fail_start(struct run_member *member, weft_err err)
+{
+    tell_crew(member->run,
+              (struct crew_event){CREW_START_FAILED, member->number, err_exit_code(err), false});
+}
+
+static void member_moved(void *owner, size_t number)
+{
+    struct run *run = owner;
+    struct run_member *member = &run->members[number];
+    member->is_lost = false;
+    const weft_err err = run_settle_member(member);
+    if (err) {
+        talk_not_started(member);
+        fail_start(member, err);
+    } else {
+        start_again(member);
+    }
+}
+
+static void member_not_moved(void *owner, size_t number, weft_err err)
+{
+    struct run *run = owner;
+    talk_not_started(&run->members[number]);
+    fail_start(&run->members[number], err);
 }
 
 static void rest_over(void *owner)
@@ -48,7 +95,10 @@ static void rest_over(void *owner)
     struct run_member *member = owner;
     loop_timer_free(member->rest);
     member->rest = NULL;
-    tell_crew(member->run, (struct crew_event){.kind = CREW_START_DUE, .member = member->number});
+    if (member->is_lost)
+        launch_move(member->run->launch, member->number);
+    else
+        start_again(member);
 }
 
 static void grace_over(void *owner)
@@ -82,7 +132,9 @@ static void signal_caught(void *owner, int number)
         run->first_signal_ns = now_ns;
         char words[64], why[128];
         signal_describe(number, words, sizeof words);
-        snprintf(why, sizeof why, "%s: the members are asked to end; once more kills them", words);
+        snprintf(why, sizeof why, "%s: %s", words,
+                 run->has_begun ? "the members are asked to end; once more kills them"
+                                : "nothing has been started yet");
         talk_stopping(run, why);
     }
     const bool is_person = is_first || now_ns - run->first_signal_ns > SAME_SIGNAL_NS;
@@ -99,54 +151,83 @@ void run_ask_to_stop(struct run *run, int exit_code)
 static weft_err start_process(struct run_member *member)
 {
     const struct cluster_run_options *options = member->run->options;
-    const char **environment = run_make_environment(member);
-    if (!environment)
-        return err_no_memory("to start %s", member->name);
     const char *reader = options->input_member;
     const bool reads = reader && strcmp(reader + (*reader == '/'), member->name) == 0;
-    const struct nursery_spec spec = {
+    const char *variables[5] = {0};
+    for (size_t i = 0; i < 4; i++)
+        variables[i] = member->variables[i];
+    const struct launch_start start = {
         .arguments = options->arguments,
-        .environment = environment,
+        .environment = variables,
         .directory = options->directory,
         .input = reads ? NURSERY_INPUT_OURS : NURSERY_INPUT_NONE,
     };
-    port_release(&member->hold);
-    const weft_err err = nursery_start(member->run->nursery, &spec, &member->child);
-    free(environment);
-    return err;
+    return launch_start_member(member->run->launch, member->number, &start);
 }
 
-static void watch_member(struct run_member *member)
+// Others wait for the moment when all first starts have succeeded or failed.
+static void note_answer(struct run_member *member)
 {
     struct run *run = member->run;
-    run->start_count++;
-    member->started_ns = clock_now_ns();
-    member->since_s = clock_calendar_s();
-    member->ended = loop_watch_new(run->loop, member->child.status, member_ended, member);
-    run_begin_streams(member);
-    talk_started(member);
+    if (member->was_answered)
+        return;
+    member->was_answered = true;
+    if (++run->answer_count < run->crew.count || run->refusal || !run->options->started)
+        return;
+    run_save(run);
+    run->options->started(run->options->started_owner);
 }
 
-// A program that cannot be executed is not the failure of a member as long as no member has started. When one of
-// the others cannot be started, those after it are not even tried, unless the run continues without it.
-static void start_member(struct run_member *member)
+static void refuse(struct run *run, weft_err err)
 {
-    struct run *run = member->run;
     if (run->refusal)
         return;
-    const bool is_tried = !run->start_failure || run->options->keep_going;
-    const weft_err err = is_tried ? start_process(member) : run->start_failure;
-    if (!err) {
-        watch_member(member);
-    } else if (run->start_count == 0) {
-        run->refusal = err;
+    run->refusal = err;
+    err_keep(&run->refusal_text);
+}
+
+static void member_started(void *owner, size_t number, pid_t pid)
+{
+    struct run *run = owner;
+    struct run_member *member = &run->members[number];
+    run->start_count++;
+    member->is_running = true;
+    member->pid = pid;
+    member->since_s = clock_calendar_s();
+    run_begin_streams(member);
+    talk_started(member);
+    note_answer(member);
+}
+
+// A program that cannot be executed is not the failure of a member as long as no member has started.
+static void note_failed_start(struct run_member *member, weft_err err, bool is_tried)
+{
+    struct run *run = member->run;
+    if (run->start_count == 0) {
+        refuse(run, err);
     } else {
         if (is_tried)
             talk_not_started(member);
         run->start_failure = err;
-        tell_crew(
-            run, (struct crew_event){CREW_START_FAILED, member->number, err_exit_code(err), false});
     }
+    fail_start(member, err);
+    note_answer(member);
+}
+
+static void member_not_started(void *owner, size_t number, weft_err err)
+{
+    struct run *run = owner;
+    note_failed_start(&run->members[number], err, !run->start_failure || run->options->keep_going);
+}
+
+// When one of the others cannot be started, those after it are not even tried, unless the run continues without it.
+static void start_member(struct run_member *member)
+{
+    struct run *run = member->run;
+    const bool is_tried = !run->refusal && (!run->start_failure || run->options->keep_going);
+    const weft_err err = is_tried ? start_process(member) : WEFT_CANCELLED;
+    if (err)
+        note_failed_start(member, is_tried ? err : run->start_failure, is_tried);
 }
 
 static void finish(struct run *run, int exit_code)
@@ -163,6 +244,15 @@ void run_leave_when_sent(struct run *run)
         loop_stop(run->loop);
 }
 
+// The processes of a lost host may live for a while after its loss was noticed: no member runs twice.
+static void rest(struct run_member *member, uint32_t delay_ms)
+{
+    struct run *run = member->run;
+    const uint32_t lost_ms = member->is_lost ? run->launcher->lost_rest_ms : 0;
+    member->rest =
+        loop_timer_new(run->loop, delay_ms > lost_ms ? delay_ms : lost_ms, 0, rest_over, member);
+}
+
 static void carry_out(struct run *run, const struct crew_action *action)
 {
     struct run_member *member = &run->members[action->member];
@@ -172,17 +262,17 @@ static void carry_out(struct run *run, const struct crew_action *action)
         break;
     case CREW_START_LATER:
         talk_restart(member, action->delay_ms);
-        member->rest = loop_timer_new(run->loop, action->delay_ms, 0, rest_over, member);
+        rest(member, action->delay_ms);
         break;
     case CREW_GIVEN_UP:
         talk_given_up(member, action->exit_code);
         break;
     case CREW_TERMINATE:
-        child_signal(&member->child, SIGNAL_TERMINATE);
+        launch_signal(run->launch, member->number, SIGNAL_TERMINATE);
         break;
     case CREW_KILL:
         talk_killing(member);
-        child_signal(&member->child, SIGNAL_KILL);
+        launch_signal(run->launch, member->number, SIGNAL_KILL);
         break;
     case CREW_SET_GRACE:
         run->grace = loop_timer_new(run->loop, action->delay_ms, 0, grace_over, run);
@@ -219,16 +309,52 @@ static void begin(struct run *run)
     for (size_t k = 0; k < run->actions.count; k++)
         carry_out(run, &run->actions.items[k]);
     run->is_telling = false;
-    if (run->refusal)
+    if (run->refusal) {  // of a launcher that refuses at once
+        loop_stop(run->loop);
         return;
+    }
     run_save(run);
-    if (run->options->started)
-        run->options->started(run->options->started_owner);
     if (run->event_count == 0)
         return;
     const struct crew_event last = run->events[--run->event_count];
     tell_crew(run, last);
 }
+
+static void places_found(void *owner)
+{
+    struct run *run = owner;
+    if (run->is_over)
+        return;
+    const weft_err err = run_settle_members(run);
+    if (err) {
+        refuse(run, err);
+        loop_stop(run->loop);
+        return;
+    }
+    run->has_begun = true;
+    begin(run);
+}
+
+static void places_missing(void *owner, weft_err err)
+{
+    struct run *run = owner;
+    if (!run->is_over)
+        refuse(run, err);
+    loop_stop(run->loop);
+}
+
+static const struct launch_calls launch_calls_of_run = {
+    .placed = places_found,
+    .failed = places_missing,
+    .moved = member_moved,
+    .not_moved = member_not_moved,
+    .started = member_started,
+    .not_started = member_not_started,
+    .output = take_output,
+    .ended = member_ended,
+    .lost = host_lost,
+    .news = news_came,
+};
 
 // ---- Setting up ------------------------------------------------------------------------------------------
 
@@ -245,6 +371,8 @@ static weft_err open_journal(struct run *run)
 {
     const struct cluster_run_options *options = run->options;
     run->journal.alive = -1;
+    if (run->launcher->is_far)
+        return WEFT_OK;  // it is where the members are
     if (options->journal) {
         const weft_err err = own_make_named_directory(options->journal);
         if (err)
@@ -266,10 +394,29 @@ static weft_err catch_signals(struct run *run)
     return WEFT_OK;
 }
 
-// In this order: processes are forked before there is anything that they should not hold.
-static weft_err set_up(struct run *run, struct cluster_spec *spec)
+static weft_err open_launch(struct run *run)
 {
-    weft_err err = open_journal(run);
+    const struct cluster_run_options *options = run->options;
+    const struct launch_options wanted = {
+        .url = options->on,
+        .loop = run->loop,
+        .nursery = run->nursery,
+        .wants = run->wants,
+        .count = run->crew.count,
+        .name = options->name,
+        .ssh = options->ssh,
+        .calls = &launch_calls_of_run,
+        .owner = run,
+    };
+    return launch_open(run->launcher, &run->launch, &wanted);
+}
+
+// In this order: processes are forked before there is anything that they should not hold.
+static weft_err set_up(struct run *run)
+{
+    weft_err err = launcher_find(run->options->on, &run->launcher);
+    if (!err)
+        err = open_journal(run);
     if (err)
         return err;
     run->nursery = nursery_new();
@@ -281,7 +428,9 @@ static weft_err set_up(struct run *run, struct cluster_spec *spec)
     if (!err)
         err = run_open_sinks(run);
     if (!err)
-        err = run_make_members(run, spec);
+        err = run_make_members(run);
+    if (!err)
+        err = open_launch(run);
     if (!err)
         err = run_open_logs(run);
     if (err)
@@ -296,8 +445,7 @@ static weft_err set_up(struct run *run, struct cluster_spec *spec)
 
 static void tear_down(struct run *run)
 {
-    for (size_t i = 0; run->members && i < run->crew.count; i++)
-        child_end(&run->members[i].child);
+    launch_close(run->launch);
     loop_free(run->loop);
     nursery_free(run->nursery);
     run_close_logs(run);
@@ -314,15 +462,18 @@ weft_err cluster_run(struct cluster_spec *spec, const struct cluster_run_options
     if (!run)
         return err_no_memory("for a cluster");
     run->options = options;
+    run->spec = spec;
     run->begun_ns = clock_now_ns();
     run->begun_s = clock_calendar_s();
-    weft_err err = set_up(run, spec);
-    if (!err) {
-        begin(run);
-        err = run->refusal;
-    }
+    weft_err err = set_up(run);
     if (!err)
+        err = launch_place_all(run->launch);
+    if (!err && !run->refusal)
         loop_run(run->loop);
+    if (run->refusal) {
+        err = run->refusal;
+        err_put_back(&run->refusal_text);
+    }
     *exit_code = run->exit_code;
     tear_down(run);
     free(run);

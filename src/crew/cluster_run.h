@@ -1,5 +1,5 @@
-// cluster_run: all members of a cluster as processes of this machine, from the first start to the last
-// end. crew/crew.h decides; this carries it out over the event loop.
+// cluster_run: all members of a cluster, from the first start to the last end. crew/crew.h decides, a launcher
+// (launch/launch.h) has the processes, and this joins the two over the event loop.
 // Thread: the only one of the process, because of sys/process/nursery.h.
 #ifndef CREW_CLUSTER_RUN_H
 #define CREW_CLUSTER_RUN_H
@@ -15,6 +15,8 @@ struct cluster_run_restart {
 
 // Zero means the default. All texts are borrowed.
 struct cluster_run_options {
+    const char *on;                // the URL of the launcher; NULL: this machine
+    const char *ssh;               // the command that reaches a host; NULL: WEFT_SSH, or ssh
     const char *const *arguments;  // the program and its arguments, NULL-terminated
     const char *directory;         // where it runs; NULL: here
     VEC(struct cluster_run_restart) restarts;
@@ -36,7 +38,7 @@ struct cluster_run_options {
     void *started_owner;
 };
 
-// Gives every member of the spec that has no port an address on this machine, starts all, waits for the
+// Gives every member of the spec that has no port an address where it runs, starts all, waits for the
 // end of all. Their output goes to our standard output and error, reports of events go to the latter.
 // *exit_code: 0, or that of the first failure, 128 + N after signal N, 6 when time was over.
 // An error means that nothing has been started: INVALID_ARGUMENT (an address of another machine, a role

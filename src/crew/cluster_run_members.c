@@ -1,4 +1,4 @@
-// The members to be started: each one of the description with an address of this machine and the
+// The members to be started: each one of the description with the address of its place and the
 // environment that names the member to its program.
 
 #include "crew/cluster_run_state.h"
@@ -16,38 +16,9 @@ enum {
     COLOR_COUNT = 6,
 };
 
-// Unambiguous where a name may mean an IPv6 address to one program and an IPv4 address to another.
-#define HERE "127.0.0.1"
-
 static weft_err no_memory(void)
 {
     return err_no_memory("for the members");
-}
-
-// ---- Addresses -------------------------------------------------------------------------------------------
-
-static weft_err choose_address(struct cluster_spec *spec, const struct cluster_role *role,
-                               const struct cluster_member *given, struct port_hold *hold)
-{
-    uint16_t port = given->port;
-    const char *host = given->host ? given->host : HERE;
-    weft_err err = WEFT_OK;
-    // Asking for a host's port 0 says whether the host is this machine.
-    if (given->host)
-        err = port_hold(hold, host, port);
-    if (err || port != 0)
-        return err;
-    port_release(hold);
-    err = port_choose(hold, &port);
-    if (err)
-        return err;
-    struct buf text = {0};
-    address_append(&text, host, port);
-    err = text.has_failed
-              ? no_memory()
-              : cluster_spec_set_address(spec, role->name, given->index, buf_bytes(&text));
-    buf_fini(&text);
-    return err;
 }
 
 // ---- What a member is called -------------------------------------------------------------------------------
@@ -89,6 +60,7 @@ static weft_err name_members(struct run *run)
         member->name = format_text(&name);
         if (!member->name)
             return no_memory();
+        run->wants[i].name = member->name;
         width = strlen(member->name) > width ? strlen(member->name) : width;
     }
     for (size_t i = 0; i < run->crew.count; i++) {
@@ -103,11 +75,35 @@ static weft_err name_members(struct run *run)
 
 // ---- Environments --------------------------------------------------------------------------------------------
 
-static weft_err describe_member(struct run_member *member, const struct cluster_spec *spec)
+static void append_journal(struct buf *text, const struct run *run,
+                           const struct launch_place *place)
 {
+    if (run->kept_journal)
+        buf_format(text, "WEFT_JOURNAL=%s", run->kept_journal);
+    else if (run->journal.path)
+        buf_format(text, "WEFT_JOURNAL=%s", run->journal.path);
+    else if (place->directory)
+        buf_format(text, "WEFT_JOURNAL=%s/journal", place->directory);
+}
+
+static void free_variables(struct run_member *member)
+{
+    for (size_t i = 0; i < 4; i++) {
+        free(member->variables[i]);
+        member->variables[i] = NULL;
+    }
+    free(member->address);
+    member->address = NULL;
+}
+
+static weft_err describe_member(struct run_member *member)
+{
+    const struct cluster_spec *spec = member->run->spec;
     const struct cluster_member *given =
         cluster_spec_find_member(spec, member->role, member->index);
+    const struct launch_place place = launch_get_place(member->run->launch, member->number);
     struct buf texts[4] = {0}, address = {0};
+    free_variables(member);
     address_append(&address, given->host, given->port);
     member->address = format_text(&address);
     buf_append_text(&texts[0], "TF_CONFIG=");
@@ -116,15 +112,16 @@ static weft_err describe_member(struct run_member *member, const struct cluster_
     const size_t size = texts[0].size;
     buf_format(&texts[1], "WEFT_ROLE=%s", member->role);
     buf_format(&texts[2], "WEFT_INDEX=%" PRIu32, member->index);
-    const struct run *run = member->run;
-    if (run->kept_journal || run->journal.path)
-        buf_format(&texts[3], "WEFT_JOURNAL=%s",
-                   run->kept_journal ? run->kept_journal : run->journal.path);
+    append_journal(&texts[3], member->run, &place);
     bool is_whole = member->address != NULL;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0, at = 0; i < 4; i++) {
         const bool is_set = texts[i].size > 0;
-        member->variables[i] = format_text(&texts[i]);
-        is_whole = is_whole && (member->variables[i] || !is_set);
+        char *text = format_text(&texts[i]);
+        is_whole = is_whole && (text || !is_set);
+        if (text && is_set)
+            member->variables[at++] = text;
+        else
+            free(text);
     }
     if (!is_whole && !err)
         return no_memory();
@@ -135,31 +132,37 @@ static weft_err describe_member(struct run_member *member, const struct cluster_
     return err;
 }
 
-// Whether one of the member's variables has the name of this one.
-static bool is_replaced(const struct run_member *member, const char *variable)
+// The place's address into the description, unless the user has given the member one.
+static weft_err give_address(struct run_member *member)
 {
-    const size_t length = strcspn(variable, "=") + 1;
-    for (size_t i = 0; i < 4; i++)
-        if (member->variables[i] && strncmp(member->variables[i], variable, length) == 0)
-            return true;
-    return false;
+    const struct launch_place place = launch_get_place(member->run->launch, member->number);
+    struct buf text = {0};
+    address_append(&text, place.address, place.ports[0]);
+    const weft_err err = text.has_failed
+                             ? no_memory()
+                             : cluster_spec_set_address(member->run->spec, member->role,
+                                                        member->index, buf_bytes(&text));
+    buf_fini(&text);
+    return err;
 }
 
-const char **run_make_environment(const struct run_member *member)
+weft_err run_settle_member(struct run_member *member)
 {
-    size_t count = 0, kept = 0;
-    while (environ[count])
-        count++;
-    const char **list = calloc(count + 5, sizeof *list);
-    if (!list)
-        return NULL;
-    for (size_t i = 0; i < count; i++)
-        if (!is_replaced(member, environ[i]))
-            list[kept++] = environ[i];
-    for (size_t i = 0; i < 4; i++)
-        if (member->variables[i] && *member->variables[i])
-            list[kept++] = member->variables[i];
-    return list;
+    const weft_err err = give_address(member);
+    return err ? err : describe_member(member);
+}
+
+weft_err run_settle_members(struct run *run)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < run->crew.count; i++)
+        if (run->wants[i].port == 0)
+            err = give_address(&run->members[i]);
+    if (!err)
+        err = cluster_spec_check(run->spec);
+    for (size_t i = 0; !err && i < run->crew.count; i++)
+        err = describe_member(&run->members[i]);
+    return err;
 }
 
 // ---- All of them ---------------------------------------------------------------------------------------------
@@ -204,21 +207,17 @@ static bool is_awaited(const struct cluster_run_options *options, const char *ro
     return false;
 }
 
-static weft_err add_role(struct run *run, struct cluster_spec *spec,
-                         const struct cluster_role *role, size_t *number)
+static void add_role(struct run *run, const struct cluster_role *role, size_t *number)
 {
     for (size_t i = 0; i < role->members.count; i++, ++*number) {
         struct run_member *member = &run->members[*number];
         const struct cluster_member *given = &role->members.items[i];
         *member = (struct run_member){
-            .run = run, .number = *number, .role = role->name, .index = given->index, .hold = {-1}};
+            .run = run, .number = *number, .role = role->name, .index = given->index};
         run->crew.members[*number].restarts_max = find_restarts(run->options, role->name);
         run->crew.members[*number].is_awaited = is_awaited(run->options, role->name);
-        const weft_err err = choose_address(spec, role, given, &member->hold);
-        if (err)
-            return err_wrap(err, "/%s/%" PRIu32, member->role, member->index);
+        run->wants[*number] = (struct launch_want){.host = given->host, .port = given->port};
     }
-    return WEFT_OK;
 }
 
 static weft_err check_input_member(const struct run *run)
@@ -226,14 +225,19 @@ static weft_err check_input_member(const struct run *run)
     const char *wanted = run->options->input_member;
     if (!wanted)
         return WEFT_OK;
+    if (!run->launcher->reads_input)
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--stdin: a member on another machine cannot read the standard input of this one");
     for (size_t i = 0; i < run->crew.count; i++)
         if (strcmp(run->members[i].name, wanted + (*wanted == '/')) == 0)
             return WEFT_OK;
     return err_set(WEFT_INVALID_ARGUMENT, "--stdin: there is no member %s", wanted);
 }
 
-weft_err run_make_members(struct run *run, struct cluster_spec *spec)
+weft_err run_make_members(struct run *run)
 {
+    const struct cluster_spec *spec = run->spec;
     const size_t count = cluster_spec_count_members(spec);
     if (count == 0 || count > CREW_MEMBERS_MAX)
         return err_set(WEFT_INVALID_ARGUMENT,
@@ -245,19 +249,13 @@ weft_err run_make_members(struct run *run, struct cluster_spec *spec)
     if (err)
         return err;
     run->members = calloc(count, sizeof *run->members);
-    if (!run->members)
+    run->wants = calloc(count, sizeof *run->wants);
+    if (!run->members || !run->wants)
         return no_memory();
     size_t number = 0;
-    for (size_t i = 0; i < count; i++)
-        run->members[i].hold.fd = -1;
-    for (size_t i = 0; !err && i < spec->roles.count; i++)
-        err = add_role(run, spec, &spec->roles.items[i], &number);
-    if (!err)
-        err = cluster_spec_check(spec);
-    if (!err)
-        err = name_members(run);
-    for (size_t i = 0; !err && i < count; i++)
-        err = describe_member(&run->members[i], spec);
+    for (size_t i = 0; i < spec->roles.count; i++)
+        add_role(run, &spec->roles.items[i], &number);
+    err = name_members(run);
     return err ? err : check_input_member(run);
 }
 
@@ -265,16 +263,14 @@ void run_free_members(struct run *run)
 {
     for (size_t i = 0; run->members && i < run->crew.count; i++) {
         struct run_member *member = &run->members[i];
-        port_release(&member->hold);
         for (int k = 0; k < 2; k++) {
             prefix_fini(&member->streams[k].prefix);
             free(member->prefixes[k]);
         }
-        for (int k = 0; k < 4; k++)
-            free(member->variables[k]);
+        free_variables(member);
         free(member->name);
-        free(member->address);
     }
     free(run->members);
+    free(run->wants);
     crew_fini(&run->crew);
 }

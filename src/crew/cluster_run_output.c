@@ -1,9 +1,8 @@
 // Lines on their way from members to our standard output and error.
 //
 // Our outputs may be slow, or not read for a while (a pager). We never wait for them: output that does not
-// go is kept, and when that is a mebibyte, the members whose lines lead there are not read, so that they
-// wait in their turn. Each readable member gets one read per turn of the loop: one that floods does not
-// keep the others waiting.
+// go is kept, and when that is a mebibyte, the launcher is asked to pause the streams that lead there, so that
+// their members wait in their turn.
 
 #include "crew/cluster_run_state.h"
 
@@ -15,11 +14,8 @@
 #include "sys/process/signals.h"
 
 enum {
-    READ_BYTES = 64 << 10,
     SINK_FULL_BYTES = 1 << 20,
     SINK_RESUME_BYTES = 256 << 10,
-    // The most that two pipes hold (sys/process/nursery.c): a member cannot have left more.
-    LEFTOVER_READS_MAX = 2 * (1 << 20) / READ_BYTES,
     SIGPIPE_NUMBER = 13,
 };
 
@@ -81,15 +77,15 @@ bool run_has_unsent(const struct run *run)
            outlet_unsent(&run->sinks[RUN_ERR].outlet) > 0;
 }
 
-static void watch_stream(struct run_stream *stream);
-
 static void set_full(struct run_sink *sink, bool is_full)
 {
     sink->is_full = is_full;
     for (size_t i = 0; i < sink->run->crew.count; i++)
-        for (int k = 0; k < 2; k++)
-            if (sink->run->members[i].streams[k].sink == sink)
-                watch_stream(&sink->run->members[i].streams[k]);
+        for (int k = 0; k < 2; k++) {
+            const struct run_stream *stream = &sink->run->members[i].streams[k];
+            if (stream->sink == sink)
+                launch_pause(sink->run->launch, i, stream->which, is_full);
+        }
 }
 
 // Without a reader of the answer the members work for nothing. Messages without a reader are not a loss.
@@ -166,44 +162,11 @@ static void hand_on(struct run_stream *stream, const weft_bytes *bytes)
     sink_flush(stream->sink);
 }
 
-// One read. False: there is nothing now, or nothing any more.
-static bool read_once(struct run_stream *stream)
+void run_take_output(struct run_member *member, unsigned which, weft_bytes bytes)
 {
-    static char block[READ_BYTES];  // there is one thread, and nothing stays here
-    size_t got;
-    bool has_ended;
-    if (child_read(&stream->member->child, stream->which, block, sizeof block, &got, &has_ended)) {
-        err_clear();
-        has_ended = true;
-    }
-    if (got > 0)
-        hand_on(stream, &(weft_bytes){block, got});
-    if (has_ended) {
-        stream->is_open = false;
-        watch_stream(stream);
-    }
-    return got > 0;
-}
-
-static void read_stream(void *owner)
-{
-    read_once(owner);
-}
-
-// Watches it just when it can be read and its lines have room.
-static void watch_stream(struct run_stream *stream)
-{
-    const bool is_wanted = stream->is_open && !stream->sink->is_full;
-    if (is_wanted == (stream->readable != NULL))
-        return;
-    if (!is_wanted) {
-        loop_watch_free(stream->readable);
-        stream->readable = NULL;
-        return;
-    }
-    const struct child *child = &stream->member->child;
-    const int fd = stream->which == CHILD_OUT ? child->out : child->err;
-    stream->readable = loop_watch_new(stream->member->run->loop, fd, read_stream, stream);
+    struct run_stream *stream = &member->streams[which == CHILD_OUT ? RUN_OUT : RUN_ERR];
+    if (stream->sink)
+        hand_on(stream, &bytes);
 }
 
 void run_begin_streams(struct run_member *member)
@@ -220,20 +183,16 @@ void run_begin_streams(struct run_member *member)
         stream->is_json = options->json && i == RUN_ERR;
         stream->prefix.text = stream->is_json ? "" : member->prefixes[i];
         stream->prefix.adds_no_breaks = options->no_prefix && !stream->is_json;
-        stream->is_open = true;
-        watch_stream(stream);
+        if (stream->sink->is_full)
+            launch_pause(run->launch, member->number, stream->which, true);
     }
 }
 
-// The member has ended, and so has the rest of its session: the pipes hold all there is.
 void run_end_streams(struct run_member *member)
 {
     for (int i = 0; i < 2; i++) {
-        struct run_stream *stream = &member->streams[i];
-        for (int k = 0; k < LEFTOVER_READS_MAX && stream->is_open && read_once(stream); k++)
-            continue;
-        stream->is_open = false;
-        watch_stream(stream);
-        hand_on(stream, NULL);
+        if (member->streams[i].sink)
+            hand_on(&member->streams[i], NULL);
+        member->streams[i].sink = NULL;
     }
 }

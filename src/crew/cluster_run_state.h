@@ -11,10 +11,10 @@
 #include "crew/cluster_run.h"
 #include "crew/crew.h"
 #include "crew/prefix.h"
+#include "launch/launch.h"
 #include "sys/file/outlet.h"
 #include "sys/file/workdir.h"
 #include "sys/loop/loop.h"
-#include "sys/net/ports.h"
 #include "sys/process/nursery.h"
 
 // Where lines go. Streams of members that lead here are not read while much of it waits.
@@ -31,11 +31,9 @@ struct run_sink {
 struct run_stream {
     struct run_member *member;
     unsigned which;  // CHILD_OUT or CHILD_ERR
-    bool is_open;
-    bool is_json;  // lines go out as objects
+    bool is_json;    // lines go out as objects
     struct prefix prefix;
-    struct run_sink *sink;
-    struct loop_watch *readable;  // NULL while closed or while the sink is full
+    struct run_sink *sink;  // NULL: the member has not been started
 };
 
 struct run_member {
@@ -47,14 +45,14 @@ struct run_member {
     char *address;                 // "127.0.0.1:20123"
     char *prefixes[2];             // of its lines on standard output and error
     char *variables[4];            // TF_CONFIG=..., WEFT_ROLE=..., WEFT_INDEX=..., WEFT_JOURNAL=...
-    struct port_hold hold;         // its port, until it starts
-    struct child child;            // .nursery NULL: it does not run
+    bool is_running;               // its start was reported, its end was not
+    bool was_answered;             // whether it was started for the first time is known
+    bool is_lost;                  // its place has gone, and it needs another one
+    pid_t pid;                     // while it runs
     struct run_stream streams[2];  // standard output, standard error
     struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
     int64_t since_s;               // when it was started, or has ended; calendar
-    struct loop_watch *ended;
-    struct loop_timer *rest;  // until it is started again
-    uint64_t started_ns;
+    struct loop_timer *rest;       // until it is started again
 };
 
 enum { RUN_OUT, RUN_ERR };
@@ -73,26 +71,36 @@ struct run {
     struct run_sink *talk_sink;
     struct nursery *nursery;
     struct loop *loop;
-    struct workdir journal;  // of this run alone
-    char *kept_journal;      // or one that stays; NULL: none
+    struct cluster_spec *spec;
+    const struct launcher *launcher;
+    struct launch *launch;
+    struct launch_want *wants;  // of each member
+    struct workdir journal;     // of this run alone
+    char *kept_journal;         // or one that stays; NULL: none
     struct loop_timer *grace, *limit;
     int64_t begun_s;                     // calendar
     uint64_t begun_ns, first_signal_ns;  // 0: no signal yet
-    size_t start_count;
-    weft_err refusal;        // the very first start failed
+    size_t start_count,
+        answer_count;  // members that were started; of which the first start was answered
+    weft_err refusal;  // there are no places, or the very first start failed
+    struct err_kept refusal_text;
     weft_err start_failure;  // a later one did
+    bool has_begun;          // there are places, and the crew knows it
     bool is_over;            // all have ended; only output is left
     int exit_code;
 };
 
 // ---- Members ---------------------------------------------------------------------------------------------
 
-// Gives each member of the spec an address and holds its port, and fills run->members and run->crew.
-MUST_CHECK weft_err run_make_members(struct run *run, struct cluster_spec *spec);
+// Fills run->members, run->crew and run->wants from the spec.
+MUST_CHECK weft_err run_make_members(struct run *run);
 void run_free_members(struct run *run);
 
-// Our environment with the member's variables in place of ours; the strings are borrowed. NULL: no memory.
-const char **run_make_environment(const struct run_member *member);
+// Once all have a place: gives each member of the spec its address, and makes its variables.
+MUST_CHECK weft_err run_settle_members(struct run *run);
+
+// The same for one that has another place now, or is started again after others were moved.
+MUST_CHECK weft_err run_settle_member(struct run_member *member);
 
 // ---- Output ------------------------------------------------------------------------------------------------
 
@@ -107,8 +115,9 @@ bool run_has_unsent(const struct run *run);
 // Sends as much of sink->outlet.unsent as goes now.
 void sink_flush(struct run_sink *sink);
 
-// Reads from a child that has just been started, until run_end_streams, which takes the rest.
+// The output of a member, from its start to its end.
 void run_begin_streams(struct run_member *member);
+void run_take_output(struct run_member *member, unsigned which, weft_bytes bytes);
 void run_end_streams(struct run_member *member);
 
 // ---- The life (cluster_run.c), as the output sees it ----------------------------------------------------------
@@ -125,10 +134,12 @@ void run_save(struct run *run);
 // ---- Talk ----------------------------------------------------------------------------------------------------
 
 void talk_started(struct run_member *member);
-void talk_ended(struct run_member *member, const struct process_exit *exit);
+void talk_ended(struct run_member *member, const struct launch_exit *exit);
 void talk_restart(struct run_member *member, uint32_t delay_ms);
 void talk_given_up(struct run_member *member, int exit_code);
 void talk_not_started(struct run_member *member);  // this thread's error says why
+void talk_lost(struct run *run, const char *host, const char *why);
+void talk_news(struct run *run, const char *text);
 void talk_stopping(struct run *run, const char *why);
 void talk_killing(struct run_member *member);
 void talk_line(struct run_stream *stream, weft_bytes line, struct buf *out);

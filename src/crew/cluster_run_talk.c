@@ -51,33 +51,38 @@ void talk_started(struct run_member *member)
     struct run *run = member->run;
     if (run->options->json) {
         struct buf *line = begin_object(run, "started", member);
-        json_append_int(line, "pid", member->child.pid);
+        json_append_int(line, "pid", member->pid);
         json_append_text(line, "address", member->address);
         json_append_uint(line, "restart", state_of(member)->restarts);
         end_object(run);
     } else if (run->options->verbose) {
         buf_format(begin_line(run), "weft: %s started at %s, process %d", member->name,
-                   member->address, (int)member->child.pid);
+                   member->address, (int)member->pid);
         end_line(run);
     }
 }
 
 // Before the crew hears of it.
-void talk_ended(struct run_member *member, const struct process_exit *exit)
+void talk_ended(struct run_member *member, const struct launch_exit *end)
 {
     struct run *run = member->run;
-    const uint64_t lived_ns = clock_now_ns() - member->started_ns;
+    const struct process_exit *exit = &end->process;
     if (run->options->json) {
         struct buf *line = begin_object(run, "ended", member);
         const bool has_code = exit->is_known && !exit->was_signalled;
-        json_append_int(line, "exit_code", has_code ? exit->number : 128 + exit->number);
+        json_append_int(line, "exit_code",
+                        has_code ? exit->number : 128 + (end->lost ? 9 : exit->number));
         json_append_int(line, "signal", exit->was_signalled ? exit->number : 0);
-        json_append_seconds(line, "seconds", lived_ns);
+        json_append_seconds(line, "seconds", end->lived_ns);
+        if (end->lost)
+            json_append_text(line, "lost", end->lost);
         end_object(run);
         return;
     }
     char words[EXIT_WORDS_BYTES] = "ended";
-    if (!exit->is_known || exit->was_signalled || exit->number != 0)
+    if (end->lost)
+        snprintf(words, sizeof words, "lost with its host");
+    else if (!exit->is_known || exit->was_signalled || exit->number != 0)
         process_describe_exit(exit, words, sizeof words);
     const bool is_failure = strcmp(words, "ended") != 0;
     // A member that was asked to end may do so in any way.
@@ -85,10 +90,35 @@ void talk_ended(struct run_member *member, const struct process_exit *exit)
     if (!is_news && !run->options->verbose)
         return;
     struct buf *line = begin_line(run);
-    buf_format(line, "weft: %s %s%s after ", member->name, exit->was_signalled ? "was " : "",
-               words);
-    text_append_duration(line, lived_ns);
+    buf_format(line, "weft: %s %s%s after ", member->name,
+               end->lost || exit->was_signalled ? "was " : "", words);
+    text_append_duration(line, end->lived_ns);
     end_line(run);
+}
+
+void talk_lost(struct run *run, const char *host, const char *why)
+{
+    if (run->options->json) {
+        struct buf *line = begin_object(run, "lost", NULL);
+        json_append_text(line, "host", host);
+        json_append_text(line, "why", why);
+        end_object(run);
+    } else if (!run->options->quiet) {
+        buf_format(begin_line(run), "weft: the host %s is lost: %s", host, why);
+        end_line(run);
+    }
+}
+
+void talk_news(struct run *run, const char *text)
+{
+    if (run->options->json) {
+        struct buf *line = begin_object(run, "news", NULL);
+        json_append_text(line, "text", text);
+        end_object(run);
+    } else if (!run->options->quiet) {
+        buf_format(begin_line(run), "weft: %s", text);
+        end_line(run);
+    }
 }
 
 void talk_restart(struct run_member *member, uint32_t delay_ms)
@@ -112,7 +142,7 @@ static size_t count_running(const struct run *run)
 {
     size_t count = 0;
     for (size_t i = 0; i < run->crew.count; i++)
-        count += run->members[i].child.nursery != NULL;
+        count += run->members[i].is_running;
     return count;
 }
 

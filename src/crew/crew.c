@@ -121,10 +121,27 @@ static void end_member(struct crew *crew, size_t index, int exit_code, struct cr
     }
 }
 
+// The program has done nothing wrong, so the start that follows is not counted. There cannot be many: each of them
+// costs a host. A role without restarts has no members that may be started twice.
+static void lose_member(struct crew *crew, size_t index, int exit_code,
+                        struct crew_actions *actions)
+{
+    struct crew_member *member = &crew->members[index];
+    const bool may_start = member->state == CREW_RUNNING && !crew->is_stopping;
+    if (may_start && member->restarts_max > 0) {
+        member->exit_code = exit_code;
+        member->state = CREW_RESTING;
+        add(actions, CREW_START_LATER, index)->delay_ms = crew_backoff_ms(1);
+    } else {
+        end_member(crew, index, exit_code, actions);
+    }
+}
+
 // What cannot be executed now cannot be in a moment either, so no restart is tried.
 static void fail_start(struct crew *crew, size_t index, int exit_code, struct crew_actions *actions)
 {
-    if (crew->members[index].state != CREW_RUNNING)
+    const enum crew_state state = crew->members[index].state;
+    if (state != CREW_RUNNING && state != CREW_RESTING)
         return;
     crew->members[index].exit_code = exit_code;
     crew->members[index].state = CREW_STOPPED;
@@ -179,6 +196,9 @@ void crew_step(struct crew *crew, const struct crew_event *event, struct crew_ac
         break;
     case CREW_START_FAILED:
         fail_start(crew, event->member, event->exit_code, actions);
+        break;
+    case CREW_MEMBER_LOST:
+        lose_member(crew, event->member, event->exit_code, actions);
         break;
     case CREW_START_DUE:
         if (crew->members[event->member].state == CREW_RESTING)

@@ -4,6 +4,7 @@
 //       well: nothing, until all have ended
 //       with a failure: START_LATER while it has restarts left, then START_DUE -> START
 //                       otherwise GIVEN_UP, and the others are asked to end (unless they may continue)
+//   MEMBER_LOST with its host: likewise, but that start is not counted
 //       when every member that is waited for has ended, the others are asked to end, and that is not a failure
 //   STOP_ASKED: TERMINATE all, SET_GRACE; asked again by a person, or GRACE_ENDED: KILL all
 //   -> FINISHED, once, when no member runs and none is to be started
@@ -52,8 +53,9 @@ struct crew {
 enum crew_event_kind {
     CREW_MEMBER_ENDED,  // `member` with `exit_code`
     CREW_START_FAILED,  // `member` could not be started; `exit_code` is for the report
-    CREW_START_DUE,     // the time of a START_LATER has come
-    CREW_STOP_ASKED,    // with `exit_code`; `is_person`: when asked twice, they are killed
+    CREW_MEMBER_LOST,  // the host of `member` has gone, and it with that; `exit_code` is for the report
+    CREW_START_DUE,   // the time of a START_LATER has come
+    CREW_STOP_ASKED,  // with `exit_code`; `is_person`: when asked twice, they are killed
     CREW_GRACE_ENDED,
 };
 
@@ -66,8 +68,8 @@ struct crew_event {
 
 enum crew_action_kind {
     CREW_START,
-    CREW_START_LATER,  // after `delay_ms`, say START_DUE
-    CREW_GIVEN_UP,     // to be reported: it failed for good
+    CREW_START_LATER,  // after `delay_ms`, say START_DUE; or START_FAILED, when it has no place any more
+    CREW_GIVEN_UP,  // to be reported: it failed for good
     CREW_TERMINATE,
     CREW_KILL,
     CREW_SET_GRACE,  // after `delay_ms`, say GRACE_ENDED

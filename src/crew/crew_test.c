@@ -279,6 +279,40 @@ static void starts_that_fail_together_are_told_once(void **state)
     assert_string_equal(ends(0, 143), "finished 5");
 }
 
+static void a_member_that_is_lost_with_its_host_starts_again_uncounted(void **state)
+{
+    (void)state;
+    make_crew(2);
+    crew.members[0].restarts_max = 1;
+    begin();
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(step((struct crew_event){CREW_MEMBER_LOST, 0, 137, false}),
+                            "later 0 50");
+        assert_string_equal(step((struct crew_event){.kind = CREW_START_DUE}), "start 0");
+    }
+    assert_int_equal(crew.members[0].restarts, 0);
+}
+
+static void a_lost_member_without_restarts_has_failed(void **state)
+{
+    (void)state;
+    make_crew(2);
+    begin();
+    assert_string_equal(step((struct crew_event){CREW_MEMBER_LOST, 0, 137, false}),
+                        "given-up 0 137, terminate 1, grace 5000");
+}
+
+static void a_lost_member_that_finds_no_place_has_failed(void **state)
+{
+    (void)state;
+    make_crew(2);
+    crew.members[0].restarts_max = 1;
+    begin();
+    step((struct crew_event){CREW_MEMBER_LOST, 0, 137, false});
+    assert_string_equal(step((struct crew_event){CREW_START_FAILED, 0, 3, false}),
+                        "given-up 0 3, terminate 1, grace 5000");
+}
+
 static void the_pause_doubles_up_to_a_second(void **state)
 {
     (void)state;
@@ -320,6 +354,9 @@ int main(void)
         TEST(who_is_waited_for_may_be_started_again),
         TEST(a_start_that_fails_is_not_tried_again),
         TEST(starts_that_fail_together_are_told_once),
+        TEST(a_member_that_is_lost_with_its_host_starts_again_uncounted),
+        TEST(a_lost_member_without_restarts_has_failed),
+        TEST(a_lost_member_that_finds_no_place_has_failed),
         TEST(the_pause_doubles_up_to_a_second),
         TEST(the_largest_crew_has_room_for_its_actions),
     };
