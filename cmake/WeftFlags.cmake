@@ -15,7 +15,7 @@ target_compile_options(weft_flags INTERFACE
 target_link_options(weft_flags INTERFACE -Wl,--as-needed)
 
 if(WEFT_LEAN)
-  target_compile_definitions(weft_flags INTERFACE WEFT_LEAN=1)
+  target_compile_definitions(weft_flags INTERFACE WEFT_STATIC)
 endif()
 
 if(WEFT_SANITIZE)

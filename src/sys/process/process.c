@@ -146,13 +146,30 @@ static char **make_environment(const char *const *changes)
     return list;
 }
 
+// A process that could not be started. Containers and chroots that lack what every system has are named: "no such file"
+// would send the reader to look for the program.
+static weft_err refuse_start(const char *name)
+{
+    const int number = errno;
+    static const char *const needed[] = {"/dev/null", PROCESS_SELF};
+    for (size_t i = 0; number == ENOENT && i < sizeof needed / sizeof *needed; i++)
+        if (access(needed[i], F_OK) != 0)
+            return err_set(WEFT_FAILED_PRECONDITION,
+                           "cannot start %s: there is no %s here\n  this container or chroot lacks "
+                           "/dev or /proc\n  try: mount --rbind /dev DIR/dev; mount -t proc proc "
+                           "DIR/proc",
+                           name, needed[i]);
+    errno = number;
+    return err_errno("cannot start %s", name);
+}
+
 weft_err process_spawn(const struct process_spec *spec, struct process *process)
 {
     ASSERT(spec->inherit_count <= PROCESS_INHERIT_MAX);
     *process = (struct process){.pidfd = -1};
     // Where vfork is really a fork (under ThreadSanitizer, say) the child cannot leave us its errno.
     if (access(spec->program, X_OK) != 0)
-        return err_errno("cannot start %s", spec->arguments[0]);
+        return refuse_start(spec->arguments[0]);
     if (spec->directory && access(spec->directory, X_OK) != 0)
         return err_errno("cannot start %s in %s", spec->arguments[0], spec->directory);
     char *real_name = is_in_valgrind() ? realpath(spec->program, NULL) : NULL;
@@ -172,7 +189,7 @@ weft_err process_spawn(const struct process_spec *spec, struct process *process)
         if (pid > 0)
             waitpid(pid, NULL, 0);
         errno = number;
-        return err_errno("cannot start %s", spec->arguments[0]);
+        return refuse_start(spec->arguments[0]);
     }
     process->pid = pid;
     process->pidfd = open_pidfd(pid);
