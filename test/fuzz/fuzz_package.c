@@ -1,7 +1,7 @@
 // Fuzzes the list of a job's code that a client gets from a server: the bytes are a CodePackage. One that is accepted is held
 // against what the rest relies on without asking again: every name is that of one file in one directory, sizes add up, a hash has its length.
-#include "run/package/digest.h"
 #include "run/package/package.h"
+#include "store/cache/digest.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "code/codes.h"
-#include "run/package/digest.h"
+#include "store/cache/digest.h"
 #include "sys/file/file.h"
 #include "sys/process/command.h"
 #include "sys/process/libraries.h"

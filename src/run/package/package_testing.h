@@ -81,7 +81,7 @@ static inline void testing_open_scene(struct testing_scene *scene)
     scene->package.files = scene->list;
     scene->loop = loop_new(NULL, NULL);
     assert_non_null(scene->loop);
-    assert_int_equal(cache_open(testing_path("cache"), &scene->cache), WEFT_OK);
+    assert_int_equal(cache_open(&cache_of_code, testing_path("cache"), &scene->cache), WEFT_OK);
 }
 
 static inline void testing_close_scene(struct testing_scene *scene)

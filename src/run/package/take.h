@@ -8,9 +8,9 @@
 #ifndef RUN_PACKAGE_TAKE_H
 #define RUN_PACKAGE_TAKE_H
 
-#include "run/package/cache.h"
 #include "run/package/package.h"
 #include "run/worker_program.h"
+#include "store/cache/cache.h"
 
 struct loop;
 struct take;

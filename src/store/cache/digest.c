@@ -1,6 +1,6 @@
 // digest: a small table of files that were hashed, the oldest of which goes.
 
-#include "run/package/digest.h"
+#include "store/cache/digest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,4 +125,18 @@ bool digest_is_text(const char *text)
 {
     const size_t length = DIGEST_TEXT_BYTES - 1;
     return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+}
+
+static unsigned digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+bool digest_read_text(const char *text, uint8_t sha256[SHA256_BYTES])
+{
+    if (!digest_is_text(text))
+        return false;
+    for (size_t i = 0; i < SHA256_BYTES; i++)
+        sha256[i] = (uint8_t)(digit(text[2 * i]) << 4 | digit(text[2 * i + 1]));
+    return true;
 }

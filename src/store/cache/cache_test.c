@@ -1,6 +1,14 @@
 // Tests of the cache: other users who have been there, clients that were killed, and how much is kept.
 
-#include "run/package/package_testing.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store/cache/cache.h"
+#include "sys/file/folder_testing.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,10 +17,25 @@
 #include <time.h>
 #include <unistd.h>
 
+static weft_err count_name(void *owner, const char *name)
+{
+    (void)name;
+    ++*(size_t *)owner;
+    return WEFT_OK;
+}
+
+// How many names there are in a directory.
+static size_t testing_count(const char *folder)
+{
+    size_t count = 0;
+    assert_int_equal(file_list(testing_path(folder), count_name, &count), WEFT_OK);
+    return count;
+}
+
 static struct cache *open_cache(void)
 {
     struct cache *cache;
-    assert_int_equal(cache_open(testing_path("cache"), &cache), WEFT_OK);
+    assert_int_equal(cache_open(&cache_of_code, testing_path("cache"), &cache), WEFT_OK);
     return cache;
 }
 
@@ -46,7 +69,8 @@ static void keep(struct cache *cache, const char *content, int days, char path[5
 static void expect_refusal(const char *why)
 {
     struct cache *cache;
-    assert_int_equal(cache_open(testing_path("cache"), &cache), WEFT_PERMISSION_DENIED);
+    assert_int_equal(cache_open(&cache_of_code, testing_path("cache"), &cache),
+                     WEFT_PERMISSION_DENIED);
     assert_null(cache);
     if (!strstr(err_text(), why) || !strstr(err_text(), "XDG_CACHE_HOME"))
         fail_msg("\"%s\" does not say \"%s\"", err_text(), why);
@@ -83,16 +107,16 @@ static void the_place_is_in_the_users_cache(void **state)
     struct cache *cache;
     (void)state;
     setenv("XDG_CACHE_HOME", testing_path("cache"), 1);
-    assert_int_equal(cache_open(NULL, &cache), WEFT_OK);
+    assert_int_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_OK);
     cache_close(cache);
     assert_int_equal(access(testing_path("cache/weft/code/jobs"), F_OK), 0);
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", testing_folder, 1);
-    assert_int_equal(cache_open(NULL, &cache), WEFT_OK);
+    assert_int_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_OK);
     cache_close(cache);
     assert_int_equal(access(testing_path(".cache/weft/code/jobs"), F_OK), 0);
     unsetenv("HOME");
-    assert_int_equal(cache_open(NULL, &cache), WEFT_FAILED_PRECONDITION);
+    assert_int_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_FAILED_PRECONDITION);
     assert_non_null(strstr(err_text(), "XDG_CACHE_HOME"));
 }
 
@@ -163,7 +187,7 @@ static void many_clients_at_once_leave_nothing(void **state)
         pids[i] = fork();
         for (struct cache_job job; pids[i] == 0;) {
             struct cache *own;
-            if (cache_open(testing_path("cache"), &own) != WEFT_OK ||
+            if (cache_open(&cache_of_code, testing_path("cache"), &own) != WEFT_OK ||
                 cache_open_job(own, &job) != WEFT_OK)
                 _exit(9);
             cache_close_job(&job);
@@ -203,18 +227,18 @@ static void what_was_used_longest_ago_goes_first(void **state)
     cache = open_cache();
     assert_int_not_equal(access(old, F_OK), 0);
     assert_int_equal(testing_count("cache"), 4);
-    cache_prune(cache, 20, CACHE_DAYS_MAX);
+    cache_prune(cache, 20, cache_of_code.days_max);
     assert_int_equal(access(used, F_OK), 0);
     assert_int_equal(access(middle, F_OK), 0);
     assert_int_equal(access(fresh, F_OK), 0);
-    cache_prune(cache, 10, CACHE_DAYS_MAX);
+    cache_prune(cache, 10, cache_of_code.days_max);
     assert_int_not_equal(access(middle, F_OK), 0);
     assert_int_equal(access(used, F_OK), 0);
     assert_int_equal(unlink(link_path), 0);
-    cache_prune(cache, 10, CACHE_DAYS_MAX);
+    cache_prune(cache, 10, cache_of_code.days_max);
     assert_int_not_equal(access(used, F_OK), 0);
     assert_int_equal(access(fresh, F_OK), 0);
-    cache_prune(cache, 9, CACHE_DAYS_MAX);
+    cache_prune(cache, 9, cache_of_code.days_max);
     assert_int_equal(testing_count("cache"), 1);
     cache_close(cache);
 }
@@ -250,6 +274,117 @@ static void a_digest_is_remembered_until_the_file_changes(void **state)
     file_close(fd);
 }
 
+// ---- Trees ---------------------------------------------------------------------------------------------------------
+
+static const uint8_t first_hash[SHA256_BYTES] = {1}, second_hash[SHA256_BYTES] = {2};
+
+static void write_text(const char *path, const char *text)
+{
+    int fd;
+    assert_int_equal(file_create_private(path, &fd), WEFT_OK);
+    assert_int_equal(file_write_at(fd, path, text, strlen(text), 0), WEFT_OK);
+    file_close(fd);
+}
+
+// Keeps a tree with one file.
+static void keep_tree(struct cache *cache, const uint8_t *hash, uint64_t bytes, const char *text)
+{
+    struct cache_job job;
+    char path[512];
+    assert_int_equal(cache_open_job(cache, &job), WEFT_OK);
+    snprintf(path, sizeof path, "%s/new/tree", job.path);
+    assert_int_equal(file_make_directory(path), WEFT_OK);
+    snprintf(path, sizeof path, "%s/new/tree/file", job.path);
+    write_text(path, text);
+    snprintf(path, sizeof path, "%s/new", job.path);
+    assert_int_equal(cache_keep_tree(cache, hash, path, bytes, text), WEFT_OK);
+    cache_close_job(&job);
+}
+
+// Its info has that text.
+static void expect_tree(struct cache *cache, const uint8_t *hash, const char *text,
+                        struct cache_tree *tree)
+{
+    char *got, path[512];
+    assert_int_equal(cache_find_tree(cache, hash, tree), WEFT_OK);
+    assert_int_equal(cache_read_tree(tree, &got), WEFT_OK);
+    assert_string_equal(got, text);
+    free(got);
+    snprintf(path, sizeof path, "%s/file", tree->path);
+    assert_int_equal(access(path, F_OK), 0);
+}
+
+static void a_tree_is_found_again(void **state)
+{
+    struct cache *cache = open_cache();
+    struct cache_tree tree, again;
+    (void)state;
+    assert_int_equal(cache_find_tree(cache, first_hash, &tree), WEFT_NOT_FOUND);
+    cache_release_tree(&tree);
+    keep_tree(cache, first_hash, 10, "one");
+    expect_tree(cache, first_hash, "one", &tree);
+    expect_tree(cache, first_hash, "one", &again);
+    cache_release_tree(&tree);
+    cache_release_tree(&again);
+    // The second of two processes finds that the first one was quicker.
+    keep_tree(cache, first_hash, 10, "two");
+    expect_tree(cache, first_hash, "one", &tree);
+    cache_release_tree(&tree);
+    assert_int_equal(testing_count("cache/jobs"), 0);
+    cache_close(cache);
+}
+
+static void trees_beyond_the_limits_are_removed_unless_they_are_used(void **state)
+{
+    struct cache *cache = open_cache();
+    struct cache_tree first, second;
+    (void)state;
+    keep_tree(cache, first_hash, 10, "one");
+    keep_tree(cache, second_hash, 10, "two");
+    expect_tree(cache, first_hash, "one", &first);
+    cache_prune(cache, 5, 1);
+    assert_int_equal(cache_find_tree(cache, second_hash, &second), WEFT_NOT_FOUND);
+    cache_release_tree(&second);
+    cache_release_tree(&first);
+    expect_tree(cache, first_hash, "one", &first);
+    cache_release_tree(&first);
+    cache_prune(cache, 5, 1);
+    assert_int_equal(cache_find_tree(cache, first_hash, &first), WEFT_NOT_FOUND);
+    assert_int_equal(testing_count("cache"), 1);  // its jobs
+    assert_int_equal(testing_count("cache/jobs"), 0);
+    cache_close(cache);
+}
+
+static void a_tree_that_others_may_write_to_is_not_used(void **state)
+{
+    struct cache *cache = open_cache();
+    struct cache_tree tree;
+    char path[512], name[DIGEST_TEXT_BYTES];
+    (void)state;
+    keep_tree(cache, first_hash, 10, "one");
+    digest_write(first_hash, name);
+    snprintf(path, sizeof path, "%s/%s/info", testing_path("cache"), name);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(cache_find_tree(cache, first_hash, &tree), WEFT_NOT_FOUND);
+    cache_release_tree(&tree);
+    cache_close(cache);
+}
+
+static void a_hash_is_read_as_it_is_written(void **state)
+{
+    char text[DIGEST_TEXT_BYTES];
+    uint8_t hash[SHA256_BYTES], got[SHA256_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof hash; i++)
+        hash[i] = (uint8_t)(i * 37 + 9);
+    digest_write(hash, text);
+    assert_true(digest_read_text(text, got));
+    assert_memory_equal(hash, got, sizeof hash);
+    text[5] = 'G';
+    assert_false(digest_read_text(text, got));
+    assert_false(digest_read_text("", got));
+}
+
 int main(void)
 {
 #define IN_FOLDER(test)                                                                            \
@@ -262,6 +397,10 @@ int main(void)
         IN_FOLDER(many_clients_at_once_leave_nothing),
         IN_FOLDER(what_was_used_longest_ago_goes_first),
         IN_FOLDER(a_digest_is_remembered_until_the_file_changes),
+        IN_FOLDER(a_tree_is_found_again),
+        IN_FOLDER(trees_beyond_the_limits_are_removed_unless_they_are_used),
+        IN_FOLDER(a_tree_that_others_may_write_to_is_not_used),
+        IN_FOLDER(a_hash_is_read_as_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

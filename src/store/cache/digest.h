@@ -1,7 +1,7 @@
 // digest: the SHA-256 of files. Those of a program and its libraries are asked for with every job of a client that stays, and
 // are remembered in memory, by device, inode, size and time of change. Thread: any.
-#ifndef RUN_PACKAGE_DIGEST_H
-#define RUN_PACKAGE_DIGEST_H
+#ifndef STORE_CACHE_DIGEST_H
+#define STORE_CACHE_DIGEST_H
 
 #include "base/err.h"
 #include "base/sha256.h"
@@ -24,5 +24,8 @@ void digest_write(const uint8_t sha256[SHA256_BYTES], char text[DIGEST_TEXT_BYTE
 
 // What digest_write writes, and nothing else.
 bool digest_is_text(const char *text);
+
+// Its bytes; false: it is something else.
+bool digest_read_text(const char *text, uint8_t sha256[SHA256_BYTES]);
 
 #endif

@@ -1,28 +1,25 @@
-// cache: files by their hash, and the directories of jobs.
+// cache: files and trees by their hash, and the directories of jobs.
 //
 // The lock of a job's directory is made before it and removed after it, so the process that holds the lock may remove the directory: its client
 // at the end, or the next client when that one was killed. The kernel lets go of the lock.
 
-#include "run/package/cache.h"
+#include "store/cache/cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/buf.h"
-#include "base/vec.h"
+#include "store/cache/cache_state.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/file/place.h"
 #include "sys/secure/secret.h"
-#include "sys/time/clock.h"
 
 enum { JOB_NAME_BYTES = 16, JOB_TRIES = 100 };
-#define DAY_S INT64_C(86400)
 static const char lock_end[] = ".lock";
 
-struct cache {
-    char *path, *jobs;
+const struct cache_kind cache_of_code = {
+    "code", "the code of jobs", "weft client ...", UINT64_C(1) << 30, 30,
 };
 
 static weft_err no_memory(void)
@@ -30,7 +27,7 @@ static weft_err no_memory(void)
     return err_no_memory("for the name of a file");
 }
 
-static weft_err make_path(char **path, const char *folder, const char *name, const char *end)
+weft_err cache_make_path(char **path, const char *folder, const char *name, const char *end)
 {
     if (asprintf(path, "%s/%s%s", folder, name, end) < 0)
         *path = NULL;
@@ -42,9 +39,9 @@ static weft_err make_path(char **path, const char *folder, const char *name, con
 static weft_err lock_job(const char *jobs, const char *name, struct cache_job *job)
 {
     *job = (struct cache_job){.lock = -1};
-    weft_err code = make_path(&job->path, jobs, name, "");
+    weft_err code = cache_make_path(&job->path, jobs, name, "");
     if (code == WEFT_OK)
-        code = make_path(&job->lock_path, jobs, name, lock_end);
+        code = cache_make_path(&job->lock_path, jobs, name, lock_end);
     if (code == WEFT_OK)
         code = file_lock(job->lock_path, &job->lock);
     return code;
@@ -112,7 +109,7 @@ static weft_err make_file_path(const struct cache *cache, const struct digest *d
 {
     char name[DIGEST_TEXT_BYTES];
     digest_write(digest->sha256, name);
-    return make_path(path, cache->path, name, "");
+    return cache_make_path(path, cache->path, name, "");
 }
 
 weft_err cache_find(struct cache *cache, const struct digest *digest, int *fd)
@@ -151,90 +148,27 @@ weft_err cache_keep(struct cache *cache, const struct digest *digest, const char
     return code;
 }
 
-// ---- Limits --------------------------------------------------------------------------------------------------------
-
-struct kept {
-    char *path;
-    uint64_t size;
-    int64_t mtime_ns;
-    bool is_used;
-};
-
-struct kept_list {
-    const struct cache *cache;
-    VEC(struct kept) list;
-};
-
-static weft_err visit_file(void *owner, const char *name)
-{
-    struct kept_list *files = owner;
-    struct kept file = {0};
-    struct file_stat status;
-    if (!digest_is_text(name))
-        return WEFT_OK;
-    weft_err code = make_path(&file.path, files->cache->path, name, "");
-    if (code == WEFT_OK)
-        code = file_stat(file.path, &status);
-    file.size = code == WEFT_OK ? status.size : 0;
-    file.mtime_ns = code == WEFT_OK ? status.mtime_ns : 0;
-    file.is_used = code == WEFT_OK && status.name_count > 1;
-    if (code == WEFT_OK && VEC_PUSH(&files->list, file))
-        return WEFT_OK;
-    free(file.path);
-    return code ? code : no_memory();
-}
-
-static int compare_newest_first(const void *left, const void *right)
-{
-    const struct kept *a = left, *b = right;
-    if (a->mtime_ns != b->mtime_ns)
-        return a->mtime_ns > b->mtime_ns ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
-
-void cache_prune(struct cache *cache, uint64_t bytes_max, uint32_t days_max)
-{
-    struct kept_list files = {.cache = cache};
-    const int64_t oldest_s = clock_calendar_s() - days_max * DAY_S;
-    uint64_t bytes = 0;
-    if (file_list(cache->path, visit_file, &files) != WEFT_OK)
-        err_clear();
-    if (files.list.count > 1)
-        qsort(files.list.items, files.list.count, sizeof *files.list.items, compare_newest_first);
-    for (size_t i = 0; i < files.list.count; i++) {
-        struct kept *file = &files.list.items[i];
-        bytes += file->size;
-        const bool is_over = bytes > bytes_max || file->mtime_ns / 1000000000 < oldest_s;
-        if (is_over && !file->is_used) {
-            bytes -= file->size;
-            if (file_remove_tree(file->path) != WEFT_OK)
-                err_clear();
-        }
-        free(file->path);
-    }
-    VEC_FINI(&files.list);
-}
-
 // ---- The cache -----------------------------------------------------------------------------------------------------
 
 // Its own directory, and that of all caches of ours, which may be there since long.
-static weft_err make_default(char **path)
+static weft_err make_default(const struct cache_kind *kind, char **path)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     char *ours = NULL;
     weft_err code = WEFT_OK;
     if (base && base[0] == '/')
-        code = make_path(&ours, base, "weft", "");
+        code = cache_make_path(&ours, base, "weft", "");
     else if (home && home[0] == '/')
-        code = make_path(&ours, home, ".cache/weft", "");
+        code = cache_make_path(&ours, home, ".cache/weft", "");
     else
         code = err_set(WEFT_FAILED_PRECONDITION,
-                       "there is no place for the code of jobs\n  neither XDG_CACHE_HOME nor HOME "
-                       "is set\n  try: XDG_CACHE_HOME=DIR weft client ...");
+                       "there is no place for %s\n  neither XDG_CACHE_HOME nor HOME is set\n  try: "
+                       "XDG_CACHE_HOME=DIR %s",
+                       kind->what, kind->command);
     if (code == WEFT_OK)
         code = own_make_directory(ours);
     if (code == WEFT_OK)
-        code = make_path(path, ours, "code", "");
+        code = cache_make_path(path, ours, kind->folder, "");
     free(ours);
     return code;
 }
@@ -245,31 +179,34 @@ static weft_err make_directories(struct cache *cache)
     if (code == WEFT_OK)
         code = own_check_above(cache->path);
     if (code == WEFT_OK)
-        code = make_path(&cache->jobs, cache->path, "jobs", "");
+        code = cache_make_path(&cache->jobs, cache->path, "jobs", "");
     if (code == WEFT_OK)
         code = own_make_directory(cache->jobs);
     return code;
 }
 
-weft_err cache_open(const char *directory, struct cache **cache)
+weft_err cache_open(const struct cache_kind *kind, const char *directory, struct cache **cache)
 {
     struct cache *made = *cache = calloc(1, sizeof *made);
-    weft_err code = made ? WEFT_OK : err_no_memory("to keep the code of jobs");
+    weft_err code = made ? WEFT_OK : err_no_memory("to keep %s", kind->what);
+    if (made)
+        made->kind = kind;
     if (code == WEFT_OK && directory)
         code = (made->path = strdup(directory)) ? WEFT_OK : no_memory();
     else if (code == WEFT_OK)
-        code = make_default(&made->path);
+        code = make_default(kind, &made->path);
     if (code == WEFT_OK)
         code = make_directories(made);
     if (code == WEFT_PERMISSION_DENIED)
-        code = err_set(code,
-                       "cannot keep the code of jobs%s%s: %s\n  try: XDG_CACHE_HOME=DIR, a "
-                       "directory that only you can write to",
-                       made->path ? " in " : "", made->path ? made->path : "", err_text());
+        code =
+            err_set(code,
+                    "cannot keep %s%s%s: %s\n  try: XDG_CACHE_HOME=DIR, a directory that only "
+                    "you can write to",
+                    kind->what, made->path ? " in " : "", made->path ? made->path : "", err_text());
     if (code == WEFT_OK) {
         if (file_list(made->jobs, visit_job, made) != WEFT_OK)
             err_clear();
-        cache_prune(made, CACHE_BYTES_MAX, CACHE_DAYS_MAX);
+        cache_prune(made, kind->bytes_max, kind->days_max);
         return WEFT_OK;
     }
     cache_close(made);
