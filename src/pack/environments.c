@@ -9,6 +9,7 @@
 
 #include "pack/unpack.h"
 #include "store/cache/cache.h"
+#include "sys/file/file.h"
 #include "sys/file/place.h"
 
 enum { COPY_BYTES = 1 << 20 };
@@ -59,10 +60,11 @@ static weft_err read_hash(const char *hash, uint8_t sha256[SHA256_BYTES])
 {
     if (digest_read_text(hash, sha256))
         return WEFT_OK;
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "\"%.80s\" is not the hash of an archive\n  it has 64 digits from 0 to 9 and a to "
-                   "f, as weft pack prints them",
-                   hash);
+    return err_set(
+        WEFT_INVALID_ARGUMENT,
+        "\"%.80s\" is not the hash of an archive\n  it has 64 digits from 0 to 9 and a to "
+        "f, as weft pack prints them",
+        hash);
 }
 
 weft_err environments_find(struct environments *environments, const char *hash,
@@ -107,8 +109,7 @@ static weft_err make_path(char **path, const char *folder, const char *name)
     return *path ? WEFT_OK : err_no_memory("for a path");
 }
 
-static weft_err open_intake(struct environments *environments,
-                            struct environment_intake **intake)
+static weft_err open_intake(struct environments *environments, struct environment_intake **intake)
 {
     struct environment_intake *made = *intake = calloc(1, sizeof *made);
     if (!made)
@@ -218,7 +219,7 @@ void environment_intake_free(struct environment_intake *intake)
 
 // ---- A file --------------------------------------------------------------------------------------------------------
 
-// A file that others may change is copied: what was hashed is what is unpacked.
+// A file that others may change is copied, and the copy is hashed and unpacked.
 static weft_err copy_file(struct environment_intake *intake, int from, const char *path)
 {
     char *block = malloc(COPY_BYTES);
@@ -270,8 +271,8 @@ void environment_append_variables(const struct environment *environment, const c
     const char *directory = environment->directory;
     buf_format(variables, "WEFT_ENVIRONMENT=%s", directory);
     buf_append(variables, "", 1);
-    buf_format(variables, "PATH=%s%s%s%s", directory, is_venv ? "/bin" : "", path && *path ? ":" : "",
-               path ? path : "");
+    buf_format(variables, "PATH=%s%s%s%s", directory, is_venv ? "/bin" : "",
+               path && *path ? ":" : "", path ? path : "");
     buf_append(variables, "", 1);
     if (is_venv) {
         buf_format(variables, "VIRTUAL_ENV=%s", directory);

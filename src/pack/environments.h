@@ -32,10 +32,10 @@ struct environments;
 struct environment_intake;
 
 struct environment {
-    char *directory;           // absolute: the root of what was packed
-    char *hash;                // 64 hexadecimal digits
-    struct label label;  // what it is
-    int lock;                  // internal
+    char *directory;     // absolute: the root of the packed files
+    char *hash;          // 64 hexadecimal digits
+    struct label label;  // its kind and size
+    int lock;            // internal
 };
 
 // Opens or makes the place. `directory` NULL: the one above. Errors: those of cache_open.

@@ -64,10 +64,11 @@ static weft_err read_object(const json_t *object, struct label *label)
     if (!read_number(object, "format", UINT32_MAX, &format) || !kind)
         return refuse("its label has no format or kind");
     if (format != LABEL_FORMAT)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "the archive has format %llu, and this weft knows %d\n  try: a newer weft, or "
-                       "pack again with this one",
-                       (unsigned long long)format, LABEL_FORMAT);
+        return err_set(
+            WEFT_UNIMPLEMENTED,
+            "the archive has format %llu, and this weft knows %d\n  try: a newer weft, or "
+            "pack again with this one",
+            (unsigned long long)format, LABEL_FORMAT);
     size_t at = 0;
     while (at < KIND_COUNT && strcmp(kind, kind_names[at]) != 0)
         at++;
@@ -88,7 +89,8 @@ weft_err label_read(weft_bytes text, struct label *label)
     *label = (struct label){0};
     if (text.size > LABEL_BYTES_MAX)
         return refuse("its label is too large");
-    json_t *object = json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object =
+        json_loadb(text.data ? text.data : "", text.size, JSON_REJECT_DUPLICATES, NULL);
     const weft_err code =
         json_is_object(object) ? read_object(object, label) : refuse("it has no label");
     json_decref(object);

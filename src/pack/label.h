@@ -26,11 +26,11 @@ enum {
 
 struct label {
     enum label_kind kind;
-    char name[LABEL_NAME_BYTES];      // of what was packed: the last part of its path
+    char name[LABEL_NAME_BYTES];      // the last part of the path that was packed
     char python[LABEL_PYTHON_BYTES];  // of a venv: "3.11"; else ""
-    bool needs_home;   // pyvenv.cfg has to name the place where it was unpacked
-    uint64_t entries;  // files, directories and links after this one
-    uint64_t bytes;    // of all files together
+    bool needs_home;                  // pyvenv.cfg has to name the place where it was unpacked
+    uint64_t entries;                 // files, directories and links after this one
+    uint64_t bytes;                   // of all files together
 };
 
 void label_write(const struct label *label, struct buf *buf);

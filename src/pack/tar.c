@@ -57,7 +57,10 @@ static void write_block(struct buf *buf, char type, const char *path, const char
     block[156] = type;
     if (link)
         memcpy(block + 157, link, strnlen(link, NAME_BYTES));
-    memcpy(block + 257, "ustar\0" "00", 8);
+    memcpy(block + 257,
+           "ustar\0"
+           "00",
+           8);
     set_octal(block + 329, 8, 0);
     set_octal(block + 337, 8, 0);
     set_octal(block + CHECKSUM_AT, CHECKSUM_BYTES - 1, sum_block(block));
@@ -97,7 +100,9 @@ void tar_write_entry(const struct tar_entry *entry, struct buf *buf)
     }
     const bool is_file = entry->kind == TAR_FILE;
     const char type = is_file ? '0' : entry->kind == TAR_DIRECTORY ? '5' : '2';
-    const unsigned mode = entry->kind == TAR_LINK ? 0777 : is_file && !entry->is_executable ? 0644 : 0755;
+    const unsigned mode = entry->kind == TAR_LINK            ? 0777
+                          : is_file && !entry->is_executable ? 0644
+                                                             : 0755;
     write_block(buf, type, entry->path, entry->link, is_file ? entry->size : 0, mode);
     buf->has_failed |= records.has_failed;
     buf_fini(&records);
@@ -140,7 +145,7 @@ uint64_t tar_reader_offset(const struct tar_reader *reader)
 
 static weft_err refuse(const struct tar_reader *reader, const char *why)
 {
-    return err_set(WEFT_DATA_LOSS, "%s is damaged, or is no tar archive: %s at byte %llu",
+    return err_set(WEFT_DATA_LOSS, "%s is damaged, or not a tar archive: %s at byte %llu",
                    reader->name, why, (unsigned long long)reader->offset);
 }
 
@@ -262,8 +267,8 @@ static weft_err read_extra(struct tar_reader *reader, char type, uint64_t size)
     if (size > EXTRA_BYTES_MAX)
         return refuse(reader, "a header is too large");
     char *text = malloc((size_t)size + 1);
-    weft_err code = text ? read_exactly(reader, text, (size_t)size)
-                         : err_no_memory("to read an archive");
+    weft_err code =
+        text ? read_exactly(reader, text, (size_t)size) : err_no_memory("to read an archive");
     if (code == WEFT_OK)
         code = skip(reader, tar_pad(size));
     if (code == WEFT_OK && type == 'x') {

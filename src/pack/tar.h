@@ -49,7 +49,7 @@ struct tar_reader;
 struct tar_reader *tar_reader_new(tar_read_fn *read, void *owner, const char *name);
 void tar_reader_free(struct tar_reader *reader);
 
-// The next entry; the rest of the one before is skipped. *is_end: there is none. DATA_LOSS: this is no tar archive, or was cut, or a name
+// The next entry; the rest of the one before is skipped. *is_end: there is none. DATA_LOSS: this is not a tar archive, or was cut, or a name
 // in it has more than TAR_PATH_BYTES_MAX bytes or a zero. Paths are as they are written: absolute ones and ".." are the caller's to refuse.
 MUST_CHECK weft_err tar_reader_next(struct tar_reader *reader, struct tar_entry *entry,
                                     bool *is_end);

@@ -66,7 +66,8 @@ bool unpack_is_link(const char *path, const char *target)
     }
     if (strcmp(target, "..") == 0)
         return up + 1 <= depth;
-    return up <= depth && (has_plain_parts(target) || (up > 0 && !*target) || strcmp(target, ".") == 0);
+    return up <= depth &&
+           (has_plain_parts(target) || (up > 0 && !*target) || strcmp(target, ".") == 0);
 }
 
 static weft_err refuse(const struct unpack *unpack, const char *path, const char *why)
