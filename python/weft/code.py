@@ -10,9 +10,11 @@ import os
 import sys
 import types
 
+from ._slot import Refused
+
 KINDS = ("map", "sum", "count", "fold", "reduce")  # as python/src/slot/slot.h numbers them
 MAIN = "__weft_main__"  # the name of the main file in a slot
-ROLES = ("map", "reduce", "fold", "collect")
+ROLES = ("map", "reduce", "fold", "collect", "classes")
 BY_VALUE = {"pickle", "code"}  # the kinds of references that hold the function itself
 VALUES_BYTES_MAX = 64 << 10  # of them in a word of the command, of which Linux takes 128 KiB
 TEXT_BYTES_MAX = 900  # of a failure: the engine cuts longer ones
@@ -99,9 +101,22 @@ def pickle_function(function, role):
             "  it is a lambda, a closure or typed at a prompt, and the package cloudpickle is not installed\n"
             "  try: pip install cloudpickle, or write it with def at the top of a file") from None
     import base64
+    from . import pickles
     if script_name is not None and getattr(function, "__module__", None) == script_name:
         cloudpickle.register_pickle_by_value(sys.modules[script_name])
-    return base64.b64encode(cloudpickle.dumps(function, protocol=4)).decode()
+    return base64.b64encode(pickles.dumps_travelling(function, home())).decode()
+
+
+def home():
+    """The module whose classes slots may lack: that of a script which serves its job by itself, or of a prompt or notebook."""
+    return script_name or "__main__"
+
+
+def refer_to_classes():
+    """A reference to the classes of a prompt or notebook, for slots that get objects of them; None: there is no cloudpickle."""
+    import base64
+    from . import pickles
+    return {"pickle": base64.b64encode(pickles.dumps_classes(home())).decode()} if has_cloudpickle() else None
 
 
 def put_aside(references, folder):
@@ -220,6 +235,7 @@ def load_main(main):
         sys.modules[name] = module
     if main["name"] == "__main__":
         module.__name__ = MAIN  # so that `if __name__ == "__main__"` does not run
+    module.__package__ = main.get("package")
     module.__file__ = os.path.abspath(main["path"])
     try:
         exec(compile_script(main["path"], module.__dict__), module.__dict__)
@@ -227,12 +243,20 @@ def load_main(main):
         pass
 
 
+def load_json(text, header):
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Refused(f"the record is not JSON: {error}") from None
+
+
 def converter_of(kind):
     """What makes a record of its text; None: the text is the record."""
     if kind == "jsonl":
-        return lambda text, header: json.loads(text)
+        return load_json
     if kind == "csv":
         import csv
+        csv.field_size_limit(sys.maxsize)
         return lambda text, header: (lambda row: dict(zip(header, row)) if header else row)(next(csv.reader([text])))
     return None
 
@@ -286,7 +310,7 @@ def numbers_of(data):
     return struct.unpack(f"<{len(data) // 8}Q", data)
 
 
-class SourceError(TypeError):
+class SourceError(Refused):
     """An item of a source could not be read; the text says why."""
 
 
@@ -327,7 +351,11 @@ def load_job(job, capture):
     sys.argv[:] = job["argv"]
     if job.get("main"):
         load_main(job["main"])
+    elif job.get("home"):
+        from . import pickles
+        pickles.home_of(job["home"])
     functions = [resolve(job.get(role)) for role in ("map", "reduce", "fold")]
+    resolve(job.get("classes"))
     convert = converter_of(job.get("convert"))
     if job.get("collect"):
         from .mincemeat import collecting
@@ -375,7 +403,8 @@ def without_addresses(text):
 
 def show(value):
     try:
-        return shorten(without_addresses(repr(value)), SHOWN_MAX)
+        # repr() of a long int raises.
+        return shorten(without_addresses(hex(value) if type(value) is int and value.bit_length() > 10000 else repr(value)), SHOWN_MAX)
     except Exception as error:
         return f"<{type(value).__name__} whose repr() raised {type(error).__name__}>"
 
@@ -425,8 +454,8 @@ def describe(phase, error, where, name, offset):
     else:
         last = [f"  near byte {offset} of {name}"]
     frames = frames_of(error)
-    if not frames and isinstance(error, TypeError):
-        return fit(shorten(without_addresses(str(error)), 500), frames, last)  # a sentence of ours
+    if isinstance(error, Refused):
+        return fit(shorten(without_addresses(str(error)), 500), frames, last)
     return fit(f"{phase} {sentence_of(error)}", frames, last)
 
 
@@ -434,9 +463,9 @@ def keep_error(error):
     """Leaves the exception for the process that started the job: see last_error."""
     if not errors:
         return
-    import pickle
+    from ._slot import encode
     try:
-        data = pickle.dumps(error, 4)
+        data = encode((error,), False)
         with open(os.path.join(errors, f"error-{os.getpid()}.tmp"), "wb") as file:
             file.write(data)
         os.rename(file.name, os.path.join(errors, f"error-{os.getpid()}"))
@@ -446,13 +475,13 @@ def keep_error(error):
 
 def last_error(folder):
     """The exception of user code that was kept last, or None."""
-    import pickle
+    from ._slot import decode
     kept = [os.path.join(folder, name) for name in os.listdir(folder)
             if name.startswith("error-") and not name.endswith(".tmp")]
     for path in sorted(kept, key=os.path.getmtime, reverse=True):
         try:
             with open(path, "rb") as file:
-                return pickle.load(file)
+                return decode(file.read())[0]
         except Exception:
             continue
     return None

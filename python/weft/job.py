@@ -106,7 +106,8 @@ class Source:
     read them, also those of other machines.
     """
 
-    def __init__(self, items, folder):
+    def __init__(self, items, folder, home=None):
+        self.home = home  # the module whose classes slots may lack
         if isinstance(items, (list, tuple)):
             self.keys, self.read = range(len(items)), items.__getitem__
         elif hasattr(items, "__getitem__") and hasattr(items, "__iter__"):
@@ -153,7 +154,12 @@ class Source:
     def payload(self, key):
         import pickle
         try:
-            return b"\1" + pickle.dumps((key, self.read(key)), 4)
+            item = key, self.read(key)
+            data = pickle.dumps(item, 4)
+            if self.home and self.home.encode() in data and code.has_cloudpickle():
+                from . import pickles
+                data = pickles.dumps_travelling(item, self.home)
+            return b"\1" + data
         except Exception as error:
             return b"\0" + code.fit(f"source[{code.show(key)}] {code.sentence_of(error)}", code.frames_of(error),
                                     []).encode("utf-8", "replace")
@@ -194,7 +200,18 @@ def main_file():
     path = getattr(main, "__file__", None)
     if path is None or not os.path.isfile(path) or hasattr(sys, "ps1"):
         return None, None
-    return main, {"path": os.path.abspath(path), "name": "__main__"}
+    return main, {"path": os.path.abspath(path), "name": "__main__", **package_of(main)}
+
+
+def package_of(main):
+    """The package of a main module that was started by `python -m`, and the directory that it is in; nothing for one without."""
+    package = getattr(main, "__package__", None)
+    if not package:
+        return {}
+    root = os.path.abspath(main.__file__)
+    for _ in range(package.count(".") + 2):
+        root = os.path.dirname(root)
+    return {"package": package, "root": root}
 
 
 CLIENT_EVENTS = frozenset(["joined", "left", "lost", "aside", "silent", "back"])  # docs/json.md
@@ -244,16 +261,18 @@ class Talk:
         return "\n".join(self.lines) or "the command weft ended without a word"
 
 
-def write_stage(result, path):
-    """The pairs of a finished job as the input of another."""
-    rest = b""
+def write_stage(result, path, mark):
+    """The pairs of a finished job as the input of another. Returns whether the mark is in them."""
+    rest, is_marked = b"", False
     with open(path, "wb") as file:
         for more in result.blocks():
             lines, used = _slot.pairs_to_lines(rest + more)
             rest = (rest + more)[used:]
+            is_marked = is_marked or mark in lines
             file.write(lines)
     if rest:
         raise _weft.DataLoss("the pairs of the job are cut off")
+    return is_marked
 
 
 def serve(process, talk, source):
@@ -292,29 +311,31 @@ def raise_failure(talk, folder, status):
 
 
 def execute(job, words, *, main_module, first_path, source=None, stage=None, collect=None, is_written=False, path=None,
-            progress=None, token=None, join=None):
+            progress=None, token=None, join=None, folder=None):
     """Runs the job and returns its Result. `words` are options and inputs of the command; is_written: --output is one.
 
     `token` is that of clients, and `join` how these are started, where the words have --listen.
     `stage` is the Result of a job whose pairs are the input. The pairs are in a file without a name, or in `path`, which is then the caller's.
+    The source is read in `folder`, where there is one.
     """
     import shutil
     import subprocess
     import tempfile
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    folder = tempfile.mkdtemp(prefix="weft-")
+    private = tempfile.mkdtemp(prefix="weft-")
     items = None
     try:
-        items = Source(source, folder) if source is not None else None
-        description = job.describe(main_module, import_path(package, first_path), errors=folder,
-                                   source=items is not None, pairs=stage is not None,
-                                   collect=collect, folder=folder)
-        given = [items.names] if items else []
+        items = Source(source, private, code.home() if job.main is None else None) if source is not None else None
+        given, classes = [items.names] if items else [], None
         if stage is not None:
-            given = [os.path.join(folder, "stage")]
-            write_stage(stage, given[0])
+            given = [os.path.join(private, "stage")]
+            if write_stage(stage, given[0], code.home().encode()) and job.main is None:
+                classes = code.refer_to_classes()
+        description = job.describe(main_module, import_path(package, first_path), errors=private,
+                                   source=items is not None, pairs=stage is not None,
+                                   collect=collect, classes=classes, folder=private)
         if path is None and not is_written:
-            path = os.path.join(folder, "pairs")
+            path = os.path.join(private, "pairs")
         scripts = files_of(job.main, first_path, has_clients(words)) + ([job.aside] if job.aside else [])
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
                      *words_of(job, package=package, description=description, scripts=scripts,
@@ -323,7 +344,7 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
                      *(["--output", path] if path else []), *given, *words]
         talk = Talk(progress, join)
         try:
-            process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            process = subprocess.Popen(arguments, stdin=None if "-" in words else subprocess.DEVNULL, stderr=subprocess.PIPE,
                                        env={**os.environ, "WEFT_TOKEN": token} if token else None,
                                        pass_fds=[items.other.fileno()] if items else [])
         except OSError as error:
@@ -332,6 +353,8 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
             raise BadJob("the inputs and options are too long for a command\n"
                          "  try: inputs=\"@names.txt\", a file with a name in each line, or a pattern") from None
         try:
+            if folder:
+                os.chdir(folder)
             if items:
                 items.begun()
             serve(process, talk, items)
@@ -343,12 +366,12 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
         if status == 130:
             raise KeyboardInterrupt
         if status or not talk.end or not talk.end.get("ok"):
-            raise_failure(talk, folder, status)
+            raise_failure(talk, private, status)
         return Result(path, talk.end)
     finally:
         if items:
             items.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(private, ignore_errors=True)
 
 
 def option_words(options):
@@ -399,11 +422,13 @@ def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, f
         stage = inputs if isinstance(inputs, Result) else None
         top = options.pop("top", None) if output is None else None
         main_module, main = main_file()
+        if main_module is not None:
+            sys.modules[code.MAIN] = main_module  # where the classes of what comes back are
         job = Job(map=map, fold=fold, reduce=reduce, encoding=None if stage is not None else encoding, format=format,
                   main=main, has_source=source is not None or stage is not None)
         output = os.fspath(output) if output is not None else None
         words = [*option_words({"output": output, "format": format, **options}), *input_words(None if stage is not None else inputs)]
-        first = os.path.dirname(main["path"]) if main else os.getcwd()
+        first = main.get("root") or os.path.dirname(main["path"]) if main else os.getcwd()
         result = execute(job, words, main_module=main_module, first_path=first, source=source, stage=stage,
                          is_written=output is not None, progress=progress)
         return result if top is None else Largest(result, int(top))

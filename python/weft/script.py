@@ -4,6 +4,8 @@ The command starts Python with this module; the script is imported, the job it m
 the command again, with that job. Only a script with a source or a final keeps this process: its values are read, and
 its results are given to final, here.
 """
+import contextlib
+import errno
 import json
 import os
 import sys
@@ -58,15 +60,15 @@ class Job:
         name = (self.format or "").split(":")[0]
         return name if name in ("csv", "jsonl") else None
 
-    def describe(self, main_module, path, folder=None, collect=None, **more):
+    def describe(self, main_module, path, folder=None, collect=None, classes=None, **more):
         """The text that each slot is given. Functions that are too large for it go into the folder."""
         refer = {role: code.refer(function, role, main_module, self.sends_code) if function is not None else None
                  for role, function in (("map", self.map), ("reduce", self.reduce), ("fold", self.fold))}
-        refer["collect"] = collect
+        refer.update(collect=collect, classes=classes)
         self.aside = code.put_aside(refer, folder) if folder else None
         return json.dumps({"kind": self.kind, "main": self.main, "path": path, "argv": sys.argv, "python": sys.version_info[:2], **refer,
                            "wants_name": self.wants_name, "passes_emit": self.passes_emit, "is_bytes": self.is_bytes,
-                           "convert": self.convert(), **more})
+                           "convert": self.convert(), "home": code.home(), **more})
 
 
 def is_bytes(encoding):
@@ -102,12 +104,23 @@ def load_script(path, is_local=True):
     return code.load_file(path, stem)
 
 
-def job_of_module(module, path):
+def option_of(words, name):
+    """The value of a long option among the words of the command; None: it is not there."""
+    words = words[:words.index("--")] if "--" in words else words
+    values = [word[len(name) + 1:] for word in words if word.startswith(name + "=")]
+    values += [value for word, value in zip(words, words[1:]) if word == name]
+    return values[-1] if values else None
+
+
+def job_of_module(module, path, words):
+    final = getattr(module, "final", None)
+    if final is not None and not callable(final):
+        raise BadJob(f"final is {code.show(final)}, not a function")
     mapfn = getattr(module, "mapfn", None)
     if mapfn is None:
         raise BadJob("it has no mapfn\n  try: def mapfn(line): for word in line.split(): yield word, 1")
     return Job(map=mapfn, fold=getattr(module, "fold", None), reduce=getattr(module, "reducefn", None),
-               encoding=getattr(module, "encoding", "utf-8"), format=getattr(module, "format", None),
+               encoding=getattr(module, "encoding", "utf-8"), format=option_of(words, "--format") or getattr(module, "format", None),
                main={"path": path, "name": module.__name__}, has_source=hasattr(module, "source"))
 
 
@@ -116,19 +129,28 @@ def has_clients(words):
     return any(word.split("=")[0] == "--listen" for word in words)
 
 
+def format_words(job, words):
+    return [f"--format={job.format}"] if job.format and option_of(words, "--format") is None else []
+
+
+def flush():
+    """What the script has printed; it may have closed its standard output."""
+    for stream in sys.stdout, sys.stderr:
+        if stream is not None and not stream.closed:
+            stream.flush()
+
+
 def become(command, job, module, package, words):
     """The job needs this process no more: it becomes the command."""
     description = job.describe(module, sys.path)
-    format_words = ["--format", job.format] if job.format and "--format" not in words else []
-    arguments = [command, "run", *format_words,
+    arguments = [command, "run", *format_words(job, words),
                  *words_of(job, package=package, description=description, scripts=files_of(job.main, sys.path[0], has_clients(words))), *words]
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush()
     os.execv(command, arguments)
 
 
-def stay(job, module, words):
-    """The job has a source or a final, which are for this process. Returns the exit code."""
+def stay(job, module, words, folder):
+    """The job has a source or a final, which are for this process; they run in the folder. Returns the exit code."""
     from . import _weft, job as engine
     from .kept import Kept
     final = getattr(module, "final", None)
@@ -137,11 +159,11 @@ def stay(job, module, words):
     is_written = any(word.startswith(("-o", "--output=")) or word == "--output" for word in words)
     if is_written and final is not None:
         raise BadJob("there are a final, which gets the results, and --output\n  try: without one of them")
-    words = [*(["--format", job.format] if job.format and "--format" not in words else []), *words]
+    words = [*format_words(job, words), *words]
     top, words = take_top(words) if not is_written else (None, words)
     try:
         result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
-                                source=getattr(module, "source", None), is_written=is_written, path=path)
+                                source=getattr(module, "source", None), is_written=is_written, path=path, folder=folder)
     except _weft.Error as error:
         report(str(error), error.code_name, words)
         return getattr(error, "exit_code", 1)
@@ -151,7 +173,7 @@ def stay(job, module, words):
         kept.take(result)
     if top:
         result = engine.Largest(result, top)
-    return 0 if is_written else hand_over(result, final or print_pair, kept if path else None, job.main["path"])
+    return 0 if is_written else print_all(result) if final is None else hand_over(result, final, kept, job.main["path"])
 
 
 def take_top(words):
@@ -165,9 +187,27 @@ def take_top(words):
     return None, words
 
 
-def print_pair(key, value):
-    """The printed form of a result where the script does not choose another: the text that the command prints."""
-    sys.stdout.buffer.write(_slot.show_pair(key, value))
+def print_all(result):
+    """The results where the script has no final: the text that the command prints. Returns the exit code."""
+    key = None
+    try:
+        for key, value in result:
+            sys.stdout.buffer.write(_slot.show_pair(key, value))
+        flush()
+        return 0
+    except BrokenPipeError:  # its reader has seen enough
+        status = 0
+    except OSError as error:
+        status = say(f"cannot write standard output: {os.strerror(error.errno).lower()}", 5 if error.errno == errno.ENOSPC else 1)
+    except Exception as error:
+        return say(f"{error}\n  at the key {code.show(key)}", 1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the text that is still buffered
+    return status
+
+
+def say(text, status):
+    print(f"weft: {text}", file=sys.stderr)
+    return status
 
 
 def hand_over(result, final, kept, script):
@@ -177,18 +217,16 @@ def hand_over(result, final, kept, script):
         try:
             final(key, value)
         except BaseException as error:
-            sys.stdout.flush()
-            print("weft: " + code.fit(f"final {code.sentence_of(error)}", code.frames_of(error),
-                                      [f"  at the key {code.show(key)}", *(offer(script) if kept else [])]),
-                  file=sys.stderr)
-            return 1
-    sys.stdout.flush()
-    if kept:
-        kept.drop(result)
+            with contextlib.suppress(Exception):
+                flush()
+            return say(code.fit(f"final {code.sentence_of(error)}", code.frames_of(error),
+                                [f"  at the key {code.show(key)}", *offer(script)]), 1)
+    flush()
+    kept.drop(result)
     return 0
 
 
-def finish(module, script, words):
+def finish(module, script, words, folder):
     """`weft run --final SCRIPT`: the kept results go to final, and nothing else runs. Returns the exit code, or None:
     there are no results."""
     from .kept import Kept
@@ -200,14 +238,15 @@ def finish(module, script, words):
         raise BadJob(f"with --final there is no job, and nothing to do with {others[0]}")
     kept = Kept(script)
     result = kept.open()
+    os.chdir(folder)
     return None if result is None else hand_over(result, final, kept, script)
 
 
-def run_job(command, job, module, package, words):
+def run_job(command, job, module, package, words, folder):
     """Runs the job of the script and returns the exit code, unless this process becomes the command."""
     if not hasattr(module, "source") and not hasattr(module, "final"):
         become(command, job, module, package, words)
-    return stay(job, module, words)
+    return stay(job, module, words, folder)
 
 
 def main():
@@ -217,14 +256,18 @@ def main():
     sys.argv[:] = [script, *words]
     folder = os.path.dirname(os.path.abspath(script))
     sys.path[:] = import_path(package, folder)
+    here = os.getcwd()
     try:
         module = load_script(script, not has_clients(words))
+        # The words of the command are names in its directory, whichever the script has chosen for itself.
+        chosen = os.getcwd()
+        os.chdir(here)
         if code.has_served:
             status = 0
         elif "--final" in words:
-            status = finish(module, script, words)
+            status = finish(module, script, words, chosen)
         else:
-            status = run_job(command, job_of_module(module, script), module, package, words)
+            status = run_job(command, job_of_module(module, script, words), module, package, words, chosen)
     except BaseException as error:
         fail(script, code.describe_load(error), words)
     if status is None:

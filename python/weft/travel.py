@@ -18,7 +18,7 @@ def files_of(main, folder, has_clients=False):
     """The files that a job is made of: its main file, if it has one, and the modules of that file's folder that have been imported;
     without a main file those of `folder`. With clients also the packages there, and modules that only functions import."""
     own = [without_mark(main["path"])] if main else []
-    folder = os.path.dirname(os.path.abspath(own[0])) if own else os.path.abspath(folder)
+    folder = main.get("root") or os.path.dirname(os.path.abspath(own[0])) if own else os.path.abspath(folder)
     names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     files = {os.path.abspath(name) for name in names if isinstance(name, str)} - {os.path.abspath(name) for name in own}
     files = {name for name in files if os.path.dirname(name) == folder}

@@ -19,6 +19,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
     Py_InitializeEx(0);
+    codec_refused = PyExc_TypeError;
     if (PyRun_SimpleString(hide_pickle) != 0)
         abort();
     return 0;

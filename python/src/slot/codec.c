@@ -16,7 +16,6 @@ enum {
     INT_LENGTH_LONG = 0x7F,  // from here on the length has eight bytes of its own
     TUPLE_DEPTH_MAX = 100,   // deeper ones are pickled
     OUT_BYTES_MIN = 256,
-    SHOWN_MAX = 100,  // characters of an object in an error
 };
 
 char *out_grow(struct out *out, size_t more)
@@ -49,65 +48,6 @@ static bool out_byte(struct out *out, int byte)
 static bool is_exactly(PyObject *object, PyTypeObject *type)
 {
     return Py_TYPE(object) == type;
-}
-
-// ---- Pickle -----------------------------------------------------------------------------------------
-
-// pickle.dumps or pickle.loads; imported when it is first needed, as that takes milliseconds.
-static PyObject *find_pickle(const char *name)
-{
-    static PyObject *module;  // never freed: the process has one interpreter
-    if (!module)
-        module = PyImport_ImportModule("pickle");
-    return module ? PyObject_GetAttrString(module, name) : NULL;
-}
-
-// The object is named: the message of pickle names its type alone, or a part of it.
-static void refuse_object(PyObject *object)
-{
-    PyObject *type, *value, *trace, *shown = NULL;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *text = PyObject_Repr(object);
-    if (!text) {
-        PyErr_Clear();
-        text = PyObject_Repr((PyObject *)Py_TYPE(object));
-    }
-    if (text && PyUnicode_GetLength(text) > SHOWN_MAX)
-        shown = PyUnicode_Substring(text, 0, SHOWN_MAX);
-    if (text)
-        PyErr_Format(PyExc_TypeError, "%U%s cannot be a key or value: %S", shown ? shown : text,
-                     shown ? "..." : "", value ? value : Py_None);
-    Py_XDECREF(shown);
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-}
-
-static bool append_pickle(struct out *out, PyObject *object)
-{
-    PyObject *dumps = find_pickle("dumps");
-    PyObject *bytes = dumps ? PyObject_CallFunction(dumps, "Oi", object, 4) : NULL;
-    if (dumps && !bytes)
-        refuse_object(object);
-    char *data;
-    Py_ssize_t size;
-    const bool is_good = bytes && PyBytes_AsStringAndSize(bytes, &data, &size) == 0 &&
-                         out_byte(out, CODEC_MARK_PICKLE) && out_append(out, data, (size_t)size);
-    Py_XDECREF(bytes);
-    Py_XDECREF(dumps);
-    return is_good;
-}
-
-static PyObject *load_pickle(const char *data, size_t size)
-{
-    PyObject *loads = find_pickle("loads");
-    PyObject *bytes = loads ? PyBytes_FromStringAndSize(data, (Py_ssize_t)size) : NULL;
-    PyObject *object = bytes ? PyObject_CallFunctionObjArgs(loads, bytes, NULL) : NULL;
-    Py_XDECREF(bytes);
-    Py_XDECREF(loads);
-    return object;
 }
 
 // ---- Text -------------------------------------------------------------------------------------------
@@ -339,7 +279,7 @@ bool codec_encode(struct out *out, PyObject *object, bool is_key)
     if (how != NOT_OURS)
         return how == ENCODED;
     out->size = begun;
-    return append_pickle(out, object);
+    return codec_append_pickle(out, object, is_key);
 }
 
 // ---- Decoding -----------------------------------------------------------------------------------------
@@ -502,7 +442,7 @@ PyObject *codec_decode(const char *data, size_t size)
     case MARK_BYTES:
         return PyBytes_FromStringAndSize(data + 1, (Py_ssize_t)size - 1);
     case CODEC_MARK_PICKLE:
-        return load_pickle(data + 1, size - 1);
+        return codec_load_pickle(data + 1, size - 1);
     default:
         break;
     }
@@ -511,26 +451,4 @@ PyObject *codec_decode(const char *data, size_t size)
     if (object && reader.at != reader.end)
         Py_CLEAR(object);
     return object ? object : refuse();
-}
-
-// ---- Text for people ----------------------------------------------------------------------------------
-
-bool codec_append_shown(struct out *out, PyObject *object)
-{
-    char *data;
-    Py_ssize_t size;
-    if (is_exactly(object, &PyBytes_Type))
-        return PyBytes_AsStringAndSize(object, &data, &size) == 0 &&
-               out_append(out, data, (size_t)size);
-    PyObject *text = PyObject_Str(object);
-    const bool is_good = text && codec_append_text(out, text);
-    if (text && !is_good && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
-        PyErr_Clear();
-        PyErr_Format(
-            PyExc_TypeError,
-            "%.200R cannot be written as text: it has surrogates, which are not characters",
-            object);
-    }
-    Py_XDECREF(text);
-    return is_good;
 }

@@ -55,6 +55,9 @@ static inline bool out_append(struct out *out, const void *data, size_t size)
 
 void out_fini(struct out *out);
 
+// A TypeError whose text is a sentence of this module, for users.
+extern PyObject *codec_refused;
+
 // Appends the object. False with an exception set: it cannot be pickled.
 bool codec_encode(struct out *out, PyObject *object, bool is_key);
 
@@ -67,6 +70,10 @@ PyObject *codec_decode(const char *data, size_t size);
 
 // Appends the object as text for people: a str as it is, bytes as they are, all else as str() does.
 bool codec_append_shown(struct out *out, PyObject *object);
+
+// As the two above, of objects of any kind (codec_pickle.c).
+bool codec_append_pickle(struct out *out, PyObject *object, bool is_key);
+PyObject *codec_load_pickle(const char *data, size_t size);
 
 // Functions of the module.
 PyObject *codec_py_encode(PyObject *self, PyObject *args);

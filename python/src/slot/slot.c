@@ -7,6 +7,7 @@
 #include "slot.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,11 +19,33 @@ enum {
     REPORT_NS = 10000000,  // between two reports of records
 };
 
+// ---- A process that user code has forked ---------------------------------------------------------------
+
+// It has the pipes of this one, and would answer in its place.
+static bool is_forked;
+
+static void on_fork(void)
+{
+    is_forked = true;
+}
+
+void slot_end_forked(void)
+{
+    static const char text[] =
+        "weft: a process that was forked in mapfn or reducefn has returned from there, and ends\n"
+        "  try: os._exit(0) at the end of its work, or subprocess, or multiprocessing\n";
+    if (!is_forked)
+        return;
+    const ssize_t put = write(2, text, sizeof text - 1);
+    _exit(put > 0 ? 1 : 2);
+}
+
 // ---- Sending ------------------------------------------------------------------------------------------
 
 static bool write_all(int fd, const char *data, size_t size)
 {
     bool is_good = true;
+    slot_end_forked();
     Py_BEGIN_ALLOW_THREADS while (size > 0 && is_good)
     {
         const ssize_t put = write(fd, data, size);
@@ -96,6 +119,7 @@ static bool answer(struct slot *slot, char kind)
 static bool read_all(int fd, char *data, size_t size, bool *has_ended)
 {
     bool is_good = true;
+    slot_end_forked();
     *has_ended = false;
     Py_BEGIN_ALLOW_THREADS while (size > 0 && is_good && !*has_ended)
     {
@@ -178,12 +202,14 @@ static uint64_t coarse_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// The key as people know it. A pickled key is not asked: its repr() is user code, too.
+// The key as people know it. A pickled key is not asked: its repr() is user code, too. That of a long int raises.
 static bool append_key(const struct slot *slot, struct out *out)
 {
-    PyObject *text = slot->is_pickled
-                         ? PyUnicode_FromFormat("of %R", (PyObject *)Py_TYPE(slot->key))
-                         : PyUnicode_FromFormat("%.200R", slot->key);
+    PyObject *text = slot->is_pickled ? NULL : PyUnicode_FromFormat("%.200R", slot->key);
+    if (!text) {
+        PyErr_Clear();
+        text = PyUnicode_FromFormat("of %R", (PyObject *)Py_TYPE(slot->key));
+    }
     const bool is_good = text && codec_append_text(out, text);
     Py_XDECREF(text);
     return is_good;
@@ -409,6 +435,10 @@ static PyObject *py_serve(PyObject *self, PyObject *args)
         is_good = false;
     }
     slot_current = &slot;
+    if (is_good && pthread_atfork(NULL, NULL, on_fork) != 0) {
+        PyErr_NoMemory();
+        is_good = false;
+    }
     is_good = is_good && serve(&slot);
     slot_current = NULL;
     fini(&slot);
@@ -468,5 +498,12 @@ PyMODINIT_FUNC PyInit__slot(void);
 
 PyMODINIT_FUNC PyInit__slot(void)
 {
-    return PyModule_Create(&module);
+    PyObject *made = PyModule_Create(&module);
+    codec_refused = PyErr_NewExceptionWithDoc(
+        "weft._slot.Refused", "What user code gave cannot be taken; the text says why.",
+        PyExc_TypeError, NULL);
+    Py_XINCREF(codec_refused);
+    if (made && (!codec_refused || PyModule_AddObject(made, "Refused", codec_refused) < 0))
+        Py_CLEAR(made);
+    return made;
 }

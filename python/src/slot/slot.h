@@ -106,6 +106,9 @@ bool slot_send_when_full(struct slot *slot, struct out *out);
 // Appends one pair to the frame of its kind, and sends it when it is large.
 bool slot_put_pair(struct slot *slot, PyObject *key, PyObject *value);
 
+// Called when user code has returned: a process that it has forked does not come back here, but ends.
+void slot_end_forked(void);
+
 // Reports that user code is called for one more record or key; that it has returned from the last one. For
 // --record-timeout, and nothing otherwise.
 bool slot_report_call(struct slot *slot);

@@ -142,8 +142,7 @@ static bool is_summable(PyObject *value)
 {
     const bool is_text = PyUnicode_Check(value) || PyBytes_Check(value);
     if (is_text)
-        PyErr_Format(PyExc_TypeError, "mapfn gave the value %R, and fold = sum adds numbers",
-                     value);
+        PyErr_Format(codec_refused, "mapfn gave the value %R, and fold = sum adds numbers", value);
     return !is_text;
 }
 
@@ -289,10 +288,10 @@ static bool refuse_item(const struct slot *slot, PyObject *item)
 {
     const Py_ssize_t count = PyTuple_Check(item) ? PyTuple_Size(item) : -1;
     if (count >= 0)
-        PyErr_Format(PyExc_TypeError, "%s gave a tuple of %zd items, not (key, value)", slot->phase,
+        PyErr_Format(codec_refused, "%s gave a tuple of %zd items, not (key, value)", slot->phase,
                      count);
     else
-        PyErr_Format(PyExc_TypeError,
+        PyErr_Format(codec_refused,
                      "%s gave %R, not (key, value); for keys that count one each: fold = "
                      "weft.count",
                      slot->phase, item);
@@ -379,7 +378,7 @@ static bool put_list(struct slot *slot, PyObject *list)
 
 static void refuse_result(PyObject *result)
 {
-    PyErr_Format(PyExc_TypeError,
+    PyErr_Format(codec_refused,
                  "mapfn returned %R; it must yield or return pairs (key, value), or a list of keys",
                  (PyObject *)Py_TYPE(result));
 }
@@ -413,8 +412,8 @@ static bool take_result(struct slot *slot, PyObject *result)
     else if (result == Py_None && slot->passes_emit)
         is_good = true;
     else if (result == Py_None)
-        PyErr_SetString(PyExc_TypeError, "mapfn returned None; it must yield or return pairs "
-                                         "(key, value), if only an empty list");
+        PyErr_SetString(codec_refused, "mapfn returned None; it must yield or return pairs "
+                                       "(key, value), if only an empty list");
     else if (PyUnicode_Check(result) || PyBytes_Check(result))
         refuse_result(result);
     else
@@ -474,6 +473,7 @@ static bool map_record(struct slot *slot, const char *data, size_t size, uint64_
         result = PyObject_CallFunctionObjArgs(slot->map, slot->name, record,
                                               slot->passes_emit ? slot->emit : NULL, NULL);
     const bool is_good = take_result(slot, result);
+    slot_end_forked();
     if (!is_good)
         return false;  // the record is shown
     slot->record = NULL;

@@ -15,7 +15,7 @@ static bool put_reduced(struct slot *slot, PyObject *item)
 {
     if (PyTuple_Check(item) && PyTuple_Size(item) == 2)
         return slot_put_pair(slot, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1));
-    PyErr_Format(PyExc_TypeError, "reducefn yielded %R, not (key, value)", item);
+    PyErr_Format(codec_refused, "reducefn yielded %R, not (key, value)", item);
     return false;
 }
 
@@ -52,7 +52,9 @@ static bool end_group(struct slot *slot)
     } else {
         result = PyObject_CallFunctionObjArgs(slot->fold, slot->values, NULL);
     }
-    if (!take_result(slot, result) || !slot_report_rest(slot))
+    const bool is_good = take_result(slot, result);
+    slot_end_forked();
+    if (!is_good || !slot_report_rest(slot))
         return false;  // the key is shown
     Py_CLEAR(slot->key);
     Py_CLEAR(slot->values);

@@ -70,7 +70,7 @@ PyObject *slot_py_words(PyObject *self, PyObject *text)
                    ? NULL
                    : list_words(data, (size_t)size, true);
     if (!PyUnicode_Check(text)) {
-        PyErr_Format(PyExc_TypeError, "weft.words splits str and bytes, not %R",
+        PyErr_Format(codec_refused, "weft.words splits str and bytes, not %R",
                      (PyObject *)Py_TYPE(text));
         return NULL;
     }
