@@ -1,12 +1,15 @@
 """weft.tasks: calls, results, retries, dead letters and workers that die."""
 import datetime
+import decimal
 import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
+import uuid
 
 import pytest
 import weft
@@ -49,6 +52,19 @@ def kills(path):
 @app.task
 def unserializable():
     return object()
+
+@app.task
+def exits(path):
+    open(path, "a").write("exits\\n")
+    raise SystemExit(0)
+
+@app.task
+def same(*values):
+    return [values, [type(value).__name__ for value in values]]
+
+@app.task(max_retries=0)
+def once(path):
+    open(path, "a").write("once\\n")
 
 @app.task
 def slow(path):
@@ -326,3 +342,73 @@ def test_a_child_of_a_fork_connects_anew(work):
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(work.module.app._queue()) == 2
+
+
+# ---- As programs for Celery are written
+
+def test_a_task_that_calls_sys_exit_fails_and_its_worker_stays(work, tmp_path):
+    worker = work.start("-c", "1", "-q")
+    with pytest.raises(TaskFailed, match=r"it called sys.exit\(0\)"):
+        work.module.exits.delay(str(tmp_path / "log")).get(timeout=WAIT)
+    assert (tmp_path / "log").read_text() == "exits\n"
+    assert work.module.add.delay(1, 2).get(timeout=WAIT) == 3 and worker.poll() is None
+
+
+def test_a_countdown_is_no_attempt(work, tmp_path):
+    """However the timer of the host and the clock of the worker differ."""
+    work.start("-c", "1", "-q")
+    results = [work.module.once.apply_async((str(tmp_path / "log"),), countdown=0.05 + number / 100) for number in range(10)]
+    assert [result.get(timeout=WAIT) for result in results] == [None] * 10
+    assert (tmp_path / "log").read_text() == "once\n" * 10
+
+
+def test_times_and_the_like_are_arguments_and_results(work):
+    values = [datetime.datetime(2026, 1, 2, 3, 4, 5, 6), datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc), datetime.date(2026, 1, 2),
+              datetime.time(1, 2), decimal.Decimal("1.50"), uuid.UUID(int=7), b"\x00\xff", {"__type__": "other", "__value__": "1"}]
+    work.start("-c", "1", "-q")
+    got, kinds = work.module.same.delay(*values).get(timeout=WAIT)
+    assert got == values and kinds == ["datetime", "datetime", "date", "time", "Decimal", "UUID", "bytes", "dict"]
+
+
+@pytest.mark.parametrize("option", ["time_limit", "rate_limit", "base", "max_retires"])
+def test_an_option_of_a_task_that_would_be_without_effect_is_refused(option):
+    with pytest.raises(TypeError, match=f"has no option {option}=5\n  docs/coming-from-celery.md"):
+        App("options").task(lambda: None, name="n", **{option: 5})
+    assert App("options").task(lambda: None, name="n", acks_late=True, serializer="json", queue="fast", time_limit=None).name == "n"
+
+
+def test_names_that_are_not_there_say_where_it_is_written():
+    app = App("missing")
+    task = app.task(lambda: None, name="n")
+    for found, name in (task, "s"), (task, "update_state"), (app, "add_periodic_task"):
+        with pytest.raises(AttributeError, match=f"has no {name}; docs/coming-from-celery.md"):
+            getattr(found, name)
+
+
+def test_settings_of_a_module_or_an_object(tmp_path, monkeypatch):
+    (tmp_path / "celeryconfig.py").write_text("import os\nresult_expires = 60\ntask_always_eager = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    app = App("configured")
+    assert app.result_expires == 86400
+    app.config_from_object("celeryconfig")
+    assert app.result_expires == 60 and app.task(lambda: 5, name="five").delay().get() == 5
+    app.conf.update(result_expires=datetime.timedelta(hours=1))
+    assert app.result_expires == 3600
+    app.config_from_object({"result_expires": None})
+    assert app.result_expires == float("inf")
+
+
+def test_shared_tasks_belong_to_the_app_of_the_program():
+    ran = subprocess.run([sys.executable, "-c", textwrap.dedent("""\
+        from weft.tasks import Celery, shared_task
+        @shared_task
+        def first(x): return x
+        @shared_task(bind=True, max_retries=1)
+        def second(self, x): return self.name, x
+        app = Celery("shop")
+        @shared_task
+        def third(x): return x
+        app.conf.task_always_eager = True
+        print(sorted(app.tasks), first.delay(1).get(), second.delay(2).get(), third.delay(3).get())
+        """)], capture_output=True, text=True)
+    assert ran.stdout == "['shop.first', 'shop.second', 'shop.third'] 1 ('shop.second', 2) 3\n", ran.stderr

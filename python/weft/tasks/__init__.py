@@ -12,8 +12,8 @@
 A task is done when its function has returned. If its worker dies before, another one runs it: at least once, up to
 max_retries more times. A task that failed for good lies in the queue NAME.dead, with its error.
 """
-from .app import App, Task
+from .app import App, Task, shared_task
 from .results import AsyncResult, TaskFailed
 
 Celery = App  # for programs that were written for it
-__all__ = ["App", "AsyncResult", "Celery", "Task", "TaskFailed"]
+__all__ = ["App", "AsyncResult", "Celery", "Task", "TaskFailed", "shared_task"]

@@ -12,6 +12,7 @@ from typing import Any, List, Optional
 import weft
 
 from .app import App
+from .text import dumps, loads
 from .worker import Crew, Worker, end_with_parent, find_app
 
 
@@ -79,7 +80,7 @@ def run_call(options: argparse.Namespace) -> int:
               f"{', '.join(sorted(app.tasks))}", file=sys.stderr)
         return 4
     try:
-        print(json.dumps(app.tasks[known[0]].delay(*map(_read, options.arguments)).get(options.timeout)))
+        print(dumps(app.tasks[known[0]].delay(*map(_read, options.arguments)).get(options.timeout)))
     except weft.Error:
         raise
     except Exception as error:
@@ -99,13 +100,13 @@ def run_dead(options: argparse.Namespace) -> int:
             break
         letters.append(item)
     for item in letters:
-        letter = json.loads(item.data)
+        letter = loads(item.data)
         error = letter.pop("error", {})
-        print(json.dumps(letter), f"{error.get('type', '')}: {error.get('message', '')}", sep="\t")
+        print(dumps(letter), f"{error.get('type', '')}: {error.get('message', '')}", sep="\t")
         if options.retry and "task" in letter:
             letter.pop("at", None)
             letter["sent_again"] = letter.get("sent_again", 0) + 1
-            app._queue().push(json.dumps(letter))
+            app._queue().push(dumps(letter))
             item.done()
     letters.clear()
     app.close()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import importlib
 import json
 import os
 import random
@@ -10,16 +11,21 @@ import time
 import traceback
 import uuid
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Type
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type
 
 import weft
 
 from .results import AsyncResult, EagerResult
+from .text import dumps
 
 PERMANENT_S = 86400.0  # how long a result is kept that is not read
 # Options of Celery's apply_async for the way of a task, of which there is only one here.
 WITHOUT_EFFECT = frozenset(["queue", "exchange", "routing_key", "priority", "serializer", "compression", "headers", "retry", "retry_policy",
                             "connection", "producer", "add_to_parent", "shadow", "ignore_result"])
+# Of its @app.task: what this one does in any case, and the way.
+OF_TASKS_WITHOUT_EFFECT = WITHOUT_EFFECT | {"acks_late", "acks_on_failure_or_timeout", "reject_on_worker_lost", "track_started", "send_events", "trail",
+                                            "typing", "store_errors_even_if_ignored"}
+PAGE = "docs/coming-from-celery.md lists all names"
 
 
 class Retry(Exception):
@@ -39,12 +45,28 @@ class App:
         address = broker[len("weft://"):] if broker and broker.startswith("weft://") else broker
         if address and "://" in address:
             raise ValueError(f"the broker {broker!r} is not a host of Weft\n  try: weft host --journal DIR, and broker=\"localhost:18125\"")
-        self.main, self.broker, self.result_expires, self.include = main, address, result_expires, list(include)
+        self.main, self.broker, self.include = main, address, list(include)
         self.tasks: Dict[str, Task] = {}
-        self.conf = _Conf()
+        self.conf = _Conf(result_expires=result_expires)
         self._results_path = main + ".results"
         self._open: Dict[str, Any] = {}
         self._pid = 0
+        _shared.found(self)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"an app of weft.tasks has no {name}; {PAGE}")
+
+    def config_from_object(self, source: Any) -> None:
+        """Takes the settings of a module, by its name, or of an object."""
+        if isinstance(source, str):
+            source = importlib.import_module(source)
+        self.conf.update(source if isinstance(source, dict) else {name: value for name, value in vars(source).items() if name[0] != "_"})
+
+    @property
+    def result_expires(self) -> float:
+        """Seconds after which a result is removed that is not read."""
+        expires = self.conf.result_expires
+        return float("inf") if expires is None else expires.total_seconds() if isinstance(expires, datetime.timedelta) else float(expires)
 
     # ---- The host. A child of a fork connects anew.
 
@@ -89,9 +111,9 @@ class App:
         if countdown > 0:
             message["at"] = time.time() + countdown
         try:
-            text = json.dumps(message)
+            text = dumps(message)
         except (TypeError, ValueError) as error:
-            raise TypeError(f"the arguments of {name} must be numbers, texts, lists and dicts: {error}") from None
+            raise TypeError(f"the arguments of {name} must be numbers, texts, times, lists and dicts: {error}") from None
         self._queue().push(text, key=id if task_id else None)
         return AsyncResult(id, self)
 
@@ -101,7 +123,8 @@ class App:
 
 
 class _Conf(SimpleNamespace):
-    """Settings. task_always_eager runs tasks in the calling process; others are kept and have no effect."""
+    """Settings. task_always_eager runs tasks in the calling process, result_expires is how long a result is kept; others are kept and have no
+    effect."""
     task_always_eager = False
 
     def update(self, *settings: Dict[str, Any], **more: Any) -> None:
@@ -116,13 +139,15 @@ class Task:
     that many times), retry_backoff_max (600 s), retry_jitter (True), ignore_result, bind (the first argument is the task),
     name. `max_retries=None` is without a limit."""
 
-    def __init__(self, app: App, function: Callable[..., Any], *, name: Optional[str] = None, bind: bool = False,
+    def __init__(self, app: Optional[App], function: Callable[..., Any], *, name: Optional[str] = None, bind: bool = False,
                  max_retries: Optional[int] = 3, default_retry_delay: float = 180, ignore_result: bool = False,
                  autoretry_for: Tuple[Type[BaseException], ...] = (), retry_backoff: Any = False, retry_backoff_max: float = 600,
                  retry_jitter: bool = True, retry_kwargs: Optional[Dict[str, Any]] = None, **unused: Any) -> None:
         functools.update_wrapper(self, function)
-        module = app.main if function.__module__ == "__main__" else function.__module__
-        self.app, self.run, self.name = app, function, name or f"{module}.{function.__name__}"
+        for option, value in unused.items():
+            if option not in OF_TASKS_WITHOUT_EFFECT and value is not None:
+                raise TypeError(f"a task of weft.tasks has no option {option}={value!r}\n  {PAGE}")
+        self.run, self.name = function, name or f"{function.__module__}.{function.__name__}"
         self.bind, self.ignore_result, self.autoretry_for = bind, ignore_result, tuple(autoretry_for)
         retry_kwargs = retry_kwargs or {}
         self.max_retries = retry_kwargs.get("max_retries", max_retries)
@@ -130,10 +155,20 @@ class Task:
         self.retry_backoff = float(retry_backoff)
         self.retry_backoff_max, self.retry_jitter = retry_backoff_max, retry_jitter
         self.request = SimpleNamespace(id=None, retries=0, args=(), kwargs={})
+        if app is not None:
+            self._join(app)
+
+    def _join(self, app: App) -> None:
+        self.app: App = app
+        if self.name.startswith("__main__."):
+            self.name = app.main + self.name[len("__main__"):]
         app.tasks[self.name] = self
 
     def __repr__(self) -> str:
         return f"<task {self.name}>"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a task of weft.tasks has no {name}; {PAGE}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.run(self, *args, **kwargs) if self.bind else self.run(*args, **kwargs)
@@ -177,6 +212,34 @@ class Task:
             return self.default_retry_delay
         delay_s = min(self.retry_backoff * 2.0 ** min(retries, 60), self.retry_backoff_max)
         return random.uniform(0, delay_s) if self.retry_jitter else delay_s
+
+
+class _Shared:
+    """The tasks of @shared_task, which belong to the app that the program makes, before them or after."""
+
+    def __init__(self) -> None:
+        self.app: Optional[App] = None
+        self.waiting: List[Task] = []
+
+    def found(self, app: App) -> None:
+        self.app = app
+        while self.waiting:
+            self.waiting.pop(0)._join(app)
+
+    def add(self, task: Task) -> Task:
+        if self.app is None:
+            self.waiting.append(task)
+        return task
+
+
+_shared = _Shared()
+
+
+def shared_task(*functions: Callable[..., Any], **options: Any) -> Any:
+    """As @app.task, for modules that do not know the app of their program."""
+    if functions:
+        return _shared.add(Task(_shared.app, functions[0], **options))
+    return lambda function: shared_task(function, **options)
 
 
 def describe_error(error: BaseException) -> Dict[str, Any]:

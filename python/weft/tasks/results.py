@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import importlib
-import json
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
 import weft
+
+from .text import loads
 
 if TYPE_CHECKING:
     from .app import App
@@ -35,8 +36,8 @@ def make_error(outcome: Dict[str, Any]) -> BaseException:
         error = kind(outcome["message"])
     except Exception:  # another program's class, or one with other arguments
         return failed
-    if not isinstance(error, Exception):
-        return failed
+    if not isinstance(error, Exception):  # SystemExit would end the program that asks
+        return TaskFailed(f"it called sys.exit({outcome['message']})", outcome.get("traceback", "")) if isinstance(error, SystemExit) else failed
     error.__cause__ = failed
     return error
 
@@ -51,11 +52,16 @@ class AsyncResult:
     def __repr__(self) -> str:
         return f"<AsyncResult: {self.id}>"
 
+    @property
+    def task_id(self) -> str:
+        """Its id."""
+        return self.id
+
     def _look(self) -> Optional[Dict[str, Any]]:
         if self._outcome is None:
             data = self._app._results().get(self.id)
             if data is not None:
-                self._outcome = json.loads(data)
+                self._outcome = loads(data)
         return self._outcome
 
     @property
@@ -86,6 +92,8 @@ class AsyncResult:
             return None
         return outcome["value"] if outcome["status"] == "SUCCESS" else make_error(outcome)
 
+    info = result
+
     @property
     def traceback(self) -> Optional[str]:
         """The traceback of a failure."""
@@ -113,7 +121,7 @@ class AsyncResult:
             try:
                 for _, value in self._app._connection().kv(self._app._results_path, timeout=left_s).watch(self.id):
                     if value is not None:
-                        self._outcome = json.loads(value)
+                        self._outcome = loads(value)
                         break
             except weft.DeadlineExceeded:
                 if deadline_s is not None and time.monotonic() >= deadline_s:

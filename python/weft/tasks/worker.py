@@ -15,9 +15,11 @@ from typing import Any, Dict, List, Optional
 import weft
 
 from .app import App, Retry, Task, describe_error
+from .text import dumps, loads
 
 SWEEP_S = 600.0    # between two looks for results that are not read
 RESTART_S = 0.5    # before a worker that died is started again
+SHORT_S = 0.05     # a wait that is not worth another delivery
 
 
 PARENT = "WEFT_TASKS_PARENT"
@@ -88,14 +90,15 @@ class Worker:
 
     def _run(self, item: weft.Item) -> None:
         try:
-            message = json.loads(item.data)
+            message = loads(item.data)
             name, id = message["task"], message["id"]
         except (ValueError, KeyError, TypeError) as error:
             self._bury(item, {"raw": item.text}, describe_error(error))
             return self._finish(item)
         wait_s = message.get("at", 0) - time.time()
-        if wait_s > 0:
+        if wait_s > SHORT_S:
             return item.give_back(delay=wait_s)
+        time.sleep(max(wait_s, 0))  # its timer and our clock differ: another delivery would count as an attempt
         task = self.app.tasks.get(name)
         if task is None:
             return self._fail(item, message, None, describe_error(LookupError(
@@ -115,14 +118,14 @@ class Worker:
                 if not task.ignore_result:
                     self._keep(message["id"], outcome)
             except TypeError as why:
-                raise TypeError(f"the value of {task.name} must be numbers, texts, lists and dicts: {why}") from None
+                raise TypeError(f"the value of {task.name} must be numbers, texts, times, lists and dicts: {why}") from None
             return self._finish(item)
         except Retry as again:
             error: BaseException
             error, delay_s = again.cause or again, again.delay_s
         except task.autoretry_for as caught:
             error, delay_s = caught, task.delay_after(task.request.retries)
-        except Exception as caught:
+        except (Exception, SystemExit) as caught:
             return self._fail(item, message, task, describe_error(caught))
         if task.max_retries is not None and task.request.retries >= task.max_retries:
             return self._fail(item, message, task, describe_error(error))
@@ -130,7 +133,7 @@ class Worker:
         item.give_back(delay=delay_s)
 
     def _keep(self, id: str, outcome: Dict[str, Any]) -> None:
-        self.app._results().put(id, json.dumps({**outcome, "at": time.time()}))
+        self.app._results().put(id, dumps({**outcome, "at": time.time()}))
 
     # The dead letter comes before the result: a program that has seen that a task failed finds its letter.
     def _fail(self, item: weft.Item, message: Dict[str, Any], task: Optional[Task], outcome: Dict[str, Any]) -> None:
@@ -144,7 +147,7 @@ class Worker:
         self._log(f"{message.get('task', 'a message')} {message.get('id', '')} failed: {outcome['message']}")
         letter = {**message, "error": outcome}
         key = f"{message['id']}-{message.get('sent_again', 0)}-{item.delivery}" if "id" in message else None
-        self.app._dead().push(json.dumps(letter), key=key)
+        self.app._dead().push(dumps(letter), key=key)
 
     def _finish(self, item: weft.Item) -> None:
         try:
