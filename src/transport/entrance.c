@@ -13,8 +13,9 @@
 static weft_err find_token(struct entrance *entrance, const struct entrance_options *options)
 {
     const char *file = options->token_file;
-    const char *variable = getenv("WEFT_TOKEN");
-    if (file || (variable && *variable) || net_address_is_loopback(&entrance->address))
+    const char *variable = getenv("WEFT_TOKEN"), *named = getenv("WEFT_TOKEN_FILE");
+    if (file || (variable && *variable) || (named && *named) ||
+        net_address_is_loopback(&entrance->address))
         return secret_load(file, &entrance->token);
     if (options->earlier_token)
         entrance->token = *options->earlier_token;

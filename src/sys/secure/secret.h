@@ -31,8 +31,8 @@ MUST_CHECK weft_err secret_read(const char *text, struct secret *secret);
 // What secret_read reads back.
 void secret_write(const struct secret *secret, char text[SECRET_TEXT_BYTES]);
 
-// The token to use: that in `token_file` when it is not NULL, else WEFT_TOKEN (empty counts as unset),
-// else that of the user in ($XDG_CONFIG_HOME or ~/.config)/weft/token, which is made on first use,
+// The token to use: that in `token_file` when it is not NULL, else WEFT_TOKEN, else that in the file WEFT_TOKEN_FILE (empty
+// counts as unset), else that of the user in ($XDG_CONFIG_HOME or ~/.config)/weft/token, which is made on first use,
 // once however many processes start together. A file that others may read is refused:
 // PERMISSION_DENIED with its mode and the command that repairs it. FAILED_PRECONDITION: no home.
 MUST_CHECK weft_err secret_load(const char *token_file, struct secret *secret);

@@ -177,7 +177,7 @@ static void a_file_that_others_can_read_is_refused(void **state)
     assert_int_equal(secret.bytes[1], 0x23);
 }
 
-static void a_given_file_comes_before_the_variable_and_that_before_the_users(void **state)
+static void a_given_file_comes_before_the_variables_and_these_before_the_users(void **state)
 {
     (void)state;
     struct secret secret;
@@ -195,6 +195,13 @@ static void a_given_file_comes_before_the_variable_and_that_before_the_users(voi
     assert_null(strstr(err_text(), "hunter2"));
     setenv("WEFT_TOKEN", "", 1);
     assert_int_equal(secret_load(NULL, &secret), WEFT_OK);
+    setenv("WEFT_TOKEN_FILE", path, 1);
+    assert_int_equal(secret_load(NULL, &secret), WEFT_OK);
+    assert_int_equal(secret.bytes[0], 0x11);
+    setenv("WEFT_TOKEN_FILE", "/nowhere/token", 1);
+    assert_int_equal(secret_load(NULL, &secret), WEFT_NOT_FOUND);
+    assert_non_null(strstr(err_text(), "WEFT_TOKEN_FILE"));
+    unsetenv("WEFT_TOKEN_FILE");
     unsetenv("WEFT_TOKEN");
     path_of("missing", path);
     assert_int_equal(secret_load(path, &secret), WEFT_NOT_FOUND);
@@ -239,7 +246,7 @@ int main(void)
         cmocka_unit_test(the_users_token_is_made_once_and_is_his_alone),
         cmocka_unit_test(processes_that_start_together_get_one_token),
         cmocka_unit_test(a_file_that_others_can_read_is_refused),
-        cmocka_unit_test(a_given_file_comes_before_the_variable_and_that_before_the_users),
+        cmocka_unit_test(a_given_file_comes_before_the_variables_and_these_before_the_users),
         cmocka_unit_test(a_config_home_of_its_own_is_used),
         cmocka_unit_test(without_a_home_it_says_what_to_do),
     };

@@ -157,5 +157,8 @@ weft_err secret_load(const char *token_file, struct secret *secret)
     const char *given = getenv("WEFT_TOKEN");
     if (given && given[0])
         return err_wrap(secret_read(given, secret), "WEFT_TOKEN");
+    const char *file = getenv("WEFT_TOKEN_FILE");
+    if (file && file[0])
+        return err_wrap(load_file(file, secret), "WEFT_TOKEN_FILE");
     return load_of_user(secret);
 }
