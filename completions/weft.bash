@@ -120,7 +120,7 @@ _weft_streaming() {
 # The words after the program are the program's own.
 _weft_cluster_run() {
     local current=$1 previous=$2
-    local options="--role --cluster --restart --journal --tmp --timeout --grace --keep-going --until --cd
+    local options="--role --on --ssh --cluster --restart --journal --tmp --timeout --grace --keep-going --until --cd
         --quiet --verbose --help"
     case ${COMP_WORDS[2]} in
     run) options="$options --stdin --no-prefix --no-color --json" ;;
@@ -134,6 +134,8 @@ _weft_cluster_run() {
         )
         ;;
     --journal | --tmp | --cd) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh://" -- "$current") ;;
+    --ssh) ;;
     --role | --restart | --timeout | --grace | --until | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then

@@ -115,6 +115,8 @@ complete -c weft -n $cluster_run -F
 complete -c weft -n $cluster_run -l role -x -d 'A role and how many members it has'
 complete -c weft -n $only_up -l name -x -d 'What the cluster is called'
 complete -c weft -n $cluster_run -l cluster -r -F -d 'A cluster file'
+complete -c weft -n $cluster_run -l on -x -a 'local: ssh://' -d 'Where the members run'
+complete -c weft -n $cluster_run -l ssh -x -d 'The command that reaches a host'
 complete -c weft -n $cluster_run -l restart -x -d 'How often a member that fails is started again'
 complete -c weft -n $cluster_run -l journal -x -a '(__fish_complete_directories)' -d 'Where journals are kept'
 complete -c weft -n $cluster_run -l tmp -x -a '(__fish_complete_directories)' -d 'Where others are made'

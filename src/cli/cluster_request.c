@@ -61,6 +61,12 @@ static weft_err read_value(struct cluster_request *request, int id, const char *
     case REQUEST_NAME:
         request->name = text;
         break;
+    case REQUEST_ON:
+        options->on = text;
+        break;
+    case REQUEST_SSH:
+        options->ssh = text;
+        break;
     case REQUEST_JOURNAL:
         options->journal = text;
         break;

@@ -9,6 +9,8 @@
 enum {
     REQUEST_ROLE = 1,
     REQUEST_CLUSTER,
+    REQUEST_ON,
+    REQUEST_SSH,
     REQUEST_NAME,
     REQUEST_RESTART,
     REQUEST_JOURNAL,
@@ -30,9 +32,13 @@ enum {
 // The options of both verbs, in the order of their help.
 #define REQUEST_OPTIONS_OF_CLUSTER                                                                 \
     {REQUEST_ROLE, 0, "role", "ROLE=N",                                                            \
-     "N members of a role, at free ports of this machine; or ROLE=ADDRESS,..."},                   \
+     "N members of a role, at free ports where they run; or ROLE=ADDRESS,..."},                    \
         {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \
-         "instead of --role: a cluster file; its addresses must belong to this machine"},
+         "instead of --role: a cluster file; its addresses must belong to this machine"},          \
+        {REQUEST_ON, 0, "on", "URL",                                                               \
+         "where the members run: local: or ssh://HOST,HOST... (default local:)"},                  \
+        {REQUEST_SSH, 0, "ssh", "COMMAND",                                                         \
+         "the command that reaches a host, such as 'ssh -F config' (default WEFT_SSH, or ssh)"},
 #define REQUEST_OPTIONS_OF_LIFE                                                                    \
     {REQUEST_RESTART, 0, "restart", "[ROLE=]N",                                                    \
      "start a failed member again, up to N times (default 0); makes a directory for "              \

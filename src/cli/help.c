@@ -111,6 +111,19 @@ static void format_version(struct buf *buf)
                          "  weft version\n");
 }
 
+static void format_agent(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Starts members of a cluster on this host. A launcher runs it, such as that of\n"
+        "weft cluster run --on ssh://HOST, and speaks to it on its standard input and output.\n"
+        "\n"
+        "Usage: weft agent\n"
+        "\n"
+        "It ends, and kills its members, when its standard input ends or the launcher\n"
+        "has not been heard for 4 seconds.\n");
+}
+
 static void format_verify(struct buf *buf)
 {
     buf_append_text(
@@ -163,6 +176,7 @@ static const struct {
     {"help", format_help},
     {"version", format_version},
     {"verify", format_verify},
+    {"agent", format_agent},
     {"ls", help_format_ls},
     {"cat", help_format_cat},
     {"get", help_format_get},

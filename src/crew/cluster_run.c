@@ -366,13 +366,27 @@ static bool has_restarts(const struct cluster_run_options *options)
     return false;
 }
 
+// The journals of members are on their hosts: in the directory of the run there, or in one that all hosts share.
+static weft_err keep_far_journal(struct run *run)
+{
+    const char *journal = run->options->journal;
+    if (journal && *journal != '/')
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--journal %s: on other machines it has to be an absolute path\n"
+                       "  try: a directory that all of them share",
+                       journal);
+    run->kept_journal = journal ? strdup(journal) : NULL;
+    return run->kept_journal || !journal ? WEFT_OK : err_no_memory("for the name of the journal");
+}
+
 // A directory that the user named stays; another one goes with us.
 static weft_err open_journal(struct run *run)
 {
     const struct cluster_run_options *options = run->options;
     run->journal.alive = -1;
+    run->has_restarts = has_restarts(options);
     if (run->launcher->is_far)
-        return WEFT_OK;  // it is where the members are
+        return keep_far_journal(run);
     if (options->journal) {
         const weft_err err = own_make_named_directory(options->journal);
         if (err)
@@ -380,7 +394,7 @@ static weft_err open_journal(struct run *run)
         run->kept_journal = workdir_absolute(options->journal);
         return run->kept_journal ? WEFT_OK : err_no_memory("for the name of the journal");
     }
-    if (!has_restarts(options))
+    if (!run->has_restarts)
         return WEFT_OK;
     const char *tmp = options->tmp ? options->tmp : getenv("TMPDIR");
     return err_wrap(workdir_open(&run->journal, tmp && *tmp ? tmp : "/tmp"), "the journal");
@@ -470,12 +484,14 @@ weft_err cluster_run(struct cluster_spec *spec, const struct cluster_run_options
         err = launch_place_all(run->launch);
     if (!err && !run->refusal)
         loop_run(run->loop);
-    if (run->refusal) {
+    if (run->refusal)
         err = run->refusal;
-        err_put_back(&run->refusal_text);
-    }
+    else
+        err_keep(&run->refusal_text);
     *exit_code = run->exit_code;
     tear_down(run);
+    if (err)
+        err_put_back(&run->refusal_text);
     free(run);
     return err;
 }

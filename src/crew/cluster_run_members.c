@@ -82,7 +82,7 @@ static void append_journal(struct buf *text, const struct run *run,
         buf_format(text, "WEFT_JOURNAL=%s", run->kept_journal);
     else if (run->journal.path)
         buf_format(text, "WEFT_JOURNAL=%s", run->journal.path);
-    else if (place->directory)
+    else if (place->directory && run->has_restarts)
         buf_format(text, "WEFT_JOURNAL=%s/journal", place->directory);
 }
 

@@ -77,6 +77,7 @@ struct run {
     struct launch_want *wants;  // of each member
     struct workdir journal;     // of this run alone
     char *kept_journal;         // or one that stays; NULL: none
+    bool has_restarts;
     struct loop_timer *grace, *limit;
     int64_t begun_s;                     // calendar
     uint64_t begun_ns, first_signal_ns;  // 0: no signal yet

@@ -6,8 +6,9 @@
 
 #include "base/args.h"
 #include "launch/local/local.h"
+#include "launch/ssh/ssh.h"
 
-const struct launcher *const launchers[] = {&launch_local, NULL};
+const struct launcher *const launchers[] = {&launch_local, &launch_ssh, NULL};
 
 enum { LAUNCHERS_MAX = 8, SCHEME_BYTES = 32 };
 

@@ -2302,6 +2302,636 @@ void   weft__code_file__free_unpacked
   assert(message->base.descriptor == &weft__code_file__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__agent_hello__init
+                     (Weft__AgentHello         *message)
+{
+  static const Weft__AgentHello init_value = WEFT__AGENT_HELLO__INIT;
+  *message = init_value;
+}
+size_t weft__agent_hello__get_packed_size
+                     (const Weft__AgentHello *message)
+{
+  assert(message->base.descriptor == &weft__agent_hello__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_hello__pack
+                     (const Weft__AgentHello *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_hello__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_hello__pack_to_buffer
+                     (const Weft__AgentHello *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_hello__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentHello *
+       weft__agent_hello__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentHello *)
+     protobuf_c_message_unpack (&weft__agent_hello__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_hello__free_unpacked
+                     (Weft__AgentHello *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_hello__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_welcome__init
+                     (Weft__AgentWelcome         *message)
+{
+  static const Weft__AgentWelcome init_value = WEFT__AGENT_WELCOME__INIT;
+  *message = init_value;
+}
+size_t weft__agent_welcome__get_packed_size
+                     (const Weft__AgentWelcome *message)
+{
+  assert(message->base.descriptor == &weft__agent_welcome__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_welcome__pack
+                     (const Weft__AgentWelcome *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_welcome__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_welcome__pack_to_buffer
+                     (const Weft__AgentWelcome *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_welcome__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentWelcome *
+       weft__agent_welcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentWelcome *)
+     protobuf_c_message_unpack (&weft__agent_welcome__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_welcome__free_unpacked
+                     (Weft__AgentWelcome *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_welcome__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_failed__init
+                     (Weft__AgentFailed         *message)
+{
+  static const Weft__AgentFailed init_value = WEFT__AGENT_FAILED__INIT;
+  *message = init_value;
+}
+size_t weft__agent_failed__get_packed_size
+                     (const Weft__AgentFailed *message)
+{
+  assert(message->base.descriptor == &weft__agent_failed__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_failed__pack
+                     (const Weft__AgentFailed *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_failed__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_failed__pack_to_buffer
+                     (const Weft__AgentFailed *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_failed__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentFailed *
+       weft__agent_failed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentFailed *)
+     protobuf_c_message_unpack (&weft__agent_failed__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_failed__free_unpacked
+                     (Weft__AgentFailed *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_failed__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_reserve__init
+                     (Weft__AgentReserve         *message)
+{
+  static const Weft__AgentReserve init_value = WEFT__AGENT_RESERVE__INIT;
+  *message = init_value;
+}
+size_t weft__agent_reserve__get_packed_size
+                     (const Weft__AgentReserve *message)
+{
+  assert(message->base.descriptor == &weft__agent_reserve__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_reserve__pack
+                     (const Weft__AgentReserve *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_reserve__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_reserve__pack_to_buffer
+                     (const Weft__AgentReserve *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_reserve__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentReserve *
+       weft__agent_reserve__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentReserve *)
+     protobuf_c_message_unpack (&weft__agent_reserve__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_reserve__free_unpacked
+                     (Weft__AgentReserve *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_reserve__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_reserved__init
+                     (Weft__AgentReserved         *message)
+{
+  static const Weft__AgentReserved init_value = WEFT__AGENT_RESERVED__INIT;
+  *message = init_value;
+}
+size_t weft__agent_reserved__get_packed_size
+                     (const Weft__AgentReserved *message)
+{
+  assert(message->base.descriptor == &weft__agent_reserved__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_reserved__pack
+                     (const Weft__AgentReserved *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_reserved__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_reserved__pack_to_buffer
+                     (const Weft__AgentReserved *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_reserved__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentReserved *
+       weft__agent_reserved__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentReserved *)
+     protobuf_c_message_unpack (&weft__agent_reserved__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_reserved__free_unpacked
+                     (Weft__AgentReserved *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_reserved__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_file__init
+                     (Weft__AgentFile         *message)
+{
+  static const Weft__AgentFile init_value = WEFT__AGENT_FILE__INIT;
+  *message = init_value;
+}
+size_t weft__agent_file__get_packed_size
+                     (const Weft__AgentFile *message)
+{
+  assert(message->base.descriptor == &weft__agent_file__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_file__pack
+                     (const Weft__AgentFile *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_file__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_file__pack_to_buffer
+                     (const Weft__AgentFile *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_file__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentFile *
+       weft__agent_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentFile *)
+     protobuf_c_message_unpack (&weft__agent_file__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_file__free_unpacked
+                     (Weft__AgentFile *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_file__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_file_state__init
+                     (Weft__AgentFileState         *message)
+{
+  static const Weft__AgentFileState init_value = WEFT__AGENT_FILE_STATE__INIT;
+  *message = init_value;
+}
+size_t weft__agent_file_state__get_packed_size
+                     (const Weft__AgentFileState *message)
+{
+  assert(message->base.descriptor == &weft__agent_file_state__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_file_state__pack
+                     (const Weft__AgentFileState *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_file_state__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_file_state__pack_to_buffer
+                     (const Weft__AgentFileState *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_file_state__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentFileState *
+       weft__agent_file_state__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentFileState *)
+     protobuf_c_message_unpack (&weft__agent_file_state__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_file_state__free_unpacked
+                     (Weft__AgentFileState *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_file_state__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_piece__init
+                     (Weft__AgentPiece         *message)
+{
+  static const Weft__AgentPiece init_value = WEFT__AGENT_PIECE__INIT;
+  *message = init_value;
+}
+size_t weft__agent_piece__get_packed_size
+                     (const Weft__AgentPiece *message)
+{
+  assert(message->base.descriptor == &weft__agent_piece__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_piece__pack
+                     (const Weft__AgentPiece *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_piece__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_piece__pack_to_buffer
+                     (const Weft__AgentPiece *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_piece__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentPiece *
+       weft__agent_piece__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentPiece *)
+     protobuf_c_message_unpack (&weft__agent_piece__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_piece__free_unpacked
+                     (Weft__AgentPiece *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_piece__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_start__init
+                     (Weft__AgentStart         *message)
+{
+  static const Weft__AgentStart init_value = WEFT__AGENT_START__INIT;
+  *message = init_value;
+}
+size_t weft__agent_start__get_packed_size
+                     (const Weft__AgentStart *message)
+{
+  assert(message->base.descriptor == &weft__agent_start__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_start__pack
+                     (const Weft__AgentStart *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_start__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_start__pack_to_buffer
+                     (const Weft__AgentStart *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_start__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentStart *
+       weft__agent_start__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentStart *)
+     protobuf_c_message_unpack (&weft__agent_start__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_start__free_unpacked
+                     (Weft__AgentStart *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_start__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_started__init
+                     (Weft__AgentStarted         *message)
+{
+  static const Weft__AgentStarted init_value = WEFT__AGENT_STARTED__INIT;
+  *message = init_value;
+}
+size_t weft__agent_started__get_packed_size
+                     (const Weft__AgentStarted *message)
+{
+  assert(message->base.descriptor == &weft__agent_started__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_started__pack
+                     (const Weft__AgentStarted *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_started__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_started__pack_to_buffer
+                     (const Weft__AgentStarted *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_started__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentStarted *
+       weft__agent_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentStarted *)
+     protobuf_c_message_unpack (&weft__agent_started__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_started__free_unpacked
+                     (Weft__AgentStarted *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_started__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_signal__init
+                     (Weft__AgentSignal         *message)
+{
+  static const Weft__AgentSignal init_value = WEFT__AGENT_SIGNAL__INIT;
+  *message = init_value;
+}
+size_t weft__agent_signal__get_packed_size
+                     (const Weft__AgentSignal *message)
+{
+  assert(message->base.descriptor == &weft__agent_signal__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_signal__pack
+                     (const Weft__AgentSignal *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_signal__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_signal__pack_to_buffer
+                     (const Weft__AgentSignal *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_signal__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentSignal *
+       weft__agent_signal__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentSignal *)
+     protobuf_c_message_unpack (&weft__agent_signal__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_signal__free_unpacked
+                     (Weft__AgentSignal *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_signal__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_output__init
+                     (Weft__AgentOutput         *message)
+{
+  static const Weft__AgentOutput init_value = WEFT__AGENT_OUTPUT__INIT;
+  *message = init_value;
+}
+size_t weft__agent_output__get_packed_size
+                     (const Weft__AgentOutput *message)
+{
+  assert(message->base.descriptor == &weft__agent_output__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_output__pack
+                     (const Weft__AgentOutput *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_output__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_output__pack_to_buffer
+                     (const Weft__AgentOutput *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_output__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentOutput *
+       weft__agent_output__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentOutput *)
+     protobuf_c_message_unpack (&weft__agent_output__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_output__free_unpacked
+                     (Weft__AgentOutput *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_output__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_credit__init
+                     (Weft__AgentCredit         *message)
+{
+  static const Weft__AgentCredit init_value = WEFT__AGENT_CREDIT__INIT;
+  *message = init_value;
+}
+size_t weft__agent_credit__get_packed_size
+                     (const Weft__AgentCredit *message)
+{
+  assert(message->base.descriptor == &weft__agent_credit__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_credit__pack
+                     (const Weft__AgentCredit *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_credit__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_credit__pack_to_buffer
+                     (const Weft__AgentCredit *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_credit__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentCredit *
+       weft__agent_credit__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentCredit *)
+     protobuf_c_message_unpack (&weft__agent_credit__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_credit__free_unpacked
+                     (Weft__AgentCredit *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_credit__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   weft__agent_ended__init
+                     (Weft__AgentEnded         *message)
+{
+  static const Weft__AgentEnded init_value = WEFT__AGENT_ENDED__INIT;
+  *message = init_value;
+}
+size_t weft__agent_ended__get_packed_size
+                     (const Weft__AgentEnded *message)
+{
+  assert(message->base.descriptor == &weft__agent_ended__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__agent_ended__pack
+                     (const Weft__AgentEnded *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__agent_ended__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__agent_ended__pack_to_buffer
+                     (const Weft__AgentEnded *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__agent_ended__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__AgentEnded *
+       weft__agent_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__AgentEnded *)
+     protobuf_c_message_unpack (&weft__agent_ended__descriptor,
+                                allocator, len, data);
+}
+void   weft__agent_ended__free_unpacked
+                     (Weft__AgentEnded *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__agent_ended__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor weft__hello__field_descriptors[3] =
 {
   {
@@ -7135,7 +7765,1046 @@ const ProtobufCMessageDescriptor weft__code_file__descriptor =
   (ProtobufCMessageInit) weft__code_file__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[50] =
+static const ProtobufCFieldDescriptor weft__agent_hello__field_descriptors[6] =
+{
+  {
+    "wire_version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentHello, wire_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentHello, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "member_count",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentHello, member_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentHello, token),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "keep",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Weft__AgentHello, n_keep),
+    offsetof(Weft__AgentHello, keep),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "silence_ms",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentHello, silence_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_hello__field_indices_by_name[] = {
+  4,   /* field[4] = keep */
+  2,   /* field[2] = member_count */
+  5,   /* field[5] = silence_ms */
+  3,   /* field[3] = token */
+  1,   /* field[1] = version */
+  0,   /* field[0] = wire_version */
+};
+static const ProtobufCIntRange weft__agent_hello__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor weft__agent_hello__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentHello",
+  "AgentHello",
+  "Weft__AgentHello",
+  "weft",
+  sizeof(Weft__AgentHello),
+  6,
+  weft__agent_hello__field_descriptors,
+  weft__agent_hello__field_indices_by_name,
+  1,  weft__agent_hello__number_ranges,
+  (ProtobufCMessageInit) weft__agent_hello__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_welcome__field_descriptors[6] =
+{
+  {
+    "wire_version",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, wire_version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "version",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, version),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "host",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, host),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "address",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, address),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "directory",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, directory),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pid",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, pid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_welcome__field_indices_by_name[] = {
+  3,   /* field[3] = address */
+  4,   /* field[4] = directory */
+  2,   /* field[2] = host */
+  5,   /* field[5] = pid */
+  1,   /* field[1] = version */
+  0,   /* field[0] = wire_version */
+};
+static const ProtobufCIntRange weft__agent_welcome__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 6 }
+};
+const ProtobufCMessageDescriptor weft__agent_welcome__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentWelcome",
+  "AgentWelcome",
+  "Weft__AgentWelcome",
+  "weft",
+  sizeof(Weft__AgentWelcome),
+  6,
+  weft__agent_welcome__field_descriptors,
+  weft__agent_welcome__field_indices_by_name,
+  1,  weft__agent_welcome__number_ranges,
+  (ProtobufCMessageInit) weft__agent_welcome__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_failed__field_descriptors[2] =
+{
+  {
+    "code",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFailed, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFailed, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_failed__field_indices_by_name[] = {
+  0,   /* field[0] = code */
+  1,   /* field[1] = text */
+};
+static const ProtobufCIntRange weft__agent_failed__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__agent_failed__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentFailed",
+  "AgentFailed",
+  "Weft__AgentFailed",
+  "weft",
+  sizeof(Weft__AgentFailed),
+  2,
+  weft__agent_failed__field_descriptors,
+  weft__agent_failed__field_indices_by_name,
+  1,  weft__agent_failed__number_ranges,
+  (ProtobufCMessageInit) weft__agent_failed__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_reserve__field_descriptors[2] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentReserve, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentReserve, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_reserve__field_indices_by_name[] = {
+  1,   /* field[1] = count */
+  0,   /* field[0] = member */
+};
+static const ProtobufCIntRange weft__agent_reserve__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__agent_reserve__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentReserve",
+  "AgentReserve",
+  "Weft__AgentReserve",
+  "weft",
+  sizeof(Weft__AgentReserve),
+  2,
+  weft__agent_reserve__field_descriptors,
+  weft__agent_reserve__field_indices_by_name,
+  1,  weft__agent_reserve__number_ranges,
+  (ProtobufCMessageInit) weft__agent_reserve__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_reserved__field_descriptors[4] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentReserved, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "ports",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Weft__AgentReserved, n_ports),
+    offsetof(Weft__AgentReserved, ports),
+    NULL,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_PACKED,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentReserved, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentReserved, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_reserved__field_indices_by_name[] = {
+  2,   /* field[2] = code */
+  0,   /* field[0] = member */
+  1,   /* field[1] = ports */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange weft__agent_reserved__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__agent_reserved__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentReserved",
+  "AgentReserved",
+  "Weft__AgentReserved",
+  "weft",
+  sizeof(Weft__AgentReserved),
+  4,
+  weft__agent_reserved__field_descriptors,
+  weft__agent_reserved__field_indices_by_name,
+  1,  weft__agent_reserved__number_ranges,
+  (ProtobufCMessageInit) weft__agent_reserved__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_file__field_descriptors[5] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "hash",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, hash),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "target",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, target),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_executable",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, is_executable),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_file__field_indices_by_name[] = {
+  1,   /* field[1] = hash */
+  4,   /* field[4] = is_executable */
+  0,   /* field[0] = number */
+  2,   /* field[2] = size */
+  3,   /* field[3] = target */
+};
+static const ProtobufCIntRange weft__agent_file__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__agent_file__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentFile",
+  "AgentFile",
+  "Weft__AgentFile",
+  "weft",
+  sizeof(Weft__AgentFile),
+  5,
+  weft__agent_file__field_descriptors,
+  weft__agent_file__field_indices_by_name,
+  1,  weft__agent_file__number_ranges,
+  (ProtobufCMessageInit) weft__agent_file__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_file_state__field_descriptors[4] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFileState, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_there",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFileState, is_there),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFileState, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFileState, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_file_state__field_indices_by_name[] = {
+  2,   /* field[2] = code */
+  1,   /* field[1] = is_there */
+  0,   /* field[0] = number */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange weft__agent_file_state__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__agent_file_state__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentFileState",
+  "AgentFileState",
+  "Weft__AgentFileState",
+  "weft",
+  sizeof(Weft__AgentFileState),
+  4,
+  weft__agent_file_state__field_descriptors,
+  weft__agent_file_state__field_indices_by_name,
+  1,  weft__agent_file_state__number_ranges,
+  (ProtobufCMessageInit) weft__agent_file_state__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_piece__field_descriptors[2] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentPiece, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "data",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentPiece, data),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_piece__field_indices_by_name[] = {
+  1,   /* field[1] = data */
+  0,   /* field[0] = number */
+};
+static const ProtobufCIntRange weft__agent_piece__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__agent_piece__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentPiece",
+  "AgentPiece",
+  "Weft__AgentPiece",
+  "weft",
+  sizeof(Weft__AgentPiece),
+  2,
+  weft__agent_piece__field_descriptors,
+  weft__agent_piece__field_indices_by_name,
+  1,  weft__agent_piece__number_ranges,
+  (ProtobufCMessageInit) weft__agent_piece__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_start__field_descriptors[5] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStart, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "arguments",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Weft__AgentStart, n_arguments),
+    offsetof(Weft__AgentStart, arguments),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "environment",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Weft__AgentStart, n_environment),
+    offsetof(Weft__AgentStart, environment),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "directory",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStart, directory),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "script",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStart, script),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_start__field_indices_by_name[] = {
+  1,   /* field[1] = arguments */
+  3,   /* field[3] = directory */
+  2,   /* field[2] = environment */
+  0,   /* field[0] = member */
+  4,   /* field[4] = script */
+};
+static const ProtobufCIntRange weft__agent_start__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__agent_start__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentStart",
+  "AgentStart",
+  "Weft__AgentStart",
+  "weft",
+  sizeof(Weft__AgentStart),
+  5,
+  weft__agent_start__field_descriptors,
+  weft__agent_start__field_indices_by_name,
+  1,  weft__agent_start__number_ranges,
+  (ProtobufCMessageInit) weft__agent_start__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_started__field_descriptors[4] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStarted, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pid",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStarted, pid),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "code",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStarted, code),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "text",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStarted, text),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_started__field_indices_by_name[] = {
+  2,   /* field[2] = code */
+  0,   /* field[0] = member */
+  1,   /* field[1] = pid */
+  3,   /* field[3] = text */
+};
+static const ProtobufCIntRange weft__agent_started__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor weft__agent_started__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentStarted",
+  "AgentStarted",
+  "Weft__AgentStarted",
+  "weft",
+  sizeof(Weft__AgentStarted),
+  4,
+  weft__agent_started__field_descriptors,
+  weft__agent_started__field_indices_by_name,
+  1,  weft__agent_started__number_ranges,
+  (ProtobufCMessageInit) weft__agent_started__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_signal__field_descriptors[2] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentSignal, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "signal",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentSignal, signal),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_signal__field_indices_by_name[] = {
+  0,   /* field[0] = member */
+  1,   /* field[1] = signal */
+};
+static const ProtobufCIntRange weft__agent_signal__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__agent_signal__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentSignal",
+  "AgentSignal",
+  "Weft__AgentSignal",
+  "weft",
+  sizeof(Weft__AgentSignal),
+  2,
+  weft__agent_signal__field_descriptors,
+  weft__agent_signal__field_indices_by_name,
+  1,  weft__agent_signal__number_ranges,
+  (ProtobufCMessageInit) weft__agent_signal__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_output__field_descriptors[3] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentOutput, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_error",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentOutput, is_error),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "data",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BYTES,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentOutput, data),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_output__field_indices_by_name[] = {
+  2,   /* field[2] = data */
+  1,   /* field[1] = is_error */
+  0,   /* field[0] = member */
+};
+static const ProtobufCIntRange weft__agent_output__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__agent_output__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentOutput",
+  "AgentOutput",
+  "Weft__AgentOutput",
+  "weft",
+  sizeof(Weft__AgentOutput),
+  3,
+  weft__agent_output__field_descriptors,
+  weft__agent_output__field_indices_by_name,
+  1,  weft__agent_output__number_ranges,
+  (ProtobufCMessageInit) weft__agent_output__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_credit__field_descriptors[3] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentCredit, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_error",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentCredit, is_error),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "bytes",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentCredit, bytes),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_credit__field_indices_by_name[] = {
+  2,   /* field[2] = bytes */
+  1,   /* field[1] = is_error */
+  0,   /* field[0] = member */
+};
+static const ProtobufCIntRange weft__agent_credit__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor weft__agent_credit__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentCredit",
+  "AgentCredit",
+  "Weft__AgentCredit",
+  "weft",
+  sizeof(Weft__AgentCredit),
+  3,
+  weft__agent_credit__field_descriptors,
+  weft__agent_credit__field_indices_by_name,
+  1,  weft__agent_credit__number_ranges,
+  (ProtobufCMessageInit) weft__agent_credit__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__agent_ended__field_descriptors[5] =
+{
+  {
+    "member",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentEnded, member),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_known",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentEnded, is_known),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "was_signalled",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentEnded, was_signalled),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentEnded, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lived_ns",
+    5,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT64,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentEnded, lived_ns),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__agent_ended__field_indices_by_name[] = {
+  1,   /* field[1] = is_known */
+  4,   /* field[4] = lived_ns */
+  0,   /* field[0] = member */
+  3,   /* field[3] = number */
+  2,   /* field[2] = was_signalled */
+};
+static const ProtobufCIntRange weft__agent_ended__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor weft__agent_ended__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.AgentEnded",
+  "AgentEnded",
+  "Weft__AgentEnded",
+  "weft",
+  sizeof(Weft__AgentEnded),
+  5,
+  weft__agent_ended__field_descriptors,
+  weft__agent_ended__field_indices_by_name,
+  1,  weft__agent_ended__number_ranges,
+  (ProtobufCMessageInit) weft__agent_ended__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[66] =
 {
   { "FRAME_NONE", "WEFT__FRAME_TYPE__FRAME_NONE", 0 },
   { "FRAME_HELLO", "WEFT__FRAME_TYPE__FRAME_HELLO", 1 },
@@ -7187,12 +8856,44 @@ static const ProtobufCEnumValue weft__frame_type__enum_values_by_number[50] =
   { "FRAME_CLIENT_TAKE", "WEFT__FRAME_TYPE__FRAME_CLIENT_TAKE", 64 },
   { "FRAME_CLIENT_TAKEN", "WEFT__FRAME_TYPE__FRAME_CLIENT_TAKEN", 65 },
   { "FRAME_CLIENT_RELEASED", "WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED", 66 },
+  { "FRAME_AGENT_HELLO", "WEFT__FRAME_TYPE__FRAME_AGENT_HELLO", 70 },
+  { "FRAME_AGENT_WELCOME", "WEFT__FRAME_TYPE__FRAME_AGENT_WELCOME", 71 },
+  { "FRAME_AGENT_FAILED", "WEFT__FRAME_TYPE__FRAME_AGENT_FAILED", 72 },
+  { "FRAME_AGENT_BEAT", "WEFT__FRAME_TYPE__FRAME_AGENT_BEAT", 73 },
+  { "FRAME_AGENT_RESERVE", "WEFT__FRAME_TYPE__FRAME_AGENT_RESERVE", 74 },
+  { "FRAME_AGENT_RESERVED", "WEFT__FRAME_TYPE__FRAME_AGENT_RESERVED", 75 },
+  { "FRAME_AGENT_FILE", "WEFT__FRAME_TYPE__FRAME_AGENT_FILE", 76 },
+  { "FRAME_AGENT_FILE_STATE", "WEFT__FRAME_TYPE__FRAME_AGENT_FILE_STATE", 77 },
+  { "FRAME_AGENT_PIECE", "WEFT__FRAME_TYPE__FRAME_AGENT_PIECE", 78 },
+  { "FRAME_AGENT_START", "WEFT__FRAME_TYPE__FRAME_AGENT_START", 79 },
+  { "FRAME_AGENT_STARTED", "WEFT__FRAME_TYPE__FRAME_AGENT_STARTED", 80 },
+  { "FRAME_AGENT_SIGNAL", "WEFT__FRAME_TYPE__FRAME_AGENT_SIGNAL", 81 },
+  { "FRAME_AGENT_OUTPUT", "WEFT__FRAME_TYPE__FRAME_AGENT_OUTPUT", 82 },
+  { "FRAME_AGENT_CREDIT", "WEFT__FRAME_TYPE__FRAME_AGENT_CREDIT", 83 },
+  { "FRAME_AGENT_ENDED", "WEFT__FRAME_TYPE__FRAME_AGENT_ENDED", 84 },
+  { "FRAME_AGENT_STOP", "WEFT__FRAME_TYPE__FRAME_AGENT_STOP", 85 },
 };
 static const ProtobufCIntRange weft__frame_type__value_ranges[] = {
-{0, 0},{32, 18},{48, 32},{60, 43},{0, 50}
+{0, 0},{32, 18},{48, 32},{60, 43},{70, 50},{0, 66}
 };
-static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[50] =
+static const ProtobufCEnumValueIndex weft__frame_type__enum_values_by_name[66] =
 {
+  { "FRAME_AGENT_BEAT", 53 },
+  { "FRAME_AGENT_CREDIT", 63 },
+  { "FRAME_AGENT_ENDED", 64 },
+  { "FRAME_AGENT_FAILED", 52 },
+  { "FRAME_AGENT_FILE", 56 },
+  { "FRAME_AGENT_FILE_STATE", 57 },
+  { "FRAME_AGENT_HELLO", 50 },
+  { "FRAME_AGENT_OUTPUT", 62 },
+  { "FRAME_AGENT_PIECE", 58 },
+  { "FRAME_AGENT_RESERVE", 54 },
+  { "FRAME_AGENT_RESERVED", 55 },
+  { "FRAME_AGENT_SIGNAL", 61 },
+  { "FRAME_AGENT_START", 59 },
+  { "FRAME_AGENT_STARTED", 60 },
+  { "FRAME_AGENT_STOP", 65 },
+  { "FRAME_AGENT_WELCOME", 51 },
   { "FRAME_ANSWERS", 24 },
   { "FRAME_BYE", 11 },
   { "FRAME_CALLS", 23 },
@@ -7251,11 +8952,11 @@ const ProtobufCEnumDescriptor weft__frame_type__descriptor =
   "FrameType",
   "Weft__FrameType",
   "weft",
-  50,
+  66,
   weft__frame_type__enum_values_by_number,
-  50,
+  66,
   weft__frame_type__enum_values_by_name,
-  4,
+  5,
   weft__frame_type__value_ranges,
   NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

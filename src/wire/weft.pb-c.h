@@ -66,6 +66,20 @@ typedef struct Weft__HostWelcome Weft__HostWelcome;
 typedef struct Weft__HostRefused Weft__HostRefused;
 typedef struct Weft__CodePackage Weft__CodePackage;
 typedef struct Weft__CodeFile Weft__CodeFile;
+typedef struct Weft__AgentHello Weft__AgentHello;
+typedef struct Weft__AgentWelcome Weft__AgentWelcome;
+typedef struct Weft__AgentFailed Weft__AgentFailed;
+typedef struct Weft__AgentReserve Weft__AgentReserve;
+typedef struct Weft__AgentReserved Weft__AgentReserved;
+typedef struct Weft__AgentFile Weft__AgentFile;
+typedef struct Weft__AgentFileState Weft__AgentFileState;
+typedef struct Weft__AgentPiece Weft__AgentPiece;
+typedef struct Weft__AgentStart Weft__AgentStart;
+typedef struct Weft__AgentStarted Weft__AgentStarted;
+typedef struct Weft__AgentSignal Weft__AgentSignal;
+typedef struct Weft__AgentOutput Weft__AgentOutput;
+typedef struct Weft__AgentCredit Weft__AgentCredit;
+typedef struct Weft__AgentEnded Weft__AgentEnded;
 
 
 /* --- enums --- */
@@ -279,7 +293,74 @@ typedef enum _Weft__FrameType {
   /*
    * server -> client that leaves: its files are not needed any more, or no other client can take them
    */
-  WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED = 66
+  WEFT__FRAME_TYPE__FRAME_CLIENT_RELEASED = 66,
+  /*
+   * A launcher and its agent on another machine (src/launch/far/), over a stream that the launcher provides.
+   */
+  /*
+   * launcher -> agent, first
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_HELLO = 70,
+  /*
+   * agent -> launcher: it is of the same version, and its machine
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_WELCOME = 71,
+  /*
+   * agent -> launcher: it cannot do its work, and ends
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_FAILED = 72,
+  /*
+   * both ways, no payload: the sender lives
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_BEAT = 73,
+  /*
+   * launcher -> agent: ports are to be held for a member
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_RESERVE = 74,
+  /*
+   * agent -> launcher: they are, or why not
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_RESERVED = 75,
+  /*
+   * launcher -> agent: a file that members need; pieces follow when the agent lacks it
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_FILE = 76,
+  /*
+   * agent -> launcher: it has it, or lacks it, or why it cannot have it
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_FILE_STATE = 77,
+  /*
+   * launcher -> agent: the next bytes of the file that the agent lacks
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_PIECE = 78,
+  /*
+   * launcher -> agent
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_START = 79,
+  /*
+   * agent -> launcher: it is, or why not
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_STARTED = 80,
+  /*
+   * launcher -> agent: a signal for a member
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_SIGNAL = 81,
+  /*
+   * agent -> launcher
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_OUTPUT = 82,
+  /*
+   * launcher -> agent: how many more bytes of output it may send
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_CREDIT = 83,
+  /*
+   * agent -> launcher: after all output of the member
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_ENDED = 84,
+  /*
+   * launcher -> agent, no payload: it kills all members, removes its files, and ends
+   */
+  WEFT__FRAME_TYPE__FRAME_AGENT_STOP = 85
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(WEFT__FRAME_TYPE)
 } Weft__FrameType;
 typedef enum _Weft__TaskKind {
@@ -1528,6 +1609,243 @@ struct  Weft__CodeFile
     , (char *)protobuf_c_empty_string, {0,NULL}, 0, 0, 0, 0 }
 
 
+struct  Weft__AgentHello
+{
+  ProtobufCMessage base;
+  uint32_t wire_version;
+  /*
+   * of the program: both sides have the same
+   */
+  char *version;
+  /*
+   * of the run: members of the agent have numbers below
+   */
+  uint32_t member_count;
+  /*
+   * of the run, for members; "": none
+   */
+  char *token;
+  /*
+   * variables of the host that members get; "SLURM_*": every name that begins so
+   */
+  size_t n_keep;
+  char **keep;
+  /*
+   * without a frame for that long the agent ends
+   */
+  uint32_t silence_ms;
+};
+#define WEFT__AGENT_HELLO__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_hello__descriptor) \
+    , 0, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string, 0,NULL, 0 }
+
+
+struct  Weft__AgentWelcome
+{
+  ProtobufCMessage base;
+  uint32_t wire_version;
+  char *version;
+  /*
+   * its name
+   */
+  char *host;
+  /*
+   * by which others reach it, as far as it knows
+   */
+  char *address;
+  /*
+   * of the run, there
+   */
+  char *directory;
+  uint32_t pid;
+};
+#define WEFT__AGENT_WELCOME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_welcome__descriptor) \
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Weft__AgentFailed
+{
+  ProtobufCMessage base;
+  uint32_t code;
+  char *text;
+};
+#define WEFT__AGENT_FAILED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_failed__descriptor) \
+    , 0, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__AgentReserve
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  uint32_t count;
+};
+#define WEFT__AGENT_RESERVE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_reserve__descriptor) \
+    , 0, 0 }
+
+
+struct  Weft__AgentReserved
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  size_t n_ports;
+  uint32_t *ports;
+  /*
+   * not 0: why there are none
+   */
+  uint32_t code;
+  char *text;
+};
+#define WEFT__AGENT_RESERVED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_reserved__descriptor) \
+    , 0, 0,NULL, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__AgentFile
+{
+  ProtobufCMessage base;
+  /*
+   * by which the launcher knows it, from 0
+   */
+  uint32_t number;
+  /*
+   * SHA-256 of its content
+   */
+  ProtobufCBinaryData hash;
+  uint64_t size;
+  /*
+   * relative to the directory of the run
+   */
+  char *target;
+  protobuf_c_boolean is_executable;
+};
+#define WEFT__AGENT_FILE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_file__descriptor) \
+    , 0, {0,NULL}, 0, (char *)protobuf_c_empty_string, 0 }
+
+
+struct  Weft__AgentFileState
+{
+  ProtobufCMessage base;
+  uint32_t number;
+  protobuf_c_boolean is_there;
+  /*
+   * not 0: why it cannot be
+   */
+  uint32_t code;
+  char *text;
+};
+#define WEFT__AGENT_FILE_STATE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_file_state__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__AgentPiece
+{
+  ProtobufCMessage base;
+  uint32_t number;
+  ProtobufCBinaryData data;
+};
+#define WEFT__AGENT_PIECE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_piece__descriptor) \
+    , 0, {0,NULL} }
+
+
+struct  Weft__AgentStart
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  size_t n_arguments;
+  char **arguments;
+  /*
+   * "NAME=value": what the run sets
+   */
+  size_t n_environment;
+  char **environment;
+  /*
+   * "": that of the run
+   */
+  char *directory;
+  /*
+   * for sh, before the program; "": none
+   */
+  char *script;
+};
+#define WEFT__AGENT_START__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_start__descriptor) \
+    , 0, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__AgentStarted
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  uint32_t pid;
+  /*
+   * not 0: why it is not
+   */
+  uint32_t code;
+  char *text;
+};
+#define WEFT__AGENT_STARTED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_started__descriptor) \
+    , 0, 0, 0, (char *)protobuf_c_empty_string }
+
+
+struct  Weft__AgentSignal
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  uint32_t signal;
+};
+#define WEFT__AGENT_SIGNAL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_signal__descriptor) \
+    , 0, 0 }
+
+
+struct  Weft__AgentOutput
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  /*
+   * of standard error
+   */
+  protobuf_c_boolean is_error;
+  ProtobufCBinaryData data;
+};
+#define WEFT__AGENT_OUTPUT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_output__descriptor) \
+    , 0, 0, {0,NULL} }
+
+
+struct  Weft__AgentCredit
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  protobuf_c_boolean is_error;
+  uint32_t bytes;
+};
+#define WEFT__AGENT_CREDIT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_credit__descriptor) \
+    , 0, 0, 0 }
+
+
+struct  Weft__AgentEnded
+{
+  ProtobufCMessage base;
+  uint32_t member;
+  protobuf_c_boolean is_known;
+  protobuf_c_boolean was_signalled;
+  uint32_t number;
+  uint64_t lived_ns;
+};
+#define WEFT__AGENT_ENDED__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__agent_ended__descriptor) \
+    , 0, 0, 0, 0, 0 }
+
+
 /* Weft__Hello methods */
 void   weft__hello__init
                      (Weft__Hello         *message);
@@ -2497,6 +2815,272 @@ Weft__CodeFile *
 void   weft__code_file__free_unpacked
                      (Weft__CodeFile *message,
                       ProtobufCAllocator *allocator);
+/* Weft__AgentHello methods */
+void   weft__agent_hello__init
+                     (Weft__AgentHello         *message);
+size_t weft__agent_hello__get_packed_size
+                     (const Weft__AgentHello   *message);
+size_t weft__agent_hello__pack
+                     (const Weft__AgentHello   *message,
+                      uint8_t             *out);
+size_t weft__agent_hello__pack_to_buffer
+                     (const Weft__AgentHello   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentHello *
+       weft__agent_hello__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_hello__free_unpacked
+                     (Weft__AgentHello *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentWelcome methods */
+void   weft__agent_welcome__init
+                     (Weft__AgentWelcome         *message);
+size_t weft__agent_welcome__get_packed_size
+                     (const Weft__AgentWelcome   *message);
+size_t weft__agent_welcome__pack
+                     (const Weft__AgentWelcome   *message,
+                      uint8_t             *out);
+size_t weft__agent_welcome__pack_to_buffer
+                     (const Weft__AgentWelcome   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentWelcome *
+       weft__agent_welcome__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_welcome__free_unpacked
+                     (Weft__AgentWelcome *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentFailed methods */
+void   weft__agent_failed__init
+                     (Weft__AgentFailed         *message);
+size_t weft__agent_failed__get_packed_size
+                     (const Weft__AgentFailed   *message);
+size_t weft__agent_failed__pack
+                     (const Weft__AgentFailed   *message,
+                      uint8_t             *out);
+size_t weft__agent_failed__pack_to_buffer
+                     (const Weft__AgentFailed   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentFailed *
+       weft__agent_failed__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_failed__free_unpacked
+                     (Weft__AgentFailed *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentReserve methods */
+void   weft__agent_reserve__init
+                     (Weft__AgentReserve         *message);
+size_t weft__agent_reserve__get_packed_size
+                     (const Weft__AgentReserve   *message);
+size_t weft__agent_reserve__pack
+                     (const Weft__AgentReserve   *message,
+                      uint8_t             *out);
+size_t weft__agent_reserve__pack_to_buffer
+                     (const Weft__AgentReserve   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentReserve *
+       weft__agent_reserve__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_reserve__free_unpacked
+                     (Weft__AgentReserve *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentReserved methods */
+void   weft__agent_reserved__init
+                     (Weft__AgentReserved         *message);
+size_t weft__agent_reserved__get_packed_size
+                     (const Weft__AgentReserved   *message);
+size_t weft__agent_reserved__pack
+                     (const Weft__AgentReserved   *message,
+                      uint8_t             *out);
+size_t weft__agent_reserved__pack_to_buffer
+                     (const Weft__AgentReserved   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentReserved *
+       weft__agent_reserved__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_reserved__free_unpacked
+                     (Weft__AgentReserved *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentFile methods */
+void   weft__agent_file__init
+                     (Weft__AgentFile         *message);
+size_t weft__agent_file__get_packed_size
+                     (const Weft__AgentFile   *message);
+size_t weft__agent_file__pack
+                     (const Weft__AgentFile   *message,
+                      uint8_t             *out);
+size_t weft__agent_file__pack_to_buffer
+                     (const Weft__AgentFile   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentFile *
+       weft__agent_file__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_file__free_unpacked
+                     (Weft__AgentFile *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentFileState methods */
+void   weft__agent_file_state__init
+                     (Weft__AgentFileState         *message);
+size_t weft__agent_file_state__get_packed_size
+                     (const Weft__AgentFileState   *message);
+size_t weft__agent_file_state__pack
+                     (const Weft__AgentFileState   *message,
+                      uint8_t             *out);
+size_t weft__agent_file_state__pack_to_buffer
+                     (const Weft__AgentFileState   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentFileState *
+       weft__agent_file_state__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_file_state__free_unpacked
+                     (Weft__AgentFileState *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentPiece methods */
+void   weft__agent_piece__init
+                     (Weft__AgentPiece         *message);
+size_t weft__agent_piece__get_packed_size
+                     (const Weft__AgentPiece   *message);
+size_t weft__agent_piece__pack
+                     (const Weft__AgentPiece   *message,
+                      uint8_t             *out);
+size_t weft__agent_piece__pack_to_buffer
+                     (const Weft__AgentPiece   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentPiece *
+       weft__agent_piece__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_piece__free_unpacked
+                     (Weft__AgentPiece *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentStart methods */
+void   weft__agent_start__init
+                     (Weft__AgentStart         *message);
+size_t weft__agent_start__get_packed_size
+                     (const Weft__AgentStart   *message);
+size_t weft__agent_start__pack
+                     (const Weft__AgentStart   *message,
+                      uint8_t             *out);
+size_t weft__agent_start__pack_to_buffer
+                     (const Weft__AgentStart   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentStart *
+       weft__agent_start__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_start__free_unpacked
+                     (Weft__AgentStart *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentStarted methods */
+void   weft__agent_started__init
+                     (Weft__AgentStarted         *message);
+size_t weft__agent_started__get_packed_size
+                     (const Weft__AgentStarted   *message);
+size_t weft__agent_started__pack
+                     (const Weft__AgentStarted   *message,
+                      uint8_t             *out);
+size_t weft__agent_started__pack_to_buffer
+                     (const Weft__AgentStarted   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentStarted *
+       weft__agent_started__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_started__free_unpacked
+                     (Weft__AgentStarted *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentSignal methods */
+void   weft__agent_signal__init
+                     (Weft__AgentSignal         *message);
+size_t weft__agent_signal__get_packed_size
+                     (const Weft__AgentSignal   *message);
+size_t weft__agent_signal__pack
+                     (const Weft__AgentSignal   *message,
+                      uint8_t             *out);
+size_t weft__agent_signal__pack_to_buffer
+                     (const Weft__AgentSignal   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentSignal *
+       weft__agent_signal__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_signal__free_unpacked
+                     (Weft__AgentSignal *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentOutput methods */
+void   weft__agent_output__init
+                     (Weft__AgentOutput         *message);
+size_t weft__agent_output__get_packed_size
+                     (const Weft__AgentOutput   *message);
+size_t weft__agent_output__pack
+                     (const Weft__AgentOutput   *message,
+                      uint8_t             *out);
+size_t weft__agent_output__pack_to_buffer
+                     (const Weft__AgentOutput   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentOutput *
+       weft__agent_output__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_output__free_unpacked
+                     (Weft__AgentOutput *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentCredit methods */
+void   weft__agent_credit__init
+                     (Weft__AgentCredit         *message);
+size_t weft__agent_credit__get_packed_size
+                     (const Weft__AgentCredit   *message);
+size_t weft__agent_credit__pack
+                     (const Weft__AgentCredit   *message,
+                      uint8_t             *out);
+size_t weft__agent_credit__pack_to_buffer
+                     (const Weft__AgentCredit   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentCredit *
+       weft__agent_credit__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_credit__free_unpacked
+                     (Weft__AgentCredit *message,
+                      ProtobufCAllocator *allocator);
+/* Weft__AgentEnded methods */
+void   weft__agent_ended__init
+                     (Weft__AgentEnded         *message);
+size_t weft__agent_ended__get_packed_size
+                     (const Weft__AgentEnded   *message);
+size_t weft__agent_ended__pack
+                     (const Weft__AgentEnded   *message,
+                      uint8_t             *out);
+size_t weft__agent_ended__pack_to_buffer
+                     (const Weft__AgentEnded   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__AgentEnded *
+       weft__agent_ended__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__agent_ended__free_unpacked
+                     (Weft__AgentEnded *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Weft__Hello_Closure)
@@ -2652,6 +3236,48 @@ typedef void (*Weft__CodePackage_Closure)
 typedef void (*Weft__CodeFile_Closure)
                  (const Weft__CodeFile *message,
                   void *closure_data);
+typedef void (*Weft__AgentHello_Closure)
+                 (const Weft__AgentHello *message,
+                  void *closure_data);
+typedef void (*Weft__AgentWelcome_Closure)
+                 (const Weft__AgentWelcome *message,
+                  void *closure_data);
+typedef void (*Weft__AgentFailed_Closure)
+                 (const Weft__AgentFailed *message,
+                  void *closure_data);
+typedef void (*Weft__AgentReserve_Closure)
+                 (const Weft__AgentReserve *message,
+                  void *closure_data);
+typedef void (*Weft__AgentReserved_Closure)
+                 (const Weft__AgentReserved *message,
+                  void *closure_data);
+typedef void (*Weft__AgentFile_Closure)
+                 (const Weft__AgentFile *message,
+                  void *closure_data);
+typedef void (*Weft__AgentFileState_Closure)
+                 (const Weft__AgentFileState *message,
+                  void *closure_data);
+typedef void (*Weft__AgentPiece_Closure)
+                 (const Weft__AgentPiece *message,
+                  void *closure_data);
+typedef void (*Weft__AgentStart_Closure)
+                 (const Weft__AgentStart *message,
+                  void *closure_data);
+typedef void (*Weft__AgentStarted_Closure)
+                 (const Weft__AgentStarted *message,
+                  void *closure_data);
+typedef void (*Weft__AgentSignal_Closure)
+                 (const Weft__AgentSignal *message,
+                  void *closure_data);
+typedef void (*Weft__AgentOutput_Closure)
+                 (const Weft__AgentOutput *message,
+                  void *closure_data);
+typedef void (*Weft__AgentCredit_Closure)
+                 (const Weft__AgentCredit *message,
+                  void *closure_data);
+typedef void (*Weft__AgentEnded_Closure)
+                 (const Weft__AgentEnded *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -2713,6 +3339,20 @@ extern const ProtobufCMessageDescriptor weft__host_welcome__descriptor;
 extern const ProtobufCMessageDescriptor weft__host_refused__descriptor;
 extern const ProtobufCMessageDescriptor weft__code_package__descriptor;
 extern const ProtobufCMessageDescriptor weft__code_file__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_hello__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_welcome__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_failed__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_reserve__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_reserved__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_file__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_file_state__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_piece__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_start__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_started__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_signal__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_output__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_credit__descriptor;
+extern const ProtobufCMessageDescriptor weft__agent_ended__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,0 +1,64 @@
+// far: the launcher of other machines, whatever the way to them: one agent on each host, and a stream of frames to it.
+//
+// A launcher says which hosts there are and which command here leads to a shell command there (struct far_route); all else
+// is the same for each: the program is copied once for its content, agents are greeted, members spread over hosts, watched,
+// and lost with their host. See far_frames.h for the words, host_agent.h for the other side.
+// Thread: that of the loop.
+#ifndef LAUNCH_FAR_FAR_H
+#define LAUNCH_FAR_FAR_H
+
+#include "base/vec.h"
+#include "launch/launch.h"
+
+// Words of a command line, owned.
+struct far_command {
+    VEC(char *) list;  // ends with NULL once far_command_end was called
+    bool has_failed;
+};
+void far_command_add(struct far_command *words, const char *word);
+MUST_CHECK weft_err far_command_end(struct far_command *words);
+void far_command_fini(struct far_command *words);
+
+// How a connection ended, for far_route.explain.
+struct far_end {
+    const struct process_exit *exit;
+    const char *errors;  // the last that the command has written to standard error
+    bool was_greeted;    // the far side had been reached
+};
+
+struct far_route {
+    // Appends the words of the command that runs `script` by sh on the host, with `arguments` as $1, $2... (NULL-terminated),
+    // its standard input and output being those of the command.
+    weft_err (*make_command)(void *owner, const char *host, const char *script,
+                             const char *const *arguments, struct far_command *words);
+    // Why the host could not be reached: sets the error, with advice. *is_passing: another try may help.
+    weft_err (*explain)(void *owner, const char *host, const struct far_end *end, bool *is_passing);
+    const char *const *
+        keep;  // variables of hosts that members get besides the usual ones; NULL-terminated; NULL: none
+    uint32_t connecting_max;  // how many are reached at a time
+};
+
+// Opens a launch over hosts; the names are copied, `owner` is the route's and outlives it. INVALID_ARGUMENT: a member wants
+// an address of its own.
+MUST_CHECK weft_err far_open(struct launch **launch, const struct launcher *launcher,
+                             const struct launch_options *options, const struct far_route *route,
+                             void *owner, const char *const *hosts, size_t host_count);
+
+// ---- The functions of a launcher that has been opened by far_open; close calls `closed` with the route's owner --------------
+
+void far_close(struct launch *launch);
+weft_err far_place(struct launch *launch);
+void far_get(struct launch *launch, size_t member, struct launch_place *place);
+void far_describe(struct launch *launch, size_t member, struct buf *text);
+void far_move(struct launch *launch, size_t member);
+weft_err far_start(struct launch *launch, size_t member, const struct launch_start *start);
+void far_signal(struct launch *launch, size_t member, int number);
+void far_pause(struct launch *launch, size_t member, unsigned which, bool is_paused);
+
+// The owner of the route, for the launcher's own close.
+void *far_owner(const struct launch *launch);
+
+// Agents of a lost host end by themselves within that time.
+enum { FAR_LOST_REST_MS = 6000 };
+
+#endif

@@ -1,0 +1,84 @@
+// The parts of an agent.
+//
+//   host_agent.c          the life: the stream of frames, heartbeats, the end
+//   host_agent_members.c  members: the launcher local:, one for each, with its reports as frames
+//   host_agent_files.c    files that members need, received in pieces; the token; the environment
+#ifndef LAUNCH_FAR_HOST_AGENT_STATE_H
+#define LAUNCH_FAR_HOST_AGENT_STATE_H
+
+#include "base/sha256.h"
+#include "launch/far/far_frames.h"
+#include "launch/launch.h"
+#include "sys/file/outlet.h"
+#include "sys/file/workdir.h"
+
+// Made when the launcher speaks of it for the first time.
+struct host_agent_member {
+    struct host_agent *agent;
+    uint32_t number;
+    struct launch_want want;
+    struct launch *launch;
+    int64_t credit[2];  // of standard output and error
+    bool is_running;
+};
+
+// The file that is being received.
+struct host_agent_intake {
+    uint32_t number;
+    int fd;  // -1: none
+    char *path;
+    uint64_t left;
+    bool is_executable;
+    uint8_t hash[FAR_HASH_BYTES];
+    struct sha256 sha;
+};
+
+struct host_agent {
+    struct loop *loop;
+    struct nursery *nursery;
+    struct workdir directory;
+    struct loop_watch *readable, *writable;
+    struct loop_timer *tick;
+    struct outlet out;
+    struct frame_parser parser;
+    bool is_greeted, is_ending, is_suspect;
+    uint64_t heard_ns, beat_ns;
+    uint32_t silence_ms;
+    struct host_agent_member **members;  // by number; NULL: not spoken of yet
+    uint32_t member_count;
+    struct host_agent_intake intake;
+    bool is_full;  // much is unsent: members are not read
+};
+
+// Appends a frame to the unsent ones; `message` NULL: without payload. The end of a turn sends.
+void host_agent_say(struct host_agent *agent, Weft__FrameType type,
+                    const ProtobufCMessage *message);
+
+// Says by this thread's error why the agent has to end, and ends it.
+void host_agent_fail(struct host_agent *agent, weft_err err);
+
+// ---- Members -----------------------------------------------------------------------------------------------
+
+void host_agent_reserve(struct host_agent *agent, const Weft__AgentReserve *message);
+void host_agent_start(struct host_agent *agent, const Weft__AgentStart *message);
+void host_agent_signal(struct host_agent *agent, const Weft__AgentSignal *message);
+void host_agent_credit(struct host_agent *agent, const Weft__AgentCredit *message);
+
+// All streams, after `is_full` has changed.
+void host_agent_watch_all(struct host_agent *agent);
+void host_agent_end_members(struct host_agent *agent);
+
+// ---- Files -------------------------------------------------------------------------------------------------
+
+// From now on the environment has nothing but the variables that members get.
+MUST_CHECK weft_err host_agent_keep_environment(const Weft__AgentHello *hello);
+MUST_CHECK weft_err host_agent_write_token(struct host_agent *agent, const char *token);
+
+// The address by which other hosts reach this one.
+MUST_CHECK weft_err host_agent_find_address(struct buf *address);
+
+void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *message);
+void host_agent_take_piece(struct host_agent *agent, const Weft__AgentPiece *message);
+void host_agent_drop_intake(struct host_agent *agent);
+
+#endif
