@@ -92,15 +92,27 @@ static weft_err add_shipped(void *owner, const struct found *found)
     return add_file(folder->hash, found->path);
 }
 
-// What the job's own options say; commands with the files they name.
+static bool names_files(const struct code *user, const weft_args *args)
+{
+    for (size_t i = 0; i < args->value_count; i++)
+        if (user->word && user->word(args->values[i].letter) == CODE_WORD_FILE)
+            return true;
+    return false;
+}
+
+// What the job's own options say; commands with the files they name. A folder beside such files has links to
+// them; a server makes none, and its job is the same.
 static weft_err add_job_words(XXH3_state_t *hash, const struct run_options *options)
 {
     const struct weft_args *args = &options->args;
     const struct code *user = code_of(options->job);
+    const bool skips_folder = names_files(user, args);
     weft_err code = WEFT_OK;
     for (size_t i = 0; code == WEFT_OK && i < args->value_count; i++) {
         const struct args_value *value = &args->values[i];
         const enum code_word word = user->word ? user->word(value->letter) : CODE_WORD_TEXT;
+        if (word == CODE_WORD_FOLDER && skips_folder)
+            continue;
         add_number(hash, (uint64_t)value->letter);
         if (word == CODE_WORD_FOLDER) {
             struct folder folder = {hash, strlen(value->text)};
