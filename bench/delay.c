@@ -1,8 +1,8 @@
-// A link between two network namespaces that is slow and long, for kernels without netem: delay NAMESPACE NAMESPACE MBITS DELAY_MS.
+// A link between two network namespaces that is slow and long, for kernels without netem: delay NAMESPACE NAMESPACE MBITS DELAY_MS [LOST_PERCENT].
 //
 // Makes a tun device d0 in each namespace, and passes packets from one to the other: at most MBITS megabits of them in a second, each DELAY_MS later, in each direction. A
-// queue of 20 ms stands before the limit, as in a router; the packets that do not fit are dropped, and TCP slows down. Prints "ready" when the devices are there, and runs
-// until it is killed.
+// queue of 20 ms stands before the limit, as in a router; the packets that do not fit are dropped, and TCP slows down. LOST_PERCENT of all packets are dropped as well.
+// Prints "ready" when the devices are there, and runs until it is killed.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
@@ -34,6 +34,7 @@ struct way {
 };
 
 static uint64_t rate, delay_ns;
+static double lost_percent;
 
 static void die(const char *what)
 {
@@ -74,6 +75,8 @@ static void take(struct way *way)
         const uint64_t now = now_ns();
         if (way->free_ns < now)
             way->free_ns = now;
+        if (drand48() * 100 < lost_percent)
+            continue;
         if (way->count == PACKETS || way->free_ns - now > QUEUE_MS * UINT64_C(1000000))
             continue;
         way->free_ns += (uint64_t)got * 8000 / rate;
@@ -99,11 +102,12 @@ static uint64_t give(struct way *way)
 
 int main(int count, char **words)
 {
-    if (count != 5 || (rate = strtoull(words[3], NULL, 10)) == 0) {
-        fprintf(stderr, "usage: delay NAMESPACE NAMESPACE MBITS DELAY_MS\n");
+    if (count < 5 || count > 6 || (rate = strtoull(words[3], NULL, 10)) == 0) {
+        fprintf(stderr, "usage: delay NAMESPACE NAMESPACE MBITS DELAY_MS [LOST_PERCENT]\n");
         return 2;
     }
     delay_ns = (uint64_t)(strtod(words[4], NULL) * 1e6);
+    lost_percent = count > 5 ? strtod(words[5], NULL) : 0;
     const int fds[2] = {open_device(words[1]), open_device(words[2])};
     struct way ways[2] = {{.from = fds[0], .to = fds[1]}, {.from = fds[1], .to = fds[0]}};
     for (int i = 0; i < 2; i++)

@@ -2,49 +2,18 @@
 # Clients that cannot reach each other, or that the server cannot reach: three network namespaces on one bridge, and routes that swallow packets.
 # takes long
 . "$(dirname "$0")/lib.sh"
+. "$e2e/namespaces.sh"
 
-if ! is_root || ! ip netns add "weft$$" 2>/dev/null; then
+if ! can_make_machines; then
     skip "clients behind walls" "only root can make network namespaces, where the kernel has them"
     finish
 fi
-ip netns del "weft$$"
 
 export WEFT_TOKEN=000102030405060708090a0b0c0d0e0f
 seq 1 60000 | sed 's/$/ and some words that make the line longer/' >lines
 # Both clients map, and both reduce.
 job=(--lines-per-task 5000 --map 'sleep 0.05; cat' --reduce 'sleep 0.1; cat' --shell --reducers 8 lines)
 answer "${job[@]}" -o expected/
-names="s a b"
-declare -A addresses=([s]=10.77.88.1 [a]=10.77.88.2 [b]=10.77.88.3)
-
-in_ns() { ip netns exec "weft$$$1" "${@:2}"; }
-
-make_machines() {
-    local name
-    ip netns add "weft$$sw"
-    ip -n "weft$$sw" link add br0 type bridge
-    ip -n "weft$$sw" link set br0 up
-    for name in $names; do
-        ip netns add "weft$$$name"
-        ip -n "weft$$$name" link set lo up
-        ip link add eth0 netns "weft$$$name" type veth peer name "port$name" netns "weft$$sw"
-        ip -n "weft$$sw" link set "port$name" master br0 up
-        ip -n "weft$$$name" addr add "${addresses[$name]}/24" dev eth0
-        ip -n "weft$$$name" link set eth0 up
-    done
-}
-
-drop_machines() {
-    local name
-    for name in $names sw; do
-        ip netns del "weft$$$name" 2>/dev/null
-    done
-}
-trap 'drop_machines; cleanup' EXIT
-
-# cannot_reach FROM TO: packets of FROM to TO vanish.
-cannot_reach() { ip -n "weft$$$1" route add blackhole "${addresses[$2]}/32"; }
-
 # cannot_open FROM TO: FROM opens no connections to TO, and answers those of TO to the port of the server.
 cannot_open() {
     ip -n "weft$$$1" rule add priority 10 to "${addresses[$2]}" ipproto tcp sport 18125 lookup main &&
