@@ -429,8 +429,13 @@ static void back_up(struct sched *sched, enum sched_kind kind)
     if (!sched->is_elastic)
         return;
     uint32_t id = bits_lowest(&sched->late_slots);
-    while (id != BITS_NONE && has_room(sched) && back_up_one(sched, kind, id))
-        id = bits_next(&sched->late_slots, id + 1);
+    while (id != BITS_NONE && has_room(sched)) {
+        const uint32_t before = sched->out->count;
+        if (!back_up_one(sched, kind, id))
+            return;
+        // The attempt that waits in that slot may be next.
+        id = bits_next(&sched->late_slots, sched->out->count > before ? id : id + 1);
+    }
 }
 
 static void assign(struct sched *sched, enum sched_kind kind)

@@ -268,6 +268,15 @@ static void suspects_that_wait_are_no_reason_to_wait_for_a_late_attempt(void **u
     assert_string_equal(from(2, late, "m2.1@0"), "open0#3 plan0#3 m2.2@0#3");
 }
 
+static void all_attempts_of_a_silent_slot_get_a_second_one_at_once(void **unused)
+{
+    (void)unused;
+    assert_string_equal(job_of((struct sched_stage){0, 2, 0}, 1, 0),
+                        "open0#1 plan0#1 m0.1@0#1 m1.1@0#1");
+    assert_string_equal(come(2, 2), "");
+    assert_string_equal(tell(1, EVENT_WORKER_SILENT), "open0#2 plan0#2 m0.2@0#2 m1.2@1#2");
+}
+
 static void a_silent_worker_is_not_sealed_and_its_attempts_are_late(void **unused)
 {
     (void)unused;
@@ -305,6 +314,7 @@ int main(void)
         cmocka_unit_test(no_plan_comes_while_a_sample_that_lost_is_taken),
         cmocka_unit_test(the_twin_of_a_sample_that_got_stuck_has_lost),
         cmocka_unit_test(suspects_that_wait_are_no_reason_to_wait_for_a_late_attempt),
+        cmocka_unit_test(all_attempts_of_a_silent_slot_get_a_second_one_at_once),
         cmocka_unit_test(a_silent_worker_is_not_sealed_and_its_attempts_are_late),
         cmocka_unit_test(of_late_attempts_one_has_a_backup_where_slots_are_few),
     };
