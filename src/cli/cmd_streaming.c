@@ -25,8 +25,9 @@
 
 // Options of `weft run` that change how a job runs, not its result.
 static const char *const allowed[] = {
-    "force",    "slots",       "memory",       "tmp",   "timeout", "task-timeout", "record-timeout",
-    "skip-bad", "bad-records", "max-attempts", "quiet", "json",    "no-color",     "dry-run",
+    "force",        "slots",        "workers",        "memory",   "tmp",
+    "timeout",      "task-timeout", "record-timeout", "skip-bad", "bad-records",
+    "max-attempts", "quiet",        "json",           "no-color", "dry-run",
 };
 enum { CONF_BYTES_MAX = 16 << 20 };
 enum { ALLOWED_COUNT = sizeof allowed / sizeof *allowed };
@@ -306,9 +307,9 @@ static const char help_of_options[] =
     "  -lazyOutput          no parts without a line\n"
     "  -verbose, -help, -h\n"
     "Ignored, with a message: -libjars, -mapdebug, -reducedebug, -tokenCacheFile.\n"
-    "Of weft run: --slots, --memory, --tmp, --timeout, --task-timeout, --record-timeout,\n"
-    "--max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet, --json,\n"
-    "--no-color; weft help run explains them.\n"
+    "Of weft run: --slots, --workers, --memory, --tmp, --timeout, --task-timeout,\n"
+    "--record-timeout, --max-attempts, --skip-bad, --bad-records, --force, --dry-run, --quiet,\n"
+    "--json, --no-color; weft help run explains them.\n"
     "\n";
 
 static const char help_of_properties[] =

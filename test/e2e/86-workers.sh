@@ -80,6 +80,9 @@ shared "a job with an order and a partition of its own" --reducers 3 ./order lin
 shared "compressed input" count lines.gz
 shared "csv" --format csv --map 'cut -d, -f2' table.csv
 shared "commands" --map 'tr " " "\n"' --reduce 'uniq -c' words
+streams() { weft streaming --quiet -input words -input lines -mapper "tr ' ' '\\n'" -reducer 'uniq -c' -numReduceTasks 3 "$@"; }
+streams -output streamed && streams --workers 3 --slots 1 -output streamed_by_3
+check "Hadoop Streaming: 3 workers" diff -r -x _manifest.json streamed streamed_by_3
 shared "little memory" --memory 64M sort words bytes
 shared "compressed output" --compress gzip wordcount words
 shared "records for other programs" --output-format jsonl wordcount words
