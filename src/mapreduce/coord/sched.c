@@ -466,11 +466,14 @@ static void seal(struct sched *sched, const struct bits *slots)
     }
 }
 
-// The last map tasks are alone in their collectors; some others, too.
+// The last map tasks are alone in their collectors; some others, too. Suspects may be pending, and wait for a worker whose attempts
+// hang: slots that hold something could not take second attempts of those.
 static void go_on_mapping(struct sched *sched, const struct stage *stage)
 {
+    const struct task_set *maps = &stage->sets[SCHED_MAP];
     const bool is_tail =
-        sched->ready_count > 1 && stage->sets[SCHED_MAP].counts[SCHED_PENDING] < sched->slot_count;
+        sched->ready_count > 1 && (maps->counts[SCHED_PENDING] < sched->slot_count ||
+                                   bits_lowest(&maps->pending) == BITS_NONE);
     if (sched->is_elastic)
         seal(sched, is_tail ? &sched->holding_slots : &sched->due_slots);
     assign(sched, SCHED_MAP);

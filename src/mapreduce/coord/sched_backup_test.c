@@ -277,6 +277,28 @@ static void all_attempts_of_a_silent_slot_get_a_second_one_at_once(void **unused
     assert_string_equal(tell(1, EVENT_WORKER_SILENT), "open0#2 plan0#2 m0.2@0#2 m1.2@1#2");
 }
 
+static void slots_are_sealed_when_only_suspects_are_pending(void **unused)
+{
+    (void)unused;
+    assert_string_equal(job_of((struct sched_stage){0, 6, 1}, 1, 0),
+                        "open0#1 plan0#1 m0.1@0#1 m1.1@0#1");
+    assert_string_equal(come(2, 3), "open0#2 plan0#2 m2.1@0#2 m3.1@1#2 m4.1@2#2");
+    const struct sched_attempt inside[] = {attempt("m2.1@0"), attempt("m3.1@1"), attempt("m4.1@2")};
+    step((struct sched_event){.type = EVENT_WORKER_LOST,
+                              .inside = inside,
+                              .inside_count = 3,
+                              .crash_slot = SCHED_NO_SLOT,
+                              .code = WEFT_ABORTED,
+                              .keeps_commits = true});
+    assert_string_equal(come(5, 1), "open0#5 plan0#5 m5.1@0#5");
+    // Three suspects wait for worker 1 to be free, which hangs.
+    assert_string_equal(from(5, held, "m5.1@0"), "seal@0#5");
+    worker = 5;
+    committed(SCHED_MAP, 5);
+    assert_string_equal(sealed(0), "");
+    assert_string_equal(from(1, late, "m0.1@0"), "m0.2@0#5");
+}
+
 static void a_silent_worker_is_not_sealed_and_its_attempts_are_late(void **unused)
 {
     (void)unused;
@@ -315,6 +337,7 @@ int main(void)
         cmocka_unit_test(the_twin_of_a_sample_that_got_stuck_has_lost),
         cmocka_unit_test(suspects_that_wait_are_no_reason_to_wait_for_a_late_attempt),
         cmocka_unit_test(all_attempts_of_a_silent_slot_get_a_second_one_at_once),
+        cmocka_unit_test(slots_are_sealed_when_only_suspects_are_pending),
         cmocka_unit_test(a_silent_worker_is_not_sealed_and_its_attempts_are_late),
         cmocka_unit_test(of_late_attempts_one_has_a_backup_where_slots_are_few),
     };
