@@ -38,7 +38,8 @@ struct borrowed_bytes {
     weft_bytes bytes;
     Py_buffer view;
 };
-int borrow_bytes(PyObject *object, struct borrowed_bytes *out);  // -1 with an exception
+int borrow_bytes(PyObject *object, struct borrowed_bytes *out);     // -1 with an exception
+int borrow_optional(PyObject *object, struct borrowed_bytes *out);  // NULL and None: none
 void release_bytes(struct borrowed_bytes *bytes);
 
 // Seconds of a float or int to milliseconds, at least 1; None is 0. -1 with an exception.

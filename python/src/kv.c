@@ -178,9 +178,9 @@ static PyObject *range(PyObject *object, PyObject *args, PyObject *names)
     PyObject *from = NULL, *to = NULL, *walk = NULL;
     struct borrowed_bytes from_bytes, to_bytes;
     if (!PyArg_ParseTupleAndKeywords(args, names, "|OO", keywords, &from, &to) ||
-        borrow_bytes(from, &from_bytes))
+        borrow_optional(from, &from_bytes))
         return NULL;
-    if (!borrow_bytes(to, &to_bytes)) {
+    if (!borrow_optional(to, &to_bytes)) {
         walk = start_walk((struct kv_object *)object, from_bytes.bytes, to_bytes.bytes, false);
         release_bytes(&to_bytes);
     }
@@ -194,7 +194,7 @@ static PyObject *watch(PyObject *object, PyObject *args, PyObject *names)
     PyObject *prefix = NULL;
     struct borrowed_bytes bytes;
     if (!PyArg_ParseTupleAndKeywords(args, names, "|O", keywords, &prefix) ||
-        borrow_bytes(prefix, &bytes))
+        borrow_optional(prefix, &bytes))
         return NULL;
     PyObject *walk = start_walk((struct kv_object *)object, bytes.bytes, weft_none(), true);
     release_bytes(&bytes);

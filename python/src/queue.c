@@ -86,7 +86,7 @@ static PyObject *push(PyObject *object, PyObject *args, PyObject *names)
     if (!PyArg_ParseTupleAndKeywords(args, names, "O|OO", keywords, &data, &key, &timeout) ||
         take_timeout(timeout, &timeout_ms) || borrow_bytes(data, &data_bytes))
         return NULL;
-    if (!borrow_bytes(key, &key_bytes)) {
+    if (!borrow_optional(key, &key_bytes)) {
         result = push_bytes((struct queue_object *)object, data_bytes.bytes, key_bytes.bytes,
                             timeout_ms);
         release_bytes(&key_bytes);

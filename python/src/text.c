@@ -5,16 +5,28 @@
 
 #include "cluster.h"
 
+// A str with escaped bytes, such as the name of a file that is not UTF-8.
+static int borrow_escaped(PyObject *text, struct borrowed_bytes *out)
+{
+    PyErr_Clear();
+    PyObject *encoded = PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape");
+    if (!encoded)
+        return -1;
+    const int failed = PyObject_GetBuffer(encoded, &out->view, PyBUF_SIMPLE);
+    Py_DecRef(encoded);
+    if (!failed)
+        out->bytes = (weft_bytes){out->view.buf, (size_t)out->view.len};
+    return failed;
+}
+
 int borrow_bytes(PyObject *object, struct borrowed_bytes *out)
 {
     *out = (struct borrowed_bytes){.bytes = weft_none()};
-    if (object == NULL || object == Py_None)
-        return 0;
     if (PyUnicode_Check(object)) {
         Py_ssize_t size;
         const char *text = PyUnicode_AsUTF8AndSize(object, &size);
         if (!text)
-            return -1;
+            return PyErr_ExceptionMatches(PyExc_UnicodeError) ? borrow_escaped(object, out) : -1;
         out->bytes = (weft_bytes){text, (size_t)size};
         return 0;
     }
@@ -24,6 +36,12 @@ int borrow_bytes(PyObject *object, struct borrowed_bytes *out)
     }
     out->bytes = (weft_bytes){out->view.buf, (size_t)out->view.len};
     return 0;
+}
+
+int borrow_optional(PyObject *object, struct borrowed_bytes *out)
+{
+    *out = (struct borrowed_bytes){.bytes = weft_none()};
+    return object && object != Py_None ? borrow_bytes(object, out) : 0;
 }
 
 void release_bytes(struct borrowed_bytes *bytes)

@@ -40,7 +40,7 @@ static int open_var(struct var_object *self, PyObject *cluster, const char *path
                     weft_var_options *options, PyObject *value)
 {
     struct borrowed_bytes initial;
-    if (!cluster_of(cluster) || borrow_bytes(value, &initial))
+    if (!cluster_of(cluster) || borrow_optional(value, &initial))
         return -1;
     if (call_begin(cluster_of(cluster))) {
         release_bytes(&initial);

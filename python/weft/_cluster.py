@@ -29,6 +29,8 @@ _TYPES = {"float32": (1, 4, "f"), "float64": (2, 8, "d"), "int32": (3, 4, "i"), 
           "bool": (10, 1, "?"), "bytes": (7, None, None)}
 _OF_VALUE = {bool: "bool", int: "int64", float: "float64", bytes: "bytes", str: "bytes"}
 _ADD, _MIN, _MAX = 1, 2, 3
+# Letters of struct and of buffers: which kind of number.
+_KINDS = {**dict.fromkeys("hilqn", "signed"), **dict.fromkeys("HILQN", "unsigned"), **dict.fromkeys("efd", "real"), "?": "bool"}
 
 
 class Var(_weft.Var):
@@ -61,6 +63,9 @@ class Var(_weft.Var):
 
     def _pack(self, value: Any) -> Any:
         if self.shape:
+            shape = getattr(value, "shape", None)
+            if isinstance(shape, tuple) and not isinstance(value, memoryview) and shape != self.shape:
+                raise ValueError(f"the array has the shape {shape}, and the variable {self.shape}")
             if hasattr(value, "dtype") and str(value.dtype) != self.dtype:
                 value = value.astype(self.dtype)
             if not hasattr(value, "dtype") and not isinstance(value, (bytes, bytearray, memoryview)):
@@ -72,7 +77,8 @@ class Var(_weft.Var):
         try:
             return struct.pack("<" + self._letter, value)
         except struct.error as error:
-            raise OverflowError(f"{value!r} is not a value of {self.dtype}: {error}") from None
+            kind = OverflowError if isinstance(value, (int, float)) and not (self._letter in "iq" and isinstance(value, float)) else TypeError
+            raise kind(f"{value!r} is not a value of {self.dtype}: {error}") from None
 
     def _unpack(self, data: bytes) -> Any:
         if self.shape:
@@ -89,7 +95,13 @@ class Var(_weft.Var):
 
     def read(self, out: Any = None) -> Any:
         """The value now. With `out`, an array or another writable buffer of the same size, it is copied there, once."""
-        return self.get() if out is None else self._read(out)
+        if out is None:
+            return self.get()
+        given = memoryview(out)
+        kind = given.format[-1:]
+        if self._letter and kind not in "Bbc" and (_KINDS.get(kind), given.itemsize) != (_KINDS[self._letter], _TYPES[self.dtype][1]):
+            raise TypeError(f"the variable is of {self.dtype}, and `out` has items of {given.itemsize} bytes of another type ({given.format!r})")
+        return self._read(out)
 
     def set(self, value: Any) -> None:
         """Sets it."""
@@ -162,7 +174,21 @@ class Kv(_weft.Kv):
         self.put(key, value)
 
     def __delitem__(self, key: Text) -> None:
+        if self._get(key) is None:
+            raise KeyError(key)
         self.remove(key)
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys, in order."""
+        return (key for key, _ in self.range())
+
+    def keys(self) -> Iterator[str]:
+        """The keys, in order."""
+        return iter(self)
+
+    def items(self) -> Iterator[Tuple[str, bytes]]:
+        """Keys and values, in order."""
+        return iter(self.range())
 
     def __contains__(self, key: Text) -> bool:
         return self._get(key) is not None

@@ -157,3 +157,61 @@ def test_a_barrier_lets_all_through_at_once(c):
     assert generations == [1, 1, 1]
     with pytest.raises(weft.DeadlineExceeded):
         barrier.wait(timeout=0.02)
+
+
+# ---- What is given and what is meant
+
+@pytest.mark.parametrize("call", [
+    lambda c: c.queue("nothing").push(None), lambda c: c.queue("nothing").push_many(["a", None]), lambda c: c.var("nothing", b"").set(None),
+    lambda c: c.kv("nothing").put("key", None), lambda c: c.kv("nothing").put(None, "value"), lambda c: c.kv("nothing").get(None)])
+def test_none_is_neither_text_nor_bytes(c, call):
+    with pytest.raises(TypeError, match="a str or bytes is needed"):
+        call(c)
+    assert len(c.queue("nothing")) == 0
+
+
+def test_names_of_files_that_are_not_utf8_come_back(c):
+    name = b"caf\xe9.txt".decode("utf-8", "surrogateescape")
+    queue, settings = c.queue("names"), c.kv("names")
+    queue.push(name, key=name)
+    settings[name] = name
+    item = queue.take()
+    assert item.text == name and item.data == b"caf\xe9.txt" and settings[name] == b"caf\xe9.txt" and list(settings) == [name]
+    queue.push(item.text)
+    with pytest.raises(UnicodeError):
+        queue.push("\ud800")
+
+
+def test_a_value_of_another_type_is_a_type_error(c):
+    var = c.var("typed")
+    for value in 1.5, "5", None:
+        with pytest.raises(TypeError, match="is not a value of int64"):
+            var.add(value)
+    with pytest.raises(OverflowError):
+        var.set(-2**63 - 1)
+
+
+def test_arrays_of_another_shape_or_type_are_refused(c):
+    numpy = pytest.importorskip("numpy")
+    var = c.var("shaped", dtype="float64", shape=(2, 3))
+    with pytest.raises(ValueError, match=r"the array has the shape \(3, 2\), and the variable \(2, 3\)"):
+        var.set(numpy.ones((3, 2)))
+    with pytest.raises(TypeError, match="of float64, and `out` has items of 8 bytes of another type"):
+        var.read(out=numpy.zeros((2, 3), dtype="int64"))
+    with pytest.raises(TypeError, match="of another type"):
+        var.read(out=numpy.zeros((4, 3), dtype="float32"))
+    var.set(numpy.arange(6).reshape(2, 3))
+    room = bytearray(48)
+    assert numpy.frombuffer(var.read(out=room)).tolist() == [0, 1, 2, 3, 4, 5]
+    numbers = c.var("shaped ints", dtype="int64", shape=(2,))
+    assert numbers.read(out=numpy.ones(2, dtype="int64")).tolist() == [0, 0] and numbers.read(out=array.array("l", [1, 1])).tolist() == [0, 0]
+
+
+def test_a_map_is_read_as_a_dict(c):
+    settings = c.kv("as a dict")
+    settings["b"], settings["a"] = "2", "1"
+    assert list(settings) == list(settings.keys()) == ["a", "b"]
+    assert dict(settings) == dict(settings.items()) == {"a": b"1", "b": b"2"}
+    del settings["a"]
+    with pytest.raises(KeyError):
+        del settings["a"]
