@@ -120,23 +120,26 @@ _weft_streaming() {
 # The words after the program are the program's own.
 _weft_cluster_run() {
     local current=$1 previous=$2
-    local options="--role --on --ssh --cluster --restart --journal --tmp --timeout --grace --keep-going --until --cd
+    local options="--role --on --ssh --spec --preset --tensorboard --cluster --processes --memory --cpus --gpus --constraint
+        --command --env --file --archive --pre-script --restart --journal --tmp --timeout --grace --keep-going --until --cd
         --quiet --verbose --help"
     case ${COMP_WORDS[2]} in
-    run) options="$options --stdin --no-prefix --no-color --json" ;;
+    run) options="$options --stdin --dry-run --no-prefix --no-color --json" ;;
     up) options="$options --name" ;;
     esac
     case $previous in
-    --cluster)
+    --cluster | --spec)
         mapfile -t COMPREPLY < <(
             compgen -f -X '!*.json' -- "$current"
             compgen -d -- "$current"
         )
         ;;
-    --journal | --tmp | --cd) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --preset) mapfile -t COMPREPLY < <(compgen -W "single ps allreduce torchrun" -- "$current") ;;
+    --file | --archive) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
     --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh://" -- "$current") ;;
     --ssh) ;;
-    --role | --restart | --timeout | --grace | --until | --stdin | --name) ;;
+    --journal | --tmp | --cd | --tensorboard) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
+    --role | --processes | --memory | --cpus | --gpus | --constraint | --command | --env | --pre-script | --restart | --timeout | --grace | --until | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")

@@ -8,31 +8,6 @@
 
 #include "base/text.h"
 
-enum { RESTARTS_MAX = 1000000 };
-
-static weft_err refuse_restart(const char *text)
-{
-    return err_set(WEFT_INVALID_ARGUMENT,
-                   "--restart %s: it is a number of times, or ROLE=N for one role", text);
-}
-
-// "3" or "map=3". Cuts the text at its '='.
-static weft_err read_restart(struct cluster_request *request, char *text)
-{
-    char *equals = strchr(text, '=');
-    const char *number = equals ? equals + 1 : text;
-    uint64_t count = 0;
-    if (strcmp(number, "0") != 0 && !text_read_count(number, RESTARTS_MAX, &count))
-        return refuse_restart(text);
-    if (equals == text)
-        return refuse_restart(text);
-    if (equals)
-        *equals = 0;
-    const struct cluster_run_restart restart = {equals ? text : NULL, (uint32_t)count};
-    return VEC_PUSH(&request->options.restarts, restart) ? WEFT_OK
-                                                         : err_no_memory("for the options");
-}
-
 static weft_err read_time(const char *name, const char *text, uint32_t *milliseconds)
 {
     if (text_read_duration(text, milliseconds))
@@ -41,46 +16,56 @@ static weft_err read_time(const char *name, const char *text, uint32_t *millisec
                    text);
 }
 
-static weft_err read_value(struct cluster_request *request, int id, const char *text)
+// Where the text of an option is kept that is not looked at before all are read.
+static const char **text_of(struct cluster_request *request, int id)
 {
     struct cluster_run_options *options = &request->options;
     switch (id) {
+    case REQUEST_CLUSTER:
+        return &request->path;
+    case REQUEST_SPEC:
+        return &request->description;
+    case REQUEST_PRESET:
+        return &request->preset;
+    case REQUEST_TENSORBOARD:
+        return &request->tensorboard;
+    case REQUEST_NAME:
+        return &request->name;
+    case REQUEST_ON:
+        return &options->on;
+    case REQUEST_SSH:
+        return &options->ssh;
+    case REQUEST_JOURNAL:
+        return &options->journal;
+    case REQUEST_TMP:
+        return &options->tmp;
+    case REQUEST_STDIN:
+        return &options->input_member;
+    default:
+        return &options->directory;
+    }
+}
+
+static weft_err read_value(struct cluster_request *request, int id, const char *text)
+{
+    struct cluster_run_options *options = &request->options;
+    if (id >= REQUEST_FIELD)
+        return crew_flags_add(&request->flags, (enum crew_field)(id - REQUEST_FIELD), text);
+    switch (id) {
     case REQUEST_ROLE:
-        return err_wrap(cluster_spec_add_flag(&request->spec, text), "--role");
+        return VEC_PUSH(&request->roles, text) ? WEFT_OK : err_no_memory("for the options");
     case REQUEST_RESTART:
-        return read_restart(request, (char *)text);
+        return crew_flags_add(&request->flags, CREW_RESTARTS, text);
     case REQUEST_TIMEOUT:
         return read_time("timeout", text, &options->timeout_ms);
     case REQUEST_GRACE:
         return read_time("grace", text, &options->grace_ms);
     case REQUEST_UNTIL:
-        return VEC_PUSH(&options->until, text) ? WEFT_OK : err_no_memory("for the options");
-    case REQUEST_CLUSTER:
-        request->path = text;
-        break;
-    case REQUEST_NAME:
-        request->name = text;
-        break;
-    case REQUEST_ON:
-        options->on = text;
-        break;
-    case REQUEST_SSH:
-        options->ssh = text;
-        break;
-    case REQUEST_JOURNAL:
-        options->journal = text;
-        break;
-    case REQUEST_TMP:
-        options->tmp = text;
-        break;
-    case REQUEST_STDIN:
-        options->input_member = text;
-        break;
+        return VEC_PUSH(&request->flags.until, text) ? WEFT_OK : err_no_memory("for the options");
     default:
-        options->directory = text;
-        break;
+        *text_of(request, id) = text;
+        return WEFT_OK;
     }
-    return WEFT_OK;
 }
 
 static void read_flag(struct cluster_request *request, int id)
@@ -105,6 +90,9 @@ static void read_flag(struct cluster_request *request, int id)
     case REQUEST_VERBOSE:
         options->verbose = true;
         break;
+    case REQUEST_DRY_RUN:
+        request->is_dry_run = true;
+        break;
     default:
         request->wants_help = true;
         break;
@@ -123,7 +111,7 @@ static weft_err read_words(struct cluster_request *request, const struct args_op
         if (err || item.kind == ARGS_END)
             return err;
         if (item.kind == ARGS_WORD) {
-            request->options.arguments = (const char *const *)words + reader.at - 1;
+            request->flags.program = (const char *const *)words + reader.at - 1;
             return WEFT_OK;
         }
         if (item.option->value)
@@ -143,27 +131,90 @@ static bool is_role(const char *word)
            number[1 + strspn(number + 1, "0123456789")] == 0;
 }
 
-static weft_err read_cluster(struct cluster_request *request, const char *verb)
+// Which of the ways to describe members was used, and not two that cannot be together.
+static weft_err check_ways(const struct cluster_request *request, const char *verb)
 {
-    const bool has_roles = request->spec.roles.count > 0;
-    if (request->path && has_roles)
-        return err_set(WEFT_INVALID_ARGUMENT, "the cluster is described twice: by %s and by --role",
-                       request->path);
-    if (!request->path && !has_roles)
+    const char *const *program = request->flags.program;
+    const bool has_roles = request->roles.count > 0;
+    const char *other = request->description ? "--spec"
+                        : request->preset    ? "--preset"
+                        : has_roles          ? "--role"
+                                             : NULL;
+    if (request->path && other)
+        return err_set(WEFT_INVALID_ARGUMENT, "the cluster is described twice: by %s and by %s",
+                       request->path, other);
+    if (!request->path && !other)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "no cluster is described\n"
-                       "  try: weft cluster %s --role worker=2 PROGRAM, or --cluster FILE",
+                       "  try: weft cluster %s --role worker=2 PROGRAM, or --spec job.json",
                        verb);
-    if (!request->options.arguments)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "no program is named\n"
-                       "  try: weft cluster %s --role worker=2 PROGRAM [ARGUMENT...]",
-                       verb);
-    if (is_role(request->options.arguments[0]))
-        return err_set(WEFT_INVALID_ARGUMENT, "%s is not a program\n  try: --role %s",
-                       request->options.arguments[0], request->options.arguments[0]);
-    return request->path ? cluster_spec_load(&request->spec, request->path)
-                         : cluster_spec_check(&request->spec);
+    if (program && is_role(program[0]))
+        return err_set(WEFT_INVALID_ARGUMENT, "%s is not a program\n  try: --role %s", program[0],
+                       program[0]);
+    return WEFT_OK;
+}
+
+static weft_err load_cluster(struct cluster_request *request)
+{
+    struct cluster_spec cluster = {0};
+    weft_err err = cluster_spec_load(&cluster, request->path);
+    if (!err)
+        err = crew_spec_add_cluster(&request->spec, &cluster);
+    cluster_spec_fini(&cluster);
+    return err;
+}
+
+// A command can be named for each role, so only a run without any lacks a program.
+static bool has_command(const struct cluster_request *request)
+{
+    for (size_t i = 0; i < request->flags.items.count; i++)
+        if (request->flags.items.items[i].field == CREW_COMMAND)
+            return true;
+    return request->flags.program || request->description;
+}
+
+static weft_err read_roles(struct cluster_request *request)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < request->roles.count; i++) {
+        const char *text = request->roles.items[i];
+        for (size_t k = 0; !err && k < i; k++)
+            if (strcspn(text, "=") == strcspn(request->roles.items[k], "=") &&
+                strncmp(text, request->roles.items[k], strcspn(text, "=")) == 0)
+                err = err_set(WEFT_INVALID_ARGUMENT, "the role %.*s is given twice",
+                              (int)strcspn(text, "="), text);
+        if (!err)
+            err = crew_spec_add_role_flag(&request->spec, text);
+    }
+    return err_wrap(err, "--role");
+}
+
+static weft_err read_spec(struct cluster_request *request, const char *verb)
+{
+    struct crew_spec *spec = &request->spec;
+    weft_err err = check_ways(request, verb);
+    if (!err && !has_command(request))
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "no program is named\n"
+                      "  try: weft cluster %s --role worker=2 PROGRAM [ARGUMENT...]",
+                      verb);
+    if (!err && request->path)
+        err = load_cluster(request);
+    if (!err && request->description)
+        err = crew_spec_load(spec, request->description);
+    if (!err && request->preset)
+        err = err_wrap(crew_spec_set_preset(spec, request->preset), "--preset");
+    if (!err && request->tensorboard)
+        err = crew_spec_set_text(&spec->tensorboard, request->tensorboard);
+    if (!err)
+        err = read_roles(request);
+    if (!err)
+        err = crew_spec_resolve(spec, &request->flags);
+    if (!err && !request->options.on)
+        request->options.on = spec->on;
+    if (!err && !request->name)
+        request->name = spec->name;
+    return err;
 }
 
 weft_err cluster_request_read(struct cluster_request *request, const char *verb,
@@ -175,13 +226,13 @@ weft_err cluster_request_read(struct cluster_request *request, const char *verb,
     if (count > 0)
         memcpy(request->words, words, count * sizeof *words);
     const weft_err err = read_words(request, options, request->words, count);
-    return err || request->wants_help ? err : read_cluster(request, verb);
+    return err || request->wants_help ? err : read_spec(request, verb);
 }
 
 void cluster_request_fini(struct cluster_request *request)
 {
-    VEC_FINI(&request->options.restarts);
-    VEC_FINI(&request->options.until);
-    cluster_spec_fini(&request->spec);
+    VEC_FINI(&request->roles);
+    crew_flags_fini(&request->flags);
+    crew_spec_fini(&request->spec);
     free(request->words);
 }

@@ -5,10 +5,12 @@
 #include "cli/cluster_request.h"
 
 static const struct args_option options_table_run[] = {
-    REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_LIFE{
-        REQUEST_STDIN, 0, "stdin", "MEMBER",
-        "the member that reads standard input, such as map/0 (default: none)"},
+    REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_ROLES{ARGS_HEADING, 0, NULL, NULL, "The run:"},
+    REQUEST_OPTIONS_OF_LIFE{REQUEST_STDIN, 0, "stdin", "MEMBER",
+                            "the member that reads standard input, such as map/0 (default: none)"},
     {REQUEST_CD, 0, "cd", "DIR", "where the program runs"},
+    {REQUEST_DRY_RUN, 0, "dry-run", NULL,
+     "start nothing; print the roles, with --json as a job.json"},
     {REQUEST_NO_PREFIX, 0, "no-prefix", NULL, "print lines as they are, without the member's name"},
     {REQUEST_NO_COLOR, 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)"},
     {REQUEST_JSON, 0, "json", NULL,
@@ -29,6 +31,8 @@ void help_format_cluster_run(struct buf *buf)
         "  weft cluster run --role files=1 --role reduce=1 --role map=2 ./count filenames.txt\n"
         "  weft cluster run --role worker=4 --restart 3 python3 train.py\n"
         "  weft cluster run --cluster cluster.json ./count filenames.txt\n"
+        "  weft cluster run --spec job.json\n"
+        "  weft cluster run --preset ps --memory worker=2G python3 train.py\n"
         "\n"
         "Usage: weft cluster run [options] --role ROLE=N... PROGRAM [ARGUMENT...]\n"
         "\n"
@@ -39,12 +43,29 @@ void help_format_cluster_run(struct buf *buf)
     buf_append_text(
         buf,
         "\n"
-        "Also in the environment of a member: WEFT_ROLE and WEFT_INDEX. When a member fails for good\n"
-        "the others get SIGTERM, and SIGKILL when they do not end in time. Ctrl-C likewise, a second\n"
-        "one kills at once. Nothing that members have started outlives this command.\n"
+        "Also in the environment of a member: WEFT_ROLE, WEFT_INDEX, RANK, MASTER_ADDR and others\n"
+        "(man weft-cluster). When a member fails for good the others get SIGTERM, and SIGKILL when\n"
+        "they do not end in time. Ctrl-C likewise, a second one kills at once. Nothing that members\n"
+        "have started outlives this command.\n"
         "Exit: 0 all members ended with 0; otherwise the exit code of the first that failed, 128 + N\n"
         "for signal N; 2 wrong usage, 3 a port is in use, 4 no such program or file, 5 not\n"
         "executable, 6 the time is over.\n");
+}
+
+static weft_err print_plan(const struct cluster_request *request, int *exit_code)
+{
+    struct buf text = {0};
+    if (request->options.json)
+        crew_spec_write(&text, &request->spec);
+    else
+        crew_spec_write_plan(&text, &request->spec);
+    if (text.has_failed) {
+        buf_fini(&text);
+        return err_no_memory("for the plan");
+    }
+    *exit_code = cli_print(&text);
+    buf_fini(&text);
+    return WEFT_OK;
 }
 
 int cmd_cluster_run(char *const *words, size_t count)
@@ -55,7 +76,8 @@ int cmd_cluster_run(char *const *words, size_t count)
     if (!err && request.wants_help)
         exit_code = cmd_help((char *const[]){"cluster", "run"}, 2);
     else if (!err)
-        err = cluster_run(&request.spec, &request.options, &exit_code);
+        err = request.is_dry_run ? print_plan(&request, &exit_code)
+                                 : cluster_run(&request.spec, &request.options, &exit_code);
     if (err)
         exit_code = cli_fail(err, request.options.json);
     cluster_request_fini(&request);

@@ -10,8 +10,8 @@
 
 static const struct args_option options_table_up[] = {
     {REQUEST_NAME, 0, "name", "NAME", "the name of the cluster (default " CLUSTER_NAME_DEFAULT ")"},
-    REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_LIFE{REQUEST_CD, 0, "cd", "DIR",
-                                                       "where the program runs"},
+    REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_ROLES{ARGS_HEADING, 0, NULL, NULL, "The run:"},
+    REQUEST_OPTIONS_OF_LIFE{REQUEST_CD, 0, "cd", "DIR", "where the program runs"},
     {REQUEST_QUIET, 'q', "quiet", NULL, "only errors"},
     {REQUEST_VERBOSE, 'v', "verbose", NULL, "also note every start and end in weft.log"},
     {REQUEST_HELP, 'h', "help", NULL, "this help"},

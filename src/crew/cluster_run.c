@@ -32,6 +32,7 @@ static void member_ended(void *owner, size_t number, const struct launch_exit *e
     member->is_running = false;
     member->is_lost = end->lost != NULL;
     run_end_streams(member);
+    run_end_tensorboard(member, end);
     member->since_s = clock_calendar_s();
     talk_ended(member, end);
     // How it ended is unknown only when the process that looks after it was killed, and it with that.
@@ -46,6 +47,7 @@ static void take_output(void *owner, size_t number, unsigned which, weft_bytes b
 {
     struct run *run = owner;
     run_take_output(&run->members[number], which, bytes);
+    run_watch_tensorboard(&run->members[number], bytes);
 }
 
 static void host_lost(void *owner, const char *host, const char *why)
@@ -153,16 +155,28 @@ static weft_err start_process(struct run_member *member)
     const struct cluster_run_options *options = member->run->options;
     const char *reader = options->input_member;
     const bool reads = reader && strcmp(reader + (*reader == '/'), member->name) == 0;
-    const char *variables[5] = {0};
-    for (size_t i = 0; i < 4; i++)
-        variables[i] = member->variables[i];
+    const struct crew_role *role = member->seat.role;
+    struct crew_environment variables = {0};
+    struct launch_file *files = NULL;
+    size_t file_count = 0;
+    weft_err err = run_make_variables(member, &variables);
+    if (!err)
+        err = run_list_files(member, &files, &file_count);
     const struct launch_start start = {
-        .arguments = options->arguments,
-        .environment = variables,
-        .directory = options->directory,
+        .arguments = (const char *const *)role->command.items,
+        .environment = (const char *const *)variables.variables.items,
+        .directory = member->run->files.path && role->files.count ? member->run->files.path
+                                                                  : options->directory,
+        .files = files,
+        .file_count = file_count,
         .input = reads ? NURSERY_INPUT_OURS : NURSERY_INPUT_NONE,
+        .script = role->pre_script,
     };
-    return launch_start_member(member->run->launch, member->number, &start);
+    if (!err)
+        err = launch_start_member(member->run->launch, member->number, &start);
+    crew_environment_fini(&variables);
+    free(files);
+    return err;
 }
 
 // Others wait for the moment when all first starts have succeeded or failed.
@@ -195,6 +209,7 @@ static void member_started(void *owner, size_t number, pid_t pid)
     member->pid = pid;
     member->since_s = clock_calendar_s();
     run_begin_streams(member);
+    run_begin_tensorboard(member);
     talk_started(member);
     note_answer(member);
 }
@@ -358,10 +373,10 @@ static const struct launch_calls launch_calls_of_run = {
 
 // ---- Setting up ------------------------------------------------------------------------------------------
 
-static bool has_restarts(const struct cluster_run_options *options)
+static bool has_restarts(const struct crew_spec *spec)
 {
-    for (size_t i = 0; i < options->restarts.count; i++)
-        if (options->restarts.items[i].count > 0)
+    for (size_t i = 0; i < spec->roles.count; i++)
+        if (spec->roles.items[i].restarts > 0)
             return true;
     return false;
 }
@@ -384,7 +399,7 @@ static weft_err open_journal(struct run *run)
 {
     const struct cluster_run_options *options = run->options;
     run->journal.alive = -1;
-    run->has_restarts = has_restarts(options);
+    run->has_restarts = has_restarts(run->spec);
     if (run->launcher->is_far)
         return keep_far_journal(run);
     if (options->journal) {
@@ -431,6 +446,10 @@ static weft_err set_up(struct run *run)
     weft_err err = launcher_find(run->options->on, &run->launcher);
     if (!err)
         err = open_journal(run);
+    if (!err)
+        err = run_open_files(run);
+    if (!err)
+        err = run_open_archives(run);
     if (err)
         return err;
     run->nursery = nursery_new();
@@ -466,10 +485,13 @@ static void tear_down(struct run *run)
     run_free_members(run);
     run_close_sinks(run);
     workdir_close(&run->journal);
+    workdir_close(&run->files);
+    run_close_archives(run);
+    run_free_tensorboard(run);
     free(run->kept_journal);
 }
 
-weft_err cluster_run(struct cluster_spec *spec, const struct cluster_run_options *options,
+weft_err cluster_run(const struct crew_spec *spec, const struct cluster_run_options *options,
                      int *exit_code)
 {
     struct run *run = calloc(1, sizeof *run);

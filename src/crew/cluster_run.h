@@ -6,23 +6,15 @@
 
 #include "base/err.h"
 #include "base/vec.h"
-#include "cluster/spec.h"
-
-struct cluster_run_restart {
-    const char *role;  // NULL: of all roles that are not named
-    uint32_t count;
-};
+#include "crew/spec/spec.h"
 
 // Zero means the default. All texts are borrowed.
 struct cluster_run_options {
-    const char *on;                // the URL of the launcher; NULL: this machine
-    const char *ssh;               // the command that reaches a host; NULL: WEFT_SSH, or ssh
-    const char *const *arguments;  // the program and its arguments, NULL-terminated
-    const char *directory;         // where it runs; NULL: here
-    VEC(struct cluster_run_restart) restarts;
-    VEC(const char *) until;  // roles: when all their members have ended, the others are stopped
-    const char *journal;  // a directory that stays; NULL: one of the run when there are restarts
-    const char *tmp;      // where that is made; NULL: $TMPDIR or /tmp
+    const char *on;         // the URL of the launcher; NULL: this machine
+    const char *ssh;        // the command that reaches a host; NULL: WEFT_SSH, or ssh
+    const char *directory;  // where the programs run; NULL: here
+    const char *journal;    // a directory that stays; NULL: one of the run when there are restarts
+    const char *tmp;        // where that is made; NULL: $TMPDIR or /tmp
     const char *input_member;  // "map/0": reads our standard input; NULL: no member
     uint32_t timeout_ms;       // 0: none
     uint32_t grace_ms;         // between SIGTERM and SIGKILL
@@ -38,12 +30,11 @@ struct cluster_run_options {
     void *started_owner;
 };
 
-// Gives every member of the spec that has no port an address where it runs, starts all, waits for the
-// end of all. Their output goes to our standard output and error, reports of events go to the latter.
+// Finds a place with an address for every member of the spec, which is resolved, starts all, waits for the end of all. Their output goes to our standard output and error, reports of events go to the latter.
 // *exit_code: 0, or that of the first failure, 128 + N after signal N, 6 when time was over.
-// An error means that nothing has been started: INVALID_ARGUMENT (an address of another machine, a role
-// that is not there), NOT_FOUND (no such program)...
-MUST_CHECK weft_err cluster_run(struct cluster_spec *spec,
+// An error means that nothing has been started: INVALID_ARGUMENT (an address of another machine, more memory than
+// there is), NOT_FOUND (no such program)...
+MUST_CHECK weft_err cluster_run(const struct crew_spec *spec,
                                 const struct cluster_run_options *options, int *exit_code);
 
 #endif

@@ -9,12 +9,10 @@
 #include <unistd.h>
 
 #include "cluster/address.h"
+#include "crew/here.h"
 #include "sys/file/standard.h"
 
-enum {
-    VARIABLE_BYTES_MAX = 128 << 10,  // what Linux takes in one
-    COLOR_COUNT = 6,
-};
+enum { COLOR_COUNT = 6 };
 
 static weft_err no_memory(void)
 {
@@ -56,7 +54,7 @@ static weft_err name_members(struct run *run)
     for (size_t i = 0; i < run->crew.count; i++) {
         struct run_member *member = &run->members[i];
         struct buf name = {0};
-        buf_format(&name, "%s/%" PRIu32, member->role, member->index);
+        buf_format(&name, "%s/%" PRIu32, member->seat.role->name, member->seat.index);
         member->name = format_text(&name);
         if (!member->name)
             return no_memory();
@@ -73,7 +71,44 @@ static weft_err name_members(struct run *run)
     return WEFT_OK;
 }
 
-// ---- Environments --------------------------------------------------------------------------------------------
+// ---- Addresses and environments --------------------------------------------------------------------------------
+
+static weft_err settle(struct run_member *member)
+{
+    struct run *run = member->run;
+    const struct launch_want *want = &run->wants[member->number];
+    const struct launch_place place = launch_get_place(run->launch, member->number);
+    struct crew_place *at = &run->places[member->number];
+    struct buf address = {0};
+    // An address that the user has given is written as the user wrote it.
+    at->host = want->host ? want->host : place.address;
+    at->port = want->port ? want->port : place.ports[0];
+    address_append(&address, at->host, at->port);
+    free(member->address);
+    member->address = format_text(&address);
+    return member->address ? WEFT_OK : no_memory();
+}
+
+static weft_err describe(struct run *run)
+{
+    cluster_spec_fini(&run->cluster);
+    const weft_err err = crew_describe_cluster(&run->cluster, run->spec, run->places);
+    return err ? err : cluster_spec_check(&run->cluster);
+}
+
+weft_err run_settle_member(struct run_member *member)
+{
+    const weft_err err = settle(member);
+    return err ? err : describe(member->run);
+}
+
+weft_err run_settle_members(struct run *run)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < run->crew.count; i++)
+        err = settle(&run->members[i]);
+    return err ? err : describe(run);
+}
 
 static void append_journal(struct buf *text, const struct run *run,
                            const struct launch_place *place)
@@ -86,138 +121,69 @@ static void append_journal(struct buf *text, const struct run *run,
         buf_format(text, "WEFT_JOURNAL=%s/journal", place->directory);
 }
 
-static void free_variables(struct run_member *member)
+weft_err run_make_variables(struct run_member *member, struct crew_environment *variables)
 {
-    for (size_t i = 0; i < 4; i++) {
-        free(member->variables[i]);
-        member->variables[i] = NULL;
-    }
-    free(member->address);
-    member->address = NULL;
-}
-
-static weft_err describe_member(struct run_member *member)
-{
-    const struct cluster_spec *spec = member->run->spec;
-    const struct cluster_member *given =
-        cluster_spec_find_member(spec, member->role, member->index);
-    const struct launch_place place = launch_get_place(member->run->launch, member->number);
-    struct buf texts[4] = {0}, address = {0};
-    free_variables(member);
-    address_append(&address, given->host, given->port);
-    member->address = format_text(&address);
-    buf_append_text(&texts[0], "TF_CONFIG=");
-    const weft_err err =
-        cluster_spec_write_tf_config(&texts[0], spec, member->role, member->index, CLUSTER_COMPACT);
-    const size_t size = texts[0].size;
-    buf_format(&texts[1], "WEFT_ROLE=%s", member->role);
-    buf_format(&texts[2], "WEFT_INDEX=%" PRIu32, member->index);
-    append_journal(&texts[3], member->run, &place);
-    bool is_whole = member->address != NULL;
-    for (size_t i = 0, at = 0; i < 4; i++) {
-        const bool is_set = texts[i].size > 0;
-        char *text = format_text(&texts[i]);
-        is_whole = is_whole && (text || !is_set);
-        if (text && is_set)
-            member->variables[at++] = text;
-        else
-            free(text);
-    }
-    if (!is_whole && !err)
-        return no_memory();
-    if (!err && size >= VARIABLE_BYTES_MAX)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "TF_CONFIG would have %zu bytes, and a variable holds no more than %d", size,
-                       VARIABLE_BYTES_MAX - 1);
-    return err;
-}
-
-// The place's address into the description, unless the user has given the member one.
-static weft_err give_address(struct run_member *member)
-{
-    const struct launch_place place = launch_get_place(member->run->launch, member->number);
-    struct buf text = {0};
-    address_append(&text, place.address, place.ports[0]);
-    const weft_err err = text.has_failed
-                             ? no_memory()
-                             : cluster_spec_set_address(member->run->spec, member->role,
-                                                        member->index, buf_bytes(&text));
-    buf_fini(&text);
-    return err;
-}
-
-weft_err run_settle_member(struct run_member *member)
-{
-    const weft_err err = give_address(member);
-    return err ? err : describe_member(member);
-}
-
-weft_err run_settle_members(struct run *run)
-{
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < run->crew.count; i++)
-        if (run->wants[i].port == 0)
-            err = give_address(&run->members[i]);
+    const struct run *run = member->run;
+    const struct launch_place place = launch_get_place(run->launch, member->number);
+    const struct crew_attempt attempt = {run->options->name,
+                                         run->crew.members[member->number].restarts};
+    struct buf journal = {0};
+    weft_err err = crew_environment_make(variables, run->spec, &run->cluster, run->places,
+                                         member->number, &attempt);
+    append_journal(&journal, run, &place);
     if (!err)
-        err = cluster_spec_check(run->spec);
-    for (size_t i = 0; !err && i < run->crew.count; i++)
-        err = describe_member(&run->members[i]);
+        err = run_add_archive(member, variables);
+    if (!err && journal.size > 0)
+        err = crew_environment_add(variables, buf_text(&journal));
+    if (!err && journal.has_failed)
+        err = no_memory();
+    buf_fini(&journal);
     return err;
 }
 
 // ---- All of them ---------------------------------------------------------------------------------------------
 
-static weft_err check_roles(const struct cluster_spec *spec,
-                            const struct cluster_run_options *options)
+// The processes of an instance stand beside its first one, which asks for what the instance needs.
+static void add_member(struct run *run, size_t number)
 {
-    for (size_t i = 0; i < options->restarts.count; i++) {
-        const char *role = options->restarts.items[i].role;
-        if (role && !cluster_spec_find_role(spec, role))
-            return err_set(WEFT_INVALID_ARGUMENT, "--restart: there is no role %s", role);
+    struct run_member *member = &run->members[number];
+    const struct crew_seat seat = crew_spec_seat(run->spec, number);
+    const struct crew_role *role = seat.role;
+    *member = (struct run_member){.run = run, .number = number, .seat = seat};
+    run->crew.members[number].restarts_max = role->restarts;
+    run->crew.members[number].is_awaited = role->is_awaited;
+    run->crew.members[number].may_fail = role->may_fail;
+    struct launch_want *want = &run->wants[number];
+    *want = (struct launch_want){.constraint = role->constraint};
+    if (role->fixed.count > 0) {
+        want->host = role->fixed.items[seat.instance].host;
+        want->port = role->fixed.items[seat.instance].port;
     }
-    for (size_t i = 0; i < options->until.count; i++)
-        if (!cluster_spec_find_role(spec, options->until.items[i]))
-            return err_set(WEFT_INVALID_ARGUMENT, "--until: there is no role %s",
-                           options->until.items[i]);
-    return WEFT_OK;
+    if (seat.process > 0) {
+        want->beside = 1 + number - seat.process;
+    } else {
+        want->memory_bytes = role->memory_bytes;
+        want->cpus = role->cpus;
+        want->gpus = role->gpus;
+    }
 }
 
-// An option for the role counts, otherwise one for all; the last of each.
-static uint32_t find_restarts(const struct cluster_run_options *options, const char *role)
+// A launcher of other machines compares the description with them by itself.
+static weft_err look_here(struct run *run)
 {
-    uint32_t of_all = 0, of_role = 0;
-    bool is_named = false;
-    for (size_t i = 0; i < options->restarts.count; i++) {
-        const struct cluster_run_restart *restart = &options->restarts.items[i];
-        if (!restart->role)
-            of_all = restart->count;
-        else if (strcmp(restart->role, role) == 0) {
-            of_role = restart->count;
-            is_named = true;
-        }
+    struct here here;
+    if (run->launcher->is_far)
+        return WEFT_OK;
+    weft_err err = here_look(&here, getenv("CUDA_VISIBLE_DEVICES"), "/dev");
+    if (err)
+        return err;
+    err = here_check(&here, run->spec);
+    for (size_t i = 0; !err && i < run->crew.count; i++) {
+        run->members[i].gpus = here_list_gpus(&here, run->spec, i, &err);
+        run->places[i].gpus = run->members[i].gpus;
     }
-    return is_named ? of_role : of_all;
-}
-
-static bool is_awaited(const struct cluster_run_options *options, const char *role)
-{
-    for (size_t i = 0; i < options->until.count; i++)
-        if (strcmp(options->until.items[i], role) == 0)
-            return true;
-    return false;
-}
-
-static void add_role(struct run *run, const struct cluster_role *role, size_t *number)
-{
-    for (size_t i = 0; i < role->members.count; i++, ++*number) {
-        struct run_member *member = &run->members[*number];
-        const struct cluster_member *given = &role->members.items[i];
-        *member = (struct run_member){
-            .run = run, .number = *number, .role = role->name, .index = given->index};
-        run->crew.members[*number].restarts_max = find_restarts(run->options, role->name);
-        run->crew.members[*number].is_awaited = is_awaited(run->options, role->name);
-        run->wants[*number] = (struct launch_want){.host = given->host, .port = given->port};
-    }
+    here_fini(&here);
+    return err;
 }
 
 static weft_err check_input_member(const struct run *run)
@@ -237,25 +203,24 @@ static weft_err check_input_member(const struct run *run)
 
 weft_err run_make_members(struct run *run)
 {
-    const struct cluster_spec *spec = run->spec;
-    const size_t count = cluster_spec_count_members(spec);
+    const size_t count = crew_spec_count_members(run->spec);
     if (count == 0 || count > CREW_MEMBERS_MAX)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the cluster has %zu members; from 1 to %d can be started here", count,
                        CREW_MEMBERS_MAX);
-    weft_err err = check_roles(spec, run->options);
-    if (!err)
-        err = crew_init(&run->crew, count);
+    weft_err err = crew_init(&run->crew, count);
     if (err)
         return err;
     run->members = calloc(count, sizeof *run->members);
     run->wants = calloc(count, sizeof *run->wants);
-    if (!run->members || !run->wants)
+    run->places = calloc(count, sizeof *run->places);
+    if (!run->members || !run->wants || !run->places)
         return no_memory();
-    size_t number = 0;
-    for (size_t i = 0; i < spec->roles.count; i++)
-        add_role(run, &spec->roles.items[i], &number);
+    for (size_t i = 0; i < count; i++)
+        add_member(run, i);
     err = name_members(run);
+    if (!err)
+        err = look_here(run);
     return err ? err : check_input_member(run);
 }
 
@@ -267,10 +232,13 @@ void run_free_members(struct run *run)
             prefix_fini(&member->streams[k].prefix);
             free(member->prefixes[k]);
         }
-        free_variables(member);
+        free(member->address);
+        free(member->gpus);
         free(member->name);
     }
     free(run->members);
     free(run->wants);
+    free(run->places);
+    cluster_spec_fini(&run->cluster);
     crew_fini(&run->crew);
 }

@@ -48,7 +48,8 @@ weft_err run_open_logs(struct run *run)
         struct run_member *member = &run->members[i];
         struct buf path = {0};
         int fd = -1;
-        buf_format(&path, "%s/%s_%" PRIu32 ".log", directory, member->role, member->index);
+        buf_format(&path, "%s/%s_%" PRIu32 ".log", directory, member->seat.role->name,
+                   member->seat.index);
         weft_err err = file_create_private(buf_text(&path), &fd);
         buf_fini(&path);
         member->log = (struct run_sink){.run = run, .name = "a log"};

@@ -27,7 +27,7 @@ static void append_run(struct buf *text, const struct run *run)
 {
     json_open(text, NULL, '{');
     json_append_text(text, "name", run->options->name);
-    json_append_text(text, "program", run->options->arguments[0]);
+    json_append_text(text, "program", run->members[0].seat.role->command.items[0]);
     json_append_int(text, "pid", getpid());
     json_append_int(text, "since", run->begun_s);
     json_append_bool(text, "ended", run->is_over);

@@ -1,8 +1,10 @@
 // What the parts of cluster_run share: the runner, its members, and where their output goes.
 //
 //   cluster_run.c          the life: setting up, events to the crew, actions from it
+//   cluster_run_files.c    files and archives of roles, on this machine
 //   cluster_run_members.c  who there is: addresses, names, environments
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
+//   cluster_run_tensorboard.c  its address, or why there is none
 //   cluster_run_talk.c     reports, as sentences or as JSON
 //   cluster_run_save.c     what others may know of a run in the background
 #ifndef CREW_CLUSTER_RUN_STATE_H
@@ -10,6 +12,7 @@
 
 #include "crew/cluster_run.h"
 #include "crew/crew.h"
+#include "crew/environment.h"
 #include "crew/prefix.h"
 #include "launch/launch.h"
 #include "sys/file/outlet.h"
@@ -38,17 +41,16 @@ struct run_stream {
 
 struct run_member {
     struct run *run;
-    size_t number;     // in the crew
-    const char *role;  // the spec's
-    uint32_t index;
-    char *name;                    // "map/0"
-    char *address;                 // "127.0.0.1:20123"
-    char *prefixes[2];             // of its lines on standard output and error
-    char *variables[4];            // TF_CONFIG=..., WEFT_ROLE=..., WEFT_INDEX=..., WEFT_JOURNAL=...
-    bool is_running;               // its start was reported, its end was not
-    bool was_answered;             // whether it was started for the first time is known
-    bool is_lost;                  // its place has gone, and it needs another one
-    pid_t pid;                     // while it runs
+    size_t number;          // in the crew
+    struct crew_seat seat;  // its role and index
+    char *name;             // "map/0"
+    char *address;          // "127.0.0.1:20123"
+    char *gpus;             // of this machine, that are its instance's; NULL: none, or not known
+    char *prefixes[2];      // of its lines on standard output and error
+    bool is_running;        // its start was reported, its end was not
+    bool was_answered;      // whether it was started for the first time is known
+    bool is_lost;           // its place has gone, and it needs another one
+    pid_t pid;              // while it runs
     struct run_stream streams[2];  // standard output, standard error
     struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
     int64_t since_s;               // when it was started, or has ended; calendar
@@ -71,12 +73,19 @@ struct run {
     struct run_sink *talk_sink;
     struct nursery *nursery;
     struct loop *loop;
-    struct cluster_spec *spec;
+    const struct crew_spec *spec;
+    struct cluster_spec cluster;  // the spec's roles with the addresses of their places
+    struct crew_place *places;    // of each member; the texts of hosts are the launcher's
     const struct launcher *launcher;
     struct launch *launch;
-    struct launch_want *wants;  // of each member
-    struct workdir journal;     // of this run alone
-    char *kept_journal;         // or one that stays; NULL: none
+    struct launch_want *wants;            // of each member
+    struct workdir journal;               // of this run alone
+    struct workdir files;                 // in which members that have files run, on this machine
+    struct run_tensorboard *tensorboard;  // NULL: there is none
+    struct environments *environments;    // where archives are unpacked; NULL: there are none
+    struct run_archive *archives;
+    size_t archive_count;
+    char *kept_journal;  // or one that stays; NULL: none
     bool has_restarts;
     struct loop_timer *grace, *limit;
     int64_t begun_s;                     // calendar
@@ -97,11 +106,37 @@ struct run {
 MUST_CHECK weft_err run_make_members(struct run *run);
 void run_free_members(struct run *run);
 
-// Once all have a place: gives each member of the spec its address, and makes its variables.
+// Once all have a place: describes the cluster with their addresses.
 MUST_CHECK weft_err run_settle_members(struct run *run);
 
-// The same for one that has another place now, or is started again after others were moved.
+// The same after one of them was given another place.
 MUST_CHECK weft_err run_settle_member(struct run_member *member);
+
+// The variables of a member that is about to start.
+MUST_CHECK weft_err run_make_variables(struct run_member *member,
+                                       struct crew_environment *variables);
+
+// ---- Files (cluster_run_files.c) -------------------------------------------------------------------------------
+
+MUST_CHECK weft_err run_open_files(struct run *run);
+
+// Unpacks the archives of roles, before anything starts. Adds the variables of its archive to a member's.
+MUST_CHECK weft_err run_open_archives(struct run *run);
+void run_close_archives(struct run *run);
+MUST_CHECK weft_err run_add_archive(const struct run_member *member,
+                                    struct crew_environment *variables);
+
+// The files that a far launcher sends along with a member. The caller frees the list.
+MUST_CHECK weft_err run_list_files(const struct run_member *member, struct launch_file **files,
+                                   size_t *count);
+
+// ---- TensorBoard (cluster_run_tensorboard.c) -------------------------------------------------------------------
+
+// Each does something only for the member that is TensorBoard.
+void run_begin_tensorboard(struct run_member *member);
+void run_watch_tensorboard(struct run_member *member, weft_bytes output);
+void run_end_tensorboard(struct run_member *member, const struct launch_exit *end);
+void run_free_tensorboard(struct run *run);
 
 // ---- Output ------------------------------------------------------------------------------------------------
 

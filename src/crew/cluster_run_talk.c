@@ -154,6 +154,9 @@ void talk_given_up(struct run_member *member, int exit_code)
         struct buf *line = begin_object(run, "failed", member);
         json_append_int(line, "exit_code", exit_code);
         end_object(run);
+    } else if (!run->options->quiet && state_of(member)->may_fail) {
+        buf_format(begin_line(run), "weft: the run continues without %s", member->name);
+        end_line(run);
     } else if (!run->options->quiet && others > 0 && !run->crew.keeps_going) {
         buf_format(begin_line(run), "weft: %s failed: the other ", member->name);
         if (others == 1)

@@ -97,7 +97,7 @@ static weft_err take_over(struct inside *inside, const char *name)
     return err;
 }
 
-static int look_after(struct inside *inside, const char *name, struct cluster_spec *spec,
+static int look_after(struct inside *inside, const char *name, const struct crew_spec *spec,
                       struct cluster_run_options *options)
 {
     int exit_code = 0;
@@ -128,7 +128,7 @@ static int look_after(struct inside *inside, const char *name, struct cluster_sp
     return err ? err_exit_code(err) : exit_code;
 }
 
-weft_err cluster_up(const char *name, struct cluster_spec *spec,
+weft_err cluster_up(const char *name, const struct crew_spec *spec,
                     struct cluster_run_options *options, bool *is_inside, int *exit_code)
 {
     struct inside inside = {.lock_fd = -1};

@@ -20,7 +20,7 @@ MUST_CHECK weft_err cluster_place(struct buf *path, const char *name);
 // Starts all members in the background and returns when they are started. In the process that stays with
 // them it returns as well, at their end, with *is_inside: that process has to exit with *exit_code.
 // ALREADY_EXISTS: a cluster of that name is up. Otherwise as cluster_run.
-MUST_CHECK weft_err cluster_up(const char *name, struct cluster_spec *spec,
+MUST_CHECK weft_err cluster_up(const char *name, const struct crew_spec *spec,
                                struct cluster_run_options *options, bool *is_inside,
                                int *exit_code);
 

@@ -97,6 +97,8 @@ static void give_up(struct crew *crew, size_t member, int exit_code, struct crew
 {
     crew->members[member].state = CREW_FAILED;
     add(actions, CREW_GIVEN_UP, member)->exit_code = exit_code;
+    if (crew->members[member].may_fail)
+        return;
     note_failure(crew, exit_code);
     if (!crew->keeps_going)
         stop(crew, actions);

@@ -38,6 +38,7 @@ struct crew_member {
     uint32_t restarts, restarts_max;
     int exit_code;    // of its last end: its own, or 128 + signal
     bool is_awaited;  // the crew is done when all of these have ended; when there is none, all
+    bool may_fail;  // its failure is reported, and neither ends the others nor is that of the crew
 };
 
 struct crew {

@@ -242,6 +242,18 @@ static void a_failure_of_who_is_not_waited_for_counts(void **state)
     assert_string_equal(ends(1, 0), "finished 3");
 }
 
+static void a_member_that_may_fail_ends_nothing(void **state)
+{
+    (void)state;
+    make_crew(3);
+    crew.members[0].is_awaited = crew.members[1].is_awaited = true;
+    crew.members[2].may_fail = true;
+    begin();
+    assert_string_equal(ends(2, 127), "given-up 2 127");
+    assert_string_equal(ends(0, 0), "");
+    assert_string_equal(ends(1, 0), "grace 5000, finished 0");
+}
+
 static void who_is_waited_for_may_be_started_again(void **state)
 {
     (void)state;
@@ -351,6 +363,7 @@ int main(void)
         TEST(a_time_limit_does_not_count_as_asking_twice),
         TEST(who_is_not_waited_for_is_stopped_when_the_others_are_done),
         TEST(a_failure_of_who_is_not_waited_for_counts),
+        TEST(a_member_that_may_fail_ends_nothing),
         TEST(who_is_waited_for_may_be_started_again),
         TEST(a_start_that_fails_is_not_tried_again),
         TEST(starts_that_fail_together_are_told_once),

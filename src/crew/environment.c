@@ -219,30 +219,39 @@ static void add_torchrun(struct making *making, const struct rank *rank)
     buf_fini(&endpoint);
 }
 
+// Items from..to of a list with commas.
+static void cut_list(struct buf *cut, const char *list, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < to && *list; i++) {
+        const size_t length = strcspn(list, ",");
+        if (i >= from && cut->size > 0)
+            buf_append_text(cut, ",");
+        if (i >= from)
+            buf_append(cut, list, length);
+        list += length + (list[length] == ',');
+    }
+}
+
 // TensorFlow takes all GPUs that it sees, so each process of an instance sees its own share. Other programs choose by
 // LOCAL_RANK among those of the whole instance.
 static void add_gpus(struct making *making)
 {
     const struct crew_role *role = making->seat.role;
-    const int first = making->places[making->seat.number].gpu_first;
-    const uint32_t bit = role->given >> CREW_GPUS & 1;
-    const bool is_shared =
-        making->spec->preset >= CREW_PRESET_SINGLE && making->spec->preset <= CREW_PRESET_ALLREDUCE;
-    if (!bit || (role->gpus > 0 && first < 0))
-        return;
-    if (role->gpus == 0) {
-        add_text(making, "CUDA_VISIBLE_DEVICES", "-1");
-        return;
-    }
+    const char *gpus = making->places[making->seat.number].gpus;
+    const bool is_asked = role->given >> CREW_GPUS & 1;
+    const bool is_shared = making->spec->preset >= CREW_PRESET_SINGLE &&
+                           making->spec->preset <= CREW_PRESET_ALLREDUCE && role->processes > 1;
     uint32_t from = 0, to = role->gpus;
-    if (is_shared && role->processes > 1) {
+    struct buf list = {0};
+    if (!is_asked || (role->gpus > 0 && !gpus))
+        return;
+    if (is_shared) {
         from = role->gpus * making->seat.process / role->processes;
         to = role->gpus * (making->seat.process + 1) / role->processes;
     }
-    struct buf list = {0};
-    for (uint32_t i = from; i < to; i++)
-        buf_format(&list, "%s%" PRIu32, i > from ? "," : "", (uint32_t)first + i);
-    add_text(making, "CUDA_VISIBLE_DEVICES", from == to ? "-1" : buf_text(&list));
+    if (from < to)
+        cut_list(&list, gpus, from, to);
+    add_text(making, "CUDA_VISIBLE_DEVICES", list.size > 0 ? buf_text(&list) : "-1");
     buf_fini(&list);
 }
 
@@ -268,6 +277,23 @@ static void add_ranks(struct making *making)
         add_torch(making, &rank);
 }
 
+static weft_err end(struct crew_environment *environment)
+{
+    if (!VEC_NEXT(&environment->variables))
+        return no_memory();
+    environment->variables.items[environment->variables.count] = NULL;
+    return WEFT_OK;
+}
+
+weft_err crew_environment_add(struct crew_environment *environment, const char *variable)
+{
+    char *copy = strdup(variable);
+    if (copy && VEC_PUSH(&environment->variables, copy))
+        return end(environment);
+    free(copy);
+    return no_memory();
+}
+
 weft_err crew_environment_make(struct crew_environment *environment, const struct crew_spec *spec,
                                const struct cluster_spec *cluster, const struct crew_place *places,
                                size_t member, const struct crew_attempt *attempt)
@@ -283,11 +309,9 @@ weft_err crew_environment_make(struct crew_environment *environment, const struc
     add_ranks(&making);
     add_gpus(&making);
     add_given(&making);
-    if (!making.err && !VEC_NEXT(&environment->variables))
-        making.err = no_memory();
+    if (!making.err)
+        making.err = end(environment);
     if (making.err)
         crew_environment_fini(environment);
-    else
-        environment->variables.items[environment->variables.count] = NULL;
     return making.err;
 }

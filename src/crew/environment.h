@@ -21,7 +21,8 @@ enum { CREW_VARIABLE_BYTES_MAX = 128 << 10 };  // what Linux takes in one
 struct crew_place {
     const char *host;  // by which other members reach it
     uint16_t port;
-    int gpu_first;  // the first of its instance's GPUs, which are numbered in a row; -1: not known here
+    const char
+        *gpus;  // those of its instance, as CUDA_VISIBLE_DEVICES lists them; NULL: not known here
 };
 
 struct crew_environment {
@@ -47,6 +48,10 @@ MUST_CHECK weft_err crew_environment_make(struct crew_environment *environment,
                                           const struct cluster_spec *cluster,
                                           const struct crew_place *places, size_t member,
                                           const struct crew_attempt *attempt);
+
+// Adds one more, "NAME=value".
+MUST_CHECK weft_err crew_environment_add(struct crew_environment *environment,
+                                         const char *variable);
 
 // The number of the member that has rank 0; SIZE_MAX: no member is in the cluster.
 size_t crew_environment_master(const struct crew_spec *spec);

@@ -53,7 +53,7 @@ static void make(struct crew_environment *environment, const struct want *want, 
         fail_msg("%s: %s", want->roles, err_text());
     for (size_t i = 0; i < MEMBERS_MAX; i++) {
         snprintf(hosts[i], sizeof hosts[i], "10.0.0.%zu", i);
-        places[i] = (struct crew_place){hosts[i], (uint16_t)(1000 + i), 4};
+        places[i] = (struct crew_place){hosts[i], (uint16_t)(1000 + i), "4,5,6,7,GPU-8"};
     }
     assert_false(crew_describe_cluster(&cluster, &spec, places));
     if (crew_environment_make(environment, &spec, &cluster, places, want->member,
@@ -168,7 +168,7 @@ static const struct want gpus[] = {
     {"worker=2", "allreduce", "2", "2", NULL, 0, "CUDA_VISIBLE_DEVICES=4"},
     {"worker=2", "allreduce", "2", "2", NULL, 1, "CUDA_VISIBLE_DEVICES=5"},
     {"worker=1", "allreduce", "2", "5", NULL, 0, "CUDA_VISIBLE_DEVICES=4,5"},
-    {"worker=1", "allreduce", "2", "5", NULL, 1, "CUDA_VISIBLE_DEVICES=6,7,8"},
+    {"worker=1", "allreduce", "2", "5", NULL, 1, "CUDA_VISIBLE_DEVICES=6,7,GPU-8"},
     {"worker=1", "allreduce", "3", "2", NULL, 0, "CUDA_VISIBLE_DEVICES=-1"},
     {"worker=2", "torchrun", "4", "4", NULL, 1, "CUDA_VISIBLE_DEVICES=4,5,6,7"},
 };
@@ -229,7 +229,7 @@ static void a_cluster_file_comes_out_as_it_was(void **state)
     struct cluster_spec cluster = {0}, described = {0};
     struct crew_flags flags = {.program = (const char *[]){"p", NULL}};
     struct crew_environment environment = {0};
-    const struct crew_place places[] = {{"::1", 1, -1}, {"b", 2, -1}, {"c", 3, -1}};
+    const struct crew_place places[] = {{"::1", 1, NULL}, {"b", 2, NULL}, {"c", 3, NULL}};
     assert_false(cluster_spec_read_file(&cluster, weft_text(text), "f"));
     assert_false(crew_spec_add_cluster(&spec, &cluster));
     assert_false(crew_spec_resolve(&spec, &flags));

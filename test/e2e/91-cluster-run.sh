@@ -149,7 +149,7 @@ fails_with "a program that is not there" 4 'cannot start nosuch: there is no suc
 echo text >plain.txt
 fails_with "a file that is no program" 5 'not executable' run --role a=3 ./plain.txt
 fails_with "no directory" 4 'in the directory nowhere' run --role a=3 --cd nowhere true
-fails_with "a role that is not there" 2 'there is no role b' run --role a=1 --restart b=2 true
+fails_with "a role that is not there" 2 '"b" is not a role of this run' run --role a=1 --restart b=2 true
 fails_with "a member that is not there" 2 'there is no member b/0' run --role a=1 --stdin b/0 true
 
 limited() { (ulimit -n 100 && exec "$WEFT" cluster run --role a=60 sleep 100); }

@@ -9,13 +9,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const enum crew_field fields[] = {CREW_MEMORY,  CREW_CPUS,      CREW_GPUS,
-                                         CREW_ENV,     CREW_FILES,     CREW_CONSTRAINT,
-                                         CREW_COMMAND, CREW_PROCESSES, CREW_START_DEADLINE};
+static const enum crew_field fields[] = {CREW_MEMORY,  CREW_CPUS,     CREW_GPUS,
+                                         CREW_ENV,     CREW_FILES,    CREW_CONSTRAINT,
+                                         CREW_COMMAND, CREW_PROCESSES};
 
 static weft_err read_flag(struct crew_spec *spec, struct crew_flags *flags, char *line)
 {
     const size_t which = (unsigned char)*line % (sizeof fields / sizeof *fields + 3);
+    if ((unsigned char)*line > 127)  // the rest would begin inside of a character
+        return WEFT_OK;
     if (which == 0)
         return crew_spec_add_role_flag(spec, line + 1);
     if (which == 1)

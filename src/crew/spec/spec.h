@@ -72,11 +72,10 @@ struct crew_role {
     char *archive;     // an environment made by `weft pack`; NULL: none
     char *pre_script;  // a text for sh, in front of the command; its failure is the member's
     uint32_t restarts;
-    uint32_t start_deadline_ms;  // 0: the launcher's
-    bool in_cluster;             // TF_CONFIG names its addresses, and its members have a rank
-    bool is_awaited;             // the run is over when all members of these roles have ended
-    bool may_fail;               // a failure is reported, and the others continue
-    struct crew_fixed fixed;     // addresses that were given, one for each instance; empty: chosen
+    bool in_cluster;          // TF_CONFIG names its addresses, and its members have a rank
+    bool is_awaited;          // the run is over when all members of these roles have ended
+    bool may_fail;            // a failure is reported, and the others continue
+    struct crew_fixed fixed;  // addresses that were given, one for each instance; empty: chosen
 };
 
 enum crew_preset {

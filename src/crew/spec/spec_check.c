@@ -89,6 +89,21 @@ static weft_err check_chief(const struct crew_spec *spec)
                     : WEFT_OK;
 }
 
+// All members of a machine share the directory of the run.
+static weft_err check_files(const struct crew_role *a, const struct crew_role *b)
+{
+    for (size_t i = 0; i < a->files.count; i++)
+        for (size_t k = 0; k < b->files.count; k++)
+            if (strcmp(a->files.items[i].name, b->files.items[k].name) == 0 &&
+                strcmp(a->files.items[i].value, b->files.items[k].value) != 0)
+                return err_set(
+                    WEFT_INVALID_ARGUMENT,
+                    "the roles %s and %s have two different files by the name %s\n"
+                    "  they share a directory: try \"files\": {\"NAME\": PATH} with two names",
+                    a->name, b->name, role_quote(weft_text(a->files.items[i].name)).text);
+    return WEFT_OK;
+}
+
 static weft_err check_counts(const struct crew_spec *spec)
 {
     uint64_t members = 0, awaited = 0;
@@ -117,6 +132,9 @@ weft_err spec_check(const struct crew_spec *spec)
     weft_err err = WEFT_OK;
     for (size_t i = 0; !err && i < spec->roles.count; i++)
         err = check_role(&spec->roles.items[i]);
+    for (size_t i = 0; !err && i < spec->roles.count; i++)
+        for (size_t k = 0; !err && k < i; k++)
+            err = check_files(&spec->roles.items[k], &spec->roles.items[i]);
     if (!err)
         err = spec_check_preset(spec);
     if (!err)

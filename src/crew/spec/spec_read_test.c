@@ -99,8 +99,6 @@ static void show_role(struct buf *buf, const struct crew_role *role)
         buf_format(buf, " pre:%s", role->pre_script);
     if (role->restarts)
         buf_format(buf, " r%u", role->restarts);
-    if (role->start_deadline_ms)
-        buf_format(buf, " d%ums", role->start_deadline_ms);
     buf_format(buf, "%s%s%s", role->in_cluster ? "" : " outside",
                role->is_awaited ? "" : " stopped", role->may_fail ? " may_fail" : "");
     for (size_t i = 0; i < role->variables.count; i++)
@@ -145,14 +143,14 @@ static const struct case_of cases[] = {
     // Everything that a role may have.
     {"{\"roles\": {\"w\": {\"instances\": 2, \"processes\": 3, \"memory\": \"2 GiB\", \"cpus\": 4, "
      "\"gpus\": 3, \"constraint\": \"a100&nvlink\", \"archive\": \"/x/env.weft\", \"pre_script\": "
-     "\"module load cuda\", \"restarts\": 5, \"start_deadline\": \"90s\", \"env\": {\"A\": \"b\", "
+     "\"module load cuda\", \"restarts\": 5, \"env\": {\"A\": \"b\", "
      "\"N\": 4}, \"files\": {\"conf/a.json\": \"/y/b.json\"}, \"command\": [\"p\"]}}}",
      NULL,
-     "w=2x3 m2048M c4 g3 on:a100&nvlink archive:/x/env.weft pre:module load cuda r5 d90000ms $A=b "
+     "w=2x3 m2048M c4 g3 on:a100&nvlink archive:/x/env.weft pre:module load cuda r5 $A=b "
      "$N=4 <conf/a.json=/y/b.json p"},
-    {"{\"roles\": {\"w\": {\"files\": [\"/a/b.py\", \"data/\"], \"start_deadline\": 30}}, "
+    {"{\"roles\": {\"w\": {\"files\": [\"/a/b.py\", \"data/\"]}}, "
      "\"command\": [\"p\"]}",
-     NULL, "w=1 d30000ms <b.py=/a/b.py <data=data/ p"},
+     NULL, "w=1 <b.py=/a/b.py <data=data/ p"},
     {"{\"roles\": {\"w\": {\"awaited\": false, \"may_fail\": true, \"in_cluster\": false}, \"v\": "
      "1}, \"command\": [\"p\"]}",
      NULL, "w=1 outside stopped may_fail p | v=1 p"},
@@ -224,7 +222,6 @@ static const struct case_of cases[] = {
      "the size 2048 has no unit\n  write: 2048M"},
     {"{\"roles\": {\"w\": {\"memory\": 2048}}}", NULL, "a number where a size with its unit"},
     {"{\"roles\": {\"w\": {\"memory\": \"1K\"}}}", NULL, "1K is not a useful size"},
-    {"{\"roles\": {\"w\": {\"start_deadline\": \"soon\"}}}", NULL, "\"soon\" is not a time"},
     {"{\"roles\": {\"w\": {\"awaited\": 1}}}", NULL, "a number where true or false is expected"},
     {"{\"roles\": {\"w\": {\"command\": []}}}", NULL, "names no program"},
     {"{\"roles\": {\"w\": {\"command\": [\"a\", 1]}}}", NULL,
@@ -274,6 +271,8 @@ static const struct case_of cases[] = {
     {NULL, "--preset=single --role=chief=2 -- p", "the preset single has one chief"},
     {NULL, "--preset=ps --role=ps=0 -- p", "the preset ps needs at least one ps"},
     {NULL, "--preset=allreduce --role=ps=1 -- p", "try: --preset ps"},
+    {"{\"roles\": {\"w\": {\"files\": [\"/a/x\"]}, \"v\": {\"files\": {\"x\": \"/b/x\"}}}, \"command\": \"p\"}",
+     NULL, "the roles w and v have two different files by the name \"x\""},
     {"{\"roles\": {\"w\": 1, \"tensorboard\": 1}, \"command\": \"p\"}", NULL,
      "try: --tensorboard DIR"},
 };

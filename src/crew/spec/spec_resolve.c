@@ -48,7 +48,7 @@ static weft_err split_flag(const struct crew_spec *spec, const struct crew_flag 
 static bool reaches(const struct crew_role *role, enum crew_field field)
 {
     return strcmp(role->name, CREW_ROLE_TENSORBOARD) != 0 || field == CREW_ENV ||
-           field == CREW_ARCHIVE || field == CREW_PRE_SCRIPT || field == CREW_START_DEADLINE;
+           field == CREW_ARCHIVE || field == CREW_PRE_SCRIPT;
 }
 
 static weft_err apply_flag(struct crew_spec *spec, const struct crew_flag *flag, bool is_for_all)

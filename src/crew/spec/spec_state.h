@@ -9,7 +9,6 @@
 enum spec_kind {
     SPEC_COUNT,
     SPEC_SIZE,
-    SPEC_TIME,
     SPEC_TEXT,
     SPEC_TRUTH,
     SPEC_COMMAND,

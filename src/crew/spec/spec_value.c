@@ -66,7 +66,7 @@ weft_err spec_refuse_word(const char *what, const char *word, const char *const 
     return err;
 }
 
-// ---- Numbers, sizes, times -----------------------------------------------------------------------------------
+// ---- Numbers and sizes -----------------------------------------------------------------------------------
 
 static weft_err refuse_count(const struct spec_field *field, const char *given)
 {
@@ -107,17 +107,6 @@ static weft_err set_size(struct crew_role *role, const struct spec_field *field,
         return err_set(WEFT_INVALID_ARGUMENT, "%s is not a useful size\n  the smallest is 1M",
                        packed);
     memcpy((char *)role + field->offset, &size, sizeof size);
-    return WEFT_OK;
-}
-
-static weft_err set_time(struct crew_role *role, const struct spec_field *field, const char *text)
-{
-    uint32_t milliseconds;
-    if (!text_read_duration(text, &milliseconds))
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "%s is not a time\n  a time is written 10m, 30s or 500ms",
-                       role_quote(weft_text(text)).text);
-    memcpy((char *)role + field->offset, &milliseconds, sizeof milliseconds);
     return WEFT_OK;
 }
 
@@ -306,17 +295,6 @@ static weft_err json_addresses(struct crew_fixed *fixed, const json_t *value)
     return err;
 }
 
-static weft_err json_time(struct crew_role *role, const struct spec_field *field,
-                          const json_t *value)
-{
-    char seconds[32];
-    snprintf(seconds, sizeof seconds, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    if (json_is_integer(value))
-        return set_time(role, field, seconds);
-    return json_is_string(value) ? set_time(role, field, json_string_value(value))
-                                 : expect(value, "a time, such as \"30s\",");
-}
-
 static weft_err json_count(struct crew_role *role, const struct spec_field *field,
                            const json_t *value)
 {
@@ -350,8 +328,6 @@ weft_err spec_set_json(struct crew_role *role, enum crew_field number, const jso
     case SPEC_SIZE:
         return json_is_string(value) ? set_size(role, field, json_string_value(value))
                                      : expect(value, "a size with its unit, such as \"2G\",");
-    case SPEC_TIME:
-        return json_time(role, field, value);
     case SPEC_TEXT:
         return json_is_string(value) ? set_word(role, field, json_string_value(value))
                                      : expect(value, "a text");
@@ -403,8 +379,6 @@ weft_err spec_set_text(struct crew_role *role, enum crew_field number, const cha
     }
     case SPEC_SIZE:
         return set_size(role, field, text);
-    case SPEC_TIME:
-        return set_time(role, field, text);
     case SPEC_TEXT:
         return set_word(role, field, text);
     case SPEC_COMMAND:
@@ -447,7 +421,6 @@ weft_err spec_copy_missing(struct crew_role *to, const struct crew_role *from,
     const struct crew_words *words = source;
     switch (field->kind) {
     case SPEC_COUNT:
-    case SPEC_TIME:
         memcpy(at, source, sizeof(uint32_t));
         break;
     case SPEC_SIZE:

@@ -27,13 +27,6 @@ static void write_size(struct buf *buf, const char *key, uint64_t bytes)
     buf_fini(&number);
 }
 
-static void write_time(struct buf *buf, const char *key, uint32_t milliseconds)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu32 "ms", milliseconds);
-    json_append_text(buf, key, text);
-}
-
 static void write_words(struct buf *buf, const char *key, const struct crew_words *words)
 {
     json_open(buf, key, '[');
@@ -85,8 +78,6 @@ static bool is_worth_writing(const struct crew_role *role, enum crew_field field
         return *(char *const *)at != NULL;
     case SPEC_SIZE:
         return role->memory_bytes > 0;
-    case SPEC_TIME:
-        return role->start_deadline_ms > 0;
     case SPEC_COUNT:
         return field == CREW_CPUS ? role->cpus > 0
                                   : field != CREW_GPUS || spec_is_given(role, CREW_GPUS);
@@ -109,9 +100,6 @@ static void write_field(struct buf *buf, const struct crew_role *role, enum crew
         break;
     case SPEC_SIZE:
         write_size(buf, field->key, role->memory_bytes);
-        break;
-    case SPEC_TIME:
-        write_time(buf, field->key, role->start_deadline_ms);
         break;
     case SPEC_TEXT:
         json_append_text(buf, field->key, *(char *const *)at);
