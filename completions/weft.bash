@@ -3,7 +3,7 @@
 #
 # weft VERB; weft run [options] JOB [job options] INPUT...; with --map or --reduce there is no JOB;
 # weft server, as weft run; weft client [options] HOST[:PORT][#TOKEN];
-# weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|logs|down [NAME];
+# weft cluster run|up [options] PROGRAM [ARGUMENT...]; weft cluster status|logs|wait|down [NAME];
 # weft cluster config [options] CLUSTER.json; weft queue VERB [options] PATH, and its kin.
 
 _weft_run() {
@@ -157,6 +157,7 @@ _weft_cluster_run() {
 _weft_cluster_status() {
     local current=$1 options="--quiet --help"
     [[ ${COMP_WORDS[2]} == status ]] && options="--json --help"
+    [[ ${COMP_WORDS[2]} == wait ]] && options="--timeout --quiet --help"
     [[ ${COMP_WORDS[2]} == logs ]] && options="--follow --lines --help"
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
@@ -170,7 +171,7 @@ _weft_cluster_status() {
 _weft_cluster() {
     local current=$1 previous=$2
     if ((COMP_CWORD == 2)); then
-        mapfile -t COMPREPLY < <(compgen -W "run up status logs down config" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run up status logs wait down config" -- "$current")
         return
     fi
     case ${COMP_WORDS[2]} in
@@ -178,7 +179,7 @@ _weft_cluster() {
         _weft_cluster_run "$current" "$previous"
         return
         ;;
-    status | logs | down)
+    status | logs | wait | down)
         _weft_cluster_status "$current"
         return
         ;;

@@ -101,11 +101,12 @@ complete -c weft -n $streaming -o lazyOutput
 complete -c weft -n $streaming -o help
 
 set -l cluster '__fish_seen_subcommand_from cluster'
-set -l no_verb "$cluster; and not __fish_seen_subcommand_from run up status logs down config"
-complete -c weft -n $no_verb -a run -d 'Start all members here and wait for them'
+set -l no_verb "$cluster; and not __fish_seen_subcommand_from run up status logs wait down config"
+complete -c weft -n $no_verb -a run -d 'Start all members and wait for them'
 complete -c weft -n $no_verb -a up -d 'The same in the background'
 complete -c weft -n $no_verb -a status -d 'Show the members in the background'
 complete -c weft -n $no_verb -a logs -d 'Print their output'
+complete -c weft -n $no_verb -a wait -d 'Wait for the end of a cluster'
 complete -c weft -n $no_verb -a down -d 'End a cluster in the background'
 complete -c weft -n $no_verb -a config -d 'Write a file for every member'
 set -l cluster_run "$cluster; and __fish_seen_subcommand_from run up"
@@ -146,12 +147,13 @@ complete -c weft -n $only_run -l json -d 'Objects on standard error'
 complete -c weft -n $cluster_run -s q -l quiet -d 'Only errors'
 complete -c weft -n $cluster_run -s v -l verbose -d 'Also every start and end'
 complete -c weft -n $cluster_run -s h -l help -d 'Explain'
-set -l background "$cluster; and __fish_seen_subcommand_from status logs down"
+set -l background "$cluster; and __fish_seen_subcommand_from status logs wait down"
 complete -c weft -n $background -x -a '(ls $HOME/.local/state/weft/clusters 2>/dev/null)'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from status" -l json -d 'An object per cluster'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from wait" -l timeout -x -d 'How long to wait'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s f -l follow -d 'Follow new lines'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s n -l lines -x -d 'Of each only the last'
-complete -c weft -n "$cluster; and __fish_seen_subcommand_from down" -s q -l quiet -d 'Only errors'
+complete -c weft -n "$cluster; and __fish_seen_subcommand_from wait down" -s q -l quiet -d 'Only errors'
 complete -c weft -n $background -s h -l help -d 'Explain'
 set -l config "$cluster; and __fish_seen_subcommand_from config"
 complete -c weft -n $config -F

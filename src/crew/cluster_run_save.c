@@ -17,6 +17,7 @@ static void append_member(struct buf *text, const struct run_member *member)
     json_append_text(text, "state", states[state->state]);
     json_append_int(text, "pid", state->state == CREW_RUNNING ? member->pid : 0);
     json_append_text(text, "address", member->address);
+    json_append_text(text, "host", launch_get_place(member->run->launch, member->number).host);
     json_append_uint(text, "restarts", state->restarts);
     json_append_int(text, "exit_code", state->exit_code);
     json_append_int(text, "since", member->since_s);

@@ -53,6 +53,7 @@ void talk_started(struct run_member *member)
         struct buf *line = begin_object(run, "started", member);
         json_append_int(line, "pid", member->pid);
         json_append_text(line, "address", member->address);
+        json_append_text(line, "host", launch_get_place(run->launch, member->number).host);
         json_append_uint(line, "restart", state_of(member)->restarts);
         end_object(run);
     } else if (run->options->verbose) {

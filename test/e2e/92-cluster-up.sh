@@ -88,12 +88,26 @@ try cluster up -q --name blue --role b=1 sleep 1000
 check "a name whose cluster has ended may be used again" is_state blue 'b/0:running'
 check "without the logs of before" [ ! -e "$state/blue/a_0.log" ]
 
+fails_with "wait: a cluster that runs takes longer" 6 'has not ended in that time' cluster wait --timeout 200ms blue
 pid=$(cluster status --json blue | python3 -c 'import json, sys; print(json.load(sys.stdin)["pid"])')
 kill -9 "$pid"
 until_so is_state blue 'b/0:lost'
 check "kill -9 of who looks after them: the members are lost" is_state blue 'b/0:lost'
+fails_with "wait says so" 3 'the process that supervised the cluster blue was killed' cluster wait blue
 try cluster down blue
 check "and can be taken down" [ "$code" = 0 ]
+
+try cluster up -q --name blue --role a=2 sh -c 'seq 100; echo cause >&2; sleep 0.3; exit $((WEFT_INDEX * 5))'
+try cluster wait blue
+check "wait ends with the cluster, and with its exit code" [ "$code" = 5 ]
+says "and shows why" '^weft: a/1 failed with exit code 5; its last lines:$'
+check "by its last lines" [ "$(grep -c '^  ' "$err")/$(tail -n 1 "$err")" = '10/  cause' ]
+try cluster up -q --name green --role a=1 true
+try cluster wait green
+check "a good end is quiet" [ "$code/$(wc -c <"$err")" = 0/0 ]
+try cluster down -q green
+fails_with "a cluster that there is not" 4 'no cluster green' cluster wait green
+cluster down -q blue
 
 try cluster down
 check "down" [ "$code" = 0 ]

@@ -270,8 +270,9 @@ int host_agent_run(void)
         .directory = {.alive = -1},
         .parser = {.payload_bytes_max = FAR_FRAME_BYTES_MAX},
     };
-    process_set_name("weft-agent");
     const weft_err err = set_up(&agent);
+    // The processes that it has forked have another name, so that they outlive it to end its members and remove its files.
+    process_set_name("weft-agent");
     if (err && !agent.loop) {
         Weft__AgentFailed failed = WEFT__AGENT_FAILED__INIT;
         failed.code = message_code(err);
