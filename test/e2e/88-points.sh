@@ -205,6 +205,15 @@ join 1
 all_end
 check "an input that changes before it is read ends the job" test "$code" != 0
 says "with its name" 'changing'
+cp numbers gone
+begin
+open_server "${job[@]/numbers/gone}"
+mv gone moved
+join 1
+all_end
+check "an input that is removed before it is read ends the job" is "$code" 1
+says "with its name, and what happened" 'cannot open gone: no such file'
+check "no client is set aside for it" is "$(grep -c 'set aside' "$err")" 0
 check "nothing is left" is "$(ls -A "$TMPDIR")" ""
 
 finish

@@ -18,6 +18,15 @@ static weft_err has_changed(const struct input *input)
                    input->name);
 }
 
+// No client can do anything about it, so none is set aside for it.
+static weft_err is_gone(void)
+{
+    return err_set(
+        WEFT_DATA_LOSS,
+        "%s\n  it was there when the job began\n  try: put it back and run the job again",
+        err_text());
+}
+
 static weft_err check(void *owner, uint64_t id, int fd)
 {
     const struct run_plan *plan = owner;
@@ -44,6 +53,8 @@ static weft_err open_input(void *owner, uint64_t id, struct fetch_file *file)
     if (code != WEFT_OK) {
         if (file->fd >= 0)
             file_close(file->fd);
+        if (code == WEFT_NOT_FOUND || code == WEFT_PERMISSION_DENIED)
+            return is_gone();
         // A lack of ours, of descriptors: no client is to blame, and another try may do.
         return code == WEFT_RESOURCE_EXHAUSTED ? err_set(WEFT_UNAVAILABLE, "%s", err_text()) : code;
     }
