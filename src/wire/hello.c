@@ -175,9 +175,10 @@ static weft_err client_challenged(struct hello_client *client, const struct fram
     const weft_bytes hello = buf_bytes(&client->hello);
     make_proof(&client->token, host_label, client->nonce, nonce, hello, proof);
     if (!secret_equal(proof, shown, sizeof proof))
-        return err_set(WEFT_UNAUTHENTICATED,
-                       "the host has another token than this member\n  try: give both the same "
-                       "one, by --token-file or WEFT_TOKEN; or another user's host is there");
+        return err_set(
+            WEFT_UNAUTHENTICATED,
+            "the program there has another token than this one\n  try: give both the same "
+            "one, by --token-file or WEFT_TOKEN; or another user's host is there");
     client->is_host_proven = true;
     make_proof(&client->token, member_label, client->nonce, nonce, hello, proof);
     answer.proof = field_of(proof, sizeof proof);
@@ -354,9 +355,10 @@ static weft_err server_proven(struct hello_server *server, const struct frame *f
     const bool is_whole = take_bytes(message->proof, shown, sizeof shown);
     message_free(message);
     if (!is_whole || !secret_equal(shown, server->expected_proof, sizeof shown))
-        return err_set(WEFT_UNAUTHENTICATED,
-                       "the member has another token than the host\n  try: give both the same one, "
-                       "by --token-file or WEFT_TOKEN");
+        return err_set(
+            WEFT_UNAUTHENTICATED,
+            "the program that connects has another token than this one\n  try: give both the same one, "
+            "by --token-file or WEFT_TOKEN");
     if (server->hello.expected_host[0] &&
         strcmp(server->hello.expected_host, server->member) != 0) {
         make_plain(server->hello.expected_host);

@@ -53,6 +53,26 @@ check "another one does the job" is "$code $codes" "0 0 "
 same "with the same bytes again" expected "$out"
 rm -rf full
 
+# ---- No place for code at home ------------------------------------------------------------------------------
+
+mkdir places
+answer "${job[@]/only-here/cat}" >expected
+for home in -uHOME HOME=/proc/no/home; do
+    open_server -q "${job[@]/only-here/cat}"
+    env -u XDG_CACHE_HOME "$home" ./another client -q -n 1 --tmp "$PWD/places" "$at" >>client.log 2>&1
+    check "a client with $home works" is "$?" 0
+    all_end
+    check "and the job ends well" is "$code" 0
+    same "with its bytes" expected "$out"
+done
+check "its code is below --tmp" test -d "places/weft-code-$(id -un)"
+check "which is its user's alone" is "$(stat -c %a places/weft-code-*)" 700
+open_server -q "${job[@]/only-here/cat}"
+XDG_CACHE_HOME=/proc/no/cache fails_with "a place that was named and cannot be used is an error" 5 'cannot make the directory .proc.no.cache' \
+    weft client -q -n 1 "$at"
+kill $server
+all_end
+
 # ---- The process that starts commands -----------------------------------------------------------------------
 
 # nursery_of PID: that of its worker.

@@ -59,6 +59,11 @@ uint64_t machine_memory_free(void)
     return UINT64_C(8) << 30;
 }
 
+void machine_user_name(char name[MACHINE_NAME_BYTES_MAX])
+{
+    strcpy(name, "user");
+}
+
 void machine_host_name(char name[MACHINE_NAME_BYTES_MAX])
 {
     snprintf(name, MACHINE_NAME_BYTES_MAX, "machine%d", disk_machine());

@@ -271,7 +271,7 @@ static weft_err open_all(struct porter *porter)
                                                 .address = porter->options.server,
                                                 .token = porter->options.token,
                                                 .name = porter->options.name};
-    const weft_err code = cache_open(&cache_of_code, NULL, &porter->cache);
+    const weft_err code = porter_open_cache(porter);
     if (code != WEFT_OK)
         return code;
     porter->server = fetch_client_new(&server);

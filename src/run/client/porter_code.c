@@ -2,7 +2,36 @@
 
 #include "run/client/porter_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "sys/machine/machine.h"
+
+// Services and containers often have no home, or one that cannot be written to. Then a directory below --tmp serves as the cache; one that others can
+// change is refused there, too.
+static weft_err open_elsewhere(struct porter *porter)
+{
+    const char *tmp = porter->options.tmp, *from_environment = getenv("TMPDIR");
+    char user[MACHINE_NAME_BYTES_MAX], *path = NULL;
+    machine_user_name(user);
+    if (!tmp)
+        tmp = from_environment && *from_environment ? from_environment : "/var/tmp";
+    if (tmp[0] != '/' || asprintf(&path, "%s/weft-code-%s", tmp, user) < 0)
+        return WEFT_FAILED_PRECONDITION;
+    const weft_err code = cache_open(&cache_of_code, path, &porter->cache);
+    free(path);
+    return code;
+}
+
+weft_err porter_open_cache(struct porter *porter)
+{
+    char why[ERR_TEXT_BYTES_MAX];
+    const weft_err code = cache_open(&cache_of_code, NULL, &porter->cache);
+    if (code == WEFT_OK || getenv("XDG_CACHE_HOME"))
+        return code;
+    snprintf(why, sizeof why, "%s", err_text());
+    return open_elsewhere(porter) == WEFT_OK ? WEFT_OK : err_set(code, "%s", why);
+}
 
 struct code_fetch {
     struct porter *porter;

@@ -50,6 +50,7 @@ void porter_break(struct porter *porter, weft_err code);
 void porter_send(struct porter *porter, Weft__FrameType type, const ProtobufCMessage *message);
 
 // ---- porter_code.c
+MUST_CHECK weft_err porter_open_cache(struct porter *porter);
 
 // Gets the code, if that has not been done, and starts a worker.
 void porter_start_worker(struct porter *porter, const Weft__CodePackage *package);
