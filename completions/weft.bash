@@ -121,7 +121,7 @@ _weft_streaming() {
 _weft_cluster_run() {
     local current=$1 previous=$2
     local options="--role --on --ssh --spec --preset --tensorboard --cluster --processes --memory --cpus --gpus --constraint
-        --command --env --file --archive --pre-script --restart --journal --tmp --timeout --grace --keep-going --until --cd
+        --command --env --file --archive --pre-script --restart --journal --tmp --timeout --grace --start-deadline --keep-going --until --cd
         --quiet --verbose --help"
     case ${COMP_WORDS[2]} in
     run) options="$options --stdin --dry-run --no-prefix --no-color --json" ;;
@@ -139,7 +139,7 @@ _weft_cluster_run() {
     --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh://" -- "$current") ;;
     --ssh) ;;
     --journal | --tmp | --cd | --tensorboard) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-    --role | --processes | --memory | --cpus | --gpus | --constraint | --command | --env | --pre-script | --restart | --timeout | --grace | --until | --stdin | --name) ;;
+    --role | --processes | --memory | --cpus | --gpus | --constraint | --command | --env | --pre-script | --restart | --timeout | --grace | --start-deadline | --until | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")

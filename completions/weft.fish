@@ -136,6 +136,7 @@ complete -c weft -n $cluster_run -l restart -x -d 'How often a member that fails
 complete -c weft -n $cluster_run -l journal -x -a '(__fish_complete_directories)' -d 'Where journals are kept'
 complete -c weft -n $cluster_run -l tmp -x -a '(__fish_complete_directories)' -d 'Where others are made'
 complete -c weft -n $cluster_run -l timeout -x -d 'Stop after that time'
+complete -c weft -n $cluster_run -l start-deadline -x -d 'How long members may take to start'
 complete -c weft -n $cluster_run -l grace -x -d 'How long members may take to end'
 complete -c weft -n $cluster_run -l keep-going -d 'Do not stop the others when a member fails'
 complete -c weft -n $cluster_run -l until -x -d 'Stop when that role has ended'

@@ -58,6 +58,8 @@ static weft_err read_value(struct cluster_request *request, int id, const char *
         return crew_flags_add(&request->flags, CREW_RESTARTS, text);
     case REQUEST_TIMEOUT:
         return read_time("timeout", text, &options->timeout_ms);
+    case REQUEST_START_DEADLINE:
+        return read_time("start-deadline", text, &options->start_deadline_ms);
     case REQUEST_GRACE:
         return read_time("grace", text, &options->grace_ms);
     case REQUEST_UNTIL:

@@ -17,6 +17,7 @@ enum {
     REQUEST_TMP,
     REQUEST_TIMEOUT,
     REQUEST_GRACE,
+    REQUEST_START_DEADLINE,
     REQUEST_KEEP_GOING,
     REQUEST_UNTIL,
     REQUEST_STDIN,
@@ -79,6 +80,8 @@ enum {
         {REQUEST_TMP, 0, "tmp", "DIR",                                                             \
          "where to create the directory that is not kept (default $TMPDIR or /tmp)"},              \
         {REQUEST_TIMEOUT, 0, "timeout", "TIME", "stop everything after that time"},                \
+        {REQUEST_START_DEADLINE, 0, "start-deadline", "TIME",                                      \
+         "give up when not all members have started in that time"},                                \
         {REQUEST_GRACE, 0, "grace", "TIME",                                                        \
          "how long members that were asked to end may take before they are killed (default 5s)"},  \
         {REQUEST_KEEP_GOING, 0, "keep-going", NULL, "do not stop the others when a member fails"}, \

@@ -22,6 +22,14 @@ enum {
 
 static void tell_crew(struct run *run, struct crew_event event);
 
+static void refuse(struct run *run, weft_err err)
+{
+    if (run->refusal)
+        return;
+    run->refusal = err;
+    err_keep(&run->refusal_text);
+}
+
 // ---- From the world to the crew ------------------------------------------------------------------------
 
 static void member_ended(void *owner, size_t number, const struct launch_exit *end)
@@ -120,6 +128,47 @@ static void limit_over(void *owner)
     run_ask_to_stop(run, err_exit_code(WEFT_DEADLINE_EXCEEDED));
 }
 
+// Names some of the members that have not started, and why.
+static weft_err describe_missing(const struct run *run)
+{
+    enum { NAMED_MAX = 5 };
+    struct buf text = {0};
+    size_t missing = 0;
+    for (size_t i = 0; i < run->crew.count; i++) {
+        if (run->members[i].was_answered || ++missing > NAMED_MAX)
+            continue;
+        buf_format(&text, "\n  %s: ", run->members[i].name);
+        launch_describe(run->launch, i, &text);
+    }
+    if (missing > NAMED_MAX)
+        buf_format(&text, "\n  and %zu more", missing - NAMED_MAX);
+    struct buf after = {0};
+    text_append_duration(&after, (uint64_t)run->options->start_deadline_ms * 1000000);
+    const weft_err err =
+        err_set(WEFT_DEADLINE_EXCEEDED, "%zu of %zu members have not started after %s%s", missing,
+                run->crew.count, buf_text(&after), buf_text(&text));
+    buf_fini(&text);
+    buf_fini(&after);
+    return err;
+}
+
+// All have to start, so those that have are stopped.
+static void deadline_over(void *owner)
+{
+    struct run *run = owner;
+    if (run->is_over || run->answer_count == run->crew.count)
+        return;
+    const weft_err err = describe_missing(run);
+    if (run->start_count == 0) {
+        refuse(run, err);
+        loop_stop(run->loop);
+        return;
+    }
+    talk_stopping(run, err_text());
+    err_clear();
+    run_ask_to_stop(run, err_exit_code(err));
+}
+
 static void signal_caught(void *owner, int number)
 {
     struct run *run = owner;
@@ -190,14 +239,6 @@ static void note_answer(struct run_member *member)
         return;
     run_save(run);
     run->options->started(run->options->started_owner);
-}
-
-static void refuse(struct run *run, weft_err err)
-{
-    if (run->refusal)
-        return;
-    run->refusal = err;
-    err_keep(&run->refusal_text);
 }
 
 static void member_started(void *owner, size_t number, pid_t pid)
@@ -280,6 +321,8 @@ static void carry_out(struct run *run, const struct crew_action *action)
         rest(member, action->delay_ms);
         break;
     case CREW_GIVEN_UP:
+        if (!run->first_failure)
+            run->first_failure = member;
         talk_given_up(member, action->exit_code);
         break;
     case CREW_TERMINATE:
@@ -473,6 +516,9 @@ static weft_err set_up(struct run *run)
         run->crew.grace_ms = run->options->grace_ms;
     if (run->options->timeout_ms)
         run->limit = loop_timer_new(run->loop, run->options->timeout_ms, 0, limit_over, run);
+    if (run->options->start_deadline_ms)
+        run->deadline =
+            loop_timer_new(run->loop, run->options->start_deadline_ms, 0, deadline_over, run);
     return WEFT_OK;
 }
 

@@ -15,9 +15,10 @@ struct cluster_run_options {
     const char *directory;  // where the programs run; NULL: here
     const char *journal;    // a directory that stays; NULL: one of the run when there are restarts
     const char *tmp;        // where that is made; NULL: $TMPDIR or /tmp
-    const char *input_member;  // "map/0": reads our standard input; NULL: no member
-    uint32_t timeout_ms;       // 0: none
-    uint32_t grace_ms;         // between SIGTERM and SIGKILL
+    const char *input_member;    // "map/0": reads our standard input; NULL: no member
+    uint32_t timeout_ms;         // 0: none
+    uint32_t grace_ms;           // between SIGTERM and SIGKILL
+    uint32_t start_deadline_ms;  // in which all members have to start; 0: any
     bool keep_going;
     bool quiet, verbose, json;
     bool no_prefix, no_color;

@@ -61,19 +61,49 @@ weft_err run_open_files(struct run *run)
     return err;
 }
 
+// A program that is named by a path relative to this directory is not on another machine: it is sent, too. With --cd the path is
+// one of the hosts.
+static bool is_own_program(const struct run *run, const char *program)
+{
+    struct file_stat stat;
+    if (run->options->directory || *program == '/' || !strchr(program, '/'))
+        return false;
+    if (file_stat(program, &stat)) {
+        err_clear();
+        return false;
+    }
+    return stat.kind == FILE_REGULAR;
+}
+
 weft_err run_list_files(const struct run_member *member, struct launch_file **files, size_t *count)
 {
-    const struct crew_pairs *pairs = &member->seat.role->files;
+    const struct crew_role *role = member->seat.role;
+    const struct crew_pairs *pairs = &role->files;
+    const char *program = role->command.items[0];
     *files = NULL;
     *count = 0;
-    if (!member->run->launcher->is_far || pairs->count == 0)
+    if (!member->run->launcher->is_far)
         return WEFT_OK;
-    *files = calloc(pairs->count, sizeof **files);
+    *files = calloc(pairs->count + 1, sizeof **files);
     if (!*files)
         return err_no_memory("for the files of a role");
     for (size_t i = 0; i < pairs->count; i++)
-        (*files)[i] = (struct launch_file){pairs->items[i].value, pairs->items[i].name};
-    *count = pairs->count;
+        (*files)[(*count)++] = (struct launch_file){pairs->items[i].value, pairs->items[i].name};
+    if (!is_own_program(member->run, program))
+        return WEFT_OK;
+    const char *target = program;
+    while (strncmp(target, "./", 2) == 0)
+        target += 2;
+    for (size_t i = 0; i < pairs->count; i++)
+        if (strcmp(pairs->items[i].name, target) == 0)
+            return WEFT_OK;
+    if (strncmp(target, "../", 3) == 0)
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "%s is not below this directory, and cannot have that path on another machine\n"
+            "  try: --file %s, and the program ./%s",
+            program, program, strrchr(program, '/') + 1);
+    (*files)[(*count)++] = (struct launch_file){program, target};
     return WEFT_OK;
 }
 

@@ -228,6 +228,7 @@ void run_free_members(struct run *run)
 {
     for (size_t i = 0; run->members && i < run->crew.count; i++) {
         struct run_member *member = &run->members[i];
+        last_lines_fini(&member->tail);
         for (int k = 0; k < 2; k++) {
             prefix_fini(&member->streams[k].prefix);
             free(member->prefixes[k]);

@@ -166,8 +166,14 @@ static void hand_on(struct run_stream *stream, const weft_bytes *bytes)
 void run_take_output(struct run_member *member, unsigned which, weft_bytes bytes)
 {
     struct run_stream *stream = &member->streams[which == CHILD_OUT ? RUN_OUT : RUN_ERR];
-    if (stream->sink)
-        hand_on(stream, &bytes);
+    if (!stream->sink)
+        return;
+    // In the background each member has a log of its own, which ends with these lines.
+    if (!member->log.run)
+        last_lines_feed(&member->tail, bytes);
+    member->run->taken_bytes += bytes.size;
+    member->taken_at = member->run->taken_bytes;
+    hand_on(stream, &bytes);
 }
 
 void run_begin_streams(struct run_member *member)

@@ -13,6 +13,7 @@
 #include "crew/cluster_run.h"
 #include "crew/crew.h"
 #include "crew/environment.h"
+#include "crew/last_lines.h"
 #include "crew/prefix.h"
 #include "launch/launch.h"
 #include "sys/file/outlet.h"
@@ -53,6 +54,8 @@ struct run_member {
     pid_t pid;              // while it runs
     struct run_stream streams[2];  // standard output, standard error
     struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
+    struct last_lines tail;        // of its output in the foreground
+    uint64_t taken_at;             // run->taken_bytes after its last output
     int64_t since_s;               // when it was started, or has ended; calendar
     struct loop_timer *rest;       // until it is started again
 };
@@ -87,7 +90,9 @@ struct run {
     size_t archive_count;
     char *kept_journal;  // or one that stays; NULL: none
     bool has_restarts;
-    struct loop_timer *grace, *limit;
+    struct loop_timer *grace, *limit, *deadline;
+    uint64_t taken_bytes;                // output of all members
+    struct run_member *first_failure;    // for good; NULL: none
     int64_t begun_s;                     // calendar
     uint64_t begun_ns, first_signal_ns;  // 0: no signal yet
     size_t start_count,

@@ -12,7 +12,7 @@
 #include "sys/process/process.h"
 #include "sys/time/clock.h"
 
-enum { EXIT_WORDS_BYTES = 96 };
+enum { EXIT_WORDS_BYTES = 96, REPEAT_AFTER_BYTES = 4096 };
 
 static struct buf *begin_line(struct run *run)
 {
@@ -217,8 +217,23 @@ void talk_line(struct run_stream *stream, weft_bytes line, struct buf *out)
     buf_append(out, "\n", 1);
 }
 
+// The cause of a failure is in the last lines of its member. They are repeated when many lines of others stand after them.
+static void repeat_last_lines(struct run *run)
+{
+    const struct run_member *failed = run->first_failure;
+    if (!failed || run->options->quiet || run->options->state_directory ||
+        run->taken_bytes - failed->taken_at < REPEAT_AFTER_BYTES || failed->tail.bytes.size == 0)
+        return;
+    struct buf *line = begin_line(run);
+    buf_format(line, "weft: the last lines of %s, which failed first:\n", failed->name);
+    last_lines_append(line, &failed->tail);
+    sink_flush(run->talk_sink);
+}
+
 void talk_end(struct run *run)
 {
+    if (!run->options->json)
+        repeat_last_lines(run);
     const uint64_t restarts = crew_count_restarts(&run->crew);
     const uint64_t lasted_ns = clock_now_ns() - run->begun_ns;
     if (run->options->json) {

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "crew/cluster_up.h"
+#include "crew/last_lines.h"
 #include "sys/file/file.h"
 #include "sys/process/daemon.h"
 #include "sys/time/clock.h"
 
-enum { LOOK_MS = 50, TAIL_BYTES = 4096, TAIL_LINES = 10 };
+enum { LOOK_MS = 50 };
 
 static weft_err await_end(const char *lock, const char *name, uint32_t timeout_ms)
 {
@@ -31,7 +32,7 @@ static weft_err await_end(const char *lock, const char *name, uint32_t timeout_m
 // The last lines of a file; a first one that is cut is left out. A log that cannot be read is none.
 static void append_tail(struct buf *text, const char *path)
 {
-    char bytes[TAIL_BYTES];
+    char bytes[LAST_BYTES_MAX];
     struct file_stat stat;
     size_t got = 0;
     int fd = -1;
@@ -40,24 +41,7 @@ static void append_tail(struct buf *text, const char *path)
         if (file_read_at(fd, path, bytes, sizeof bytes, from, &got))
             got = 0;
         file_close(fd);
-        const char *at = bytes, *const end = bytes + got;
-        const char *cut = from > 0 ? memchr(at, '\n', got) : NULL;
-        at = cut ? cut + 1 : at;
-        size_t lines = 0;
-        for (const char *line = at; line < end; lines++) {
-            const char *newline = memchr(line, '\n', (size_t)(end - line));
-            line = newline ? newline + 1 : end;
-        }
-        for (; lines > TAIL_LINES; lines--)
-            at = (const char *)memchr(at, '\n', (size_t)(end - at)) + 1;
-        while (at < end) {
-            const char *newline = memchr(at, '\n', (size_t)(end - at));
-            const size_t size = (size_t)((newline ? newline : end) - at);
-            buf_append_text(text, "  ");
-            buf_append(text, at, size);
-            buf_append_text(text, "\n");
-            at += size + 1;
-        }
+        last_lines_append_lines(text, (weft_bytes){bytes, got}, from > 0);
     }
     err_clear();
 }

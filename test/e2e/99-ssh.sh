@@ -37,6 +37,38 @@ same "standard error stays standard error" expected sorted
 check "and all is 0" [ "$code" = 0 ]
 nothing_left_on_hosts "no process and no file is left"
 
+cat >server.py <<'END'
+import json, os, socket, sys, time
+config = json.loads(os.environ["TF_CONFIG"])
+role, index = config["task"]["type"], config["task"]["index"]
+host, port = config["cluster"][role][index].rsplit(":", 1)
+server = socket.socket()
+server.bind((host, int(port)))
+server.listen()
+others = sorted(address for addresses in config["cluster"].values() for address in addresses)
+for address in others:
+    host, port = address.rsplit(":", 1)
+    for attempt in range(400):
+        try:
+            socket.create_connection((host, int(port)))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    else:
+        sys.exit("nobody at " + address)
+for other in others:
+    server.accept()
+print("met", len(others), os.path.abspath(__file__).startswith(os.getcwd()))
+END
+try run --file server.py --role files=1 --role map=3 python3 server.py
+check "members listen at their addresses and find each other" [ "$code" = 0 ]
+check "with a program that was sent" [ "$(sed 's/^.*| //' "$out" | sort | uniq -c | xargs)" = '4 met 4 True' ]
+
+printf '#!/bin/sh\necho "sent to $(hostname)"\n' >own.sh
+chmod +x own.sh
+try run --role a=3 ./own.sh
+check "a program of this directory is sent by itself" [ "$(sed 's/^.*| //' "$out" | sort | xargs)" = 'sent to h1 sent to h2 sent to h3' ]
+
 run --role a=3 sh -c 'yes "$WEFT_INDEX abcdefghijklmnopqrstuvwxyz" | head -c 10000000' 2>"$err" |
     awk '{ n[$1 " " $2 " " $3]++ } END { for (k in n) print k, n[k] }' | sort >"$out"
 check "30 MB pass, whole" [ "$(grep -cE '^a/([0-2])\| \1 abcdefghijklmnopqrstuvwxyz 34482[789]$' "$out")" = 3 ]
@@ -64,6 +96,16 @@ try run --role a=1 --restart 2 sh -c 'echo >>"$WEFT_JOURNAL/starts"; test $(wc -
 check "a member is started again, beside its journal" [ "$code" = 0 ]
 fails_with "a program that is not there" 4 'h1: cannot start nosuch: there is no such program' run --role a=1 nosuch
 fails_with "a directory that is not there" 4 'in the directory /nowhere' run --role a=1 --cd /nowhere true
+fails_with "a file that is not here" 4 'nosuch.py' run --file nosuch.py --role a=1 true
+mkdir below; cp own.sh above.sh; cd below || exit
+fails_with "a program that is not below this directory" 2 'is not below this directory' run --role a=1 ../above.sh
+cd .. || exit
+try run --role a=1 --role b=1 sh -c 'if [ $WEFT_ROLE = a ]; then echo cause; echo effect >&2; sleep 1; exit 3; fi; trap "" TERM; for i in $(seq 2000); do echo "$i of many lines"; sleep 0.001; done'
+check "the last lines of a member that fails are repeated" [ "$code/$(tail -n 2 "$err" | xargs)" = '3/cause effect' ]
+hosts cut h3
+fails_with "a member that is missing at the deadline" 6 '3 of 3 members have not started' run --start-deadline 2s --role a=3 true
+says "with the reason" 'a/2: h3 does not answer'
+hosts heal
 fails_with "a host that there is not" 4 'cannot start members on nowhere.invalid: .*resolve' weft cluster run --on ssh://h1,nowhere.invalid --role a=2 true
 fails_with "a typo" 2 'did you mean: ssh:' weft cluster run --on shh://h1 --role a=1 true
 fails_with "no host" 2 'no host is named' weft cluster run --on ssh:// --role a=1 true
