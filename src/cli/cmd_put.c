@@ -115,7 +115,7 @@ static weft_err put_any(const struct put *put, const char *from, const char *to)
 static weft_err put_directory(const struct put *put, const char *from, const char *to)
 {
     struct names names = {0};
-    weft_err code = namenode_make_directory(put->files.namenode, to);
+    weft_err code = namenode_make_directory(put->files.namenode, to, 0755);
     if (code == WEFT_OK)
         code = file_list(from, note_name, &names);
     if (names.all.count)

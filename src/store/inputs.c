@@ -29,6 +29,8 @@ struct inputs_state {
     bool has_stdin;           // it can be read once only
     VEC(struct found) own;    // what the run writes and is there already
     bool has_own_directory;   // one of them is one
+    const char *own_url;      // in another store; NULL: none
+    bool takes_own_url;       // it is the only input, and replaced at the end
     struct found own_stdout;  // FILE_REGULAR: one of them, too
     uint64_t device;          // of the last file that was opened: a look per file system is enough
     bool has_device, is_made_up;
@@ -120,6 +122,10 @@ static weft_err refuse_own(const struct inputs *inputs, const struct found *foun
 static weft_err note_own(struct inputs *inputs, const char *path)
 {
     struct found found;
+    if (hdfs_is_url(path)) {
+        inputs->state->own_url = keep_text(inputs, path);
+        return inputs->state->own_url ? WEFT_OK : no_memory();
+    }
     if (find_look(path, &found) != WEFT_OK)
         err_clear();  // the function that writes it reports it
     if (found.kind != FILE_REGULAR && found.kind != FILE_DIRECTORY)
@@ -390,6 +396,9 @@ static weft_err add_list(struct inputs *inputs, const char *name)
 static weft_err add_far_file(void *owner, const struct hdfs_found *found)
 {
     struct inputs *inputs = owner;
+    const struct inputs_state *state = inputs->state;
+    if (state->own_url && !state->takes_own_url && hdfs_lies_in(found->url, state->own_url))
+        return note_aside(inputs, &inputs->own, found->url);
     weft_err err = codec_refuse_cut(found->url, found->size);
     if (!err && inputs->state->wants_text)
         err = codec_refuse_by_name(found->url);
@@ -405,10 +414,30 @@ static weft_err take_far_aside(void *owner, const char *url)
     return take_aside(owner, FIND_MARKED, url);
 }
 
+// As refuse_own: a file that is the only input may be replaced by the answer.
+static weft_err refuse_own_url(struct inputs *inputs, const char *url)
+{
+    struct inputs_state *state = inputs->state;
+    state->takes_own_url = false;
+    if (!state->own_url || hdfs_is_pattern(url) || !hdfs_lies_in(url, state->own_url))
+        return WEFT_OK;
+    const bool is_it = hdfs_lies_in(state->own_url, url);
+    state->takes_own_url =
+        is_it && state->is_single && state->own_url[strlen(state->own_url) - 1] != '/';
+    if (state->takes_own_url)
+        return WEFT_OK;
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "%s %s output of this run\n  every run would read the answer of the one "
+                   "before\n  try: another name for the output, or the inputs without it",
+                   url, is_it ? "is an input and also an" : "is in an");
+}
+
 static weft_err add_far(struct inputs *inputs, const char *url)
 {
     static const struct hdfs_find_calls calls = {add_far_file, take_far_aside};
-    const weft_err err = hdfs_find(url, &calls, inputs);
+    weft_err err = refuse_own_url(inputs, url);
+    if (!err)
+        err = hdfs_find(url, &calls, inputs);
     if (err != WEFT_NOT_FOUND || !inputs->state->skips_missing)
         return err;
     err_clear();

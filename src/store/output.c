@@ -3,13 +3,11 @@
 
 #include "store/output_state.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/crc32c.h"
 #include "store/manifest.h"
 #include "sys/file/copier.h"
 #include "sys/file/file.h"
@@ -84,7 +82,7 @@ static weft_err open_number(struct output *output, int number, const struct outp
     return WEFT_OK;
 }
 
-static weft_err refuse_existing(const struct output *output)
+weft_err output_refuse_existing(const struct output *output)
 {
     return err_set(WEFT_ALREADY_EXISTS,
                    "%s exists already\n  try: --force to replace it, or another name",
@@ -92,7 +90,7 @@ static weft_err refuse_existing(const struct output *output)
 }
 
 // Makes the name beside the target that the worker writes to.
-static weft_err name_temporary(struct output *output)
+weft_err output_name_temporary(struct output *output)
 {
     char *parent;
     weft_err err = place_parent(output->target, &parent);
@@ -122,7 +120,7 @@ static weft_err open_file(struct output *output, enum place_kind found)
                        "earlier output there; or the name of a file",
                        output->shown, output->shown);
     if (found != PLACE_FREE && !output->force)
-        return refuse_existing(output);
+        return output_refuse_existing(output);
     // A link that leads nowhere is replaced itself.
     const weft_err err = place_follow(output->shown, &output->target);
     if (err == WEFT_PERMISSION_DENIED)
@@ -130,7 +128,7 @@ static weft_err open_file(struct output *output, enum place_kind found)
     if (err && !(output->target = strdup(output->shown)))
         return no_memory();
     const weft_err refused = place_check_replaceable(output->target);
-    return refused ? refused : name_temporary(output);
+    return refused ? refused : output_name_temporary(output);
 }
 
 static bool is_part_name(const char *name)
@@ -149,11 +147,8 @@ static bool is_output_name(const char *name)
            strcmp(name, OUTPUT_RUNS) == 0 || strcmp(name, OUTPUT_PARTS) == 0 || is_part_name(name);
 }
 
-// Whether an earlier output has made the files there: the manifest knows its parts. A directory or a link is
-// the user's own, whatever it is called.
-static bool is_of_output(const void *owner, const char *name, enum file_kind kind)
+bool output_is_made(const struct manifest *manifest, const char *name, enum file_kind kind)
 {
-    const struct manifest *manifest = owner;
     if (strcmp(name, OUTPUT_JOURNAL) == 0 || strcmp(name, OUTPUT_RUNS) == 0 ||
         strcmp(name, OUTPUT_PARTS) == 0)
         return kind == FILE_DIRECTORY;
@@ -165,8 +160,21 @@ static bool is_of_output(const void *owner, const char *name, enum file_kind kin
     return part < manifest->part_count && strcmp(manifest->parts[part].name, name) == 0;
 }
 
-// --force must never cost more than an earlier answer: `-o ~/` is easily typed.
-static weft_err check_replaceable(const struct output *output)
+static bool is_of_output(const void *owner, const char *name, enum file_kind kind)
+{
+    return output_is_made(owner, name, kind);
+}
+
+weft_err output_refuse_others(const struct output *output)
+{
+    return err_set(WEFT_ALREADY_EXISTS,
+                   "%s holds other files than those that the manifest of an earlier output "
+                   "lists\n  --force would remove them\n"
+                   "  try: another name, or remove the directory yourself",
+                   output->shown);
+}
+
+weft_err output_check_replaceable(const struct output *output)
 {
     struct manifest manifest = {0};
     bool has_only;
@@ -175,13 +183,7 @@ static weft_err check_replaceable(const struct output *output)
         err_clear();
     const weft_err err = find_has_only(output->target, is_of_output, &manifest, &has_only);
     manifest_fini(&manifest);
-    if (err || has_only)
-        return err;
-    return err_set(WEFT_ALREADY_EXISTS,
-                   "%s holds other files than those that the manifest of an earlier output "
-                   "lists\n  --force would remove them\n"
-                   "  try: another name, or remove the directory yourself",
-                   output->shown);
+    return err || has_only ? err : output_refuse_others(output);
 }
 
 static weft_err follow_directory(struct output *output, const char *path)
@@ -211,15 +213,15 @@ static weft_err open_directory(struct output *output)
                       trimmed);
     output->has_target = !err && found == PLACE_DIRECTORY;
     if (output->has_target && !output->force && !output->may_resume)
-        err = refuse_existing(output);
+        err = output_refuse_existing(output);
     if (!err)
         err = follow_directory(output, trimmed);
     free(trimmed);
     if (!err && output->has_target && output->force)
         err = place_check_replaceable(output->target);
     if (!err && output->has_target && output->force)
-        err = check_replaceable(output);
-    return err ? err : name_temporary(output);
+        err = output_check_replaceable(output);
+    return err ? err : output_name_temporary(output);
 }
 
 static weft_err open_path(struct output *output, const struct output_options *options)
@@ -256,6 +258,8 @@ size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN
         paths[count++] = output->target;
     if (output->temporary)
         paths[count++] = output->temporary;
+    if (output->far)
+        paths[count++] = output->shown;
     return count;
 }
 
@@ -270,6 +274,8 @@ weft_err output_open(struct output **output, const struct output_options *option
     opened->to = opened->place.fd = opened->temporary_fd = -1;
     opened->force = options->force;
     opened->drops_empty = options->drops_empty;
+    opened->halted = options->halted;
+    opened->halted_owner = options->owner;
     opened->may_resume =
         options->may_resume && target && target[0] && target[strlen(target) - 1] == '/';
     snprintf(opened->suffix, sizeof opened->suffix, "%s", options->suffix ? options->suffix : "");
@@ -278,8 +284,12 @@ weft_err output_open(struct output **output, const struct output_options *option
     weft_err err = WEFT_OK;
     if (!opened->shown || !opened->job_name)
         err = no_memory();
+    else if (number >= 0)
+        err = open_number(opened, number, options);
+    else if (store_is_far(target))
+        err = output_far_open(opened, options);
     else
-        err = number >= 0 ? open_number(opened, number, options) : open_path(opened, options);
+        err = open_path(opened, options);
     if (!err)
         err = output_check_server(opened);
     if (err) {
@@ -329,7 +339,8 @@ weft_err output_plan(struct output *output, uint32_t part_count, uint32_t piece_
     }
     output_tidy_claim(output);
     output_tidy_left(output);
-    return make_temporary(output);
+    const weft_err err = make_temporary(output);
+    return !err && output->far ? output_far_plan(output) : err;
 }
 
 weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t bytes, uint32_t crc,
@@ -344,6 +355,8 @@ weft_err output_piece_committed(struct output *output, uint32_t piece, uint64_t 
            output->pieces[output->prefix_count].is_committed;
          output->prefix_count++)
         output->prefix_bytes += output->pieces[output->prefix_count].bytes;
+    if (output->far)
+        return output_far_note(output, done->part);
     if (!output->copier)
         return WEFT_OK;
     copier_extend(output->copier, output->prefix_bytes);
@@ -357,7 +370,8 @@ bool output_reader_left(const struct output *output)
 
 bool output_is_drained(const struct output *output)
 {
-    return !output->copier || copier_is_idle(output->copier);
+    return output->far ? output_far_is_idle(output)
+                       : !output->copier || copier_is_idle(output->copier);
 }
 
 uint64_t output_bytes_out(const struct output *output)
@@ -377,142 +391,16 @@ uint64_t output_records(const struct output *output)
 
 // ---- The end -------------------------------------------------------------------------------------------
 
-static weft_err check_size(const char *path, uint64_t expected)
-{
-    struct file_stat status;
-    const weft_err err = file_stat(path, &status);
-    if (err || (status.kind == FILE_REGULAR && status.size == expected))
-        return err;
-    return err_set(WEFT_DATA_LOSS,
-                   "%s has %" PRIu64 " bytes in place of %" PRIu64
-                   "\n  another program changed it while the job was running",
-                   path, status.size, expected);
-}
-
-static weft_err move_into_place(struct output *output)
-{
-    enum place_kind found = PLACE_FREE;
-    weft_err err = place_look(output->target, &found);
-    if (!err && output->force && output->kind == TARGET_DIRECTORY && found == PLACE_DIRECTORY)
-        err = check_replaceable(output);
-    if (err)
-        return err;
-    err = output->force ? place_move_over(output->temporary, output->target)
-                        : place_move_new(output->temporary, output->target);
-    if (err == WEFT_ALREADY_EXISTS)
-        return err_set(
-            err,
-            "%s appeared while the job was running\n  another run or program made it, and it is not replaced\n  try: again with --force, or another name",
-            output->shown);
-    return err;
-}
-
-// The parts as the manifest lists them: checksums of neighbours are joined.
-static weft_err list_parts(const struct output *output, struct manifest *manifest)
-{
-    weft_err err = WEFT_OK;
-    manifest->job = strdup(output->job_name);
-    memcpy(manifest->suffix, output->suffix, sizeof manifest->suffix);
-    if (!manifest->job)
-        return no_memory();
-    for (uint32_t part = 0, piece = 0; !err && part < output->part_count; part++) {
-        uint64_t bytes = 0, records = 0;
-        uint32_t crc = 0;
-        for (; piece < output->piece_count && output->pieces[piece].part == part; piece++) {
-            const struct planned_piece *one = &output->pieces[piece];
-            crc = crc32c_join(crc, one->crc32c, one->bytes);
-            bytes += one->bytes;
-            records += one->records;
-        }
-        err = manifest_add(manifest, bytes, records, crc);
-    }
-    return err;
-}
-
-static weft_err write_file(const char *directory, const char *name, weft_bytes text)
-{
-    struct buf path = {0};
-    int fd = -1;
-    buf_format(&path, "%s/%s", directory, name);
-    weft_err err = file_create(buf_text(&path), &fd);
-    if (!err)
-        err = file_write(fd, buf_text(&path), text.data, text.size);
-    const weft_err closed = file_close_checked(fd, buf_text(&path));
-    buf_fini(&path);
-    return err ? err : closed;
-}
-
-static weft_err check_parts(const struct output *output, const struct manifest *manifest)
-{
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < manifest->part_count; i++) {
-        struct buf path = {0};
-        buf_format(&path, "%s/%s", output->temporary, manifest->parts[i].name);
-        err = check_size(buf_text(&path), manifest->parts[i].bytes);
-        buf_fini(&path);
-    }
-    return err;
-}
-
-// Empty parts that the user did not want; the manifest still counts them.
-static weft_err drop_empty_parts(const struct output *output, struct manifest *manifest)
-{
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < manifest->part_count; i++) {
-        struct manifest_part *part = &manifest->parts[i];
-        struct buf path = {0};
-        buf_format(&path, "%s/%s", output->temporary, part->name);
-        if (part->records == 0) {
-            err = file_remove_tree(buf_text(&path));
-            manifest->bytes -= part->bytes;
-            part->bytes = part->crc32c = 0;
-        }
-        buf_fini(&path);
-    }
-    return err;
-}
-
-static weft_err commit_directory(struct output *output)
-{
-    struct manifest manifest = {0};
-    struct buf text = {0};
-    weft_err err = list_parts(output, &manifest);
-    if (!err)
-        err = check_parts(output, &manifest);
-    if (!err && output->drops_empty)
-        err = drop_empty_parts(output, &manifest);
-    if (!err && output->origin)
-        err = output_copy_origin(&manifest, output);
-    manifest_format(&text, &manifest);
-    if (!err && text.has_failed)
-        err = no_memory();
-    if (!err)
-        err = write_file(output->temporary, MANIFEST_NAME, buf_bytes(&text));
-    if (!err)
-        err = write_file(output->temporary, "_SUCCESS", weft_none());
-    buf_fini(&text);
-    manifest_fini(&manifest);
-    if (!err)
-        err = own_open_directory(output->temporary, output->force ? output->target : NULL);
-    if (!err)
-        err = move_into_place(output);
-    if (!err && output->may_resume)
-        output_remove_work(output->target);
-    return err;
-}
-
 weft_err output_commit(struct output *output)
 {
     ASSERT(output->pieces && output->prefix_count == output->piece_count && !output->is_finished);
     weft_err err = WEFT_OK;
     switch (output->kind) {
     case TARGET_FILE:
-        err = check_size(output->temporary, output->bytes);
-        if (!err)
-            err = move_into_place(output);
+        err = output_commit_file(output);
         break;
     case TARGET_DIRECTORY:
-        err = commit_directory(output);
+        err = output_commit_directory(output);
         break;
     case TARGET_NULL:
         break;
@@ -532,8 +420,7 @@ weft_err output_commit(struct output *output)
     return err;
 }
 
-// The run failed for a reason of its own, and its sentence is the one to report.
-static void remove_quietly(const struct output *output)
+void output_remove_temporary(const struct output *output)
 {
     char sentence[ERR_TEXT_BYTES_MAX];
     snprintf(sentence, sizeof sentence, "%s", err_text());
@@ -548,8 +435,9 @@ void output_abort(struct output *output)
     if (output->is_finished)
         return;
     output->is_finished = true;
+    output_far_abort(output);
     if (output->has_temporary && !output->keeps_unfinished)
-        remove_quietly(output);
+        output_remove_temporary(output);
     // A stream's copier stops in output_free; until then it may report how far it came.
 }
 
@@ -559,6 +447,7 @@ void output_free(struct output *output)
         return;
     output_abort(output);
     output_let_go(output);
+    output_far_free(output->far);
     copier_free(output->copier);
     if (output->place.fd != output->to)
         file_close(output->place.fd);

@@ -5,6 +5,8 @@
 //   DIR/   .DIR.weft-PID-RANDOM/ beside it with part-00000..., then _manifest.json, then _SUCCESS;
 //          renamed at the end. One that may be resumed is called .DIR.weft-unfinished/ instead, has its
 //          journal and runs in folders beside the parts, and is left there when the run fails
+//   URL    FILE or DIR/ in another store (store.h), made in the directory of --tmp and put there under a hidden name, part
+//          by part as they are complete; renamed there at the end
 //   stdout a pipe, a terminal, a file: the worker writes to a nameless file, and a thread copies the
 //          committed prefix on as it grows, with write(), so that others may write to the same file.
 //          A piece reaches stdout only when all before it are committed.
@@ -23,7 +25,7 @@ struct output;
 struct output_options {
     const char *target;    // NULL or "-": standard output; '/' at its end: a directory
     bool force;            // replace an existing output, when the new one is complete
-    const char *tmp;       // for the nameless file
+    const char *tmp;       // for the nameless file, and for answers that go to another store
     const char *job_name;  // for the manifest
     const char *suffix;    // of part files; NULL: none
     bool drops_empty;      // DIR/: parts without a record are not left there
@@ -64,7 +66,7 @@ int output_answer_fd(const struct output *output);
 
 // What this run writes, or replaces at its end: up to OUTPUT_OWN_MAX paths, which need not be there. Returns
 // how many. Borrowed.
-enum { OUTPUT_OWN_MAX = 2 };
+enum { OUTPUT_OWN_MAX = 3 };
 size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN_MAX]);
 
 // ---- Resuming (DIR/ with may_resume)

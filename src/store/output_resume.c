@@ -160,7 +160,7 @@ weft_err output_check_done(struct output *output, bool may_lack, bool *is_done)
     struct manifest found = {0};
     struct buf why = {0};
     weft_err err = WEFT_OK;
-    if (manifest_verify(output->target, &found))
+    if (output->far ? output_far_verify(output, &found) : manifest_verify(output->target, &found))
         buf_append_text(&why, err_text());
     else
         *is_done = is_of_origin(output, &found, may_lack, &why);
@@ -215,7 +215,8 @@ void output_check_pieces(const struct output *output, struct output_piece *piece
 void output_tidy_done(struct output *output)
 {
     output_tidy_claim(output);
-    output_remove_work(output->target);
+    if (!output->far)
+        output_remove_work(output->target);
 }
 
 void output_keep_unfinished(struct output *output)

@@ -1,10 +1,11 @@
-// What output.c (opening, counting, committing) and output_resume.c (directories that a later run
-// continues) share.
+// What output.c (opening and counting), output_commit.c, output_far.c (places that are not on this machine), output_resume.c (directories
+// that a later run continues), output_claim.c and output_tidy.c share.
 #ifndef STORE_OUTPUT_STATE_H
 #define STORE_OUTPUT_STATE_H
 
 #include "store/manifest.h"
 #include "store/output.h"
+#include "store/store.h"
 
 enum target_kind { TARGET_FILE, TARGET_DIRECTORY, TARGET_NULL, TARGET_STREAM };
 
@@ -36,6 +37,10 @@ struct output {
     struct output_place place;
     int to;                 // NULL, STREAM: where the answer goes
     struct copier *copier;  // STREAM
+    struct output_far *
+        far;  // FILE, DIRECTORY: where the answer goes from `temporary`; NULL: it stays on this machine
+    void (*halted)(void *owner);
+    void *halted_owner;
 
     struct planned_piece *pieces;
     uint32_t piece_count, part_count;
@@ -43,6 +48,40 @@ struct output {
     uint64_t prefix_bytes;
     uint64_t bytes, records;
 };
+
+// Makes the name beside the target that the worker writes to.
+MUST_CHECK weft_err output_name_temporary(struct output *output);
+
+MUST_CHECK weft_err output_refuse_existing(const struct output *output);
+MUST_CHECK weft_err output_refuse_others(const struct output *output);
+
+// Whether an earlier output has made a file of that name: the manifest knows its parts. A directory or a link is
+// the user's own, whatever it is called.
+bool output_is_made(const struct manifest *manifest, const char *name, enum file_kind kind);
+
+// --force must never cost more than an earlier answer: `-o ~/` is easily typed.
+MUST_CHECK weft_err output_check_replaceable(const struct output *output);
+
+MUST_CHECK weft_err output_commit_file(struct output *output);
+MUST_CHECK weft_err output_commit_directory(struct output *output);
+
+// The sentence of the run's failure stays.
+void output_remove_temporary(const struct output *output);
+
+// ---- Places that are not on this machine: the answer is made here, below --tmp, and put there part by part
+
+MUST_CHECK weft_err output_far_open(struct output *output, const struct output_options *options);
+// The directory or file there, under a hidden name: so a place where nothing can be written is found out before any work.
+MUST_CHECK weft_err output_far_plan(struct output *output);
+// A piece of the part was committed.
+MUST_CHECK weft_err output_far_note(struct output *output, uint32_t part);
+bool output_far_is_idle(const struct output *output);
+// As manifest_verify; the place has checksums of its own, so only sizes are compared.
+MUST_CHECK weft_err output_far_verify(const struct output *output, struct manifest *manifest);
+// The content of `temporary` becomes visible there, and goes here.
+MUST_CHECK weft_err output_far_commit(struct output *output);
+void output_far_abort(const struct output *output);
+void output_far_free(struct output_far *far);  // NULL is fine
 
 // The name that the next run of the same command finds.
 MUST_CHECK weft_err output_name_unfinished(struct output *output);

@@ -5,9 +5,13 @@
 //     hdfs    one in Hadoop's file system (hdfs/input.h)
 //
 // A read is one indirect call and no copy more than without the port. Thread: an open file belongs to one thread.
+//
+// Answers have a port, too: a place that is not on this machine, into which files are put (hdfs/place.h). Answers on this
+// machine need none: workers write where they are to be (output.h).
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include "base/buf.h"
 #include "sys/file/file.h"
 
 struct hdfs_input;
@@ -62,6 +66,72 @@ static inline void store_close(struct store_file *file)
     if (file->calls)
         file->calls->close(file);
     file->calls = NULL;
+}
+
+// ---- Places of answers ---------------------------------------------------------------------------------
+
+struct store_place;
+
+// FILE_MISSING is not a failure.
+struct store_entry {
+    enum file_kind kind;
+    uint64_t size;
+};
+typedef weft_err store_visit_fn(void *owner, const char *name, const struct store_entry *entry);
+
+// A file of this machine that is to be put somewhere.
+struct store_content {
+    int fd;
+    const char *name;  // for sentences
+    uint64_t bytes;
+    uint32_t crc32c;
+    bool is_private;       // until it is moved, only its owner may read it
+    uint32_t patience_ms;  // with a place that does not take it
+};
+
+// Paths are those of the place, not URLs. A place that does not answer is tried again for as long as its patience lasts, unless
+// the calling thread is interrupted (sys/thread/interrupt.h); then it is UNAVAILABLE.
+struct store_place_calls {
+    MUST_CHECK weft_err (*look)(struct store_place *place, const char *path,
+                                struct store_entry *entry);
+    MUST_CHECK weft_err (*list)(struct store_place *place, const char *path, store_visit_fn *visit,
+                                void *owner);
+    // A whole file. RESOURCE_EXHAUSTED: it has more than bytes_max.
+    MUST_CHECK weft_err (*read)(struct store_place *place, const char *path, size_t bytes_max,
+                                struct buf *text);
+    // The directories above a path, for all.
+    MUST_CHECK weft_err (*make_above)(struct store_place *place, const char *path);
+    // For its owner alone, until it is moved; those above it for all.
+    MUST_CHECK weft_err (*make_directory)(struct store_place *place, const char *path);
+    // Makes the file, with these bytes and no others; one that is there goes. Its size is compared afterwards.
+    // DATA_LOSS: the content does not have its checksum, or the size is another one.
+    MUST_CHECK weft_err (*put)(struct store_place *place, const char *path,
+                               const struct store_content *content);
+    // Gives a file or directory another name, and the permissions of the one that it replaces, or the usual ones. ALREADY_EXISTS: the name is taken, and not `replaces`. A
+    // directory that is replaced is first moved `aside`.
+    MUST_CHECK weft_err (*move)(struct store_place *place, const char *from, const char *to,
+                                bool replaces, const char *aside);
+    // With all in it. Missing is fine.
+    MUST_CHECK weft_err (*remove)(struct store_place *place, const char *path);
+    void (*close)(struct store_place *place);
+};
+
+struct store_place {
+    const struct store_place_calls *calls;
+    const char *path;  // that the URL names; without a slash at its end
+};
+
+// Whether a name is one of another store, and not of this machine.
+bool store_is_far(const char *name);
+
+// The place that the URL names, with its calls. Thread: one.
+MUST_CHECK weft_err store_open_place(const char *url, uint32_t patience_ms,
+                                     struct store_place **place);
+
+static inline void store_close_place(struct store_place *place)
+{
+    if (place)
+        place->calls->close(place);
 }
 
 #endif

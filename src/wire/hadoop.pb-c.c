@@ -1042,6 +1042,51 @@ void   hadoop__rename__free_unpacked
   assert(message->base.descriptor == &hadoop__rename__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__set_permission__init
+                     (Hadoop__SetPermission         *message)
+{
+  static const Hadoop__SetPermission init_value = HADOOP__SET_PERMISSION__INIT;
+  *message = init_value;
+}
+size_t hadoop__set_permission__get_packed_size
+                     (const Hadoop__SetPermission *message)
+{
+  assert(message->base.descriptor == &hadoop__set_permission__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__set_permission__pack
+                     (const Hadoop__SetPermission *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__set_permission__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__set_permission__pack_to_buffer
+                     (const Hadoop__SetPermission *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__set_permission__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__SetPermission *
+       hadoop__set_permission__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__SetPermission *)
+     protobuf_c_message_unpack (&hadoop__set_permission__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__set_permission__free_unpacked
+                     (Hadoop__SetPermission *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__set_permission__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   hadoop__done__init
                      (Hadoop__Done         *message)
 {
@@ -2947,6 +2992,57 @@ const ProtobufCMessageDescriptor hadoop__rename__descriptor =
   hadoop__rename__field_indices_by_name,
   1,  hadoop__rename__number_ranges,
   (ProtobufCMessageInit) hadoop__rename__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__set_permission__field_descriptors[2] =
+{
+  {
+    "path",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SetPermission, path),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "permission",
+    2,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SetPermission, permission),
+    &hadoop__permission__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__set_permission__field_indices_by_name[] = {
+  0,   /* field[0] = path */
+  1,   /* field[1] = permission */
+};
+static const ProtobufCIntRange hadoop__set_permission__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__set_permission__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.SetPermission",
+  "SetPermission",
+  "Hadoop__SetPermission",
+  "hadoop",
+  sizeof(Hadoop__SetPermission),
+  2,
+  hadoop__set_permission__field_descriptors,
+  hadoop__set_permission__field_indices_by_name,
+  1,  hadoop__set_permission__number_ranges,
+  (ProtobufCMessageInit) hadoop__set_permission__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor hadoop__done__field_descriptors[1] =

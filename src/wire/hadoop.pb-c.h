@@ -38,6 +38,7 @@ typedef struct Hadoop__BlockLocations Hadoop__BlockLocations;
 typedef struct Hadoop__Delete Hadoop__Delete;
 typedef struct Hadoop__MakeDirectories Hadoop__MakeDirectories;
 typedef struct Hadoop__Rename Hadoop__Rename;
+typedef struct Hadoop__SetPermission Hadoop__SetPermission;
 typedef struct Hadoop__Done Hadoop__Done;
 typedef struct Hadoop__BaseHeader Hadoop__BaseHeader;
 typedef struct Hadoop__OperationHeader Hadoop__OperationHeader;
@@ -398,6 +399,17 @@ struct  Hadoop__Rename
 #define HADOOP__RENAME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__rename__descriptor) \
     , NULL, NULL, 0 }
+
+
+struct  Hadoop__SetPermission
+{
+  ProtobufCMessage base;
+  char *path;
+  Hadoop__Permission *permission;
+};
+#define HADOOP__SET_PERMISSION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__set_permission__descriptor) \
+    , NULL, NULL }
 
 
 struct  Hadoop__Done
@@ -957,6 +969,25 @@ Hadoop__Rename *
 void   hadoop__rename__free_unpacked
                      (Hadoop__Rename *message,
                       ProtobufCAllocator *allocator);
+/* Hadoop__SetPermission methods */
+void   hadoop__set_permission__init
+                     (Hadoop__SetPermission         *message);
+size_t hadoop__set_permission__get_packed_size
+                     (const Hadoop__SetPermission   *message);
+size_t hadoop__set_permission__pack
+                     (const Hadoop__SetPermission   *message,
+                      uint8_t             *out);
+size_t hadoop__set_permission__pack_to_buffer
+                     (const Hadoop__SetPermission   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__SetPermission *
+       hadoop__set_permission__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__set_permission__free_unpacked
+                     (Hadoop__SetPermission *message,
+                      ProtobufCAllocator *allocator);
 /* Hadoop__Done methods */
 void   hadoop__done__init
                      (Hadoop__Done         *message);
@@ -1199,6 +1230,9 @@ typedef void (*Hadoop__MakeDirectories_Closure)
 typedef void (*Hadoop__Rename_Closure)
                  (const Hadoop__Rename *message,
                   void *closure_data);
+typedef void (*Hadoop__SetPermission_Closure)
+                 (const Hadoop__SetPermission *message,
+                  void *closure_data);
 typedef void (*Hadoop__Done_Closure)
                  (const Hadoop__Done *message,
                   void *closure_data);
@@ -1255,6 +1289,7 @@ extern const ProtobufCMessageDescriptor hadoop__block_locations__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__delete__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__make_directories__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__rename__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__set_permission__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__done__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__base_header__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__operation_header__descriptor;

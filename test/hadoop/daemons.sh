@@ -4,7 +4,7 @@
 #   hadoop_configure       writes the configuration; HADOOP_CONF_DIR is its directory
 #   hadoop_start NAME...   namenode, datanode1, datanode2;   hadoop_kill NAME...: by SIGKILL
 #   hadoop_await           until the name node has left its safe mode and knows the data nodes that run
-#   dfs WORD...            Hadoop's own command
+#   dfs WORD...            Hadoop's own command;   dfsadmin WORD...: that of its administrators
 #
 # Ports are 20000 and more above the usual ones, from $HADOOP_PORTS on.
 # shellcheck shell=bash
@@ -16,7 +16,7 @@ jars=$root/build/hadoop/$HADOOP_VERSION
 java_words=(-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.net.preferIPv4Stack=true)
 
 hadoop_jars() {
-    [ -e "$jars/.complete" ] && return 0
+    [ "$jars/.complete" -nt "$root/test/hadoop/pom.xml" ] && return 0
     mkdir -p "$jars"
     mvn -B -ntp -q -f "$root/test/hadoop/pom.xml" -Dhadoop="$HADOOP_VERSION" \
         org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
@@ -103,3 +103,4 @@ hadoop_await() { # COUNT: of data nodes
 }
 
 dfs() { LC_ALL=C.UTF-8 java -Xmx256m "${java_words[@]}" -cp "$HADOOP_CONF_DIR:$jars/*" org.apache.hadoop.fs.FsShell "$@" 2>>"$hadoop/log/dfs"; }
+dfsadmin() { LC_ALL=C.UTF-8 java -Xmx256m "${java_words[@]}" -cp "$HADOOP_CONF_DIR:$jars/*" org.apache.hadoop.hdfs.tools.DFSAdmin "$@" 2>>"$hadoop/log/dfs"; }

@@ -1,6 +1,7 @@
 // For simulated worlds without HDFS: jobs there read files of their machines. Linked instead of src/store/hdfs/input.c.
 
 #include "store/hdfs/input.h"
+#include "store/hdfs/place.h"
 
 weft_err hdfs_input_open(const char *url, const char *name, struct store_file *file)
 {
@@ -14,4 +15,23 @@ weft_err hdfs_find(const char *url, const struct hdfs_find_calls *calls, void *o
     (void)calls;
     (void)owner;
     return err_set(WEFT_UNIMPLEMENTED, "%s: there is no HDFS in this world", url);
+}
+
+bool hdfs_lies_in(const char *url, const char *above)
+{
+    (void)url, (void)above;
+    return false;
+}
+
+bool hdfs_is_pattern(const char *url)
+{
+    (void)url;
+    return false;
+}
+
+weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_place **place)
+{
+    (void)patience_ms;
+    *place = NULL;
+    return err_set(WEFT_UNIMPLEMENTED, "%s is not on this machine", url);
 }

@@ -246,3 +246,35 @@ weft_err hdfs_find(const char *text, const struct hdfs_find_calls *calls, void *
     free(url);
     return code;
 }
+
+static bool is_same_site(const char *a, const char *b)
+{
+    struct site first, second;
+    if (strcmp(a, b) == 0)
+        return true;
+    const bool are_known =
+        site_find(a, &first) == WEFT_OK && site_find(b, &second) == WEFT_OK && first.count > 0;
+    err_clear();
+    return are_known && second.count > 0 && first.nodes[0].rpc.port == second.nodes[0].rpc.port &&
+           strcmp(first.nodes[0].rpc.host, second.nodes[0].rpc.host) == 0;
+}
+
+bool hdfs_lies_in(const char *url, const char *above)
+{
+    struct hdfs_url *urls = malloc(2 * sizeof *urls);
+    bool is_in = false;
+    if (urls && hdfs_url_read(url, &urls[0]) == WEFT_OK &&
+        hdfs_url_read(above, &urls[1]) == WEFT_OK) {
+        const size_t size = strlen(urls[1].path);
+        const char next = strncmp(urls[0].path, urls[1].path, size) == 0 ? urls[0].path[size] : 'x';
+        is_in = (next == 0 || next == '/') && is_same_site(urls[0].authority, urls[1].authority);
+    }
+    err_clear();
+    free(urls);
+    return is_in;
+}
+
+bool hdfs_is_pattern(const char *url)
+{
+    return glob_is_pattern(url);
+}

@@ -23,4 +23,9 @@ struct hdfs_find_calls {
 // All files that a URL means: a file, a directory with the files below it in the order of their names, or a pattern. NOT_FOUND.
 MUST_CHECK weft_err hdfs_find(const char *url, const struct hdfs_find_calls *calls, void *owner);
 
+// Whether a URL names the same as another one, or something below it. False for URLs that cannot be read.
+bool hdfs_lies_in(const char *url, const char *above);
+
+bool hdfs_is_pattern(const char *url);
+
 #endif

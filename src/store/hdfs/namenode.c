@@ -251,18 +251,32 @@ weft_err namenode_remove(struct namenode *namenode, const char *path, bool is_re
     return code;
 }
 
-weft_err namenode_make_directory(struct namenode *namenode, const char *path)
+weft_err namenode_make_directory(struct namenode *namenode, const char *path, uint32_t mode)
 {
     Hadoop__MakeDirectories make = HADOOP__MAKE_DIRECTORIES__INIT;
     Hadoop__Permission permission = HADOOP__PERMISSION__INIT;
     Hadoop__Done *done = NULL;
-    permission.mode = 0755;
+    permission.mode = mode;
     make.path = (char *)path;
     make.masked = &permission;
     make.makes_parents = true;
     weft_err code = call_active(namenode, "mkdirs", &make.base, &hadoop__done__descriptor, &done);
     if (code == WEFT_OK && !done->result)
         code = err_set(WEFT_FAILED_PRECONDITION, "HDFS does not make the directory %s", path);
+    hdfs_free(done);
+    return code;
+}
+
+weft_err namenode_set_mode(struct namenode *namenode, const char *path, uint32_t mode)
+{
+    Hadoop__SetPermission set = HADOOP__SET_PERMISSION__INIT;
+    Hadoop__Permission permission = HADOOP__PERMISSION__INIT;
+    Hadoop__Done *done = NULL;
+    permission.mode = mode;
+    set.path = (char *)path;
+    set.permission = &permission;
+    const weft_err code =
+        call_active(namenode, "setPermission", &set.base, &hadoop__done__descriptor, &done);
     hdfs_free(done);
     return code;
 }

@@ -38,7 +38,10 @@ MUST_CHECK weft_err namenode_locate(struct namenode *namenode, const char *path,
 
 // NOT_FOUND: nothing is there. FAILED_PRECONDITION: a directory that is not empty, and not is_recursive.
 MUST_CHECK weft_err namenode_remove(struct namenode *namenode, const char *path, bool is_recursive);
-MUST_CHECK weft_err namenode_make_directory(struct namenode *namenode, const char *path);
+// With those above it. One that is there stays as it is.
+MUST_CHECK weft_err namenode_make_directory(struct namenode *namenode, const char *path,
+                                            uint32_t mode);
+MUST_CHECK weft_err namenode_set_mode(struct namenode *namenode, const char *path, uint32_t mode);
 // ALREADY_EXISTS: there is a file of that name, and not `overwrites`.
 MUST_CHECK weft_err namenode_rename(struct namenode *namenode, const char *from, const char *to,
                                     bool overwrites);

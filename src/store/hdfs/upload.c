@@ -62,7 +62,9 @@ weft_err upload_open(struct namenode *namenode, const char *path, int64_t size, 
         upload->unfinished.has_failed ? err_no_memory("to write to HDFS") : check_free(upload);
     if (code == WEFT_OK) {
         upload->is_made = true;
-        code = web_create(namenode, buf_text(&upload->unfinished), size, &upload->web);
+        const struct web_file file = {
+            .path = buf_text(&upload->unfinished), .size = size, .makes_directory = true};
+        code = web_create(namenode, &file, &upload->web);
     }
     if (code == WEFT_OK)
         *opened = upload;

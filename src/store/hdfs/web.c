@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "sys/thread/interrupt.h"
+#include "wire/hadoop/rpc_frame.h"
 #include "wire/http.h"
 
 enum {
@@ -27,13 +28,12 @@ struct web {
 
 static weft_err code_of(const char *exception, uint32_t status)
 {
-    if (strcmp(exception, "FileAlreadyExistsException") == 0)
-        return WEFT_ALREADY_EXISTS;
+    const weft_err known = rpc_exception_code(exception);
+    if (known != WEFT_UNKNOWN)
+        return known;
     if (status == 404)
         return WEFT_NOT_FOUND;
-    if (strcmp(exception, "AccessControlException") == 0 || status == 401)
-        return WEFT_PERMISSION_DENIED;
-    return WEFT_UNAVAILABLE;
+    return status == 401 ? WEFT_PERMISSION_DENIED : WEFT_UNAVAILABLE;
 }
 
 // {"RemoteException": {"exception": "...", "message": "..."}}: the first line of the message.
@@ -158,13 +158,15 @@ weft_err web_read(struct web *web, void *data, size_t size, size_t *got)
     return http_read(web->http, data, size, got);
 }
 
-weft_err web_create(const struct namenode *namenode, const char *path, int64_t size,
+weft_err web_create(const struct namenode *namenode, const struct web_file *file,
                     struct web **opened)
 {
     struct buf target = {0};
-    write_target(&target, namenode, path, "CREATE");
-    buf_append_text(&target, "&overwrite=false");
-    return open_web(namenode, "PUT", &target, size < 0 ? HTTP_UNKNOWN_SIZE : size, opened);
+    write_target(&target, namenode, file->path, "CREATE");
+    buf_format(&target, "&overwrite=false&createparent=%s%s",
+               file->makes_directory ? "true" : "false", file->is_private ? "&permission=600" : "");
+    return open_web(namenode, "PUT", &target, file->size < 0 ? HTTP_UNKNOWN_SIZE : file->size,
+                    opened);
 }
 
 weft_err web_write(struct web *web, const void *data, size_t size)

@@ -14,8 +14,15 @@ MUST_CHECK weft_err web_open(const struct namenode *namenode, const char *path, 
                              uint64_t end, struct web **web);
 MUST_CHECK weft_err web_read(struct web *web, void *data, size_t size, size_t *got);
 
-// Makes a new file, whose directories are made, too. `size` may be unknown: -1. ALREADY_EXISTS.
-MUST_CHECK weft_err web_create(const struct namenode *namenode, const char *path, int64_t size,
+struct web_file {
+    const char *path;
+    int64_t size;          // may be unknown: -1
+    bool is_private;       // only its owner may read it
+    bool makes_directory;  // those above it, too
+};
+
+// Makes a new file. ALREADY_EXISTS.
+MUST_CHECK weft_err web_create(const struct namenode *namenode, const struct web_file *file,
                                struct web **web);
 MUST_CHECK weft_err web_write(struct web *web, const void *data, size_t size);
 // All was written; a file that was not finished looks like one that was.

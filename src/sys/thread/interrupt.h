@@ -15,6 +15,10 @@ typedef bool interrupt_fn(void);
 // NULL: none. Set it before the first call that waits.
 void interrupt_set(interrupt_fn *is_wanted);
 
+// The same for the calling thread alone, which then does not ask the function of the process: for a thread that its owner stops.
+typedef bool interrupt_own_fn(void *owner);
+void interrupt_set_own(interrupt_own_fn *is_wanted, void *owner);
+
 // Whether a wait until the deadline (clock_now_ns; UINT64_MAX: none) is to end now. Short waits end by themselves: with
 // these a call finds out what became of it.
 bool interrupt_ends(uint64_t deadline_ns);

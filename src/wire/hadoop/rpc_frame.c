@@ -92,7 +92,7 @@ static const char *last_name(const char *name)
     return name;
 }
 
-static weft_err code_of(const char *exception)
+weft_err rpc_exception_code(const char *exception)
 {
     static const struct {
         const char *name;
@@ -137,8 +137,8 @@ static weft_err tell(struct rpc_answer *answer, const Hadoop__AnswerHeader *head
     for (char *at = answer->exception; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = '?';
-    return err_set(code_of(answer->exception), "%s%s%s", answer->exception, size ? ": " : "",
-                   sentence);
+    return err_set(rpc_exception_code(answer->exception), "%s%s%s", answer->exception,
+                   size ? ": " : "", sentence);
 }
 
 weft_err rpc_read_answer(weft_bytes frame, struct rpc_answer *answer)

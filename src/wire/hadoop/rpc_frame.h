@@ -41,4 +41,7 @@ struct rpc_answer {
 // An answer without its size. DATA_LOSS: it is none.
 MUST_CHECK weft_err rpc_read_answer(weft_bytes frame, struct rpc_answer *answer);
 
+// The code for a failure by the last name of Hadoop's exception; UNKNOWN: it is not listed.
+weft_err rpc_exception_code(const char *exception);
+
 #endif
