@@ -68,7 +68,8 @@ def refer(function, role, main=None, sends_code=False):
     if sends_code and hasattr(function, "__code__") and not has_cloudpickle():
         import base64
         import marshal
-        return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name}
+        from . import py2_tree
+        return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name, "is_old": py2_tree.is_old(function)}
     return {"pickle": pickle_function(function, role)}
 
 
@@ -156,7 +157,7 @@ def resolve(reference):
     import base64
     if "code" in reference:
         from .mincemeat import function_of
-        return function_of(base64.b64decode(reference["code"]), reference["name"])
+        return function_of(base64.b64decode(reference["code"]), reference["name"], reference["is_old"])
     import pickle
     return pickle.loads(base64.b64decode(reference["pickle"]))
 
@@ -196,28 +197,68 @@ def count(values):
 
 # ---- In a slot ----------------------------------------------------------------------------------------------------
 
-def compile_script(path, names):
-    """The code of a script. One of Python 2 is translated, and then has the names of Python 2, too."""
+def compile_script(path, names, is_old=False):
+    """The code of a script. One of Python 2 is translated, and then has the names of Python 2, too; is_old: it is one."""
     with open(path, "rb") as file:
         source = file.read()
+    if is_old or is_beside_old(path):
+        return compile_old(source, path, names)
     try:
         return compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
-        from . import py2
         try:
-            translated = compile(py2.translate(source.decode("utf-8", "surrogateescape")), path, "exec", dont_inherit=True)
+            return compile_old(source, path, names)
         except Exception:
             raise error from None
+
+
+def is_beside_old(path):
+    """Whether the original mincemeat.py is in the folder of the script: that is of Python 2, and so the script is, too."""
+    try:
+        with open(os.path.join(os.path.dirname(os.path.abspath(path)), "mincemeat.py"), "rb") as file:
+            return b"import cPickle" in file.read()
+    except OSError:
+        return False
+
+
+def compile_old(source, path, names):
+    """The code of a script of Python 2."""
+    from . import py2
+    text = source.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    translated = compile(py2.tree_of(text, path), path, "exec", dont_inherit=True)
     if not in_slot:
         print(f"weft: {path} is of Python 2: its print statements and the like were translated", file=sys.stderr)
     names.update(py2.NAMES)
     return translated
 
 
+class Ours:
+    """Finds Weft's mincemeat before one beside the script: that is the original, which has a protocol of its own and is of Python 2."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "mincemeat":
+            return None
+        import importlib.util
+        file = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "mincemeat", "__init__.py")
+        if not os.path.isfile(file):
+            return None
+        beside = os.path.join(sys.path[0], "mincemeat.py")
+        if not in_slot and os.path.isfile(beside):
+            print(f"weft: import mincemeat means that of Weft, not {beside}", file=sys.stderr)
+        return importlib.util.spec_from_file_location(name, file)
+
+
+def prefer_ours():
+    if Ours not in sys.meta_path:
+        sys.meta_path.insert(0, Ours)
+
+
 def load_file(path, name):
     """Loads a script as a module of that name."""
     global script_name
     script_name = name
+    prefer_ours()
     module = types.ModuleType(name)
     module.__file__ = os.path.abspath(path)
     compiled = compile_script(path, module.__dict__)
@@ -349,6 +390,7 @@ def load_job(job, capture):
     errors = job.get("errors")
     sys.path[:] = job["path"]
     sys.argv[:] = job["argv"]
+    prefer_ours()
     if job.get("main"):
         load_main(job["main"])
     elif job.get("home"):

@@ -108,9 +108,10 @@ def collecting(function, collect):
     return grouped
 
 
-def function_of(data, name):
-    """A function of bare code, whose globals are the names of this module: as in a client of mincemeat.py."""
-    return types.FunctionType(marshal.loads(data), dict(globals()), name)
+def function_of(data, name, is_old):
+    """A function of bare code, whose globals are the names of this module: as in a client of mincemeat.py. is_old: and those of Python 2."""
+    from . import py2
+    return types.FunctionType(marshal.loads(data), {**(py2.NAMES if is_old else {}), **globals()}, name)
 
 
 def run_client():

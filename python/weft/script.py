@@ -269,6 +269,9 @@ def main():
         else:
             status = run_job(command, job_of_module(module, script, words), module, package, words, chosen)
     except BaseException as error:
+        if hasattr(error, "exit_code"):  # of a job that the script has run by itself
+            report(str(error), error.code_name, words)
+            sys.exit(error.exit_code)
         fail(script, code.describe_load(error), words)
     if status is None:
         fail(script, f"no results are kept for its final: no job has run, or final has had them all\ntry: weft run {script}",
