@@ -10,7 +10,7 @@ import sys
 
 from . import _slot, _weft, code
 from .code import BadJob
-from .script import Job, has_clients, import_path, words_of
+from .script import Job, has_clients, import_path, option_of, words_of
 from .travel import files_of
 
 READ_BYTES = 1 << 20
@@ -322,7 +322,7 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
     import subprocess
     import tempfile
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    private = tempfile.mkdtemp(prefix="weft-")
+    private = tempfile.mkdtemp(prefix="weft-", dir=option_of(words, "--tmp"))
     items = None
     try:
         items = Source(source, private, code.home() if job.main is None else None) if source is not None else None

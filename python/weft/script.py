@@ -14,6 +14,7 @@ from . import _slot, code
 from .code import BadJob
 from .travel import files_of
 
+is_ending = False  # by a signal
 
 def fail(script, text, words, name="FAILED_PRECONDITION", status=1):
     """Prints an error as the command does, and ends; mostly with 1: the script is the user's."""
@@ -160,6 +161,7 @@ def stay(job, module, words, folder):
     if is_written and final is not None:
         raise BadJob("there are a final, which gets the results, and --output\n  try: without one of them")
     words = [*format_words(job, words), *words]
+    end_by_signals()
     top, words = take_top(words) if not is_written else (None, words)
     try:
         result = engine.execute(job, words, main_module=module, first_path=sys.path[0],
@@ -174,6 +176,22 @@ def stay(job, module, words, folder):
     if top:
         result = engine.Largest(result, top)
     return 0 if is_written else print_all(result) if final is None else hand_over(result, final, kept, job.main["path"])
+
+
+def end_by_signals():
+    """SIGTERM and SIGHUP end this process by way of its finally clauses, which stop the command and remove files. Not where the script
+    has handlers of its own."""
+    import signal
+
+    def end(number, frame):
+        global is_ending
+        is_ending = True
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
 
 
 def take_top(words):
@@ -217,10 +235,12 @@ def hand_over(result, final, kept, script):
         try:
             final(key, value)
         except BaseException as error:
+            if is_ending:
+                raise
             with contextlib.suppress(Exception):
                 flush()
             return say(code.fit(f"final {code.sentence_of(error)}", code.frames_of(error),
-                                [f"  at the key {code.show(key)}", *offer(script)]), 1)
+                                [f"  at the key {code.show(key)}", *offer(script)]), 130 if isinstance(error, KeyboardInterrupt) else 1)
     flush()
     kept.drop(result)
     return 0
@@ -269,6 +289,8 @@ def main():
         else:
             status = run_job(command, job_of_module(module, script, words), module, package, words, chosen)
     except BaseException as error:
+        if isinstance(error, SystemExit) and is_ending:
+            raise
         if hasattr(error, "exit_code"):  # of a job that the script has run by itself
             report(str(error), error.code_name, words)
             sys.exit(error.exit_code)

@@ -121,8 +121,8 @@ def test_an_endless_loop_in_reducefn_is_ended_and_its_key_is_named():
 
 def test_record_timeout_is_for_one_record_and_not_for_those_that_are_read_at_once(folder):
     (folder / "text").write_text("".join(f"{number}\n" for number in range(30)))
-    script("s.py", "import time\ntime.sleep(1.5)\ndef mapfn(line):\n    time.sleep(0.05)\n    yield 'n', 1\nfold = sum\n")
-    ran = subprocess.run(["weft", "run", "-q", "--slots", "1", "--max-attempts", "1", "--record-timeout", "1s", "s.py", "text"],
+    script("s.py", "import time\ntime.sleep(3)\ndef mapfn(line):\n    time.sleep(0.1)\n    yield 'n', 1\nfold = sum\n")
+    ran = subprocess.run(["weft", "run", "-q", "--slots", "1", "--max-attempts", "1", "--record-timeout", "2500ms", "s.py", "text"],
                          capture_output=True, text=True, timeout=WAIT)
     assert (ran.returncode, ran.stdout) == (0, "n\t30\n"), ran.stderr
 

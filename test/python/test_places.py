@@ -1,8 +1,10 @@
 """Where the code of a job finds itself: directories, packages, standard input and output, and processes that it forks."""
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -217,3 +219,50 @@ def test_a_forked_process_that_returns_does_not_answer_for_the_slot(where):
 def test_a_function_that_cannot_be_called_so_is_named(function, given):
     script("s.py", "import operator\n" + given + "\n")
     assert f"{function} raised TypeError" in weft_run("--max-attempts", "1", "s.py", "text", code=1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("where", ["mapfn", "final", "source"])
+def test_a_script_that_is_ended_leaves_nothing(folder, number, where):
+    (folder / "tmp").mkdir()
+    script("s.py", f"""\
+        import os, time
+        def stay(here):
+            if here == "{where}":
+                open("begun-" + str(os.getpid()), "w").close()
+                time.sleep(1000)
+        class Source(dict):
+            def __getitem__(self, key): return stay("source")
+        source = Source(a=1)
+        def mapfn(key, value):
+            stay("mapfn")
+            yield key, 1
+        fold = sum
+        def final(key, value): stay("final")
+        """)
+    command = subprocess.Popen(["weft", "run", "-q", "s.py"], stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "WEFT_PYTHON": sys.executable, "TMPDIR": str(folder / "tmp")})
+    while not list(folder.glob("begun-*")):
+        assert command.poll() is None, command.stderr.read()
+        time.sleep(0.01)
+    command.send_signal(number)
+    command.communicate(timeout=WAIT)
+    assert command.returncode == 128 + number
+    assert os.listdir(folder / "tmp") == []
+    slot = int(next(folder.glob("begun-*")).name.split("-")[1])
+    while os.path.exists(f"/proc/{slot}"):
+        time.sleep(0.01)
+
+
+def test_the_files_of_a_job_are_where_the_option_tmp_says(folder, monkeypatch):
+    for name in "tmp", "other":
+        (folder / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder / "other"))
+    script("p.py", """\
+        import os, weft
+        def names(value): return [(value, os.listdir("tmp") != [] and os.listdir("other") == [])]
+        if __name__ == "__main__":
+            print(dict(weft.run(map=names, fold=min, source=[1], tmp="tmp")))
+        """)
+    assert python("p.py") == "{1: True}\n"
+    assert os.listdir("tmp") == os.listdir("other") == []

@@ -188,7 +188,7 @@ def test_an_eta_is_waited_for(work):
     moment = time.time() + 0.6
     aware = datetime.datetime.fromtimestamp(moment, datetime.timezone.utc)
     for eta in aware, aware.replace(tzinfo=None):
-        assert work.module.add.apply_async((1, 2), eta=eta, queue="fast").get(timeout=20) == 3 and time.time() >= moment
+        assert work.module.add.apply_async((1, 2), eta=eta, queue="fast").get(timeout=WAIT) == 3 and time.time() >= moment
 
 
 @pytest.mark.parametrize("option", ["expires", "link", "time_limit", "coutdown"])
