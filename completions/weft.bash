@@ -299,7 +299,7 @@ _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks ls cat get put rm help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == server ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == client ]]; then
@@ -316,6 +316,12 @@ _weft() {
         _weft_tasks "$current"
     elif [[ ${COMP_WORDS[1]} == get || ${COMP_WORDS[1]} == put ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    elif [[ ${COMP_WORDS[1]} == pack && $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "-o --output --exclude --all --level --json -q --quiet -h --help" -- "$current")
+    elif [[ ${COMP_WORDS[1]} == unpack && $current == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "-C --into --hash --have -h --help" -- "$current")
+    elif [[ ${COMP_WORDS[1]} == pack || ${COMP_WORDS[1]} == unpack ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ ${COMP_WORDS[1]} == replay ]]; then
         mapfile -t COMPREPLY < <(
             cd "${XDG_CACHE_HOME:-$HOME/.cache}/weft/replay" 2>/dev/null &&
@@ -323,7 +329,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks ls cat get put rm version wordcount count sort grep index" -- "$current"
+            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm version wordcount count sort grep index" -- "$current"
         )
     fi
 }

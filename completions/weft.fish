@@ -7,6 +7,8 @@ complete -c weft -n __fish_use_subcommand -a run -d 'Run a job, wait, print the 
 complete -c weft -n __fish_use_subcommand -a server -d 'Run a job on the machines that join it'
 complete -c weft -n __fish_use_subcommand -a client -d 'Join a server and work for its job'
 complete -c weft -n __fish_use_subcommand -a streaming -d 'Run a Hadoop Streaming job by its own options'
+complete -c weft -n __fish_use_subcommand -a pack -d 'Make an archive of an environment'
+complete -c weft -n __fish_use_subcommand -a unpack -d 'Unpack such an archive'
 complete -c weft -n __fish_use_subcommand -a replay -d 'Run just the record that a job failed on'
 complete -c weft -n __fish_use_subcommand -a cluster -d 'Run or describe a cluster of programs'
 complete -c weft -n __fish_use_subcommand -a host -d 'Host queues, variables and maps'
@@ -22,7 +24,7 @@ complete -c weft -n __fish_use_subcommand -a put -d 'Copy files of this machine 
 complete -c weft -n __fish_use_subcommand -a rm -d 'Remove files of HDFS'
 complete -c weft -n __fish_use_subcommand -a help -d 'Explain a verb'
 complete -c weft -n __fish_use_subcommand -a version -d 'Print the version'
-complete -c weft -n '__fish_seen_subcommand_from help' -a 'run server client streaming replay cluster host queue var kv barrier tasks ls cat get put rm version'
+complete -c weft -n '__fish_seen_subcommand_from help' -a 'run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm version'
 
 set -l no_job "$run; and not __fish_seen_subcommand_from $jobs"
 complete -c weft -n $no_job -a wordcount -d 'Count words'
@@ -236,3 +238,19 @@ complete -c weft -n "$kv" -l json -d 'Objects'
 complete -c weft -n '__fish_seen_subcommand_from watch wait' -s n -l count -x -d 'How many'
 complete -c weft -n '__fish_seen_subcommand_from watch wait' -l timeout -x -d 'How long to wait'
 complete -c weft -n '__fish_seen_subcommand_from barrier; and not __fish_seen_subcommand_from wait rm ls' -a 'wait rm ls'
+
+set -l pack '__fish_seen_subcommand_from pack'
+complete -c weft -n "$pack" -F
+complete -c weft -n "$pack" -s o -l output -r -F -d 'The archive, or a directory for it'
+complete -c weft -n "$pack" -l exclude -x -d 'Leave out names or paths'
+complete -c weft -n "$pack" -l all -d 'Leave nothing out by default'
+complete -c weft -n "$pack" -l level -x -d 'Of zstd, 1 to 19'
+complete -c weft -n "$pack" -l json -d 'The result in JSON'
+complete -c weft -n "$pack" -s q -l quiet -d 'Only the result'
+complete -c weft -n "$pack" -s h -l help -d 'Explain'
+set -l unpack '__fish_seen_subcommand_from unpack'
+complete -c weft -n "$unpack" -F
+complete -c weft -n "$unpack" -s C -l into -x -a '(__fish_complete_directories)' -d 'A new directory'
+complete -c weft -n "$unpack" -l hash -x -d 'Refuse an archive with another hash'
+complete -c weft -n "$unpack" -l have -x -d 'Where it is'
+complete -c weft -n "$unpack" -s h -l help -d 'Explain'

@@ -66,6 +66,10 @@ void help_format_server(struct buf *buf);
 void help_format_client(struct buf *buf);
 void help_format_host(struct buf *buf);
 
+// Of archives of environments.
+void help_format_pack(struct buf *buf);
+void help_format_unpack(struct buf *buf);
+
 // Of the verbs for files in HDFS.
 void help_format_ls(struct buf *buf);
 void help_format_cat(struct buf *buf);

@@ -182,6 +182,8 @@ static const struct {
     {"get", help_format_get},
     {"put", help_format_put},
     {"rm", help_format_rm},
+    {"pack", help_format_pack},
+    {"unpack", help_format_unpack},
     {"replay", format_replay},
     {"streaming", help_format_streaming},
     {"cluster", help_format_cluster},

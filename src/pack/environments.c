@@ -30,6 +30,7 @@ struct environment_intake {
     char *path;  // of the archive; NULL: none of ours
     int fd;
     uint64_t size;
+    const char *name;  // for sentences
     struct sha256 sha;
     weft_err failed;
 };
@@ -115,6 +116,7 @@ static weft_err open_intake(struct environments *environments, struct environmen
     if (!made)
         return err_no_memory("for an environment");
     made->environments = environments;
+    made->name = "the archive";
     made->fd = made->job.lock = -1;
     sha256_init(&made->sha);
     return cache_open_job(environments->cache, &made->job);
@@ -197,9 +199,10 @@ weft_err environment_intake_end(struct environment_intake *intake, struct enviro
     digest_write(got, text);
     weft_err code = WEFT_OK;
     if (memcmp(got, intake->wanted, SHA256_BYTES) != 0)
-        code = err_set(WEFT_DATA_LOSS, "the archive has the hash %s, not %s", text, intake->hash);
+        code =
+            err_set(WEFT_DATA_LOSS, "%s has the hash %s, not %s", intake->name, text, intake->hash);
     if (code == WEFT_OK)
-        code = keep(intake, intake->fd, "the archive");
+        code = keep(intake, intake->fd, intake->name);
     if (code == WEFT_OK)
         code = environments_find(intake->environments, intake->hash, environment);
     intake->failed = code;
@@ -251,10 +254,12 @@ weft_err environments_take_file(struct environments *environments, const char *p
     }
     if (code == WEFT_NOT_FOUND && fd >= 0) {
         code = environment_intake_new(environments, hash, &intake);
-        if (code == WEFT_OK)
+        if (code == WEFT_OK) {
+            intake->name = path;
             code = copy_file(intake, fd, path);
+        }
         if (code == WEFT_OK)
-            code = err_wrap(environment_intake_end(intake, environment), "%s", path);
+            code = environment_intake_end(intake, environment);
         environment_intake_free(intake);
     }
     if (fd >= 0)

@@ -229,6 +229,16 @@ static weft_err write_home(struct unpack *unpack)
     return code;
 }
 
+// The end of the last frame has a checksum of all of it.
+static weft_err read_rest(struct unpack *unpack)
+{
+    weft_err code = WEFT_OK;
+    size_t got = STEP_BYTES;
+    while (code == WEFT_OK && got == STEP_BYTES)
+        code = codec_reader_read(unpack->codec, unpack->room, STEP_BYTES, &got);
+    return code;
+}
+
 static weft_err unpack_entries(struct unpack *unpack)
 {
     bool is_end = false;
@@ -241,6 +251,8 @@ static weft_err unpack_entries(struct unpack *unpack)
         if (unpack->path.has_failed)
             code = err_no_memory("for a path");
     }
+    if (code == WEFT_OK)
+        code = read_rest(unpack);
     if (code == WEFT_OK &&
         (unpack->entries != unpack->label.entries || unpack->bytes != unpack->label.bytes))
         code = err_set(WEFT_DATA_LOSS, "%s has less in it than its label says", unpack->name);
