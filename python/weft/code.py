@@ -455,9 +455,22 @@ def sentence_of(error):
     """The exception, in one line."""
     if isinstance(error, SystemExit):
         return f"called sys.exit({'' if error.code is None else show(error.code)})"
-    text = without_addresses(" ".join(str(error).split()))
+    return shorten(f"raised {name_of(error)}", 300)
+
+
+def name_of(error):
+    """The class of an exception and its text, with notes, in one line; those are user code, and may raise themselves."""
     name = type(error).__name__
-    return shorten(f"raised {name}: {text}" if text else f"raised {name}", 300)
+    try:
+        text = without_addresses(" ".join(" ".join([str(error), *map(str, getattr(error, "__notes__", ()))]).split()))
+    except Exception as again:
+        text = f"its text raised {type(again).__name__}"
+    return f"{name}: {text}" if text else name
+
+
+def causes_of(error):
+    """A line for the exception that it was raised from, if there is one."""
+    return [f"  from {shorten(name_of(error.__cause__), 200)}"] if error.__cause__ is not None else []
 
 
 def frames_of(error):
@@ -498,7 +511,7 @@ def describe(phase, error, where, name, offset):
     frames = frames_of(error)
     if isinstance(error, Refused):
         return fit(shorten(without_addresses(str(error)), 500), frames, last)
-    return fit(f"{phase} {sentence_of(error)}", frames, last)
+    return fit(f"{phase} {sentence_of(error)}", frames, causes_of(error) + last)
 
 
 def keep_error(error):

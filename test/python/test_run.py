@@ -227,6 +227,37 @@ def test_an_exception_of_user_code_is_the_cause():
     assert "the record 'a b a', byte 0 of text" in str(caught.value)
 
 
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def raise_noted():
+    error = ValueError("a b")
+    if hasattr(error, "add_note"):
+        error.add_note("of the third kind")
+    raise error
+
+
+def raise_from():
+    try:
+        {}["x"]
+    except KeyError as error:
+        raise OSError("outer") from error
+
+
+def raise_wordless():
+    raise Wordless
+
+
+@pytest.mark.parametrize("function, text", [
+    (raise_noted, "ValueError: a b of the third kind" if sys.version_info >= (3, 11) else "ValueError: a b"),
+    (raise_from, "OSError: outer\n(.|\n)*\n  +from KeyError: 'x'\n"), (raise_wordless, "Wordless: its text raised ValueError")])
+def test_what_an_exception_says(function, text):
+    with pytest.raises(weft.TaskError, match="mapfn raised " + text):
+        weft.run(map=lambda line: function(), inputs="text", max_attempts=1)
+
+
 @pytest.mark.parametrize("arguments, error, text", [
     (dict(map=words_of, fold=sum), weft.InvalidArgument, "inputs= or source="),
     (dict(map=words_of, fold=sum, inputs="nosuch"), weft.NotFound, "nosuch"),

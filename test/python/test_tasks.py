@@ -412,3 +412,27 @@ def test_shared_tasks_belong_to_the_app_of_the_program():
         print(sorted(app.tasks), first.delay(1).get(), second.delay(2).get(), third.delay(3).get())
         """)], capture_output=True, text=True)
     assert ran.stdout == "['shop.first', 'shop.second', 'shop.third'] 1 ('shop.second', 2) 3\n", ran.stderr
+
+
+def test_the_project_of_the_next_steps_guide(host, tmp_path):
+    """A package with its app in proj/celery.py and its tasks in proj/tasks.py."""
+    folder = tmp_path / "proj"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "celery.py").write_text(f"from weft.tasks import Celery\napp = Celery('proj', broker='{host.address}', backend='rpc://', include=['proj.tasks'])\n"
+                                      "app.conf.update(result_expires=3600)\napp.autodiscover_tasks(['proj', 'os'])\n")
+    (folder / "tasks.py").write_text("from .celery import app\n\n@app.task\ndef add(x, y):\n    return x + y\n")
+    worker = subprocess.Popen([sys.executable, "-m", "weft.tasks", "worker", "proj", "-c", "1", "-q"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        ran = subprocess.run([sys.executable, "-c", textwrap.dedent(f"""\
+            from proj.tasks import add
+            result = add.apply_async((2, 2), queue="lopri", countdown=0.1)
+            print(add.name, result.get(timeout={WAIT}), result.successful(), result.state)
+            bad = add.delay(2, "2")
+            print(repr(bad.get(timeout={WAIT}, propagate=False)), bad.failed(), bad.state, "TypeError" in bad.traceback)
+            """)], cwd=tmp_path, capture_output=True, text=True, timeout=2 * WAIT)
+        assert ran.stdout.splitlines() == ["proj.tasks.add 4 True SUCCESS",
+                                           "TypeError(\"unsupported operand type(s) for +: 'int' and 'str'\") True FAILURE True"], ran.stderr
+    finally:
+        worker.terminate()
+        assert worker.communicate(timeout=WAIT)[1] == "" and worker.returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 import datetime
 import functools
 import importlib
+import importlib.util
 import json
 import os
 import random
@@ -61,6 +62,12 @@ class App:
         if isinstance(source, str):
             source = importlib.import_module(source)
         self.conf.update(source if isinstance(source, dict) else {name: value for name, value in vars(source).items() if name[0] != "_"})
+
+    def autodiscover_tasks(self, packages: Iterable[str], related_name: str = "tasks") -> None:
+        """Imports the module `tasks` of each package that has one."""
+        for package in packages() if callable(packages) else packages:
+            if hasattr(importlib.import_module(package), "__path__") and importlib.util.find_spec(f"{package}.{related_name}"):
+                importlib.import_module(f"{package}.{related_name}")
 
     @property
     def result_expires(self) -> float:

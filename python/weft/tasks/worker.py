@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import importlib.util
 import json
 import os
 import signal
@@ -40,8 +41,14 @@ class Stop(BaseException):
     """The worker is asked to end, and has nothing to do."""
 
 
+def _first_app(module: Any) -> Optional[App]:
+    apps = [value for value in vars(module).values() if isinstance(value, App)]
+    named = getattr(module, "app", None)
+    return named if isinstance(named, App) else apps[0] if apps else None
+
+
 def find_app(name: str) -> App:
-    """The app of MODULE or MODULE:NAME."""
+    """The app of MODULE or MODULE:NAME; that of a package may be in PACKAGE.celery."""
     module_name, _, attribute = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -49,8 +56,9 @@ def find_app(name: str) -> App:
     if attribute:
         found = getattr(module, attribute)
     else:
-        apps = [value for value in vars(module).values() if isinstance(value, App)]
-        found = getattr(module, "app", apps[0] if apps else None)
+        found = _first_app(module)
+        if found is None and hasattr(module, "__path__") and importlib.util.find_spec(module_name + ".celery"):
+            found = _first_app(importlib.import_module(module_name + ".celery"))
     if not isinstance(found, App):
         raise LookupError(f"{name} has no app\n  an app is app = weft.tasks.App(...) at its top level; MODULE:NAME names another one")
     for other in found.include:
