@@ -299,7 +299,7 @@ _weft() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm help version" -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm doctor help version" -- "$current")
     elif [[ ${COMP_WORDS[1]} == run || ${COMP_WORDS[1]} == server ]]; then
         _weft_run "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == client ]]; then
@@ -314,6 +314,8 @@ _weft() {
         _weft_group "$current" "$previous"
     elif [[ ${COMP_WORDS[1]} == tasks ]]; then
         _weft_tasks "$current"
+    elif [[ ${COMP_WORDS[1]} == doctor ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "--on --ssh --timeout --json --quiet --help" -- "$current")
     elif [[ ${COMP_WORDS[1]} == get || ${COMP_WORDS[1]} == put ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     elif [[ ${COMP_WORDS[1]} == pack && $current == -* ]]; then
@@ -329,7 +331,7 @@ _weft() {
         )
     elif [[ ${COMP_WORDS[1]} == help ]]; then
         mapfile -t COMPREPLY < <(
-            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm version wordcount count sort grep index" -- "$current"
+            compgen -W "run server client streaming replay cluster host queue var kv barrier tasks pack unpack ls cat get put rm doctor version wordcount count sort grep index" -- "$current"
         )
     fi
 }

@@ -70,6 +70,9 @@ void help_format_host(struct buf *buf);
 void help_format_pack(struct buf *buf);
 void help_format_unpack(struct buf *buf);
 
+// Of `weft doctor`.
+void help_format_doctor(struct buf *buf);
+
 // Of the verbs for files in HDFS.
 void help_format_ls(struct buf *buf);
 void help_format_cat(struct buf *buf);

@@ -177,6 +177,7 @@ static const struct {
     {"version", format_version},
     {"verify", format_verify},
     {"agent", format_agent},
+    {"doctor", help_format_doctor},
     {"ls", help_format_ls},
     {"cat", help_format_cat},
     {"get", help_format_get},
