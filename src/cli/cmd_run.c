@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "cli/run_on.h"
 #include "code/native/compile.h"
 #include "code/python/python.h"
 #include "jobs/builtin.h"
@@ -155,7 +156,7 @@ static int print_help(const struct run_options *options)
     return cmd_help((char *const[]){options->job ? (char *)options->job->name : "run"}, 1);
 }
 
-int cmd_run(char *const *words, size_t count)
+static int run_words(char *const *words, size_t count)
 {
     struct run_options options;
     weft_err err =
@@ -170,5 +171,14 @@ int cmd_run(char *const *words, size_t count)
     if (err)
         exit_code = cli_fail(err, options.json);
     options_fini(&options);
+    return exit_code;
+}
+
+int cmd_run(char *const *words, size_t count)
+{
+    struct run_on on = {0};
+    const weft_err err = run_on_start(&on, words, count);
+    int exit_code = err ? cli_fail(err, false) : run_words(on.words, on.count);
+    run_on_end(&on, &exit_code);
     return exit_code;
 }

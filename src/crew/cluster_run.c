@@ -557,6 +557,8 @@ weft_err cluster_run(const struct crew_spec *spec, const struct cluster_run_opti
     else
         err_keep(&run->refusal_text);
     *exit_code = run->exit_code;
+    for (size_t i = 0; options->ended_well && run->members && i < run->crew.count; i++)
+        *options->ended_well += run->crew.members[i].state == CREW_DONE;
     tear_down(run);
     if (err)
         err_put_back(&run->refusal_text);

@@ -29,6 +29,9 @@ struct cluster_run_options {
     const char *name;                      // of the cluster, in that file
     void (*started)(void *started_owner);  // all have been started for the first time
     void *started_owner;
+
+    size_t
+        *ended_well;  // how many members have ended with 0; NULL: the caller does not want to know
 };
 
 // Finds a place with an address for every member of the spec, which is resolved, starts all, waits for the end of all. Their output goes to our standard output and error, reports of events go to the latter.

@@ -538,6 +538,8 @@ void options_fini(struct run_options *options)
     free_words(options->inputs);
     free(options->output);
     free(options->listen);
+    free(options->on);
+    free(options->ssh);
     free(options->port_file);
     free(options->token_file);
     free(options->tmp);

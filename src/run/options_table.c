@@ -36,6 +36,8 @@ enum option_id {
     OPTION_SLOTS,
     OPTION_WORKERS,
     OPTION_LISTEN,
+    OPTION_ON,
+    OPTION_SSH,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
     OPTION_SHARED,
@@ -99,6 +101,10 @@ const struct args_option options_table[] = {
     {OPTION_SLOTS, 'n', "slots", "N", "run N tasks at a time (default: the cores it may use)"},
     {OPTION_WORKERS, 0, "workers", "N",
      "share the work among N processes, each with that many slots (default: 1)"},
+    {OPTION_ON, 0, "on", "URL",
+     "start clients on other machines, ssh://HOST,HOST..., to do the work"},
+    {OPTION_SSH, 0, "ssh", "COMMAND",
+     "with --on: the command that reaches a host (default WEFT_SSH, or ssh)"},
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
      "the clients that join by weft client do the work (see weft server)"},
     {OPTION_PORT_FILE, 0, "port-file", "FILE",
@@ -256,10 +262,16 @@ static const struct {
 },
   texts[] =
       {
-          {OPTION_OUTPUT, AT(output)},           {OPTION_TMP, AT(tmp)},
-          {OPTION_FORMAT, AT(format)},           {OPTION_DELIMITER, AT(delimiter)},
-          {OPTION_BAD_RECORDS, AT(bad_records)}, {OPTION_LISTEN, AT(listen)},
-          {OPTION_PORT_FILE, AT(port_file)},     {OPTION_TOKEN_FILE, AT(token_file)},
+          {OPTION_OUTPUT, AT(output)},
+          {OPTION_TMP, AT(tmp)},
+          {OPTION_FORMAT, AT(format)},
+          {OPTION_DELIMITER, AT(delimiter)},
+          {OPTION_BAD_RECORDS, AT(bad_records)},
+          {OPTION_LISTEN, AT(listen)},
+          {OPTION_PORT_FILE, AT(port_file)},
+          {OPTION_TOKEN_FILE, AT(token_file)},
+          {OPTION_ON, AT(on)},
+          {OPTION_SSH, AT(ssh)},
 },
   times[] = {
       {OPTION_TIMEOUT, AT(timeout_ms)},
@@ -325,6 +337,11 @@ weft_err options_set(struct run_options *options, const struct args_option *opti
 // A server does not map or reduce: slots and workers are those of its clients.
 weft_err options_check_slots(const struct run_options *options)
 {
+    // weft run has taken these words away.
+    if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh)
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--on and --ssh are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
     if (options->listen && options->slots)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "-n is for clients: a server runs no tasks itself\n"

@@ -103,6 +103,8 @@ static void greet(struct host_agent *agent, const Weft__AgentHello *hello)
     if (!err)
         err = host_agent_find_address(&address);
     if (!err)
+        err = host_agent_name_launcher();
+    if (!err)
         err = host_agent_keep_environment(hello);
     if (!err && *hello->token)
         err = host_agent_write_token(agent, hello->token);

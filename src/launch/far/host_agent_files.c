@@ -10,12 +10,16 @@
 #include "sys/file/file.h"
 #include "sys/file/place.h"
 #include "sys/machine/machine.h"
+#include "sys/process/command.h"
 
 // ---- Environment -----------------------------------------------------------------------------------------
 
 static bool is_kept(const char *variable, const Weft__AgentHello *hello)
 {
     const size_t size = strcspn(variable, "=");
+    if (strncmp(variable, "WEFT_PROGRAM=", size + 1) == 0 ||
+        strncmp(variable, "WEFT_LAUNCHER=", size + 1) == 0)
+        return true;
     for (size_t i = 0; i < hello->n_keep; i++) {
         const char *name = hello->keep[i];
         const size_t length = strlen(name);
@@ -79,6 +83,22 @@ weft_err host_agent_find_address(struct buf *address)
         buf_append_text(address, host);
     }
     return address->has_failed ? err_no_memory("for an address") : WEFT_OK;
+}
+
+weft_err host_agent_name_launcher(void)
+{
+    const char *connection = getenv("SSH_CONNECTION");
+    char other[64] = "", text[80] = "";
+    char *own = NULL;
+    const weft_err err = command_own_path(&own);
+    if (err)
+        return err;
+    if (connection && sscanf(connection, "%63s", other) == 1 && strpbrk(other, ".:"))
+        snprintf(text, sizeof text, strchr(other, ':') ? "[%s]" : "%s", other);
+    const bool is_set =
+        setenv("WEFT_PROGRAM", own, 1) == 0 && (!*text || setenv("WEFT_LAUNCHER", text, 1) == 0);
+    free(own);
+    return is_set ? WEFT_OK : err_no_memory("for the environment");
 }
 
 // ---- Files -----------------------------------------------------------------------------------------------

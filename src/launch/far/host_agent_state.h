@@ -74,6 +74,10 @@ void host_agent_end_members(struct host_agent *agent);
 MUST_CHECK weft_err host_agent_keep_environment(const Weft__AgentHello *hello);
 MUST_CHECK weft_err host_agent_write_token(struct host_agent *agent, const char *token);
 
+// What members find besides: WEFT_PROGRAM, the program that this agent is, and WEFT_LAUNCHER, the address by which this host reaches
+// the machine of the launcher, where that is known. Before the environment is made.
+MUST_CHECK weft_err host_agent_name_launcher(void);
+
 // The address by which other hosts reach this one.
 MUST_CHECK weft_err host_agent_find_address(struct buf *address);
 

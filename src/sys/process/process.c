@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 enum {
+    LOOK_MS = 10,
     COPY_DESCRIPTORS_MAX = 1 << 16
 };  // closed one by one where the kernel cannot close them all
 
@@ -262,12 +263,33 @@ weft_err process_open_file(const struct process *process, uint32_t number, int *
     return is_ending(process) ? err_set(WEFT_UNAVAILABLE, "the process has ended") : err;
 }
 
+void process_signal_parent(int number)
+{
+    const pid_t parent = getppid();
+    if (parent > 1)
+        kill(parent, number);
+}
+
 void process_kill(struct process *process)
 {
     if (process->pidfd >= 0)
         syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
     else if (process->pid > 0)
         kill(process->pid, SIGKILL);
+}
+
+bool process_has_ended(const struct process *process, uint32_t timeout_ms)
+{
+    for (uint32_t waited_ms = 0;; waited_ms += LOOK_MS) {
+        siginfo_t end = {0};
+        if (process->pid <= 0 ||
+            waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            end.si_pid == process->pid)
+            return true;
+        if (waited_ms >= timeout_ms)
+            return false;
+        poll(NULL, 0, LOOK_MS);
+    }
 }
 
 void process_wait(struct process *process, struct process_exit *exit)

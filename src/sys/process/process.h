@@ -41,6 +41,9 @@ MUST_CHECK weft_err process_spawn(const struct process_spec *spec, struct proces
 // standard ones. Dies with the thread that forked it.
 MUST_CHECK weft_err process_fork(int (*body)(void *), void *owner, struct process *process);
 
+// Sends a signal to the process that has started or forked this one, if it still lives.
+void process_signal_parent(int number);
+
 // Kills it at once; does not wait. Does nothing when there is none.
 void process_kill(struct process *process);
 
@@ -53,6 +56,9 @@ struct process_exit {
     bool was_signalled;
     int number;  // the signal, or the exit code
 };
+
+// Whether it has ended; waits for that for at most timeout_ms. It is still to be waited for.
+bool process_has_ended(const struct process *process, uint32_t timeout_ms);
 
 // Waits for its end. Afterwards `process` holds none.
 void process_wait(struct process *process, struct process_exit *exit);

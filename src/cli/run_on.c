@@ -1,0 +1,242 @@
+// run_on: the launcher is in a copy of this process, not the server: the server keeps the terminal, its signals and its exit code,
+// and may become the program that the job is.
+
+#include "cli/run_on.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/cli.h"
+#include "crew/cluster_run.h"
+#include "launch/ssh/ssh.h"
+#include "sys/net/ports.h"
+#include "sys/process/signals.h"
+#include "sys/secure/secret.h"
+#include "sys/time/clock.h"
+
+enum {
+    SIGNAL_TERMINATE = 15,
+    LISTEN_WORDS = 2,
+    LOOK_MS = 20,
+    LEAVE_MS = 10000,
+    FAILED_LEAVE_MS = 1000
+};
+
+// For the copy, which has it as it is at that moment.
+struct launch_order {
+    const char *url, *ssh;
+    size_t host_count;
+    uint16_t port;
+};
+
+// ---- The copy --------------------------------------------------------------------------------------------------
+
+static weft_err run_clients(const struct launch_order *order, size_t *ended_well, int *exit_code)
+{
+    struct crew_spec spec = {0};
+    struct crew_flags flags = {0};
+    struct buf role = {0}, script = {0};
+    buf_format(&role, "client=%zu", order->host_count);
+    // The server may take its time to look at the inputs.
+    buf_format(
+        &script,
+        "WEFT_JOIN_MS=3600000 exec \"$WEFT_PROGRAM\" client --quiet \"$WEFT_LAUNCHER:%" PRIu16
+        "\" >&2",
+        order->port);
+    const char *const program[] = {"sh", "-c", buf_text(&script), NULL};
+    const struct cluster_run_options options = {
+        .on = order->url,
+        .ssh = order->ssh,
+        .keep_going = true,
+        .quiet = true,
+        .ended_well = ended_well,
+    };
+    flags.program = program;
+    weft_err err = role.has_failed || script.has_failed
+                       ? err_no_memory("for the clients")
+                       : crew_spec_add_role_flag(&spec, buf_text(&role));
+    if (!err)
+        err = crew_spec_resolve(&spec, &flags);
+    if (!err)
+        err = cluster_run(&spec, &options, exit_code);
+    crew_flags_fini(&flags);
+    crew_spec_fini(&spec);
+    buf_fini(&role);
+    buf_fini(&script);
+    return err;
+}
+
+// Until the server listens it may not have taken its signals over yet, and would end without its exit code.
+static void await_server(uint16_t port)
+{
+    for (weft_err err = WEFT_OK; !err;) {
+        struct port_hold hold = {-1};
+        err = port_hold(&hold, "127.0.0.1", port);
+        port_release(&hold);
+        if (!err)
+            clock_sleep_ms(LOOK_MS);
+    }
+    err_clear();
+}
+
+// A job without clients would wait for some forever: it is ended. One client that has ended well has seen the end of the job.
+static int live_as_launcher(void *owner)
+{
+    size_t ended_well = 0;
+    int exit_code = 0;
+    const struct launch_order *order = owner;
+    const weft_err err = run_clients(order, &ended_well, &exit_code);
+    if (err)
+        exit_code = cli_fail(err, false);
+    if (exit_code != 0 && ended_well == 0) {
+        await_server(order->port);
+        process_signal_parent(SIGNAL_TERMINATE);
+    }
+    return ended_well > 0 ? 0 : exit_code;
+}
+
+// ---- The words ---------------------------------------------------------------------------------------------------
+
+// "--on", "URL" or "--on=URL". The number of words it takes; 0: it is another word.
+static size_t read_option(char *const *words, size_t left, const char *name, const char **value)
+{
+    const size_t size = strlen(name);
+    if (strncmp(words[0], name, size) != 0)
+        return 0;
+    if (words[0][size] == '=') {
+        *value = words[0] + size + 1;
+        return 1;
+    }
+    if (words[0][size] || left < 2)
+        return 0;
+    *value = words[1];
+    return 2;
+}
+
+static weft_err read_words(struct run_on *on, char *const *words, size_t count,
+                           struct launch_order *order)
+{
+    bool has_ended = false;
+    on->words = calloc(count + LISTEN_WORDS + 1, sizeof *on->words);
+    if (!on->words)
+        return err_no_memory("for the arguments");
+    on->count = LISTEN_WORDS;
+    for (size_t i = 0; i < count;) {
+        size_t used = 0;
+        has_ended = has_ended || strcmp(words[i], "--") == 0;
+        if (!has_ended)
+            used = read_option(words + i, count - i, "--on", &order->url);
+        if (!has_ended && used == 0)
+            used = read_option(words + i, count - i, "--ssh", &order->ssh);
+        if (used == 0)
+            on->words[on->count++] = words[i++];
+        i += used;
+    }
+    return WEFT_OK;
+}
+
+static bool has_word(const struct run_on *on, const char *word)
+{
+    for (size_t i = LISTEN_WORDS; i < on->count; i++)
+        if (strcmp(on->words[i], word) == 0)
+            return true;
+    return false;
+}
+
+// Nothing is run for these.
+static bool is_question(const struct run_on *on)
+{
+    return has_word(on, "--help") || has_word(on, "-h") || has_word(on, "--dry-run");
+}
+
+static weft_err check_order(const struct run_on *on, struct launch_order *order)
+{
+    const struct launcher *launcher;
+    struct ssh_hosts hosts = {0};
+    weft_err err = launcher_find(order->url, &launcher);
+    if (err || !launcher->is_far)
+        return err;
+    if (launcher != &launch_ssh)
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "--on %s: a job's clients can be started by ssh://HOST,HOST... only\n"
+                       "  try: weft server there, and weft cluster run --on %s ... weft client",
+                       order->url, order->url);
+    if (has_word(on, "--listen"))
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--on starts the clients, and --listen waits for others\n  try: one of them");
+    err = ssh_hosts_read(&hosts, order->url);
+    order->host_count = hosts.list.count;
+    ssh_hosts_fini(&hosts);
+    return err;
+}
+
+// ---- Starting ----------------------------------------------------------------------------------------------------
+
+// The server and the launcher have the same token: a fresh one, unless the user names one.
+static weft_err make_token(const struct run_on *on)
+{
+    const char *token = getenv("WEFT_TOKEN"), *file = getenv("WEFT_TOKEN_FILE");
+    struct secret secret;
+    char text[SECRET_TEXT_BYTES];
+    if (has_word(on, "--token-file"))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--token-file is for servers that clients join\n"
+                       "  with --on the secret is made for the run, or that of WEFT_TOKEN_FILE");
+    if ((token && *token) || (file && *file))
+        return WEFT_OK;
+    secret_make(&secret);
+    secret_write(&secret, text);
+    secret_clear(&secret);
+    return setenv("WEFT_TOKEN", text, 1) == 0 ? WEFT_OK : err_no_memory("for the token");
+}
+
+static weft_err start_clients(struct run_on *on, struct launch_order *order)
+{
+    static char listen[16];
+    struct port_hold hold = {-1};
+    weft_err err = make_token(on);
+    if (!err)
+        err = port_choose(&hold, &order->port);
+    port_release(&hold);
+    if (err)
+        return err;
+    snprintf(listen, sizeof listen, ":%" PRIu16, order->port);
+    on->words[0] = (char *)"--listen";
+    on->words[1] = listen;
+    return process_fork(live_as_launcher, order, &on->clients);
+}
+
+weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
+{
+    struct launch_order order = {0};
+    weft_err err = read_words(on, words, count, &order);
+    if (!err && order.url)
+        err = check_order(on, &order);
+    if (!err && order.host_count > 0 && !is_question(on))
+        err = start_clients(on, &order);
+    if (!err && !on->clients.pid) {
+        memmove(on->words, on->words + LISTEN_WORDS,
+                (on->count - LISTEN_WORDS) * sizeof *on->words);
+        on->count -= LISTEN_WORDS;
+    }
+    return err;
+}
+
+void run_on_end(struct run_on *on, int *exit_code)
+{
+    if (on->clients.pid) {
+        struct process_exit exit;
+        // The clients of a job that has ended well know it. Agents whose launcher is killed end their members as well.
+        if (!process_has_ended(&on->clients, *exit_code ? FAILED_LEAVE_MS : LEAVE_MS))
+            process_kill(&on->clients);
+        process_wait(&on->clients, &exit);
+        const bool has_failed = exit.is_known && !exit.was_signalled && exit.number != 0;
+        if (has_failed && *exit_code == signal_exit_code(SIGNAL_TERMINATE))
+            *exit_code = exit.number;
+    }
+    free(on->words);
+}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# weft run --on ssh://: the clients of a job are started on other machines, and the answer is that of one machine.
+. "$(dirname "$0")/lib.sh"
+. "$e2e/hosts.sh"
+in_world "jobs on ssh hosts"
+
+fresh_hosts 3
+for ((i = 0; i < 100; i++)); do cat "$root"/examples/texts/*; done >book.txt
+weft run -q wordcount book.txt >expected
+try weft run -q --on ssh://h1,h2,h3 wordcount book.txt
+check "a job on three hosts" [ "$code" = 0 ]
+same "has the bytes of one machine" expected "$out"
+nothing_left_on_hosts "and leaves nothing there"
+try weft run -q wordcount --on=ssh://h1,h2 book.txt -o counts/
+check "the option may come after the job" [ "$code" = 0 ]
+same "the answer in a directory" expected <(cat counts/part-*)
+try weft run -q --on ssh://h1,h2 "$root/examples/wordcount.c" book.txt
+same "a program that is built here" expected "$out"
+weft run -q sort book.txt >expected
+try weft run -q --on ssh://h1,h2,h3 sort book.txt
+same "sort" expected "$out"
+weft run -q --map 'tr a-z A-Z' book.txt >expected
+try weft run -q --on ssh://h1,h2,h3 --map 'tr a-z A-Z' book.txt
+same "a command" expected "$out"
+nothing_left_on_hosts "nothing is left of these"
+
+weft run -q wordcount book.txt >expected
+try weft run -q --on local: wordcount book.txt
+same "local: is this machine" expected "$out"
+fails_with "an input that is not there" 4 'cannot find the input nosuch' weft run --on ssh://h1 wordcount nosuch
+fails_with "a host that there is not" 4 'cannot start members on nowhere.invalid' weft run --on ssh://nowhere.invalid wordcount book.txt
+fails_with "a typo" 2 'did you mean: ssh:' weft run --on shh://h1 wordcount book.txt
+fails_with "two ways to have clients" 2 'and --listen waits for others' weft run --on ssh://h1 --listen :0 wordcount book.txt
+fails_with "a server has no launcher" 2 'and --listen waits for others' weft server --on ssh://h1 wordcount book.txt
+fails_with "a program alone has none" 2 'are for weft run' "${WEFT_BUILD:-$(dirname "$WEFT")}/examples/wordcount" --on ssh://h1 book.txt
+
+cat >slow.sh <<'END'
+cat; sleep 1000
+END
+"$WEFT" run --on ssh://h1,h2 --file slow.sh --map 'sh slow.sh' book.txt >"$out" 2>"$err" &
+pid=$!
+sleeps_on() { hosts exec "$1" pgrep sleep; }
+until sleeps_on h1 >/dev/null || sleeps_on h2 >/dev/null; do sleep 0.1; done
+kill -TERM $pid
+wait $pid
+check "SIGTERM ends the job" [ $? = 143 ]
+nothing_left_on_hosts "and its clients"
+"$WEFT" run --on ssh://h1,h2 --file slow.sh --map 'sh slow.sh' book.txt >"$out" 2>"$err" &
+pid=$!
+until sleeps_on h1 >/dev/null || sleeps_on h2 >/dev/null; do sleep 0.1; done
+kill -9 $pid
+wait $pid 2>/dev/null
+nothing_left_on_hosts "kill -9, too"
+finish
