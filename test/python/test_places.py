@@ -266,3 +266,71 @@ def test_the_files_of_a_job_are_where_the_option_tmp_says(folder, monkeypatch):
         """)
     assert python("p.py") == "{1: True}\n"
     assert os.listdir("tmp") == os.listdir("other") == []
+
+
+# ---- Threads
+
+OWN_FOLD = """\
+def fold(values):
+    total = 0
+    for value in values: total += value
+    return total
+"""
+
+
+@pytest.mark.parametrize("end", ["reducefn = lambda key, values: len(values)", "fold = sum", "import weft\nfold = weft.count", OWN_FOLD])
+def test_threads_of_mapfn_may_emit(end):
+    script("s.py", """\
+        from concurrent.futures import ThreadPoolExecutor
+        def mapfn(line, emit):
+            def work(number):
+                for i in range(2000):
+                    emit(f"{line}-{number}-{i % 1000}", 1)
+                    emit(f"{line}-all", 1)
+            with ThreadPoolExecutor(8) as pool:
+                list(pool.map(work, range(8)))
+        """)
+    open("s.py", "a").write(end + "\n")
+    got = dict(line.split("\t") for line in weft_run("--max-attempts", "1", "s.py", "text").splitlines())
+    assert got.pop("a b a-all") == got.pop("c a-all") == "16000"
+    assert len(got) == 16000 and set(got.values()) == {"2"}
+
+
+def test_a_thread_that_mapfn_has_left_running_cannot_emit():
+    """Its pairs came into frames of other kinds, and the output was damaged."""
+    script("s.py", """\
+        import threading, time
+        def mapfn(line, emit):
+            emit(line, 1)
+            def work():
+                while emit is not None:
+                    try: emit("late", 1)
+                    except RuntimeError: time.sleep(0.0001)
+            threading.Thread(target=work, daemon=True).start()
+        def fold(values): return max(values)
+        """)
+    open("lines", "w").write("".join(f"{number}\n" for number in range(50)))
+    got = dict(line.split("\t") for line in weft_run("--max-attempts", "1", "--lines-per-task", "1", "s.py", "lines").splitlines())
+    got.pop("late", None)
+    assert got == {str(number): "1" for number in range(50)}
+
+
+@pytest.mark.parametrize("where", ["fold", "a pickle"])
+def test_emit_inside_of_emit_is_refused(where):
+    script("s.py", f"""\
+        class Again:
+            def __init__(self, emit): self.emit = emit
+            def __reduce__(self):
+                self.emit("again", 1)
+                return (int, ("1",))
+        kept = []
+        def mapfn(line, emit):
+            kept.append(emit)
+            for _ in range(5000): emit("k", Again(emit) if {where == "a pickle"} else 1)
+        def join(values):
+            kept and kept[0]("again", 1)
+            return len(values)
+        if {where == "fold"}: fold = join
+        else: reducefn = lambda key, values: len(values)
+        """)
+    assert "emit() works inside mapfn only" in weft_run("--max-attempts", "1", "s.py", "text", code=1)

@@ -78,6 +78,11 @@ struct slot {
     bool is_pickled;    // and how it came
     PyObject *values;
 
+    // emit() by several threads
+    bool is_mapping;  // mapfn runs, or its generator
+    bool is_putting;  // a thread is taking a pair
+    unsigned long putter;
+
     // the last report of a call of user code
     bool reports, is_at_work;
     const char *reported;  // the function
@@ -125,11 +130,22 @@ bool slot_flush(struct slot *slot);
 // Sends the held results of attempts that have ended. False: an exception is set.
 bool slot_send_held(struct slot *slot);
 
-// The function emit(key, value) of the module.
-PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);
+// Takes one pair of the attempt. False: an exception is set.
+bool slot_put_now(struct slot *slot, PyObject *key, PyObject *value);
 
 // Adds to the sum of an encoded key. False: an exception is set.
 bool slot_add_number(struct slot *slot, const char *key, size_t size, int64_t number);
+
+// ---- emit (slot_emit.c)
+
+// As slot_put_now, where threads of mapfn may emit at the same time: it waits for them.
+bool slot_put_alone(struct slot *slot, PyObject *key, PyObject *value);
+
+// mapfn has returned: threads that it has left behind emit no more.
+void slot_end_mapping(struct slot *slot);
+
+// The function emit(key, value) of the module.
+PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 // ---- words (slot_words.c)
 

@@ -259,7 +259,7 @@ static bool put_output(struct slot *slot, PyObject *key, PyObject *value)
     return codec_encode(&slot->scratch, key, true) && codec_encode(&slot->scratch, value, false);
 }
 
-static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
+static inline bool put_now(struct slot *slot, PyObject *key, PyObject *value)
 {
     if (__builtin_expect(slot->output != SLOT_OUT_PAIRS, 0))
         return put_output(slot, key, value);
@@ -276,6 +276,17 @@ static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
                put_encoded(slot, &slot->pairs, data, size, value);
     }
     }
+}
+
+bool slot_put_now(struct slot *slot, PyObject *key, PyObject *value)
+{
+    return put_now(slot, key, value);
+}
+
+static inline bool put(struct slot *slot, PyObject *key, PyObject *value)
+{
+    return __builtin_expect(slot->passes_emit, 0) ? slot_put_alone(slot, key, value)
+                                                  : put_now(slot, key, value);
 }
 
 bool slot_flush(struct slot *slot)
@@ -365,7 +376,7 @@ static bool put_list(struct slot *slot, PyObject *list)
 {
     PyObject *item;
     bool is_good = true;
-    if (slot->kind == SLOT_COUNT && slot->output == SLOT_OUT_PAIRS)
+    if (slot->kind == SLOT_COUNT && slot->output == SLOT_OUT_PAIRS && !slot->passes_emit)
         return count_list(slot, list);
     const Py_ssize_t count = PyList_Size(list);
     for (Py_ssize_t i = 0; is_good && (item = item_of(list, i, count)); i++) {
@@ -422,24 +433,6 @@ static bool take_result(struct slot *slot, PyObject *result)
     return is_good;
 }
 
-PyObject *slot_py_emit(PyObject *self, PyObject *const *args, Py_ssize_t count)
-{
-    (void)self;
-    struct slot *slot = slot_current;
-    if (!slot || slot->is_reducing) {
-        PyErr_SetString(PyExc_RuntimeError, "emit() works inside mapfn only");
-        return NULL;
-    }
-    if (count < 1 || count > 2) {
-        PyErr_SetString(PyExc_TypeError, "emit(key, value) or emit(key), which counts one");
-        return NULL;
-    }
-    if (!put(slot, args[0], count == 2 ? args[1] : slot->one))
-        return NULL;
-    Py_IncRef(Py_None);
-    return Py_None;
-}
-
 // ---- Records ------------------------------------------------------------------------------------------
 
 static PyObject *make_record(const struct slot *slot, const char *data, size_t size)
@@ -464,6 +457,7 @@ static bool map_record(struct slot *slot, const char *data, size_t size, uint64_
     if (!record)
         return false;
     slot->record = record;
+    slot->is_mapping = true;
     PyObject *result;
     if (!slot->wants_name && !slot->passes_emit)
         result = PyObject_CallFunctionObjArgs(slot->map, record, NULL);
@@ -473,6 +467,7 @@ static bool map_record(struct slot *slot, const char *data, size_t size, uint64_
         result = PyObject_CallFunctionObjArgs(slot->map, slot->name, record,
                                               slot->passes_emit ? slot->emit : NULL, NULL);
     const bool is_good = take_result(slot, result);
+    slot_end_mapping(slot);
     slot_end_forked();
     if (!is_good)
         return false;  // the record is shown
