@@ -141,7 +141,7 @@ bool slot_add_number(struct slot *slot, const char *key, size_t size, int64_t nu
 // As slot_put_now, where threads of mapfn may emit at the same time: it waits for them.
 bool slot_put_alone(struct slot *slot, PyObject *key, PyObject *value);
 
-// mapfn has returned: threads that it has left behind emit no more.
+// mapfn has returned: threads of it that still run emit no more.
 void slot_end_mapping(struct slot *slot);
 
 // The function emit(key, value) of the module.

@@ -38,7 +38,7 @@ bool slot_put_alone(struct slot *slot, PyObject *key, PyObject *value)
     return is_good;
 }
 
-// Threads that mapfn has left behind emit no more.
+// Threads that still run when mapfn has returned emit no more.
 void slot_end_mapping(struct slot *slot)
 {
     slot->is_mapping = false;

@@ -259,7 +259,8 @@ static bool put_output(struct slot *slot, PyObject *key, PyObject *value)
     return codec_encode(&slot->scratch, key, true) && codec_encode(&slot->scratch, value, false);
 }
 
-static inline bool put_now(struct slot *slot, PyObject *key, PyObject *value)
+static inline __attribute__((always_inline)) bool put_now(struct slot *slot, PyObject *key,
+                                                          PyObject *value)
 {
     if (__builtin_expect(slot->output != SLOT_OUT_PAIRS, 0))
         return put_output(slot, key, value);
