@@ -95,6 +95,22 @@ sort "$out" >sorted
 printf 'a/0| 4,6\nb/0| 4,6,GPU-x\nc/0| -1\n' >expected
 same "an instance gets as many GPUs as it asks for" expected sorted
 
+mkdir tools
+printf '#!/bin/sh\necho "a tool of $(basename "$(dirname "$0")")"\n' >tools/mytool
+chmod +x tools/mytool
+weft pack -q tools -o tools.tar.zst >/dev/null
+try run --role a=2 --role b=1 --archive a=tools.tar.zst sh -c 'mytool 2>/dev/null || echo "${WEFT_ENVIRONMENT-none}"'
+sort "$out" >sorted
+printf 'a/0| a tool of tree\na/1| a tool of tree\nb/0| none\n' >expected
+same "the programs of an archive are found first, by its role" expected sorted
+echo '{"roles": {"a": 1}, "archive": "tools.tar.zst", "command": ["mytool"]}' >archive.json
+try run --spec archive.json
+check "... also the program itself" grep -q 'a tool of tree' "$out"
+echo no archive >broken.tar.zst
+try run --role a=1 --archive broken.tar.zst true
+check "a file that is no archive is refused" [ "$code" != 0 -a ! -s "$out" ]
+check "... by its name" grep -q 'broken.tar.zst' "$err"
+
 # --- TensorBoard ------------------------------------------------------------------------------------------
 
 mkdir bin
