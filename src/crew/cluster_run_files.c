@@ -1,12 +1,10 @@
 // The files of roles, where members are processes of this machine: links in a directory of the run, in which the
-// members then run, as they would on another machine. Far launchers get the list and send the files. Archives of weft
-// pack are unpacked into the cache of this machine, once each.
+// members then run, as they would on another machine. Far launchers get the list and send the files.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "crew/cluster_run_state.h"
-#include "pack/environments.h"
 #include "sys/file/file.h"
 
 static bool has_files(const struct crew_spec *spec)
@@ -84,11 +82,13 @@ weft_err run_list_files(const struct run_member *member, struct launch_file **fi
     *count = 0;
     if (!member->run->launcher->is_far)
         return WEFT_OK;
-    *files = calloc(pairs->count + 1, sizeof **files);
+    *files = calloc(pairs->count + 2, sizeof **files);
     if (!*files)
         return err_no_memory("for the files of a role");
     for (size_t i = 0; i < pairs->count; i++)
-        (*files)[(*count)++] = (struct launch_file){pairs->items[i].value, pairs->items[i].name};
+        (*files)[(*count)++] =
+            (struct launch_file){.path = pairs->items[i].value, .target = pairs->items[i].name};
+    run_list_archive(member, *files, count);
     if (!is_own_program(member->run, program))
         return WEFT_OK;
     const char *target = program;
@@ -103,92 +103,6 @@ weft_err run_list_files(const struct run_member *member, struct launch_file **fi
             "%s is not below this directory, and cannot have that path on another machine\n"
             "  try: --file %s, and the program ./%s",
             program, program, strrchr(program, '/') + 1);
-    (*files)[(*count)++] = (struct launch_file){program, target};
+    (*files)[(*count)++] = (struct launch_file){.path = program, .target = target};
     return WEFT_OK;
-}
-
-// ---- Archives --------------------------------------------------------------------------------------------------
-
-struct run_archive {
-    const char *path;
-    struct environment environment;
-};
-
-static struct run_archive *find_archive(const struct run *run, const char *path)
-{
-    for (size_t i = 0; i < run->archive_count; i++)
-        if (strcmp(run->archives[i].path, path) == 0)
-            return &run->archives[i];
-    return NULL;
-}
-
-static weft_err take_archives(struct run *run)
-{
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < run->spec->roles.count; i++) {
-        const struct crew_role *role = &run->spec->roles.items[i];
-        if (!role->archive || role->instances == 0 || find_archive(run, role->archive))
-            continue;
-        struct run_archive *archive = &run->archives[run->archive_count];
-        archive->path = role->archive;
-        err = environments_take_file(run->environments, role->archive, &archive->environment);
-        run->archive_count += !err;
-        err = err_wrap(err, "roles.%s: archive", role->name);
-    }
-    return err;
-}
-
-weft_err run_open_archives(struct run *run)
-{
-    bool has_archive = false;
-    for (size_t i = 0; i < run->spec->roles.count; i++)
-        has_archive = has_archive || run->spec->roles.items[i].archive;
-    if (!has_archive)
-        return WEFT_OK;
-    if (run->launcher->is_far)
-        return err_set(WEFT_UNIMPLEMENTED, "archives are unpacked on this machine only\n"
-                                           "  leave --archive out, or use --on local:");
-    run->archives = calloc(run->spec->roles.count, sizeof *run->archives);
-    if (!run->archives)
-        return err_no_memory("for the archives of roles");
-    const weft_err err = environments_open(NULL, &run->environments);
-    return err ? err : take_archives(run);
-}
-
-void run_close_archives(struct run *run)
-{
-    for (size_t i = 0; i < run->archive_count; i++)
-        environment_release(&run->archives[i].environment);
-    environments_close(run->environments);
-    free(run->archives);
-}
-
-// A variable that the description gives wins here too.
-static bool is_given(const struct crew_role *role, const char *variable)
-{
-    const size_t length = strcspn(variable, "=");
-    for (size_t i = 0; i < role->variables.count; i++)
-        if (strlen(role->variables.items[i].name) == length &&
-            strncmp(role->variables.items[i].name, variable, length) == 0)
-            return true;
-    return false;
-}
-
-weft_err run_add_archive(const struct run_member *member, struct crew_environment *variables)
-{
-    const struct crew_role *role = member->seat.role;
-    const struct run_archive *archive =
-        role->archive ? find_archive(member->run, role->archive) : NULL;
-    struct buf list = {0};
-    weft_err err = WEFT_OK;
-    if (!archive)
-        return WEFT_OK;
-    environment_append_variables(&archive->environment, getenv("PATH"), &list);
-    if (list.has_failed)
-        err = err_no_memory("for the variables of an archive");
-    for (size_t at = 0; !err && at < list.size; at += strlen(list.data + at) + 1)
-        if (!is_given(role, list.data + at))
-            err = crew_environment_add(variables, list.data + at);
-    buf_fini(&list);
-    return err;
 }

@@ -1,7 +1,8 @@
 // What the parts of cluster_run share: the runner, its members, and where their output goes.
 //
 //   cluster_run.c          the life: setting up, events to the crew, actions from it
-//   cluster_run_files.c    files and archives of roles, on this machine
+//   cluster_run_files.c    files of roles, on this machine
+//   cluster_run_archives.c archives of roles
 //   cluster_run_members.c  who there is: addresses, names, environments
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
 //   cluster_run_tensorboard.c  its address, or why there is none
@@ -125,9 +126,11 @@ MUST_CHECK weft_err run_make_variables(struct run_member *member,
 
 MUST_CHECK weft_err run_open_files(struct run *run);
 
-// Unpacks the archives of roles, before anything starts. Adds the variables of its archive to a member's.
+// Unpacks the archives of roles, or measures them for hosts, before anything starts. Adds the variables of its archive to
+// a member's on this machine, or appends it to the files that are sent along.
 MUST_CHECK weft_err run_open_archives(struct run *run);
 void run_close_archives(struct run *run);
+void run_list_archive(const struct run_member *member, struct launch_file *files, size_t *count);
 MUST_CHECK weft_err run_add_archive(const struct run_member *member,
                                     struct crew_environment *variables);
 

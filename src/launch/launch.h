@@ -42,6 +42,10 @@ struct launch_place {
 struct launch_file {
     const char *path;    // here
     const char *target;  // there, relative to the directory of the run
+    // An archive of weft pack: unpacked once on each host, under its hash, instead. The member finds its programs first.
+    bool is_archive;
+    const uint8_t *hash;  // SHA-256 of an archive, 32 bytes, and its size; borrowed
+    uint64_t size;
 };
 
 struct launch_start {

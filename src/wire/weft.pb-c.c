@@ -8150,7 +8150,7 @@ const ProtobufCMessageDescriptor weft__agent_reserved__descriptor =
   (ProtobufCMessageInit) weft__agent_reserved__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__agent_file__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__agent_file__field_descriptors[6] =
 {
   {
     "number",
@@ -8212,9 +8212,22 @@ static const ProtobufCFieldDescriptor weft__agent_file__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "is_archive",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_BOOL,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentFile, is_archive),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__agent_file__field_indices_by_name[] = {
   1,   /* field[1] = hash */
+  5,   /* field[5] = is_archive */
   4,   /* field[4] = is_executable */
   0,   /* field[0] = number */
   2,   /* field[2] = size */
@@ -8223,7 +8236,7 @@ static const unsigned weft__agent_file__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__agent_file__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__agent_file__descriptor =
 {
@@ -8233,7 +8246,7 @@ const ProtobufCMessageDescriptor weft__agent_file__descriptor =
   "Weft__AgentFile",
   "weft",
   sizeof(Weft__AgentFile),
-  5,
+  6,
   weft__agent_file__field_descriptors,
   weft__agent_file__field_indices_by_name,
   1,  weft__agent_file__number_ranges,
@@ -8368,7 +8381,7 @@ const ProtobufCMessageDescriptor weft__agent_piece__descriptor =
   (ProtobufCMessageInit) weft__agent_piece__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__agent_start__field_descriptors[5] =
+static const ProtobufCFieldDescriptor weft__agent_start__field_descriptors[6] =
 {
   {
     "member",
@@ -8430,8 +8443,21 @@ static const ProtobufCFieldDescriptor weft__agent_start__field_descriptors[5] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "archive",
+    6,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentStart, archive),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__agent_start__field_indices_by_name[] = {
+  5,   /* field[5] = archive */
   1,   /* field[1] = arguments */
   3,   /* field[3] = directory */
   2,   /* field[2] = environment */
@@ -8441,7 +8467,7 @@ static const unsigned weft__agent_start__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__agent_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 5 }
+  { 0, 6 }
 };
 const ProtobufCMessageDescriptor weft__agent_start__descriptor =
 {
@@ -8451,7 +8477,7 @@ const ProtobufCMessageDescriptor weft__agent_start__descriptor =
   "Weft__AgentStart",
   "weft",
   sizeof(Weft__AgentStart),
-  5,
+  6,
   weft__agent_start__field_descriptors,
   weft__agent_start__field_indices_by_name,
   1,  weft__agent_start__number_ranges,

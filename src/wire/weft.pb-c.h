@@ -1720,10 +1720,14 @@ struct  Weft__AgentFile
    */
   char *target;
   protobuf_c_boolean is_executable;
+  /*
+   * of weft pack: it is unpacked into the cache of the host, which may have it already
+   */
+  protobuf_c_boolean is_archive;
 };
 #define WEFT__AGENT_FILE__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__agent_file__descriptor) \
-    , 0, {0,NULL}, 0, (char *)protobuf_c_empty_string, 0 }
+    , 0, {0,NULL}, 0, (char *)protobuf_c_empty_string, 0, 0 }
 
 
 struct  Weft__AgentFileState
@@ -1772,10 +1776,14 @@ struct  Weft__AgentStart
    * for sh, before the program; "": none
    */
   char *script;
+  /*
+   * 1 + the number of the archive whose programs it finds first; 0: none
+   */
+  uint32_t archive;
 };
 #define WEFT__AGENT_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__agent_start__descriptor) \
-    , 0, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+    , 0, 0,NULL, 0,NULL, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
 
 
 struct  Weft__AgentStarted

@@ -89,7 +89,7 @@ static bool check_start(const ProtobufCMessage *message)
     const Weft__AgentStart *start = (const Weft__AgentStart *)message;
     bool is_right = start->n_arguments >= 1 && start->n_arguments <= FAR_WORDS_MAX &&
                     start->n_environment <= FAR_WORDS_MAX && is_text(start->directory) &&
-                    *start->arguments[0];
+                    *start->arguments[0] && start->archive <= FAR_FILES_MAX;
     for (size_t i = 0; is_right && i < start->n_environment; i++) {
         const char *equals = strchr(start->environment[i], '=');
         is_right = equals && equals > start->environment[i];

@@ -46,7 +46,13 @@ static weft_err find_file(struct far *far, const struct launch_file *wanted, siz
                        wanted->target);
     if (far->files.count >= FAR_FILES_MAX)
         return err_set(WEFT_RESOURCE_EXHAUSTED, "more than %d files cannot be sent", FAR_FILES_MAX);
-    weft_err err = read_file(wanted->path, &file);
+    weft_err err = WEFT_OK;
+    if (wanted->is_archive) {  // it may be large, and hosts do not wait for long
+        file = (struct far_file){.size = wanted->size, .is_archive = true};
+        memcpy(file.hash, wanted->hash, sizeof file.hash);
+    } else {
+        err = read_file(wanted->path, &file);
+    }
     if (err)
         return err;
     file.path = strdup(wanted->path);
@@ -86,6 +92,7 @@ static void offer_next_file(struct far_host *host)
         message.size = file->size;
         message.target = file->target;
         message.is_executable = file->is_executable;
+        message.is_archive = file->is_archive;
         far_say(host, WEFT__FRAME_TYPE__FRAME_AGENT_FILE, &message.base);
         return;
     }
@@ -185,7 +192,17 @@ static bool take_file_state(struct far_host *host, const Weft__AgentFileState *s
     return true;
 }
 
-static weft_err append_start(struct buf *frame, size_t number, const struct launch_start *start)
+// 1 + the number of the archive among the files of a member; 0: it has none.
+static uint32_t find_archive(const struct far *far, const struct far_member *member)
+{
+    for (size_t i = 0; i < member->files.count; i++)
+        if (far->files.items[member->files.items[i]].is_archive)
+            return (uint32_t)member->files.items[i] + 1;
+    return 0;
+}
+
+static weft_err append_start(struct buf *frame, size_t number, const struct launch_start *start,
+                             uint32_t archive)
 {
     Weft__AgentStart message = WEFT__AGENT_START__INIT;
     message.member = (uint32_t)number;
@@ -196,6 +213,7 @@ static weft_err append_start(struct buf *frame, size_t number, const struct laun
     while (start->environment[message.n_environment])
         message.n_environment++;
     message.directory = start->directory ? (char *)start->directory : (char *)"";
+    message.archive = archive;
     message.script = start->script ? (char *)start->script : (char *)"";
     const weft_err err = message_append(frame, WEFT__FRAME_TYPE__FRAME_AGENT_START, &message.base);
     if (!err && frame->size > FAR_FRAME_BYTES_MAX)
@@ -222,7 +240,7 @@ weft_err far_start(struct launch *launch, size_t number, const struct launch_sta
     if (!err)
         err = note_files(host);
     if (!err)
-        err = append_start(&member->start, number, start);
+        err = append_start(&member->start, number, start, find_archive(far, member));
     for (size_t i = 0; !err && i < member->files.count; i++)
         if (host->files.items[member->files.items[i]] == FAR_REFUSED)
             err = err_set(WEFT_DATA_LOSS, "%s could not be sent to %s",

@@ -66,7 +66,7 @@ struct far_file {
     char *path, *target;
     uint8_t hash[FAR_HASH_BYTES];
     uint64_t size;
-    bool is_executable;
+    bool is_executable, is_archive;
 };
 
 struct far {

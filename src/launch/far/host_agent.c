@@ -230,7 +230,7 @@ static weft_err set_up(struct host_agent *agent)
     if (err)
         return err;
     agent->nursery = nursery_new();
-    agent->loop = agent->nursery ? loop_new(NULL, NULL) : NULL;
+    agent->loop = agent->nursery ? loop_new(host_agent_archive_woken, agent) : NULL;
     if (!agent->loop)
         return WEFT_RESOURCE_EXHAUSTED;
     loop_set_turn(agent->loop, (struct loop_turn){.ended = turn_ended}, agent);
@@ -255,6 +255,7 @@ static void tear_down(struct host_agent *agent)
 {
     host_agent_end_members(agent);
     host_agent_drop_intake(agent);
+    host_agent_end_archives(agent);
     if (agent->loop)
         loop_free(agent->loop);
     nursery_free(agent->nursery);

@@ -112,7 +112,7 @@ void host_agent_drop_intake(struct host_agent *agent)
     *intake = (struct host_agent_intake){.fd = -1};
 }
 
-static void say_state(struct host_agent *agent, uint32_t number, bool is_there, weft_err err)
+void host_agent_say_file(struct host_agent *agent, uint32_t number, bool is_there, weft_err err)
 {
     Weft__AgentFileState state = WEFT__AGENT_FILE_STATE__INIT;
     state.number = number;
@@ -142,7 +142,7 @@ static void finish_when_whole(struct host_agent *agent)
     if (intake->left > 0)
         return;
     const weft_err err = finish_intake(intake);
-    say_state(agent, intake->number, true, err);
+    host_agent_say_file(agent, intake->number, true, err);
     host_agent_drop_intake(agent);
 }
 
@@ -162,8 +162,12 @@ void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *messa
 {
     struct host_agent_intake *intake = &agent->intake;
     struct buf path = {0};
-    if (intake->path) {
+    if (intake->path || host_agent_takes_archive(agent)) {
         host_agent_fail(agent, err_set(WEFT_DATA_LOSS, "a file begins inside of another one"));
+        return;
+    }
+    if (message->is_archive) {
+        host_agent_take_archive(agent, message);
         return;
     }
     buf_format(&path, "%s/%s", agent->directory.path, message->target);
@@ -179,12 +183,12 @@ void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *messa
     const weft_err err = intake->path ? open_target(intake) : err_no_memory("for a file");
     buf_fini(&path);
     if (err) {
-        say_state(agent, message->number, false, err);
+        host_agent_say_file(agent, message->number, false, err);
         host_agent_drop_intake(agent);
         return;
     }
     if (intake->left > 0)
-        say_state(agent, message->number, false, WEFT_OK);
+        host_agent_say_file(agent, message->number, false, WEFT_OK);
     finish_when_whole(agent);
 }
 
@@ -192,6 +196,10 @@ void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *messa
 void host_agent_take_piece(struct host_agent *agent, const Weft__AgentPiece *message)
 {
     struct host_agent_intake *intake = &agent->intake;
+    if (host_agent_takes_archive(agent)) {
+        host_agent_take_archive_piece(agent, message);
+        return;
+    }
     if (!intake->path || intake->number != message->number)
         return;
     weft_err err = WEFT_OK;
@@ -200,7 +208,7 @@ void host_agent_take_piece(struct host_agent *agent, const Weft__AgentPiece *mes
     if (!err)
         err = file_write(intake->fd, intake->path, message->data.data, message->data.len);
     if (err) {
-        say_state(agent, message->number, false, err);
+        host_agent_say_file(agent, message->number, false, err);
         if (file_remove(intake->path))
             err_clear();
         host_agent_drop_intake(agent);

@@ -161,6 +161,35 @@ static void append_directory(struct buf *path, const struct host_agent *agent,
     buf_append_text(path, directory);
 }
 
+static weft_err start_member(struct host_agent_member *member, const Weft__AgentStart *request,
+                             const char *directory, const struct buf *archive)
+{
+    size_t extra = 0, at = 0;
+    for (size_t i = 0; i < archive->size; i++)
+        extra += !archive->data[i];
+    const char **words =
+        calloc(request->n_arguments + request->n_environment + extra + 2, sizeof *words);
+    if (!words)
+        return err_no_memory("to start a member");
+    const char **variables = words + request->n_arguments + 1;
+    for (size_t i = 0; i < request->n_arguments; i++)
+        words[i] = request->arguments[i];
+    for (size_t i = 0; i < request->n_environment; i++)
+        variables[at++] = request->environment[i];
+    for (size_t i = 0; i < archive->size; i += strlen(archive->data + i) + 1)
+        variables[at++] = archive->data + i;
+    const struct launch_start start = {
+        .arguments = words,
+        .environment = variables,
+        .directory = directory,
+        .input = NURSERY_INPUT_NONE,
+        .script = *request->script ? request->script : NULL,
+    };
+    const weft_err err = launch_start_member(member->launch, 0, &start);
+    free(words);
+    return err;
+}
+
 void host_agent_start(struct host_agent *agent, const Weft__AgentStart *request)
 {
     struct host_agent_member *member = agent->members[request->member];
@@ -169,28 +198,17 @@ void host_agent_start(struct host_agent *agent, const Weft__AgentStart *request)
         host_agent_fail(agent, err_set(WEFT_DATA_LOSS, "a member is started that cannot be"));
         return;
     }
-    const char **words = calloc(request->n_arguments + request->n_environment + 2, sizeof *words);
+    struct buf archive = {0};
+    weft_err err = WEFT_OK;
+    if (request->archive)
+        err = host_agent_append_archive(agent, request->archive - 1, request->environment,
+                                        request->n_environment, &archive);
     append_directory(&directory, agent, request->directory);
-    if (!words || directory.has_failed) {
-        refuse_start(agent, request->member, err_no_memory("to start a member"));
-    } else {
-        const char **variables = words + request->n_arguments + 1;
-        for (size_t i = 0; i < request->n_arguments; i++)
-            words[i] = request->arguments[i];
-        for (size_t i = 0; i < request->n_environment; i++)
-            variables[i] = request->environment[i];
-        const struct launch_start start = {
-            .arguments = words,
-            .environment = variables,
-            .directory = buf_text(&directory),
-            .input = NURSERY_INPUT_NONE,
-            .script = *request->script ? request->script : NULL,
-        };
-        const weft_err err = launch_start_member(member->launch, 0, &start);
-        if (err)
-            refuse_start(agent, request->member, err);
-    }
-    free(words);
+    if (!err)
+        err = start_member(member, request, buf_text(&directory), &archive);
+    if (err)
+        refuse_start(agent, request->member, err);
+    buf_fini(&archive);
     buf_fini(&directory);
 }
 

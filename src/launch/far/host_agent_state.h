@@ -2,6 +2,7 @@
 //
 //   host_agent.c          the life: the stream of frames, heartbeats, the end
 //   host_agent_members.c  members: the launcher local:, one for each, with its reports as frames
+//   host_agent_archive.c  archives, in a thread: finding and unpacking takes seconds
 //   host_agent_files.c    files that members need, received in pieces; the token; the environment
 #ifndef LAUNCH_FAR_HOST_AGENT_STATE_H
 #define LAUNCH_FAR_HOST_AGENT_STATE_H
@@ -47,7 +48,8 @@ struct host_agent {
     struct host_agent_member **members;  // by number; NULL: not spoken of yet
     uint32_t member_count;
     struct host_agent_intake intake;
-    bool is_full;  // much is unsent: members are not read
+    struct host_agent_archives *archives;  // NULL: none was spoken of
+    bool is_full;                          // much is unsent: members are not read
 };
 
 // Appends a frame to the unsent ones; `message` NULL: without payload. The end of a turn sends.
@@ -84,5 +86,25 @@ MUST_CHECK weft_err host_agent_find_address(struct buf *address);
 void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *message);
 void host_agent_take_piece(struct host_agent *agent, const Weft__AgentPiece *message);
 void host_agent_drop_intake(struct host_agent *agent);
+
+// Reports that a file is there, or lacks, or why it cannot be.
+void host_agent_say_file(struct host_agent *agent, uint32_t number, bool is_there, weft_err err);
+
+// ---- Archives ----------------------------------------------------------------------------------------------
+
+// Whether the file that is being received is an archive: its frames are for the following functions.
+bool host_agent_takes_archive(const struct host_agent *agent);
+void host_agent_take_archive(struct host_agent *agent, const Weft__AgentFile *message);
+void host_agent_take_archive_piece(struct host_agent *agent, const Weft__AgentPiece *message);
+
+// After loop_wake: a thread has done its part.
+void host_agent_archive_woken(void *agent);
+
+// Appends the variables of an archive that is there, for a member whose own are `given`: "NAME=value" ended by a zero each.
+// DATA_LOSS: it is not there.
+MUST_CHECK weft_err host_agent_append_archive(const struct host_agent *agent, uint32_t number,
+                                              char *const *given, size_t given_count,
+                                              struct buf *variables);
+void host_agent_end_archives(struct host_agent *agent);
 
 #endif
