@@ -25,6 +25,10 @@ from .code import BadJob
 VERSION = "0.1.4"  # of the interface
 DEFAULT_PORT = 11235
 ROUNDS = 200_000  # that make guessing a password slow
+EXAMPLES = """examples:
+  python3 example.py               the server: s.run_server(password="changeme") waits for clients
+  mincemeat.py -p changeme big     a client, on each core of its machine
+  weft run example.py              without clients, on all cores of this machine"""
 
 
 def token_of(password):
@@ -117,13 +121,14 @@ def function_of(data, name, is_old):
 def run_client():
     """The command mincemeat.py, with its options."""
     import argparse
-    parser = argparse.ArgumentParser(prog="mincemeat.py")
-    parser.add_argument("-p", "--password", default="")
-    parser.add_argument("-P", "--port", type=int, default=DEFAULT_PORT)
-    parser.add_argument("-v", "--verbose", action="store_true")
-    parser.add_argument("-V", "--loud", action="store_true")
+    parser = argparse.ArgumentParser(prog="mincemeat.py", description="Works for a server of mincemeat, and ends with its job.",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES)
+    parser.add_argument("-p", "--password", default="", help="that of its run_server()")
+    parser.add_argument("-P", "--port", type=int, default=DEFAULT_PORT, help="(default: %(default)s)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="for old command lines: without effect")
+    parser.add_argument("-V", "--loud", action="store_true", help="for old command lines: without effect")
     parser.add_argument("--version", action="version", version=f"mincemeat.py {VERSION} by Weft {_weft.version()}")
-    parser.add_argument("server", nargs="?", default="localhost")
+    parser.add_argument("server", nargs="?", default="localhost", help="the machine of the server (default: %(default)s)")
     words = parser.parse_args()
     client = Client()
     client.password = words.password

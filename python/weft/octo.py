@@ -11,13 +11,21 @@ import os
 import sys
 
 PORT = 18125
+EXAMPLES = """examples:
+  octo.py server wordcount.py      hands out the items of `source`, and calls `final` for each result
+  octo.py client big               works for the server on the machine big, and ends with its job
+  octo.py client wordcount.py      the same, for the machine that the script names: server = "big"
+  weft run wordcount.py            without clients, on all cores of this machine
+
+Both sides need the same token: copy ~/.config/weft/token, or octo.py client 'big#TOKEN'."""
 
 
 def read_words(words):
-    parser = argparse.ArgumentParser(prog="octo.py", description="Runs a script with source, mapfn, reducefn and final.")
+    parser = argparse.ArgumentParser(prog="octo.py", description="Runs a script with source, mapfn, reducefn and final.",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter, epilog=EXAMPLES)
     parser.add_argument("-t", "--type", default="simple", help="of the scheduler: simple is the only one")
     parser.add_argument("-p", "--port", type=int, default=PORT, help="where clients join (default: %(default)s)")
-    parser.add_argument("-v", "--verbose", action="store_true")
+    parser.add_argument("-v", "--verbose", action="store_true", help="report more")
     parser.add_argument("mode", type=str.lower, choices=["server", "client"])
     parser.add_argument("name", metavar="SCRIPT | HOST")
     if asks_for_types(words):
