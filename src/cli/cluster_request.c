@@ -214,6 +214,8 @@ static weft_err read_spec(struct cluster_request *request, const char *verb)
         err = crew_spec_resolve(spec, &request->flags);
     if (!err && !request->options.on)
         request->options.on = spec->on;
+    if (!err && !request->options.start_deadline_ms)
+        request->options.start_deadline_ms = spec->start_deadline_ms;
     if (!err && !request->name)
         request->name = spec->name;
     return err;

@@ -131,6 +131,16 @@ try env PATH="$PWD/empty" "$WEFT" cluster run --role a=1 --tensorboard logs slee
 check "without TensorBoard the run continues" [ "$code" = 0 ]
 check "... and it is said what to install" grep -q 'pip install tensorboard' "$err"
 
+# --- in the background --------------------------------------------------------------------------------------
+
+echo '{"name": "training", "roles": {"chief": 1, "ps": {"awaited": false}}, "command": "echo $WEFT_ROLE; exec sleep 1000"}' >up.json
+try weft cluster up -q --spec up.json
+check "a description can be put up" [ "$code" = 0 ]
+try weft cluster status training
+check "... under its own name" [ "$(awk '{ print $2, $3 }' "$out" | tail -n 2 | sort | tr '\n' ' ')" = "chief/0 running ps/0 running " ]
+try weft cluster down -q training
+check "... and taken down" [ "$code" = 0 ]
+
 # --- refused ------------------------------------------------------------------------------------------------
 
 refused() {

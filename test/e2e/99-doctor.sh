@@ -15,4 +15,7 @@ try weft doctor --json --timeout 10s --on ssh://h1,h2
 check "a host that is away is the failure" [ "$code" = 3 -o "$code" = 6 ]
 check "... by its name" grep -q '"check":"h2","result":"failed"' "$out"
 check "the other one is well" grep -q '"check":"h1","result":"ok"' "$out"
+try weft cluster run --on ssh://h1 --role a=1 --constraint gpu true
+check "a constraint that no host can match is refused" [ "$code" = 2 ]
+check "... and said so" grep -q 'hosts of ssh have no labels' "$err"
 finish

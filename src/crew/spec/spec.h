@@ -87,9 +87,10 @@ enum crew_preset {
 };
 
 struct crew_spec {
-    char *name;         // NULL: none
-    char *on;           // the URL of a launcher; NULL: this machine
-    char *tensorboard;  // the directory whose logs it shows; NULL: none is started
+    char *name;                  // NULL: none
+    char *on;                    // the URL of a launcher; NULL: this machine
+    char *tensorboard;           // the directory whose logs it shows; NULL: none is started
+    uint32_t start_deadline_ms;  // in which all members have to start; 0: any
     enum crew_preset preset;
     VEC(struct crew_role) roles;
     struct crew_role all;  // what holds for roles that do not say otherwise

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/args.h"
+#include "base/text.h"
 #include "crew/spec/spec_state.h"
 #include "sys/file/file.h"
 
@@ -30,7 +30,8 @@ static bool find_field(const char *key, bool is_for_all, enum crew_field *field)
 // The keys that may stand in a role, or at the top; ends with NULL.
 static void list_keys(const char **keys, bool is_top)
 {
-    static const char *const top[] = {"name", "on", "preset", "tensorboard", "roles"};
+    static const char *const top[] = {"name",        "on",    "preset",
+                                      "tensorboard", "roles", "start_deadline"};
     for (size_t i = 0; is_top && i < sizeof top / sizeof *top; i++)
         *keys++ = top[i];
     for (size_t i = 0; i < CREW_FIELD_COUNT; i++)
@@ -115,6 +116,21 @@ static weft_err read_preset(struct crew_spec *spec, const json_t *value)
                          spec_type_of(value));
 }
 
+// "90s", or a number of seconds.
+static weft_err read_time(uint32_t *milliseconds, const json_t *value)
+{
+    struct buf text = {0};
+    if (json_is_integer(value))
+        buf_format(&text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else
+        buf_append_text(&text, json_is_string(value) ? json_string_value(value) : "");
+    const bool is_time = text_read_duration(buf_text(&text), milliseconds);
+    buf_fini(&text);
+    return is_time ? WEFT_OK
+                   : err_set(WEFT_INVALID_ARGUMENT,
+                             "it is not a time\n  a time is written \"10m\", \"30s\" or \"500ms\"");
+}
+
 static weft_err read_key(struct crew_spec *spec, const char *key, json_t *value)
 {
     if (strcmp(key, "roles") == 0)
@@ -126,6 +142,9 @@ static weft_err read_key(struct crew_spec *spec, const char *key, json_t *value)
                                                     : NULL;
     if (text)
         return is_absent ? WEFT_OK : err_wrap(read_text(text, value), "%s", key);
+    if (strcmp(key, "start_deadline") == 0)
+        return is_absent ? WEFT_OK
+                         : err_wrap(read_time(&spec->start_deadline_ms, value), "%s", key);
     if (strcmp(key, "preset") == 0)
         return is_absent ? WEFT_OK : err_wrap(read_preset(spec, value), "preset");
     return read_field(&spec->all, key, value, true);

@@ -183,6 +183,9 @@ static const struct case_of cases[] = {
     {"{\"roles\": {\"worker\": 1, \"tensorboard\": {\"command\": [\"tb\"]}}, \"command\": [\"p\"], "
      "\"memory\": \"1G\", \"env\": {\"A\": \"b\"}}",
      NULL, "worker=1 m1024M $A=b p | tensorboard=1 outside stopped may_fail $A=b tb"},
+    // A deadline is of the run; what_is_written_means_the_same compares it.
+    {"{\"roles\": {\"w\": 1}, \"start_deadline\": \"1.5m\", \"command\": [\"p\"]}", NULL, "w=1 p"},
+    {"{\"roles\": {\"w\": 1}, \"start_deadline\": 90, \"command\": [\"p\"]}", NULL, "w=1 p"},
     // Presets.
     {NULL, "--preset=single -- p", "chief=1 p | evaluator=1 outside p"},
     {NULL, "--preset=single --tensorboard=logs -- p", "chief=1 p | evaluator=1 outside p | " TB},
@@ -248,6 +251,9 @@ static const struct case_of cases[] = {
     {"{\"cluster\": {\"ps\": [\"a:1\"]}}", NULL, "try: --cluster instead of --spec"},
     {"{\"ps\": [\"a:1\"]}", NULL, "try: --cluster instead of --spec"},
     {"{\"roles\": {\"w\": 1}, \"name\": 3}", NULL, "name: it is a number"},
+    {"{\"roles\": {\"w\": 1}, \"start_deadline\": \"soon\"}", NULL,
+     "start_deadline: it is not a time"},
+    {"{\"roles\": {\"w\": 1}, \"start_deadline\": 0}", NULL, "start_deadline: it is not a time"},
     {"{\"roles\": {\"w\": 1}, \"on\": \"\"}", NULL, "on: it is empty"},
     {"{\"roles\": {\"w\": [[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]}}", NULL, "nested more than 16 deep"},
     // Refused because of the whole.

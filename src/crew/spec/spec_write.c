@@ -131,6 +131,11 @@ void crew_spec_write(struct buf *buf, const struct crew_spec *spec)
         json_append_text(buf, "preset", crew_preset_name(spec->preset));
     if (spec->tensorboard)
         json_append_text(buf, "tensorboard", spec->tensorboard);
+    if (spec->start_deadline_ms) {
+        char text[24];
+        snprintf(text, sizeof text, "%" PRIu32 "ms", spec->start_deadline_ms);
+        json_append_text(buf, "start_deadline", text);
+    }
     json_open(buf, "roles", '{');
     for (size_t i = 0; i < spec->roles.count; i++) {
         const struct crew_role *role = &spec->roles.items[i];

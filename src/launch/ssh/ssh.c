@@ -212,6 +212,18 @@ static void free_ssh(struct ssh *ssh)
     free(ssh);
 }
 
+// Silence would start members at places that the user did not want.
+static weft_err check_wants(const struct launch_options *options)
+{
+    for (size_t i = 0; i < options->count; i++)
+        if (options->wants[i].constraint)
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "%s: hosts of ssh have no labels to match the constraint %s\n"
+                           "  try: only the hosts that fit, in --on ssh://HOST,HOST...",
+                           options->wants[i].name, options->wants[i].constraint);
+    return WEFT_OK;
+}
+
 static weft_err open_ssh(struct launch **launch, const struct launch_options *options)
 {
     const char *variable = getenv("WEFT_SSH");
@@ -219,7 +231,9 @@ static weft_err open_ssh(struct launch **launch, const struct launch_options *op
     if (!ssh)
         return err_no_memory("for the hosts");
     ssh->command = options->ssh ? options->ssh : variable && *variable ? variable : "ssh";
-    weft_err err = ssh_hosts_read(&ssh->hosts, options->url);
+    weft_err err = check_wants(options);
+    if (!err)
+        err = ssh_hosts_read(&ssh->hosts, options->url);
     const char **names = err ? NULL : calloc(ssh->hosts.list.count, sizeof *names);
     if (!err && !names)
         err = err_no_memory("for the hosts");
