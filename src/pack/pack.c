@@ -15,7 +15,10 @@
 #include "sys/file/place.h"
 #include "sys/machine/machine.h"
 
-enum { NAME_HASH_DIGITS = 16 };
+enum {
+    NAME_HASH_DIGITS = 16,
+    WAITING_THREADS = 2,  // more than there are cores: some wait for files to be read
+};
 static const char archive_end[] = ".tar.zst";
 
 static weft_err no_memory(void)
@@ -237,7 +240,7 @@ static weft_err write_archive(const struct pack_options *options, const struct c
             .fd = target.fd,
             .fd_name = options->output ? options->output : packed->label.name,
             .level = options->level ? options->level : PACK_LEVEL,
-            .threads = options->threads ? options->threads : machine_core_count(),
+            .threads = options->threads ? options->threads : machine_core_count() + WAITING_THREADS,
             .is_cancelled = options->is_cancelled,
         };
         code = press_content(content, &press, &packed->size, sha256);

@@ -12,7 +12,7 @@ struct pack_options {
     const char *const *excludes;  // ended by NULL; NULL: none
     bool keeps_all;               // leaves nothing out by default
     int level;                    // of zstd; 0: PACK_LEVEL
-    uint32_t threads;             // 0: one for each core
+    uint32_t threads;             // 0: those that the cores can keep busy
     bool (*is_cancelled)(void);   // asked now and then; NULL: it is not
 };
 

@@ -96,7 +96,9 @@ static weft_err add_entry(struct tarball *ball, const struct tar_entry *entry)
         return content_add_directory(ball->content, path);
     case TAR_LINK:
         if (!unpack_is_link(path, entry->link))
-            return refuse(ball, path, "is a link that leads out of it, or has .. after a name");
+            return refuse(ball, path,
+                          "is a link that leads out of it, or has .. after "
+                          "a name\n  try: tar with -h, or weft pack of the directory");
         return content_add_link(ball->content, path, entry->link);
     case TAR_HARD_LINK:
         return note_hard_link(ball, path, entry->link);
