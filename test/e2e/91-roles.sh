@@ -134,11 +134,13 @@ check "... and it is said what to install" grep -q 'pip install tensorboard' "$e
 # --- in the background --------------------------------------------------------------------------------------
 
 echo '{"name": "training", "roles": {"chief": 1, "ps": {"awaited": false}}, "command": "echo $WEFT_ROLE; exec sleep 1000"}' >up.json
-try weft cluster up -q --spec up.json
+# It leaves processes behind on purpose, so no corral looks after them.
+trap '"$WEFT" cluster down -q training 2>/dev/null; cleanup' EXIT
+try "$WEFT" cluster up -q --spec up.json
 check "a description can be put up" [ "$code" = 0 ]
-try weft cluster status training
+try "$WEFT" cluster status training
 check "... under its own name" [ "$(awk '{ print $2, $3 }' "$out" | tail -n 2 | sort | tr '\n' ' ')" = "chief/0 running ps/0 running " ]
-try weft cluster down -q training
+try "$WEFT" cluster down -q training
 check "... and taken down" [ "$code" = 0 ]
 
 # --- refused ------------------------------------------------------------------------------------------------
