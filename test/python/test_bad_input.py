@@ -240,3 +240,13 @@ def test_a_client_with_another_python_works_for_scripts_and_refuses_functions_by
     said = end(program, 1)[1]
     assert "map travels by value" in said and "the server has %d.%d" % sys.version_info[:2] in said and "has %d.%d" % version in said
     worker.communicate(timeout=WAIT)
+
+
+def test_numpy_is_missing(folder):
+    """In the script, and only in a function of it."""
+    (folder / "without").mkdir()
+    (folder / "without" / "numpy.py").write_text("raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n")
+    env = {**os.environ, "PYTHONPATH": f"{folder / 'without'}:{os.environ['PYTHONPATH']}", "WEFT_PYTHON": sys.executable}
+    for text in "import numpy\ndef mapfn(line): yield 1, 1\n", "def mapfn(line):\n    import numpy\n    yield 1, 1\n":
+        ran = subprocess.run(["weft", "run", "-q", "--max-attempts", "1", script("s.py", text), "text"], capture_output=True, text=True, env=env)
+        assert ran.returncode == 1 and "raised ModuleNotFoundError: No module named 'numpy'" in ran.stderr and 'File "s.py"' in ran.stderr
