@@ -60,14 +60,16 @@ try_lost() { # WHAT HOST COMMAND...: a run on h1 and h2 whose host h2 is lost by
     says "and the member" 'a/1 was lost with its host'
 }
 kill_agent() { hosts exec h2 sh -c 'kill -9 $(pgrep -x weft-agent)'; }
-kill_connection() { hosts exec h2 sh -c 'kill -9 $(pgrep -f "sshd: root")'; }
+kill_connection() { hosts exec h2 sh -c 'kill -9 $(pgrep -f "[s]shd: root")'; }
 try_lost "kill -9 of an agent" h2 kill_agent
 nothing_left_on_hosts "its members have ended, too"
 try_lost "kill -9 of the connection" h2 kill_connection
 nothing_left_on_hosts "and the agent"
 try_lost "a host without power" h2 hosts kill h2
 hosts start h2
-hosts exec h2 sh -c 'rm -rf /tmp/weft-work-*' # a host without power keeps the files that it had
+check "a host without power keeps its files" hosts exec h2 sh -c 'ls -d /tmp/weft-work-*'
+try weft cluster run --on ssh://h2 --role a=1 true
+check "the next run there removes them" [ "$code/$(hosts exec h2 sh -c 'ls /tmp | wc -l')" = 0/0 ]
 try_lost "a link that is cut" h2 hosts cut h2
 is_rid_of_members() { ! left_on "$1" | grep -qv 'process sshd'; }
 until_so is_rid_of_members h2

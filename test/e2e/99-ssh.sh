@@ -73,6 +73,26 @@ run --role a=3 sh -c 'yes "$WEFT_INDEX abcdefghijklmnopqrstuvwxyz" | head -c 100
     awk '{ n[$1 " " $2 " " $3]++ } END { for (k in n) print k, n[k] }' | sort >"$out"
 check "30 MB pass, whole" [ "$(grep -cE '^a/([0-2])\| \1 abcdefghijklmnopqrstuvwxyz 34482[789]$' "$out")" = 3 ]
 
+timeout 60 "$WEFT" cluster run --on ssh://h1,h2 --role a=2 yes 2>"$err" | head -n 1 >/dev/null
+check "when nobody reads any more, all end" [ "${PIPESTATUS[0]}" = 141 ]
+run --role a=2 sh -c 'yes "$WEFT_INDEX abcdefghijklmnopqrstuvwxyz" | head -n 150000; echo last' 2>"$err" | (sleep 2; cat) >"$out"
+printf '150000 a/0| 0 abcdefghijklmnopqrstuvwxyz\n150000 a/1| 1 abcdefghijklmnopqrstuvwxyz\n1 a/0| last\n1 a/1| last\n' | sort >expected
+sort "$out" | uniq -c | sed 's/^ *//' | sort >counted
+same "members wait for a slow reader, and lose nothing" expected counted
+fails_with "--stdin" 2 'cannot read the standard input of this one' run --stdin a/0 --role a=1 cat
+cat >flaky.sh <<'END'
+#!/bin/sh
+echo >>tries
+if [ $(wc -l <tries) -lt 3 ]; then
+    echo "kex_exchange_identification: Connection closed by remote host" >&2
+    exit 255
+fi
+exec $WEFT_SSH "$@"
+END
+chmod +x flaky.sh
+try weft cluster run --ssh ./flaky.sh --on ssh://h1 --role a=1 echo here
+check "a connection that is closed at the beginning is tried again" [ "$code/$(cat "$out")/$(wc -l <tries)" = '0/a/0| here/3' ]
+
 secret=only-here try run --role a=1 env
 check_not "the environment of this machine does not travel" grep -q 'secret=' "$out"
 check "that of the host is there" grep -q '| HOME=/root' "$out"

@@ -223,16 +223,17 @@ static void tick(void *owner)
 // In this order: processes are forked before there is anything that they should not hold.
 static weft_err set_up(struct host_agent *agent)
 {
-    const char *tmp = getenv("TMPDIR");
+    const char *given = getenv("TMPDIR"), *tmp = given && *given ? given : "/tmp";
     weft_err err = outlet_open(&agent->out, STDOUT_FILENO);
     if (!err)
-        err = workdir_open(&agent->directory, tmp && *tmp ? tmp : "/tmp");
+        err = workdir_open(&agent->directory, tmp);
     if (err)
         return err;
     agent->nursery = nursery_new();
     agent->loop = agent->nursery ? loop_new(host_agent_archive_woken, agent) : NULL;
     if (!agent->loop)
         return WEFT_RESOURCE_EXHAUSTED;
+    host_agent_tidy(agent, tmp);
     loop_set_turn(agent->loop, (struct loop_turn){.ended = turn_ended}, agent);
     process_allow_descriptors();
     agent->readable = loop_watch_new(agent->loop, STDIN_FILENO, read_input, agent);
@@ -259,6 +260,8 @@ static void tear_down(struct host_agent *agent)
     if (agent->loop)
         loop_free(agent->loop);
     nursery_free(agent->nursery);
+    if (agent->lock >= 0)
+        file_close(agent->lock);
     workdir_close(&agent->directory);
     frame_parser_fini(&agent->parser);
     outlet_close(&agent->out);
@@ -270,6 +273,7 @@ int host_agent_run(void)
         .silence_ms = FAR_GREETING_MS,
         .heard_ns = clock_now_ns(),
         .intake = {.fd = -1},
+        .lock = -1,
         .directory = {.alive = -1},
         .parser = {.payload_bytes_max = FAR_FRAME_BYTES_MAX},
     };

@@ -3,6 +3,7 @@
 //   host_agent.c          the life: the stream of frames, heartbeats, the end
 //   host_agent_members.c  members: the launcher local:, one for each, with its reports as frames
 //   host_agent_archive.c  archives, in a thread: finding and unpacking takes seconds
+//   host_agent_tidy.c     directories that agents before it have left
 //   host_agent_files.c    files that members need, received in pieces; the token; the environment
 #ifndef LAUNCH_FAR_HOST_AGENT_STATE_H
 #define LAUNCH_FAR_HOST_AGENT_STATE_H
@@ -38,6 +39,7 @@ struct host_agent {
     struct loop *loop;
     struct nursery *nursery;
     struct workdir directory;
+    int lock;  // in it, held as long as this process lives; -1: none
     struct loop_watch *readable, *writable;
     struct loop_timer *tick;
     struct outlet out;
@@ -69,6 +71,11 @@ void host_agent_credit(struct host_agent *agent, const Weft__AgentCredit *messag
 // All streams, after `is_full` has changed.
 void host_agent_watch_all(struct host_agent *agent);
 void host_agent_end_members(struct host_agent *agent);
+
+// ---- Directories of agents before this one ------------------------------------------------------------------
+
+// Marks the directory of this agent as in use, and removes those in `tmp` whose agents ended without that.
+void host_agent_tidy(struct host_agent *agent, const char *tmp);
 
 // ---- Files -------------------------------------------------------------------------------------------------
 
