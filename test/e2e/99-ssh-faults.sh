@@ -49,6 +49,7 @@ agent_of() { hosts exec "$1" pgrep -x weft-agent; }
 sleeper='trap "exit 0" TERM; echo "start on $(hostname)"; sleep 1000 & wait'
 
 try_lost() { # WHAT HOST COMMAND...: a run on h1 and h2 whose host h2 is lost by the command
+    : >"$out" # without the lines of the one before
     "$WEFT" cluster run --on ssh://h1,h2 --role a=2 sh -c "$sleeper" >"$out" 2>"$err" &
     local pid=$!
     until_so eval '[ $(grep -c start "$out") = 2 ]'

@@ -157,6 +157,7 @@ hosts free-disk h1
 # --- ends ---------------------------------------------------------------------------------------------
 
 begin() {
+    : >started
     "$WEFT" cluster run --on ssh://h1,h2 --role a=4 sh -c 'setsid sleep 1001 & echo started; sleep 1000' >started 2>"$err" &
     pid=$!
     until_so eval '[ $(grep -c started started) = 4 ]'
