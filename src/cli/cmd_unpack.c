@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -130,6 +131,13 @@ static weft_err use_cache(const struct given *given)
 
 // ---- Into a directory ------------------------------------------------------------------------------------------------
 
+static weft_err make_path(char **path, const char *folder, const char *name)
+{
+    if (asprintf(path, "%s/%s", folder, name) < 0)
+        *path = NULL;
+    return *path ? WEFT_OK : err_no_memory("for a path");
+}
+
 static weft_err find_real(const char *path, char **real)
 {
     char *parent = NULL, *above = NULL;
@@ -152,10 +160,70 @@ static weft_err find_real(const char *path, char **real)
     return code;
 }
 
+// A directory beside the new one, in which that is made: `lock` is held as long as we live.
+struct workshop {
+    char *path, *lock_path, *tree;
+    int lock;
+};
+
+static weft_err remove_left(void *owner, const char *name)
+{
+    const char *into = owner;
+    char *parent = NULL, *left = NULL, *lock = NULL;
+    if (place_is_made_name(into, name) && place_parent(into, &parent) == WEFT_OK &&
+        make_path(&left, parent, name) == WEFT_OK && make_path(&lock, left, "lock") == WEFT_OK &&
+        file_is_left(lock))
+        (void)!file_remove_tree(left);
+    err_clear();
+    free(parent);
+    free(left);
+    free(lock);
+    return WEFT_OK;
+}
+
+// Removes those of processes that were killed.
+static void tidy(const char *into)
+{
+    char *parent = NULL;
+    if (place_parent(into, &parent) == WEFT_OK)
+        (void)!file_list(parent, remove_left, (void *)into);
+    err_clear();
+    free(parent);
+}
+
+static weft_err open_workshop(struct workshop *shop, const char *into)
+{
+    *shop = (struct workshop){.lock = -1};
+    tidy(into);
+    weft_err code = place_make_name(into, &shop->path);
+    if (code == WEFT_OK)
+        code = place_make_directory(shop->path);
+    if (code == WEFT_OK)
+        code = make_path(&shop->lock_path, shop->path, "lock");
+    if (code == WEFT_OK)
+        code = make_path(&shop->tree, shop->path, "tree");
+    return code == WEFT_OK ? file_create_held(shop->lock_path, &shop->lock) : code;
+}
+
+static void close_workshop(struct workshop *shop)
+{
+    struct err_kept kept;
+    err_keep(&kept);
+    if (shop->path)
+        (void)!file_remove_tree(shop->path);
+    if (shop->lock >= 0)
+        file_close(shop->lock);
+    free(shop->path);
+    free(shop->lock_path);
+    free(shop->tree);
+    err_put_back(&kept);
+}
+
 static weft_err unpack_into(const struct given *given, const char *into)
 {
     struct label label;
-    char *made = NULL, *real = NULL;
+    struct workshop shop = {.lock = -1};
+    char *real = NULL;
     int fd = -1;
     weft_err code = find_real(into, &real);
     if (code == WEFT_OK)
@@ -163,22 +231,16 @@ static weft_err unpack_into(const struct given *given, const char *into)
     if (code == WEFT_OK)
         code = file_open(given->archive, &fd);
     if (code == WEFT_OK)
-        code = place_make_name(into, &made);
+        code = open_workshop(&shop, into);
     if (code == WEFT_OK)
-        code = unpack_file(fd, given->archive, made, real, &label);
+        code = unpack_file(fd, given->archive, shop.tree, real, &label);
     if (code == WEFT_OK)
-        code = place_move_new(made, into);
-    if (code != WEFT_OK && made) {
-        struct err_kept kept;
-        err_keep(&kept);
-        (void)!file_remove_tree(made);
-        err_put_back(&kept);
-    }
+        code = place_move_new(shop.tree, into);
+    close_workshop(&shop);
     if (fd >= 0)
         file_close(fd);
     if (code == WEFT_OK)
         code = print_directory(into);
-    free(made);
     free(real);
     return code;
 }

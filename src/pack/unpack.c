@@ -12,6 +12,7 @@
 #include "pack/tar.h"
 #include "store/codec/codec.h"
 #include "sys/file/tree.h"
+#include "sys/thread/interrupt.h"
 
 enum { STEP_BYTES = 256 << 10, PART_BYTES_MAX = 255 };
 #define LINK_BYTES_MAX (UINT64_C(64) << 20)  // of all links together
@@ -246,6 +247,8 @@ static weft_err unpack_entries(struct unpack *unpack)
     while (code == WEFT_OK && !is_end) {
         struct tar_entry entry;
         code = tar_reader_next(unpack->tar, &entry, &is_end);
+        if (code == WEFT_OK && interrupt_ends(UINT64_MAX))
+            code = err_set(WEFT_CANCELLED, "interrupted");
         if (code == WEFT_OK && !is_end)
             code = make_entry(unpack, &entry);
         if (unpack->path.has_failed)

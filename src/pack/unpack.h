@@ -10,7 +10,7 @@
 #include "pack/label.h"
 
 // Reads an open file from its beginning and makes the directory, which must not be there yet, in a directory of ours. `name` is for sentences. DATA_LOSS,
-// RESOURCE_EXHAUSTED; INVALID_ARGUMENT: hostile. On failure the caller removes the unfinished directory.
+// RESOURCE_EXHAUSTED; INVALID_ARGUMENT: hostile; CANCELLED: interrupted (sys/thread/interrupt.h). On failure the caller removes the unfinished directory.
 // `home` is the path that the directory will have in the end.
 MUST_CHECK weft_err unpack_file(int fd, const char *name, const char *directory, const char *home,
                                 struct label *label);

@@ -46,6 +46,13 @@ else
     check "a program without shared libraries is linked" link_it
     gives "and runs" expected ./alone -q 06-poem.txt
 fi
+if [ -x "$build/weft-lean" ]; then
+    there/bin/weft version >expected
+    gives "the static command is where the command looks for it" expected there/lib/weft/weft-lean version
+else
+    skip "the static command is where the command looks for it" "this build has none"
+fi
+weft run -q wordcount 06-poem.txt >expected
 check "the manual is there" test -s there/share/man/man1/weft-run.1
 is_in_manual() { man -M "$PWD/there/share/man" 3 "$1" 2>&1 | grep -q "$2"; }
 if command -v man >/dev/null; then

@@ -145,6 +145,19 @@ wait $pid
 check "Ctrl-C ends it" is $? 130
 check "and leaves nothing" is "$(find made -type f | wc -l)" 1
 
+check "Ctrl-C ends the unpacking" is "$(
+    env --default-signal=INT "$WEFT" unpack -C interrupted "$big" >"$out" 2>"$err" &
+    pid=$!
+    until [ -n "$(find . -maxdepth 3 -path './.interrupted.weft-*/tree/*')" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.002; done
+    kill -STOP $pid && kill -INT $pid && kill -CONT $pid
+    wait $pid
+    echo $?)" 130
+check "and leaves nothing of it" is "$(find . -maxdepth 1 -name '*interrupted*')" ""
+kill_when '[ -n "$(find . -maxdepth 3 -path "./.killed.weft-*/tree/*")" ]' "$WEFT" unpack -C killed "$big"
+check "one that is killed leaves its files hidden" test ! -e killed
+weft unpack -C killed "$big" >"$out"
+check "and the next one removes them" is "$(find . -maxdepth 1 -name '*killed*')" ./killed
+
 mkdir disk
 if unshare -rm sh -c "mount -t tmpfs -o size=1M none '$PWD/disk'" 2>/dev/null; then
     full() { unshare -rm sh -c 'mount -t tmpfs -o size=1M none "$1" && shift && "$@"; code=$?; find "$0" -type f | grep -v lock; exit $code' "$PWD/disk" "$PWD/disk" "$@"; }
