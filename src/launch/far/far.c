@@ -238,12 +238,10 @@ void far_describe(struct launch *launch, size_t number, struct buf *text)
         buf_format(text, "%s %s", host->name, states[host->state]);
 }
 
-void far_move(struct launch *launch, size_t number)
+static void move_to(struct far *far, size_t number, struct far_host *host)
 {
-    struct far *far = (struct far *)launch;
     struct far_member *member = &far->members[number];
-    member->host = NULL;
-    member->host = choose_host(far, number);
+    member->host = host;
     member->state = FAR_UNPLACED;
     member->is_moving = true;
     if (!member->host) {
@@ -256,6 +254,40 @@ void far_move(struct launch *launch, size_t number)
     } else {
         far_connect_more(far);
     }
+}
+
+void far_move(struct launch *launch, size_t number)
+{
+    struct far *far = (struct far *)launch;
+    far->members[number].host = NULL;
+    move_to(far, number, choose_host(far, number));
+}
+
+// ---- Hosts that come and go ----------------------------------------------------------------------------------
+
+void far_name_host(struct launch *launch, size_t host, const char *name)
+{
+    struct far *far = (struct far *)launch;
+    char *copy = strdup(name);
+    if (!copy)
+        return;
+    free(far->hosts[host].name);
+    far->hosts[host].name = copy;
+}
+
+bool far_has_host(const struct launch *launch, size_t host)
+{
+    return ((const struct far *)launch)->hosts[host].state != FAR_GONE;
+}
+
+void far_move_to(struct launch *launch, size_t member, size_t host, const char *name)
+{
+    struct far *far = (struct far *)launch;
+    if (far->hosts[host].state == FAR_GONE) {
+        far_renew_host(&far->hosts[host]);
+        far_name_host(launch, host, name);
+    }
+    move_to(far, member, &far->hosts[host]);
 }
 
 // ---- Losses ------------------------------------------------------------------------------------------------
@@ -362,6 +394,9 @@ void far_close(struct launch *launch)
         free(far->files.items[i].target);
     }
     VEC_FINI(&far->files);
+    for (size_t i = 0; i < far->retired.count; i++)
+        free(far->retired.items[i]);
+    VEC_FINI(&far->retired);
     loop_timer_free(far->tick);
     if (far->program_fd >= 0)
         file_close(far->program_fd);

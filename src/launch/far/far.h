@@ -55,6 +55,17 @@ weft_err far_start(struct launch *launch, size_t member, const struct launch_sta
 void far_signal(struct launch *launch, size_t member, int number);
 void far_pause(struct launch *launch, size_t member, unsigned which, bool is_paused);
 
+// ---- For launchers whose hosts come and go -------------------------------------------------------------------------------
+
+// Hosts have numbers, in the order in which far_open was given them. Another name for one, while it is not connected to.
+void far_name_host(struct launch *launch, size_t host, const char *name);
+
+// Whether it may still be connected to, or is.
+bool far_has_host(const struct launch *launch, size_t host);
+
+// Like far_move, to that host. One that was lost is another host now, under another name, and connected to again.
+void far_move_to(struct launch *launch, size_t member, size_t host, const char *name);
+
 // The owner of the route, for the launcher's own close.
 void *far_owner(const struct launch *launch);
 

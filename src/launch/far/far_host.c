@@ -83,6 +83,21 @@ void far_lose(struct far_host *host, weft_err err, const char *why)
         far_connect_more(far);
 }
 
+void far_renew_host(struct far_host *host)
+{
+    far_drop_connection(host);
+    host->files.count = 0;
+    host->tries = 0;
+    // Its members still name their old place until they have been moved.
+    char *const old[] = {host->address, host->directory};
+    for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+        if (old[i] && !VEC_PUSH(&host->far->retired, old[i]))
+            err_clear();  // out of memory: it stays with us
+    free(host->why);
+    host->address = host->directory = host->why = NULL;
+    host->state = FAR_IDLE;
+}
+
 static void lose_silent(struct far_host *host)
 {
     char why[128];

@@ -78,6 +78,7 @@ struct far {
     size_t host_count;
     struct far_member *members;
     VEC(struct far_file) files;
+    VEC(char *) retired;  // texts of places that members have left
     struct loop_timer *tick;
     uint64_t beat_ns;
     char mark[40];  // of this run: it begins the first line that is not noise
@@ -111,6 +112,9 @@ void far_say(struct far_host *host, Weft__FrameType type, const ProtobufCMessage
 // The host will do nothing any more, for a reason: its members are lost or have no place. `why` is a sentence.
 void far_lose(struct far_host *host, weft_err err, const char *why);
 void far_drop_connection(struct far_host *host);
+
+// Forgets all of a host that is gone: it may be connected to again.
+void far_renew_host(struct far_host *host);
 void far_tick(void *owner);
 
 // ---- Members and files ---------------------------------------------------------------------------------------
