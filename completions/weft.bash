@@ -137,7 +137,7 @@ _weft_cluster_run() {
         ;;
     --preset) mapfile -t COMPREPLY < <(compgen -W "single ps allreduce torchrun" -- "$current") ;;
     --file | --archive) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-    --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh://" -- "$current") ;;
+    --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh:// slurm:" -- "$current") ;;
     --ssh) ;;
     --journal | --tmp | --cd | --tensorboard) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
     --role | --processes | --memory | --cpus | --gpus | --constraint | --command | --env | --pre-script | --restart | --timeout | --grace | --start-deadline | --until | --stdin | --name) ;;

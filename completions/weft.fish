@@ -121,7 +121,7 @@ complete -c weft -n $cluster_run -F
 complete -c weft -n $cluster_run -l role -x -d 'A role and how many members it has'
 complete -c weft -n $only_up -l name -x -d 'What the cluster is called'
 complete -c weft -n $cluster_run -l cluster -r -F -d 'A cluster file'
-complete -c weft -n $cluster_run -l on -x -a 'local: ssh://' -d 'Where the members run'
+complete -c weft -n $cluster_run -l on -x -a 'local: ssh:// slurm:' -d 'Where the members run'
 complete -c weft -n $cluster_run -l ssh -x -d 'The command that reaches a host'
 complete -c weft -n $cluster_run -l spec -r -F -d 'A description of roles'
 complete -c weft -n $cluster_run -l preset -x -a 'single ps allreduce torchrun' -d 'Ready-made roles'

@@ -48,7 +48,7 @@ enum {
         {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \
          "instead of these: a cluster file; its addresses must belong to this machine"},           \
         {REQUEST_ON, 0, "on", "URL",                                                               \
-         "where the members run: local: or ssh://HOST,HOST... (default local:)"},                  \
+         "where the members run: local:, ssh://HOST,HOST... or slurm:PARTITION (default local:)"}, \
         {REQUEST_SSH, 0, "ssh", "COMMAND",                                                         \
          "the command that reaches a host, such as 'ssh -F config' (default WEFT_SSH, or ssh)"},
 #define REQUEST_OPTIONS_OF_ROLES                                                                   \

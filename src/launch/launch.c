@@ -6,9 +6,10 @@
 
 #include "base/args.h"
 #include "launch/local/local.h"
+#include "launch/slurm/slurm.h"
 #include "launch/ssh/ssh.h"
 
-const struct launcher *const launchers[] = {&launch_local, &launch_ssh, NULL};
+const struct launcher *const launchers[] = {&launch_local, &launch_ssh, &launch_slurm, NULL};
 
 enum { LAUNCHERS_MAX = 8, SCHEME_BYTES = 32 };
 
