@@ -7,6 +7,7 @@ import sys
 MARK = "_py2_parameters_"  # then the text of parameters that stand for one
 METHODS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys", "has_key": "__contains__", "next": "__next__"}
 LISTS = {"keys", "values", "items"}
+HASHES = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"}
 
 
 # ---- What the tree calls ----------------------------------------------------------------------------------------------
@@ -24,6 +25,11 @@ def call_for_list(found, name):
     """keys(), values() and items() of a dict are lists."""
     got = getattr(found, name)()
     return list(got) if isinstance(found, dict) else got
+
+
+def encode(text):
+    """A text as the bytes that it was."""
+    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
 def open_as_bytes(name, mode="r", buffering=-1):
@@ -45,7 +51,7 @@ NAMES = {"xrange": range, "unicode": str, "raw_input": input, "long": int, "base
          "sorted": sort, "open": open_as_bytes, "file": open_as_bytes,
          "zip": lambda *all: list(zip(*all)), "map": lambda function, *all: list(map(function, *all) if function else all[0]),
          "filter": lambda function, all: "".join(filter(function, all)) if isinstance(all, str) else list(filter(function, all)),
-         "_py2_divide": divide, "_py2_method": method, "_py2_list": call_for_list}
+         "_py2_divide": divide, "_py2_method": method, "_py2_list": call_for_list, "_py2_encode": encode}
 for name in "zip", "map", "filter":
     NAMES[name].__module__, NAMES[name].__qualname__ = __name__, "NAMES_" + name
     globals()["NAMES_" + name] = NAMES[name]  # pickled functions name it so
@@ -94,7 +100,9 @@ class Meaning(ast.NodeTransformer):
         found = node.func
         if not isinstance(found, ast.Attribute):
             return node
-        if found.attr in METHODS:
+        if isinstance(found.value, ast.Name) and found.value.id == "hashlib" and found.attr in HASHES:
+            node.args = [call("_py2_encode", one) for one in node.args]
+        elif found.attr in METHODS:
             node.func = call("_py2_method", found.value, ast.Constant(found.attr))
         elif found.attr in LISTS and not node.args and not node.keywords:
             return call("_py2_list", found.value, ast.Constant(found.attr))

@@ -42,6 +42,8 @@ x /= 2
 d['k'][0] /= 4
 print x, d, d.has_key('k'), d.keys()[0], zip([1], [2])[0], (i for i in [5]).next(), filter(None, [0, 1])
 for k, v in d.iteritems(): print k, v
+import hashlib
+print hashlib.md5('caf').hexdigest()[:8], hashlib.sha1().hexdigest()[:4]
 print sorted([3, 1, 2], lambda a, b: cmp(b, a)), reduce(lambda a, b: a * b, [2, 3, 4]), sys.maxint > 5
 """
 
@@ -52,7 +54,7 @@ def test_what_old_scripts_mean():
                           "exec(compile(py2.tree_of(text, 'old'), 'old', 'exec'), dict(py2.NAMES))"], input=OLD, capture_output=True, text=True)
     assert ran.stdout.splitlines() == [
         "(9, (1, 2)) (1, 2) 3 (1, 2, (3,))", "[('b', 1), ('a', 3)] [10]", "3 3.5 -4 10 511 True True 3", "4 {'k': [2]} True k (1, 2) 5 [1]", "k [2]",
-        "[3, 2, 1] 24 True"], ran.stderr
+        "a041fd74 da39", "[3, 2, 1] 24 True"], ran.stderr
 
 
 def test_division_of_the_future_is_left_alone():
