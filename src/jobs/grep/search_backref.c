@@ -10,9 +10,11 @@
 enum {
     COPIES_MAX = 1 << 15,  // measured: a tenth of a second
     OPTIONALS_MAX = 256,   // the same; the time grows with their third power, or worse
-    // With an anchor, and + around what may be empty: measured, up to a fifth of a second. The time then grows as
-    // an exponent of these, and an anchor counts three times. 32 may take minutes.
-    ANCHORED_MAX = 24,
+    // With + around what may be empty, as in x{2}+*?{5}++: the time grows as an exponent of these. Measured: up to a
+    // twentieth of a second; 80 take seconds.
+    NESTED_MAX = 24,
+    // The same beside an anchor, which counts three times: up to a fifth of a second; 19 take seconds, 32 minutes.
+    ANCHORED_MAX = 16,
     COST_MAX = 1 << 30,  // counting ends here
 };
 
@@ -57,10 +59,10 @@ static struct cost repeat_cost(const struct node *repeat, struct cost child)
                         .optionals = at_most(child.optionals * copies + optionals),
                         .anchors = at_most(child.anchors * copies),
                         .has_nested = child.has_nested || is_nested || repeat->merged > 0};
-    for (uint8_t i = 0; i < repeat->merged; i++) {
-        cost.copies = at_most(cost.copies * 2);
-        cost.optionals = at_most(cost.optionals * 2);
-        cost.anchors = at_most(cost.anchors * 2);
+    if (repeat->merged) {
+        cost.copies = at_most(cost.copies * repeat->merged);
+        cost.optionals = at_most(cost.optionals * repeat->merged);
+        cost.anchors = at_most(cost.anchors * repeat->merged);
     }
     return cost;
 }
@@ -86,10 +88,10 @@ static struct cost find_cost(const struct syntax *syntax, uint32_t index)
     return cost;
 }
 
-static bool is_cheap_beside_anchors(const struct cost *cost)
+static bool is_cheap_when_nested(const struct cost *cost)
 {
-    return !cost->anchors || !cost->has_nested ||
-           cost->optionals + 2 * cost->anchors <= ANCHORED_MAX;
+    const uint64_t most = cost->anchors ? ANCHORED_MAX : NESTED_MAX;
+    return !cost->has_nested || cost->optionals + 2 * cost->anchors <= most;
 }
 
 bool backref_is_cheap(const struct syntax *syntax)
@@ -100,7 +102,7 @@ bool backref_is_cheap(const struct syntax *syntax)
     for (uint32_t line = nodes[syntax->root].child; line && is_cheap; line = nodes[line].sibling) {
         const struct cost cost = find_cost(syntax, line);
         is_cheap = cost.copies <= COPIES_MAX && cost.optionals <= OPTIONALS_MAX &&
-                   is_cheap_beside_anchors(&cost);
+                   is_cheap_when_nested(&cost);
     }
     return is_cheap;
 }

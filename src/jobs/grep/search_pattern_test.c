@@ -4,6 +4,7 @@
 #include "jobs/grep/search_pattern.h"
 
 #include "base/bytes.h"
+#include "jobs/grep/search_backref.h"
 #include "jobs/grep/search_literal.h"
 
 #include <regex.h>
@@ -212,6 +213,21 @@ static void repetitions_of_repetitions_do_not_take_for_ever(void **unused)
     assert_int_equal(pattern_new(&pattern, "(a)\\1*++++++++++++++++++++++++++", options),
                      WEFT_INVALID_ARGUMENT);
     assert_non_null(strstr(err_text(), "back-reference"));
+}
+
+// Each of these takes glibc seconds, and 80 bytes of the like take it days.
+static void what_takes_glibc_seconds_is_not_for_it(void **unused)
+{
+    (void)unused;
+    const char *const slow[] = {"x+++++++*?++++++",   "x{2}+*+?{5}+++",         ".++{2,}???++{5}+",
+                                "()?{5}+{1,3}(a)++?", "$+x{2,}*+{2,}***++.+??", "^(b**+{2,}+)*b?",
+                                "()^+b?**+++"};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        struct syntax syntax;
+        assert_int_equal(syntax_parse(&syntax, weft_text(slow[i]), 0), WEFT_OK);
+        assert_false(backref_is_cheap(&syntax));
+        syntax_fini(&syntax);
+    }
 }
 
 static void groups_within_groups_have_a_limit(void **unused)
@@ -423,6 +439,7 @@ int main(void)
         cmocka_unit_test(bytes_of_any_value_are_ordinary),
         cmocka_unit_test(what_is_no_pattern_is_refused),
         cmocka_unit_test(repetitions_of_repetitions_do_not_take_for_ever),
+        cmocka_unit_test(what_takes_glibc_seconds_is_not_for_it),
         cmocka_unit_test(groups_within_groups_have_a_limit),
         cmocka_unit_test(an_automaton_that_grows_too_large_starts_again),
         cmocka_unit_test(random_patterns_match_as_glibc_does),

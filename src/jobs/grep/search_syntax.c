@@ -217,6 +217,13 @@ static uint32_t parse_odd_repeat(struct syntax_parser *parser)
     return parse_atom(parser);  // also a parenthesis, which then stands for itself
 }
 
+// Of a repetition that has `copies` of its own already and is repeated at least `min` times: a*{2,} becomes a*a*a**.
+static uint16_t merged_copies(uint16_t copies, uint16_t min)
+{
+    const uint32_t more = (copies ? copies : 1) * (min + 1U);
+    return more < UINT16_MAX ? (uint16_t)more : UINT16_MAX;
+}
+
 static uint32_t parse_repeated(struct syntax_parser *parser)
 {
     struct node repeat;
@@ -236,8 +243,8 @@ static uint32_t parse_repeated(struct syntax_parser *parser)
         parser->syntax->has_odd_repeats |= is_assert;
         const bool is_loop = inner->kind == NODE_REPEAT && inner->max == SYNTAX_UNLIMITED;
         if (is_loop && inner->min == 0 && repeat.max == SYNTAX_UNLIMITED) {
-            if (repeat.min > 0 && inner->merged < UINT8_MAX)
-                inner->merged++;
+            if (repeat.min > 0)
+                inner->merged = merged_copies(inner->merged, repeat.min);
             continue;  // a** is a*
         }
         if (++depth + parser->depth > SYNTAX_DEPTH_MAX)

@@ -65,9 +65,10 @@ enum assert_kind {
 struct node {
     enum node_kind kind;
     uint32_t child, sibling;
-    uint32_t set;             // NODE_SET
-    uint16_t min, max;        // NODE_REPEAT; max SYNTAX_UNLIMITED: no end
-    uint8_t merged;           // NODE_REPEAT: this many + and {m,} after it changed nothing
+    uint32_t set;       // NODE_SET
+    uint16_t min, max;  // NODE_REPEAT; max SYNTAX_UNLIMITED: no end
+    // NODE_REPEAT: the + and {m,} after it changed nothing; glibc would make this many copies of it for them. 0: none
+    uint16_t merged;
     enum assert_kind assert;  // NODE_ASSERT
 };
 
