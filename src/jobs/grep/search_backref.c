@@ -40,7 +40,10 @@ struct cost {
     uint64_t copies;     // nodes of its tree
     uint64_t optionals;  // what may be left out or is empty
     uint64_t anchors;    // those of them that are anchors
-    bool has_nested;     // + stands around what may be empty, as in (a*)+
+    bool may_be_empty;   // the whole text that it matches
+    bool has_loop;       // * or + or {m,} stands somewhere in it
+    bool
+        has_nested;  // + stands around what may be left out, as in (a*)+, or repetitions around an empty loop: (a*){5}
 };
 
 static uint64_t at_most(uint64_t number)
@@ -54,10 +57,14 @@ static struct cost repeat_cost(const struct node *repeat, struct cost child)
     const bool is_endless = repeat->max == SYNTAX_UNLIMITED;
     const uint64_t copies = is_endless ? (uint64_t)repeat->min + 1 : repeat->max;
     const uint64_t optionals = is_endless ? repeat->min == 0 : repeat->max - repeat->min;
-    const bool is_nested = is_endless && repeat->min > 0 && child.optionals > 0;
+    const bool is_plus = is_endless && repeat->min > 0 && child.optionals > 0;
+    const bool is_repeated = is_endless || copies > 1;
+    const bool is_nested = is_plus || (is_repeated && child.has_loop && child.may_be_empty);
     struct cost cost = {.copies = at_most(child.copies * copies + 1),
                         .optionals = at_most(child.optionals * copies + optionals),
                         .anchors = at_most(child.anchors * copies),
+                        .may_be_empty = child.may_be_empty || repeat->min == 0,
+                        .has_loop = child.has_loop || is_endless,
                         .has_nested = child.has_nested || is_nested || repeat->merged > 0};
     if (repeat->merged) {
         cost.copies = at_most(cost.copies * repeat->merged);
@@ -72,15 +79,20 @@ static struct cost find_cost(const struct syntax *syntax, uint32_t index)
     const struct node *node = &syntax->nodes.items[index];
     if (node->kind == NODE_REPEAT)
         return repeat_cost(node, find_cost(syntax, node->child));
+    const bool is_choice = node->kind == NODE_CHOICE;
     struct cost cost = {.copies = 1,
                         .optionals = node->kind == NODE_EMPTY || node->kind == NODE_ASSERT,
-                        .anchors = node->kind == NODE_ASSERT};
+                        .anchors = node->kind == NODE_ASSERT,
+                        .may_be_empty = node->kind != NODE_SET && !is_choice};
     uint64_t child_count = 0;
     for (uint32_t child = node->child; child; child = syntax->nodes.items[child].sibling) {
         const struct cost more = find_cost(syntax, child);
         cost.copies = at_most(cost.copies + more.copies);
         cost.optionals = at_most(cost.optionals + more.optionals);
         cost.anchors = at_most(cost.anchors + more.anchors);
+        cost.may_be_empty = is_choice ? cost.may_be_empty || more.may_be_empty
+                                      : cost.may_be_empty && more.may_be_empty;
+        cost.has_loop |= more.has_loop;
         cost.has_nested |= more.has_nested;
         child_count++;
     }
