@@ -173,7 +173,7 @@ fails_with "but not for those who want all records" 5 'other options' weft run -
 rm -rf out "$unfinished"
 weft run -q ./slow -u 200 lines -o out/ 2>"$dir/first" &
 first=$!
-sleep 0.4
+until [ -e "$unfinished" ] || ! kill -0 $first 2>/dev/null; do sleep 0.02; done
 weft run -q ./slow -u 200 lines -o out/ 2>"$err"
 second_code=$?
 wait $first
@@ -185,7 +185,7 @@ check "and nothing else is there" eval '! compgen -G ".out*"'
 rm -rf out
 weft run -q ./slow -u 200 lines -o out/ &
 first=$!
-sleep 0.4
+until [ -e "$unfinished" ] || ! kill -0 $first 2>/dev/null; do sleep 0.02; done
 corral -s 2 -a 300 -l "$left" -- "$WEFT" run -q ./slow -u 200 lines -o out/ 2>"$err"
 wait $first
 check "Ctrl-C of the second does no harm to the first" eval '[ $? = 0 ] && diff -r expected out'

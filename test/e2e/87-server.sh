@@ -111,11 +111,12 @@ all_end
 check "a server waits for its first client" is "$code" 0
 same "with the same bytes" expected "$out"
 
-slowly=(--lines-per-task 100 --map 'sleep 0.02; cat' --shell numbers)
+slowly=(--lines-per-task 100 --map "sleep 0.02; : >'$PWD/begun'; cat" --shell numbers)
 answer "${slowly[@]}" >expected
+rm begun
 open_server -q "${slowly[@]}"
 join 1
-sleep 0.4
+await '[ -e begun ]'
 kill -TERM "${clients[0]}"
 join 1
 all_end
