@@ -197,7 +197,7 @@ weft_err cache_open(const struct cache_kind *kind, const char *directory, struct
         code = make_default(kind, &made->path);
     if (code == WEFT_OK)
         code = make_directories(made);
-    if (code == WEFT_PERMISSION_DENIED)
+    if (code == WEFT_PERMISSION_DENIED || code == WEFT_NOT_FOUND)  // so mkdir in /proc
         code =
             err_set(code,
                     "cannot keep %s%s%s: %s\n  try: XDG_CACHE_HOME=DIR, a directory that only "

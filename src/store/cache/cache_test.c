@@ -115,6 +115,10 @@ static void the_place_is_in_the_users_cache(void **state)
     assert_int_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_OK);
     cache_close(cache);
     assert_int_equal(access(testing_path(".cache/weft/code/jobs"), F_OK), 0);
+    setenv("HOME", "/proc", 1);  // the home of some services
+    assert_int_not_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_OK);
+    assert_non_null(strstr(err_text(), "cannot keep the code of jobs"));
+    assert_non_null(strstr(err_text(), "try: XDG_CACHE_HOME="));
     unsetenv("HOME");
     assert_int_equal(cache_open(&cache_of_code, NULL, &cache), WEFT_FAILED_PRECONDITION);
     assert_non_null(strstr(err_text(), "XDG_CACHE_HOME"));
