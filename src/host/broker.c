@@ -176,9 +176,9 @@ weft_err broker_run(const struct broker_options *options)
         .default_port = ADDRESS_PORT_OF_HOSTS,
         .token_file = options->token_file,
     };
-    if (options->port_file)
-        entrance_clear_file(options->port_file);
-    weft_err err = entrance_open(&broker.entrance, &entrance);
+    weft_err err = options->port_file ? entrance_clear_file(options->port_file) : WEFT_OK;
+    if (!err)
+        err = entrance_open(&broker.entrance, &entrance);
     if (!err && options->journal)
         err = own_make_named_directory(options->journal);
     if (!err)

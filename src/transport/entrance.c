@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "sys/file/file.h"
+#include "sys/file/place.h"
 
 static weft_err find_token(struct entrance *entrance, const struct entrance_options *options)
 {
@@ -73,10 +74,52 @@ static void remove_quietly(const char *path)
     err_put_back(&kept);  // the sentence that counts is the first
 }
 
-void entrance_clear_file(const char *path)
+// A port or HOST:PORT and the end of the line. An empty file, as mktemp makes it, is a place for one.
+static bool is_file_text(const char *text, size_t size)
 {
-    if (file_is_left(path))
+    size_t digits = 0;
+    if (size == 0)
+        return true;
+    while (digits + 1 < size && text[size - 2 - digits] >= '0' && text[size - 2 - digits] <= '9')
+        digits++;
+    const bool is_alone = digits + 1 == size || text[size - 2 - digits] == ':';
+    return digits > 0 && is_alone && memchr(text, '\n', size) == text + size - 1;
+}
+
+// The file will be replaced, and removed at the end: notes of the user or /dev/null must not be.
+static weft_err check_file(const char *path)
+{
+    enum place_kind kind;
+    char text[NET_ADDRESS_TEXT_BYTES + 1];
+    size_t size = 0;
+    int fd = -1;
+    weft_err code = place_look(path, &kind);
+    if (code || kind == PLACE_FREE)
+        return code;
+    if (kind != PLACE_FILE)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is a %s, and the file is to be replaced\n  try: another name", path,
+                       kind == PLACE_DIRECTORY ? "directory" : "device or a pipe");
+    code = file_open(path, &fd);
+    if (!code)
+        code = file_read_at(fd, path, text, sizeof text, 0, &size);
+    file_close(fd);
+    if (code == WEFT_NOT_FOUND) {  // a link that leads nowhere, or it has just gone
+        err_clear();
+        return WEFT_OK;
+    }
+    if (!code && !is_file_text(text, size))
+        code = err_set(WEFT_ALREADY_EXISTS,
+                       "%s exists already and is not a port file\n  try: another name", path);
+    return code;
+}
+
+weft_err entrance_clear_file(const char *path)
+{
+    const weft_err code = check_file(path);
+    if (!code && file_is_left(path))
         remove_quietly(path);
+    return err_wrap(code, "--port-file");
 }
 
 weft_err entrance_write_file(struct entrance *entrance, const char *path, bool has_address)

@@ -34,8 +34,8 @@ void entrance_close(struct entrance *entrance);  // removes the file; zeroed is 
 void entrance_name(const struct entrance *entrance, char text[NET_ADDRESS_TEXT_BYTES]);
 
 // Removes the file that an earlier program has left, so that no script takes it for this one's. That of a program which
-// still runs stays.
-void entrance_clear_file(const char *path);
+// still runs stays. ALREADY_EXISTS: a file that is not of this kind, which stays; INVALID_ARGUMENT: not a file.
+MUST_CHECK weft_err entrance_clear_file(const char *path);
 
 // Writes the port, or HOST:PORT, to a file, in one step: a script that waits for the file reads all of it. `path` stays
 // the caller's. The file is removed at the end, unless another program has written its own since.

@@ -11,7 +11,7 @@ host() {
     shift
     "$WEFT" host --port-file "$name.port" "$@" >"$name.out" 2>"$name.err" &
     pid=$!
-    until [ -e "$name.port" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
+    until [ -s "$name.port" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.02; done
     port=$(cat "$name.port" 2>/dev/null)
 }
 # stop [SIGNAL]: ends it; its exit code is in $code.
@@ -46,6 +46,18 @@ check_not "which removes it" test -e a.port
 mkdir taken.port
 fails_with "a port file that cannot be written" 2 "taken.port" weft host --listen localhost:0 --port-file taken.port
 check_not "leaves nothing behind" test -e taken.port.unfinished
+echo precious >notes
+fails_with "a port file that is another file is refused" 5 'notes exists already and is not a port file' \
+    weft host --listen localhost:0 --port-file notes
+fails_with "by a server too" 5 'notes exists already and is not a port file' \
+    weft server --listen localhost:0 --port-file notes wordcount notes
+is "$(cat notes)" precious || not_ok "it stays"
+mkfifo named
+fails_with "so is one that is not a file" 2 'named is a device or a pipe' weft host --listen localhost:0 --port-file named
+check "which stays, too" test -p named
+: >a.port # as mktemp makes it
+host a --listen localhost:0
+stop
 fails_with "nobody there: exit 3, and what to do" 3 "try: weft host" \
     weft queue size --at "localhost:$port" --wait 200ms jobs
 

@@ -260,9 +260,11 @@ static weft_err prepare(struct driver *driver)
     // The output first: it is refused at once, while finding the inputs may mean waiting for a pipe.
     // A plan goes to standard output itself.
     const bool has_output = driver->options->output || !driver->options->dry_run;
+    weft_err code = WEFT_OK;
     if (driver->options->listen && driver->options->port_file && !driver->options->dry_run)
-        entrance_clear_file(driver->options->port_file);
-    weft_err code = coordinator_check_list(driver->coordinator);
+        code = entrance_clear_file(driver->options->port_file);
+    if (code == WEFT_OK)
+        code = coordinator_check_list(driver->coordinator);
     if (code == WEFT_OK && has_output)
         code = open_output(driver);
     if (code == WEFT_OK)
