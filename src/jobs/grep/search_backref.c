@@ -15,7 +15,8 @@ enum {
     NESTED_MAX = 24,
     // The same beside an anchor, which counts three times: up to a fifth of a second; 19 take seconds, 32 minutes.
     ANCHORED_MAX = 16,
-    COST_MAX = 1 << 30,  // counting ends here
+    ANCHORED_COPIES_MAX = 48,  // ()^+.+++*+++ has 80 and takes seconds
+    COST_MAX = 1 << 30,        // counting ends here
 };
 
 // The first match of a pattern at or after a place of the current line.
@@ -43,7 +44,7 @@ struct cost {
     bool may_be_empty;   // the whole text that it matches
     bool has_loop;       // * or + or {m,} stands somewhere in it
     bool
-        has_nested;  // + stands around what may be left out, as in (a*)+, or repetitions around an empty loop: (a*){5}
+        has_nested;  // + stands around what may be left out, as in (a*)+, or a loop and what may be empty: (a*){5}
 };
 
 static uint64_t at_most(uint64_t number)
@@ -59,12 +60,13 @@ static struct cost repeat_cost(const struct node *repeat, struct cost child)
     const uint64_t optionals = is_endless ? repeat->min == 0 : repeat->max - repeat->min;
     const bool is_plus = is_endless && repeat->min > 0 && child.optionals > 0;
     const bool is_repeated = is_endless || copies > 1;
-    const bool is_nested = is_plus || (is_repeated && child.has_loop && child.may_be_empty);
+    const bool has_loop = child.has_loop || is_endless;
+    const bool is_nested = is_plus || (is_repeated && has_loop && child.may_be_empty);
     struct cost cost = {.copies = at_most(child.copies * copies + 1),
                         .optionals = at_most(child.optionals * copies + optionals),
                         .anchors = at_most(child.anchors * copies),
                         .may_be_empty = child.may_be_empty || repeat->min == 0,
-                        .has_loop = child.has_loop || is_endless,
+                        .has_loop = has_loop,
                         .has_nested = child.has_nested || is_nested || repeat->merged > 0};
     if (repeat->merged) {
         cost.copies = at_most(cost.copies * repeat->merged);
@@ -102,8 +104,12 @@ static struct cost find_cost(const struct syntax *syntax, uint32_t index)
 
 static bool is_cheap_when_nested(const struct cost *cost)
 {
-    const uint64_t most = cost->anchors ? ANCHORED_MAX : NESTED_MAX;
-    return !cost->has_nested || cost->optionals + 2 * cost->anchors <= most;
+    if (!cost->has_nested)
+        return true;
+    if (!cost->anchors)
+        return cost->optionals <= NESTED_MAX;
+    return cost->optionals + 2 * cost->anchors <= ANCHORED_MAX &&
+           cost->copies <= ANCHORED_COPIES_MAX;
 }
 
 bool backref_is_cheap(const struct syntax *syntax)

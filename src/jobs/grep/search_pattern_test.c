@@ -221,7 +221,8 @@ static void what_takes_glibc_seconds_is_not_for_it(void **unused)
     (void)unused;
     const char *const slow[] = {"+*.+*?{5}{5}?*",         "(|$){1,3}*{5}",    "x+++++++*?++++++",
                                 "x{2}+*+?{5}+++",         ".++{2,}???++{5}+", "()?{5}+{1,3}(a)++?",
-                                "$+x{2,}*+{2,}***++.+??", "^(b**+{2,}+)*b?",  "()^+b?**+++"};
+                                "$+x{2,}*+{2,}***++.+??", "^(b**+{2,}+)*b?",  "()^+b?**+++",
+                                "()^+.+++**+**++*",       "()?{1,3}{9}*"};
     for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
         struct syntax syntax;
         assert_int_equal(syntax_parse(&syntax, weft_text(slow[i]), 0), WEFT_OK);
