@@ -178,6 +178,7 @@ static weft_err check_token(struct doctor *doctor, struct buf *text)
 struct trial {
     struct loop *loop;
     struct launch *launch;
+    struct launch_want want;  // borrowed by the launch
     struct buf out, errors;
     weft_err err;
     struct err_kept why;
@@ -308,11 +309,10 @@ static weft_err run_trial(struct doctor *doctor, struct trial *trial, struct nur
                           const char *url)
 {
     const struct doctor_options *options = doctor->options;
-    const struct launch_want want = {.name = "doctor/0"};
     const struct launch_options wanted = {.url = url,
                                           .loop = trial->loop,
                                           .nursery = nursery,
-                                          .wants = &want,
+                                          .wants = &trial->want,
                                           .count = 1,
                                           .ssh = options->ssh,
                                           .calls = &calls,
@@ -334,7 +334,7 @@ static weft_err run_trial(struct doctor *doctor, struct trial *trial, struct nur
 
 static weft_err try_member(struct doctor *doctor, const char *url, struct buf *text)
 {
-    struct trial trial = {0};
+    struct trial trial = {.want.name = "doctor/0"};
     struct err_kept kept;
     const uint64_t begun_ns = clock_now_ns();
     struct nursery *nursery = nursery_new();
