@@ -11,7 +11,8 @@
 enum {
     TOOL_LIMIT_MS = 30000,
     CLOSING_LIMIT_MS = 5000,
-    REST_FIRST_MS = 20,
+    REST_FIRST_MS = 40,
+    EAGER_MS = 2000,  // for that long Slurm is asked that often: most jobs begin by then
     REST_MAX_MS = 2000,
     NEWS_AFTER_MS = 2000,  // a queue that is shorter is not worth a line
     TRIES_MAX = 3,         // of a job that ends before its agent was started
@@ -266,7 +267,8 @@ static void reports_came(void *owner, int exit_code)
     if (!slurm->has_places)
         remind(slurm);
     slurm->rest = loop_timer_new(slurm->options.loop, slurm->rest_ms, 0, rest_over, slurm);
-    slurm->rest_ms = slurm->rest_ms * 3 / 2 < REST_MAX_MS ? slurm->rest_ms * 3 / 2 : REST_MAX_MS;
+    if (clock_now_ns() - slurm->begun_ns > (uint64_t)EAGER_MS * 1000000)
+        slurm->rest_ms = slurm->rest_ms * 2 < REST_MAX_MS ? slurm->rest_ms * 2 : REST_MAX_MS;
 }
 
 static void watch(struct slurm *slurm)
