@@ -131,13 +131,14 @@ class Connection:
             return isinstance(error, Closed)
 
     def hello(self, session=None, version=1, member="", incarnation=1, host="", proves=True,
-              resumes=0, epoch=0, answered=0):
+              resumes=0, epoch=0, answered=0, purpose=0, architecture=""):
         """Says hello; the type of the host's last frame and its fields."""
         self.session = session or os.urandom(16)
         nonce = os.urandom(32)
         hello = (field(1, version) + field(2, "test") + field(3, member) + field(4, incarnation)
                  + field(5, self.session) + field(6, epoch) + field(7, resumes)
-                 + field(8, answered) + field(9, nonce) + field(10, host))
+                 + field(8, answered) + field(9, nonce) + field(10, host) + field(15, purpose)
+                 + field(16, architecture))
         self.send(frame(HELLO, hello))
         kind, payload = self.receive()
         if kind != CHALLENGE:
