@@ -29,13 +29,14 @@ nameless() {
     done | sort -n | tail -n 1 | cut -d' ' -f2
 }
 
-# flip FILE: changes a bit at many places of the file, so that each range of keys has some.
+# flip FILE [PARTS]: changes a bit where one of so many parts of the file begins: in many places, so that each range of keys has some.
 flip() {
-    python3 - "$1" <<'EOF'
+    python3 - "$1" "${2:-100}" <<'EOF'
 import os, sys
+parts = int(sys.argv[2])
 with open(sys.argv[1], "r+b", buffering=0) as file:
     size = os.fstat(file.fileno()).st_size
-    for at in range(size // 200, size, size // 100):
+    for at in [size * part // parts for part in range(1, parts)]:
         byte = os.pread(file.fileno(), 1, at)
         os.pwrite(file.fileno(), bytes([byte[0] ^ 4]), at)
 EOF
@@ -100,5 +101,40 @@ same "with the same bytes as before" expected "$out"
 says "the server names the client" 'map output of client .* is damaged: [0-9]* tasks* (is|are) done again'
 check "no client is set aside for it" is "$(grep -c 'set aside' "$err")" 0
 check "nothing is left" is "$(ls -A "$TMPDIR")" ""
+
+# ---- Pairs between two stages -----------------------------------------------------------------------------------
+
+# spoil_once PID: changes a byte in each file without a name that workers below the process have open.
+spoil_once() {
+    local worker fd spoilt=1
+    for worker in $(descendants "$1"); do
+        for fd in /proc/"$worker"/fd/*; do
+            case $(readlink "$fd") in "$TMPDIR"/*deleted*) flip "$fd" 2 && spoilt=0 ;; esac
+        done
+    done
+    return $spoilt
+}
+
+if compile five_stages; then
+    seq 1 40000 >numbers
+    stages=(--lines-per-task 1000 --reducers 4 ./five_stages numbers)
+    answer "${stages[@]}" >expected
+    begin
+    export HOLDS=$HOME
+    open_server "${stages[@]}"
+    join 1
+    # The first task of stage 3 is inside: all pairs of stage 2 are made, by this one.
+    await "are_inside 1"
+    check "pairs between stages can be damaged" spoil_once "${clients[0]}"
+    join 1
+    await '[ "$(grep -c "has joined" "$err")" = 2 ]'
+    go
+    all_end
+    unset HOLDS
+    check "a job whose pairs between stages are damaged at a client ends well" is "$code $codes" "0 0 0 "
+    same "with the same bytes after that" expected "$out"
+    says "the server names what is damaged, and the client" 'pairs between stages of client .* are damaged: [0-9]* tasks* (is|are) done again'
+    [ "$bad" = 0 ] || note 20 <"$err"
+fi
 
 finish

@@ -1,5 +1,5 @@
 // Five stages, each of which adds 1 to the number of each line modulo 100. In the third one the agent or the worker of a client whose DIES says so is
-// killed, once.
+// killed, once. With HOLDS=DIR its tasks make a file DIR/inside.PID, and wait for a file DIR/go.
 #include <weft/weft.h>
 
 #include <fcntl.h>
@@ -25,9 +25,25 @@ static void die(void)
     kill(strcmp(dies, "agent") == 0 ? getppid() : getpid(), SIGKILL);
 }
 
+static void wait_for_gate(void)
+{
+    const char *folder = getenv("HOLDS");
+    char inside[512], gate[512];
+    if (!folder)
+        return;
+    snprintf(inside, sizeof inside, "%s/inside.%d", folder, (int)getpid());
+    snprintf(gate, sizeof gate, "%s/go", folder);
+    const int fd = open(inside, O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        close(fd);
+    while (access(gate, F_OK) != 0)
+        usleep(20000);
+}
+
 static void third(weft_task *task, weft_bytes text)
 {
     die();
+    wait_for_gate();
     count(task, text);
 }
 
