@@ -93,4 +93,49 @@ wait $run
 check "that job ends well without it" is "$?" 0
 same "with its bytes" expected "$out"
 
+# ---- A machine on which workers are killed -------------------------------------------------------------------
+
+# In every map task: as where memory runs out. The other client does these tasks well, and so does the server.
+cat >kill.sh <<'X'
+#!/bin/bash
+mapfile lines
+if [ -n "${AGENT:-}" ] && [ ${#lines[@]} = 100 ]; then
+    read -r worker _ <"/proc/$AGENT/task/$AGENT/children"
+    kill -9 "$worker"
+    sleep 60
+fi
+sleep 0.1
+printf '%s' "${lines[@]}"
+X
+chmod +x kill.sh
+deadly=(--lines-per-task 100 --file kill.sh --map ./kill.sh --reduce cat numbers)
+answer "${deadly[@]}" >expected
+open_server "${deadly[@]}"
+sh -c 'AGENT=$$ exec "$0" client -q -n 1 "$1"' "$WEFT" "$at" >>client.log 2>&1 &
+clients+=($!)
+join 1
+all_end
+check "a client on which map tasks kill the worker is set aside" is "$code $codes" "0 1 0 "
+same "and the job gives the same bytes" expected "$out"
+says "the server says which task failed there, and how" 'is set aside: map task [0-9]* fails there and not on the server: the worker was killed'
+
+# When it seals: no task is to blame.
+if ldd "$WEFT" >/dev/null 2>&1; then
+    generate words 300000 881 >words
+    answer sort words >expected
+    mkdir deadly
+    open_server sort words
+    env LD_PRELOAD="$E2E_TOOLS/dieat.so" WEFT_DIE_AT=1 WEFT_DIE_CHILD=1 WEFT_DIE_FILE="$PWD/deadly/" \
+        "$WEFT" client -q -n 1 --tmp "$PWD/deadly" "$at" >>client.log 2>&1
+    check "a client whose worker is killed at each seal is set aside" is "$?" 1
+    check "the server waits for others then" await 'grep -q "no client is left" "$err"'
+    join 1
+    all_end
+    check "which do the job" is "$code $codes" "0 0 "
+    same "with the same bytes after all" expected "$out"
+    says "and says what happened to it" 'is set aside: the worker was killed by signal 9'
+else
+    skip "a client whose worker is killed at each seal" "the command takes no preloaded library"
+fi
+
 finish

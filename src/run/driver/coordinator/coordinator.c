@@ -544,6 +544,7 @@ void coordinator_free(struct coordinator *coordinator)
     free(coordinator->pieces);
     free(coordinator->places);
     VEC_FINI(&coordinator->deferred);
+    VEC_FINI(&coordinator->failed_tasks);
     tally_fini(&coordinator->tally);
     free(coordinator->actions);
     sched_free(coordinator->sched);

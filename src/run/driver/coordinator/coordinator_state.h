@@ -7,6 +7,7 @@
 //   leaving.c      clients that leave hand it over
 //   verdict.c      what follows from bad records
 //   watch.c        clients that are slow or silent
+//   unfit.c        clients whose machines are to blame
 #ifndef RUN_DRIVER_COORDINATOR_STATE_H
 #define RUN_DRIVER_COORDINATOR_STATE_H
 
@@ -39,10 +40,11 @@ struct worker_place {
     bool has_bye, is_gone;
     bool is_silent;  // its client does not answer,
     uint64_t silent_since_ns;
-    bool is_ready_kept;        // it is ready, and the scheduler does not know it yet
-    uint32_t damage_count;     // how often its map output was found damaged; of our own workers
-    uint32_t unstarted_count;  // how often in a row its client could not start it
-    uint32_t brought_count;    // tasks whose output its client has brought along
+    bool is_ready_kept;     // it is ready, and the scheduler does not know it yet
+    uint32_t damage_count;  // how often its map output was found damaged; of our own workers
+    uint32_t
+        useless_count;  // how often in a row it could not be started, or ended between two attempts
+    uint32_t brought_count;  // tasks whose output its client has brought along
     enum leaving leaving;
     bool has_lost_work;     // its client leaves, and was taken for lost before
     size_t listed_count;    // seals and pairs of its client that it has listed,
@@ -50,6 +52,13 @@ struct worker_place {
     uint64_t taken_bytes;   // its client has copied, or is to copy, from others that leave
     char holder
         [HELLO_MEMBER_BYTES];  // as the journal knows that its client has finished work; "": it does not
+};
+
+// A sample or map task of the first stage that failed, and at which client.
+struct failed_task {
+    size_t number;  // in the tally
+    uint32_t holder;
+    bool is_elsewhere;  // at others, too
 };
 
 struct deferred {
@@ -84,6 +93,7 @@ struct coordinator {
     uint32_t lacking_count;  // attempts in a row that lacked lent input
     uint32_t unfit_count;    // clients that could not load the code
     bool has_worked;         // some attempt has ended well
+    VEC(struct failed_task) failed_tasks;
     struct sched_attempt inside[SLOTS_MAX];
 
     struct items *items;  // NULL: records are all there is
@@ -196,6 +206,20 @@ bool coordinator_take_damage(struct worker_place *place, const Weft__TaskEnd *en
 // A piece of the answer that came from a client differs from the one that the client's worker has made.
 void coordinator_take_damaged_piece(struct coordinator *coordinator, const struct arrival *arrival,
                                     const char *why);
+
+// ---- unfit.c
+// Of clients: if that many could not do anything for the job, and none could, the reason is not their machines.
+enum { UNFIT_MAX = 3 };
+
+// The attempt has failed at the client in that place, by its own fault or that of the machine.
+void coordinator_note_failed_at(const struct worker_place *place, const struct sched_attempt *at);
+// A task that is well on the server failed at one client only, which is set aside for it: true, and others try it.
+bool coordinator_blame_client(struct coordinator *coordinator, const struct probe_task *task);
+// A worker of a client could not be started, or has ended while it did nothing: no task is to blame. True when it is so for the third time in a row.
+bool coordinator_take_useless(struct worker_place *place, const struct agent_loss *loss,
+                              struct sched_event *event);
+// The client in that place is set aside, or the job ends by blame.why where no client can do it.
+void coordinator_set_aside(struct worker_place *place);
 
 // ---- watch.c
 

@@ -185,6 +185,8 @@ static void take_failed_task(struct worker_place *place, const Weft__TaskEnd *en
         stage == 0)
         probe_note_harm(&coordinator->probe, event->at.kind, event->at.task,
                         (struct place){end->place->input, end->place->offset}, end->fed_end);
+    if (!event->is_blameless)
+        coordinator_note_failed_at(place, &event->at);
     coordinator_step(coordinator, event);
     // A stale attempt changed nothing and is not reported.
     if (sched_charges(coordinator->sched, stage, event->at.kind, event->at.task) > before)
@@ -211,7 +213,6 @@ static bool is_of_machine(const struct coordinator *coordinator, const Weft__Tas
 // Such a client is set aside, and others continue. If it is so at every client, the reason is not their machines.
 static bool set_unfit_aside(const struct worker_place *place, const Weft__TaskEnd *end)
 {
-    enum { UNFIT_MAX = 3 };
     struct coordinator *coordinator = place->coordinator;
     const bool is_unfit = coordinator->clients && is_of_machine(coordinator, end);
     if (!is_unfit || (++coordinator->unfit_count >= UNFIT_MAX && !coordinator->has_worked))
@@ -450,21 +451,6 @@ static void take_machine_loss(struct worker_place *place, const struct agent_los
         place->is_silent = false;
 }
 
-// Its machine cannot start a process for a worker: no task is to blame, and others do the work. True when it has tried
-// often enough.
-static bool take_unstarted(struct worker_place *place, const struct agent_loss *loss,
-                           struct sched_event *event)
-{
-    enum { UNSTARTED_MAX = 3 };
-    const struct coordinator *coordinator = place->coordinator;
-    if (!coordinator->clients || loss->is_machine || loss->was_ready || loss->code == WEFT_OK) {
-        place->unstarted_count = 0;
-        return false;
-    }
-    event->is_blameless = true;
-    return ++place->unstarted_count >= UNSTARTED_MAX;
-}
-
 static void tell_alone(const struct coordinator *coordinator)
 {
     if (coordinator->clients && clients_count(coordinator->clients) == 0 && !coordinator->is_over &&
@@ -492,7 +478,7 @@ static void take_loss(void *owner, const struct agent_loss *loss)
                                 .code = loss->was_ready ? WEFT_ABORTED : WEFT_UNAVAILABLE};
     event.inside_count = find_inside(coordinator, loss, seen, &event.crash_slot);
     take_machine_loss(place, loss, &event);
-    const bool is_hopeless = take_unstarted(place, loss, &event);
+    const bool is_hopeless = coordinator_take_useless(place, loss, &event);
     for (uint32_t i = 0; i < event.inside_count; i++)
         charges[i] = sched_charges(coordinator->sched, stage, coordinator->inside[i].kind,
                                    coordinator->inside[i].task);
@@ -505,13 +491,15 @@ static void take_loss(void *owner, const struct agent_loss *loss)
                            event.crash_slot);
     for (uint32_t i = 0; i < event.inside_count; i++)
         note_harm(coordinator, seen[i]);
+    for (uint32_t i = 0; i < event.inside_count && !event.is_blameless; i++)
+        coordinator_note_failed_at(place, &event.inside[i]);
     const bool is_told = loss->is_told;
     coordinator_step(coordinator, &event);
     tell_loss(coordinator, stage, &event, charges, is_told);
     if (loss->is_machine)
         tell_alone(coordinator);
     if (is_hopeless && !coordinator->is_over)
-        clients_drop(coordinator->clients, agent_holder(&place->agent), coordinator->blame.why);
+        coordinator_set_aside(place);
 }
 
 static weft_err take_wrote(void *owner, const Weft__PartWritten *written)

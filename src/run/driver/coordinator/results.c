@@ -205,6 +205,7 @@ static void take_far_task(struct worker_place *place, const Weft__Committed *com
 void coordinator_take_committed(struct worker_place *place, const Weft__Committed *committed)
 {
     struct coordinator *coordinator = place->coordinator;
+    place->useless_count = 0;
     for (size_t i = 0; coordinator->clients && i < committed->n_tasks; i++)
         take_far_task(place, committed, i);
     if (coordinator->clients)
@@ -373,6 +374,7 @@ void coordinator_take_checkpointed(struct worker_place *place, const Weft__Check
         coordinator_fail(coordinator, code);
     if (code != WEFT_OK || noted == NOTED_NOT)
         return;
+    place->useless_count = 0;
     for (size_t i = 0; i < done->n_tasks && noted == NOTED; i++) {
         const struct sched_event event = {
             .type = EVENT_TASK_COMMITTED,

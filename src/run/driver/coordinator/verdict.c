@@ -128,6 +128,8 @@ static void take_found(void *owner, const struct probe_task *task, const struct 
 static void take_not_found(void *owner, const struct probe_task *task, enum bisect_state state)
 {
     struct coordinator *coordinator = owner;
+    if (state == BISECT_NOT_ONE && coordinator_blame_client(coordinator, task))
+        return;
     snprintf(coordinator->blame.why, sizeof coordinator->blame.why, "%.900s%s", task->why,
              state == BISECT_NOT_ONE
                  ? "\n  no single record fails alone: some fail together, or only sometimes"
