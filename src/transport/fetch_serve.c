@@ -95,6 +95,9 @@ static weft_err read_block(const struct fetch_files *files, const struct fetch_f
     const weft_err code = file_read_at(file->fd, file->name, to, size, request->offset, &got);
     if (code || got == size)
         return code ? code : fetch_files_check(files, file);
+    // The owner of the file may know why.
+    if (fetch_files_check(files, file) != WEFT_OK)
+        return WEFT_DATA_LOSS;
     return err_set(WEFT_DATA_LOSS, "%s ends at %" PRIu64 ", and should have %" PRIu64 " bytes",
                    file->name, request->offset + got, file->size);
 }
