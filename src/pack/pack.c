@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "pack/content.h"
 #include "pack/gather.h"
 #include "pack/press.h"
@@ -35,11 +36,20 @@ static weft_err set_name(struct label *label, const char *source)
     if (!real)
         return err_errno("cannot pack %s", source);
     const char *slash = strrchr(real, '/'), *name = slash && slash[1] ? slash + 1 : "root";
-    size_t size = 0;
-    for (; *name && size + 1 < sizeof label->name; name++) {
-        const unsigned char c = (unsigned char)*name;
-        label->name[size++] =
-            (char)(c < 0x80 && (c <= ' ' || c == 0x7f || strchr("'\"\\$`*?<>|;&()", c)) ? '_' : c);
+    const char *end = name + strlen(name);
+    size_t size = 0, length;
+    for (; name < end; name += length) {
+        length = text_utf8_length(name, end);
+        const bool is_plain = length > 1 || (length == 1 && *name > ' ' && *name != 0x7f &&
+                                             !strchr("'\"\\$`*?<>|;&()", *name));
+        length = length ? length : 1;
+        if (size + length >= sizeof label->name)
+            break;
+        if (is_plain)
+            memcpy(label->name + size, name, length);
+        else
+            label->name[size] = '_';
+        size += is_plain ? length : 1;
     }
     label->name[size] = 0;
     free(real);
@@ -112,6 +122,46 @@ static weft_err add_label(struct label *label, struct content *content)
             (content->items.count - 1) * sizeof item);
     content->items.items[0] = item;
     return WEFT_OK;
+}
+
+// ---- Archives in the source ---------------------------------------------------------------------------------------
+
+// Whether the name is that of an archive of this source in the default form, finished or not.
+static bool is_archive_name(const struct label *label, const char *name)
+{
+    const size_t length = strlen(label->name);
+    name += name[0] == '.';
+    if (strncmp(name, label->name, length) != 0)
+        return false;
+    name += length;
+    if (strncmp(name, archive_end, sizeof archive_end - 1) == 0 &&
+        strncmp(name + sizeof archive_end - 1, ".weft-", 6) == 0)
+        return true;
+    return name[0] == '-' && strspn(name + 1, "0123456789abcdef") == NAME_HASH_DIGITS &&
+           strcmp(name + 1 + NAME_HASH_DIGITS, archive_end) == 0;
+}
+
+// Where the archive goes into the directory that is packed, earlier ones are left out: each would have another hash.
+static weft_err drop_archives(const struct pack_options *options, const struct label *label,
+                              struct content *content)
+{
+    const char *output = options->output ? options->output : ".";
+    char *real = file_real_path(output);
+    const size_t size = real ? strlen(real) : 0;
+    bool has_dropped = false;
+    for (size_t i = 0; real && i < content->items.count; i++) {
+        struct content_item *item = &content->items.items[i];
+        if (!item->from || strncmp(item->from, real, size) != 0)
+            continue;
+        const char *rest = item->from + size;
+        if (!*rest || (*rest == '/' && is_archive_name(label, rest + 1))) {
+            content_drop(item);
+            content->left_out++;
+            has_dropped = true;
+        }
+    }
+    free(real);
+    return has_dropped ? content_sort(content) : WEFT_OK;
 }
 
 // ---- The file ------------------------------------------------------------------------------------------------------
@@ -261,6 +311,8 @@ weft_err pack_make(const struct pack_options *options, struct packed *packed)
     weft_err code = list_content(options, &packed->label, &content);
     if (code == WEFT_OK)
         code = content_sort(&content);
+    if (code == WEFT_OK)
+        code = drop_archives(options, &packed->label, &content);
     if (code == WEFT_OK)
         code = add_label(&packed->label, &content);
     if (code == WEFT_OK)

@@ -42,6 +42,31 @@ static void files_directories_and_links_come_out(void **state)
     assert_int_equal(readlink(testing_path("out/b/f"), target, sizeof target - 1), 6);
 }
 
+// From 3.14 on Python finds a venv by that line alone.
+static void a_venv_that_needs_it_gets_the_place(void **state)
+{
+    struct buf tar = {0}, text = {0};
+    const struct label label = {.kind = LABEL_VENV,
+                                .name = "v",
+                                .python = "3.14",
+                                .needs_home = true,
+                                .entries = 1,
+                                .bytes = 10};
+    char got[64] = "";
+    size_t size;
+    int fd;
+    (void)state;
+    label_write(&label, &text);
+    testing_add(&tar, TAR_FILE, LABEL_NAME, buf_text(&text));
+    testing_add(&tar, TAR_FILE, "pyvenv.cfg", "version=1\n");
+    assert_int_equal(unpack(&tar), WEFT_OK);
+    assert_int_equal(file_open(testing_path("out/pyvenv.cfg"), &fd), WEFT_OK);
+    assert_int_equal(file_read_at(fd, "pyvenv.cfg", got, sizeof got - 1, 0, &size), WEFT_OK);
+    assert_string_equal(got, "version=1\nhome = /at/home/.python/bin\n");
+    file_close(fd);
+    buf_fini(&text);
+}
+
 struct hostile {
     enum tar_kind kind;
     const char *path, *text, *why;
@@ -155,8 +180,11 @@ int main(void)
 #define IN_FOLDER(test)                                                                            \
     cmocka_unit_test_setup_teardown(test, testing_make_folder, testing_remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(files_directories_and_links_come_out),  IN_FOLDER(hostile_entries_are_refused),
-        IN_FOLDER(nothing_is_made_through_a_link),        IN_FOLDER(the_label_bounds_what_comes),
+        IN_FOLDER(files_directories_and_links_come_out),
+        IN_FOLDER(hostile_entries_are_refused),
+        IN_FOLDER(a_venv_that_needs_it_gets_the_place),
+        IN_FOLDER(nothing_is_made_through_a_link),
+        IN_FOLDER(the_label_bounds_what_comes),
         cmocka_unit_test(links_may_lead_anywhere_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

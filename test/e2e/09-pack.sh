@@ -81,6 +81,16 @@ try weft pack -q --all -o all.tar.zst tree
 check "--all leaves nothing out" grep -q '^.git/x$' <(tar --zstd -tf all.tar.zst)
 check "tar reads it" grep -q "^$long/$long\$" <(tar --zstd -tf "$archive")
 
+mkdir self && echo 1 >self/f && mkdir "self/$(printf 'odd \377\303\251')"
+(cd self && weft pack -q . >../self.1 && weft pack -q . >../self.2 && weft pack -q -o one.tar.zst . >../self.3 && weft pack -q -o one.tar.zst . >../self.4) 2>"$err"
+check "archives in the directory that is packed are left out" same_hash self.1 self.2
+rm self/self-*
+(cd self && weft pack -q -o one.tar.zst . >../self.3) 2>"$err"
+check "also under a name of the user's" same_hash self.1 self.3
+odd=$(printf 'odd \377%0200d' 1)
+mkdir "$odd" && weft pack -q -o odd.tar.zst "$odd" >"$out"
+check "any name will do" weft unpack -C odd.there odd.tar.zst
+
 # ---- Archives of others, pex ----------------------------------------------------------------------------------
 
 try weft pack -q -o . "$archive"
