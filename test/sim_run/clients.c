@@ -21,7 +21,7 @@ void entrance_name(const struct entrance *entrance, char text[NET_ADDRESS_TEXT_B
     text[0] = 0;
 }
 
-void entrance_clear_file(const char *path)
+weft_err entrance_clear_file(const char *path)
 {
     (void)path;
     sim_wrong("a run without clients removes the name of an entrance");
