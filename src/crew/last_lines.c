@@ -28,8 +28,10 @@ void last_lines_feed(struct last_lines *tail, weft_bytes bytes)
 
 void last_lines_append_lines(struct buf *out, weft_bytes text, bool is_cut)
 {
+    if (text.size == 0)
+        return; // its data may be NULL
     const char *at = text.data, *const end = text.data + text.size;
-    const char *cut = is_cut && text.size > 0 ? memchr(at, '\n', text.size) : NULL;
+    const char *cut = is_cut ? memchr(at, '\n', text.size) : NULL;
     size_t lines = 0;
     at = cut ? cut + 1 : at;
     for (const char *line = at; line < end; lines++) {
@@ -38,13 +40,12 @@ void last_lines_append_lines(struct buf *out, weft_bytes text, bool is_cut)
     }
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        const size_t size = (size_t)((newline ? newline : end) - at);
         if (lines-- <= LAST_LINES_MAX) {
             buf_append_text(out, "  ");
-            buf_append(out, at, size);
+            buf_append(out, at, (size_t)((newline ? newline : end) - at));
             buf_append_text(out, "\n");
         }
-        at += size + 1;
+        at = newline ? newline + 1 : end;
     }
 }
 
