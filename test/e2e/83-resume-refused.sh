@@ -1,6 +1,7 @@
 #!/bin/bash
 # Whose work an unfinished or a finished DIR/ is: the same job goes on or is done, anything else is refused,
 # naming what differs, and takes nothing away.
+# takes long
 . "$(dirname "$0")/lib.sh"
 
 export WEFT_CHECKPOINT_MS=10

@@ -1,5 +1,6 @@
 #!/bin/bash
 # What users see of a server and its clients: events, figures of each client, messages and exit codes; and that neither side leaves anything behind.
+# takes long
 . "$(dirname "$0")/lib.sh"
 . "$e2e/machines.sh"
 server_out=server.out server_err=server.err

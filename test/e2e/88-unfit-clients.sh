@@ -1,5 +1,6 @@
 #!/bin/bash
 # Clients on whose machine the job cannot be done: a command is missing there, the code finds no room, what starts commands is killed. Others do the job.
+# takes long
 . "$(dirname "$0")/lib.sh"
 . "$e2e/machines.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # weft cluster run --on slurm: members as jobs of a real Slurm, from the queue to the last job, process and file that is left.
+# takes long
 . "$(dirname "$0")/lib.sh"
 . "$e2e/hosts.sh"
 in_world "members as jobs of Slurm" slurm

@@ -1,5 +1,6 @@
 #!/bin/bash
 # Members on ssh hosts in the background, and hosts that are lost: agents, connections, links and power.
+# takes long
 . "$(dirname "$0")/lib.sh"
 . "$e2e/hosts.sh"
 in_world "members on ssh hosts in the background"

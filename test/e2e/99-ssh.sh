@@ -1,5 +1,6 @@
 #!/bin/bash
 # weft cluster run --on ssh://: members on other machines, from their start to the last process and file that is left.
+# takes long
 . "$(dirname "$0")/lib.sh"
 . "$e2e/hosts.sh"
 in_world "members on ssh hosts"
