@@ -4,6 +4,7 @@
 #include "base/json.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 
 #include "base/text.h"
 
@@ -91,4 +92,24 @@ void json_open(struct buf *buf, const char *name, char bracket)
 void json_close(struct buf *buf, char bracket)
 {
     buf_append(buf, &bracket, 1);
+}
+
+const char *json_type_text(const struct json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a text";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    default:
+        return "null";
+    }
 }

@@ -21,4 +21,8 @@ void json_append_seconds(struct buf *buf, const char *name, uint64_t nanoseconds
 void json_open(struct buf *buf, const char *name, char bracket);
 void json_close(struct buf *buf, char bracket);
 
+// The type of a value that jansson has read, as messages call it: "a list", "a number".
+struct json_t;
+const char *json_type_text(const struct json_t *value);
+
 #endif

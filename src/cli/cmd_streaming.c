@@ -19,7 +19,7 @@
 #include "hadoop/inputs.h"
 #include "run/options.h"
 #include "run/program.h"
-#include "sys/file/file.h"
+#include "sys/file/load.h"
 #include "sys/file/workdir.h"
 #include "sys/machine/machine.h"
 
@@ -85,14 +85,9 @@ static weft_err check_output(const struct streaming_options *streaming)
 static weft_err read_conf(const char *path, struct streaming_list *words)
 {
     struct buf text = {0};
-    int fd;
-    weft_err err = err_wrap(file_open(path, &fd), "-conf");
-    if (err)
-        return err;
-    err = file_read_all(fd, path, CONF_BYTES_MAX, &text);
+    weft_err err = err_wrap(file_load(path, CONF_BYTES_MAX, &text), "-conf");
     if (!err)
         err = streaming_read_conf(path, buf_bytes(&text), words);
-    file_close(fd);
     buf_fini(&text);
     return err;
 }

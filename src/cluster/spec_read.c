@@ -10,31 +10,12 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "cluster/spec_state.h"
-#include "sys/file/file.h"
+#include "sys/file/load.h"
 
 #define CLUSTER_FORM                                                                               \
     "  try: {\"ps\": [\"host1:2222\"], \"worker\": [\"host2:2222\", \"host3:2222\"]}"
-
-static const char *name_type(const json_t *value)
-{
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a text";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "true or false";
-    default:
-        return "null";
-    }
-}
 
 static weft_bytes bytes_of(const json_t *text)
 {
@@ -57,7 +38,7 @@ static weft_err read_member(struct cluster_spec *spec, const char *role, uint32_
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the address of /%s/%" PRIu32 " is %s\n"
                        "  an address is a text, such as \"localhost:2222\"",
-                       role, index, name_type(address));
+                       role, index, json_type_text(address));
     return cluster_spec_add_member(spec, role, index, bytes_of(address));
 }
 
@@ -100,7 +81,7 @@ static weft_err read_role(struct cluster_spec *spec, const char *key, json_t *me
     return err_set(WEFT_INVALID_ARGUMENT,
                    "the role %s is %s where its list of addresses is expected\n"
                    "  try: \"%s\": [\"localhost:2222\"]",
-                   key, name_type(members), key);
+                   key, json_type_text(members), key);
 }
 
 static weft_err read_cluster(struct cluster_spec *spec, json_t *cluster)
@@ -109,7 +90,7 @@ static weft_err read_cluster(struct cluster_spec *spec, json_t *cluster)
     if (!json_is_object(cluster))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the cluster is %s where an object of roles is expected\n" CLUSTER_FORM,
-                       name_type(cluster));
+                       json_type_text(cluster));
     for (void *at = json_object_iter(cluster); !err && at; at = json_object_iter_next(cluster, at))
         err = read_role(spec, json_object_iter_key(at), json_object_iter_value(at));
     return err ? err : cluster_spec_check(spec);
@@ -124,7 +105,7 @@ static weft_err read_type(const json_t *task, const char **type)
     if (value && !*type)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the \"type\" of the task is %s where the name of a role is expected",
-                       name_type(value));
+                       json_type_text(value));
     return *type ? role_check_name(bytes_of(value)) : WEFT_OK;
 }
 
@@ -196,7 +177,7 @@ static weft_err read_task(struct cluster_spec *spec, const json_t *task)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "the task is %s where an object is expected\n"
                        "  try: \"task\": {\"type\": \"worker\", \"index\": 0}",
-                       name_type(task));
+                       json_type_text(task));
     weft_err err = read_type(task, &type);
     if (!err)
         err = read_index(task, &has_index, &index);
@@ -214,7 +195,7 @@ static weft_err read_task(struct cluster_spec *spec, const json_t *task)
 static weft_err not_an_object(const json_t *root)
 {
     return err_set(WEFT_INVALID_ARGUMENT, "it is %s where an object is expected\n" CLUSTER_FORM,
-                   name_type(root));
+                   json_type_text(root));
 }
 
 static weft_err read_tf_config(struct cluster_spec *spec, json_t *root)
@@ -325,16 +306,9 @@ weft_err cluster_spec_read_file(struct cluster_spec *spec, weft_bytes text, cons
 
 weft_err cluster_spec_load(struct cluster_spec *spec, const char *path)
 {
-    const bool is_stdin = strcmp(path, "-") == 0;
-    const char *source = is_stdin ? "standard input" : path;
+    const char *source;
     struct buf text = {0};
-    int fd = 0;  // standard input
-    weft_err err = is_stdin ? WEFT_OK : file_open(path, &fd);
-    if (err)
-        return err;
-    err = file_read_all(fd, source, CLUSTER_TEXT_BYTES_MAX + 1, &text);
-    if (!is_stdin)
-        file_close(fd);
+    weft_err err = file_load_argument(path, CLUSTER_TEXT_BYTES_MAX + 1, &text, &source);
     if (!err)
         err = cluster_spec_read_file(spec, buf_bytes(&text), source);
     buf_fini(&text);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "sys/file/file.h"
+#include "sys/file/load.h"
 #include "sys/process/daemon.h"
 #include "sys/time/clock.h"
 
@@ -21,14 +22,8 @@ static json_t *load_state(const char *directory)
 {
     struct buf path = {0}, text = {0};
     json_t *state = NULL;
-    int fd;
     buf_format(&path, "%s/state.json", directory);
-    weft_err err = file_open(buf_text(&path), &fd);
-    if (!err) {
-        err = file_read_all(fd, buf_text(&path), STATE_BYTES_MAX, &text);
-        file_close(fd);
-    }
-    if (!err) {
+    if (file_load(buf_text(&path), STATE_BYTES_MAX, &text) == WEFT_OK) {
         state = json_loadb(text.data ? text.data : "", text.size, 0, NULL);
         if (!json_is_object(state))
             (void)err_set(WEFT_DATA_LOSS, "%s is damaged", buf_text(&path));

@@ -29,7 +29,7 @@ void last_lines_feed(struct last_lines *tail, weft_bytes bytes)
 void last_lines_append_lines(struct buf *out, weft_bytes text, bool is_cut)
 {
     if (text.size == 0)
-        return; // its data may be NULL
+        return;  // its data may be NULL
     const char *at = text.data, *const end = text.data + text.size;
     const char *cut = is_cut ? memchr(at, '\n', text.size) : NULL;
     size_t lines = 0;

@@ -11,6 +11,7 @@
 
 #include "pack/elf.h"
 #include "sys/file/file.h"
+#include "sys/file/load.h"
 #include "sys/process/libraries.h"
 
 enum {
@@ -42,18 +43,6 @@ struct interpreter {
 static weft_err no_memory(void)
 {
     return err_no_memory("to pack an interpreter");
-}
-
-static weft_err read_whole(const char *path, size_t max, struct buf *bytes)
-{
-    int fd;
-    weft_err code = file_open(path, &fd);
-    bytes->size = 0;
-    if (code != WEFT_OK)
-        return code;
-    code = file_read_all(fd, path, max, bytes);
-    file_close(fd);
-    return code;
 }
 
 // ---- Where libraries are -------------------------------------------------------------------------------------------
@@ -218,7 +207,7 @@ static weft_err look_into(struct interpreter *python, const char *path, weft_byt
 static weft_err add_program(struct interpreter *python, const char *program)
 {
     struct buf file = {0}, path = {0};
-    weft_err code = read_whole(program, PROGRAM_BYTES_MAX, &file);
+    weft_err code = file_load(program, PROGRAM_BYTES_MAX, &file);
     buf_format(&path, ".python/bin/python%s", python->version);
     if (code == WEFT_OK && file.size >= 20)
         memcpy(&python->machine, file.data + 18, sizeof python->machine);
@@ -277,7 +266,8 @@ static weft_err add_shared(struct interpreter *python)
     // The list grows on the way: libraries need libraries.
     for (size_t i = 0; i < python->libraries.count && code == WEFT_OK; i++) {
         const struct library library = python->libraries.items[i];
-        code = read_whole(library.path, PROGRAM_BYTES_MAX, &file);
+        file.size = 0;
+        code = file_load(library.path, PROGRAM_BYTES_MAX, &file);
         if (code == WEFT_OK)
             code = look_into(python, library.path, buf_bytes(&file));
         if (code != WEFT_OK)
@@ -375,7 +365,7 @@ weft_err interpreter_list(const char *program, const char *version,
                           const struct gather_rules *rules, struct content *content)
 {
     struct interpreter python = {.content = content, .version = version};
-    weft_err code = read_whole(cache_path, CACHE_BYTES_MAX, &python.cache);
+    weft_err code = file_load(cache_path, CACHE_BYTES_MAX, &python.cache);
     if (code == WEFT_NOT_FOUND) {
         err_clear();
         code = WEFT_OK;

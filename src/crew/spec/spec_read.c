@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "crew/spec/spec_state.h"
-#include "sys/file/file.h"
+#include "sys/file/load.h"
 
 #define SPEC_FORM "  try: {\"roles\": {\"worker\": 2}, \"command\": [\"python3\", \"train.py\"]}"
 
@@ -75,7 +76,7 @@ static weft_err read_role(struct crew_role *role, json_t *value)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "it is %s where a number of instances or an object is expected\n"
                        "  try: {\"instances\": 2, \"memory\": \"4G\"}",
-                       spec_type_of(value));
+                       json_type_text(value));
     for (void *at = json_object_iter(value); !err && at; at = json_object_iter_next(value, at))
         err = read_field(role, json_object_iter_key(at), json_object_iter_value(at), false);
     return err;
@@ -87,7 +88,7 @@ static weft_err read_roles(struct crew_spec *spec, json_t *roles)
     if (!json_is_object(roles))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "it is %s where an object of roles is expected\n" SPEC_FORM,
-                       spec_type_of(roles));
+                       json_type_text(roles));
     for (void *at = json_object_iter(roles); !err && at; at = json_object_iter_next(roles, at)) {
         const char *name = json_object_iter_key(at);
         struct crew_role *role = spec_add_role(spec, name);
@@ -104,7 +105,7 @@ static weft_err read_text(char **to, const json_t *value)
 {
     if (!json_is_string(value) || json_string_length(value) == 0)
         return err_set(WEFT_INVALID_ARGUMENT, "it is %s where a text is expected",
-                       json_is_string(value) ? "empty" : spec_type_of(value));
+                       json_is_string(value) ? "empty" : json_type_text(value));
     return crew_spec_set_text(to, json_string_value(value));
 }
 
@@ -113,7 +114,7 @@ static weft_err read_preset(struct crew_spec *spec, const json_t *value)
     return json_is_string(value)
                ? crew_spec_set_preset(spec, json_string_value(value))
                : err_set(WEFT_INVALID_ARGUMENT, "it is %s where the name of a preset is expected",
-                         spec_type_of(value));
+                         json_type_text(value));
 }
 
 // "90s", or a number of seconds.
@@ -166,7 +167,7 @@ static weft_err read_root(struct crew_spec *spec, json_t *root)
     weft_err err = WEFT_OK;
     if (!json_is_object(root))
         return err_set(WEFT_INVALID_ARGUMENT, "it is %s where an object is expected\n" SPEC_FORM,
-                       spec_type_of(root));
+                       json_type_text(root));
     if (is_cluster_file(root))
         return err_set(WEFT_INVALID_ARGUMENT,
                        "it is a cluster file, with an address for each member\n"
@@ -278,19 +279,12 @@ static weft_err move_all_paths(struct crew_spec *spec, const char *path)
 
 weft_err crew_spec_load(struct crew_spec *spec, const char *path)
 {
-    const bool is_stdin = strcmp(path, "-") == 0;
-    const char *source = is_stdin ? "standard input" : path;
+    const char *source;
     struct buf text = {0};
-    int fd = 0;  // standard input
-    weft_err err = is_stdin ? WEFT_OK : file_open(path, &fd);
-    if (err)
-        return err;
-    err = file_read_all(fd, source, CREW_SPEC_BYTES_MAX + 1, &text);
-    if (!is_stdin)
-        file_close(fd);
+    weft_err err = file_load_argument(path, CREW_SPEC_BYTES_MAX + 1, &text, &source);
     if (!err)
         err = crew_spec_read(spec, buf_bytes(&text), source);
-    if (!err && !is_stdin && (err = move_all_paths(spec, path)))
+    if (!err && source == path && (err = move_all_paths(spec, path)))
         crew_spec_fini(spec);
     buf_fini(&text);
     return err;

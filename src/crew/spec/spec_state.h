@@ -58,9 +58,6 @@ MUST_CHECK weft_err spec_copy_missing(struct crew_role *to, const struct crew_ro
 MUST_CHECK weft_err spec_words_add(struct crew_words *words, const char *word);
 void spec_words_fini(struct crew_words *words);
 
-// "an object", "a list"... of a value where another kind was expected.
-const char *spec_type_of(const struct json_t *value);
-
 // Sets the sentence for a word that is none of `names` (ends with NULL), with a guess.
 MUST_CHECK weft_err spec_refuse_word(const char *what, const char *word, const char *const *names);
 

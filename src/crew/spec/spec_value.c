@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cluster/address.h"
 #include "crew/spec/spec_state.h"
@@ -30,26 +31,6 @@ const struct spec_field spec_fields[CREW_FIELD_COUNT] = {
 };
 #undef SPEC_FIELD
 #undef SPEC_SHARED
-
-const char *spec_type_of(const json_t *value)
-{
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a text";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return "true or false";
-    default:
-        return "null";
-    }
-}
 
 weft_err spec_refuse_word(const char *what, const char *word, const char *const *names)
 {
@@ -204,7 +185,7 @@ static weft_err set_file_by_path(struct crew_pairs *pairs, const char *path)
 
 static weft_err expect(const json_t *value, const char *wanted)
 {
-    return err_set(WEFT_INVALID_ARGUMENT, "it is %s where %s is expected", spec_type_of(value),
+    return err_set(WEFT_INVALID_ARGUMENT, "it is %s where %s is expected", json_type_text(value),
                    wanted);
 }
 
@@ -304,7 +285,7 @@ static weft_err json_count(struct crew_role *role, const struct spec_field *fiel
     if (json_is_string(value))
         return refuse_count(field, role_quote(weft_text(json_string_value(value))).text);
     return set_count(role, field, (uint64_t)number, json_is_integer(value) && number >= 0,
-                     json_is_integer(value) ? given : spec_type_of(value));
+                     json_is_integer(value) ? given : json_type_text(value));
 }
 
 static weft_err json_truth(struct crew_role *role, const struct spec_field *field,

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "store/hdfs/url.h"
 #include "sys/file/file.h"
+#include "sys/file/load.h"
 #include "wire/hadoop/conf.h"
 
 enum { CONF_BYTES_MAX = 16 << 20, NESTING_MAX = 20 };
@@ -91,15 +92,11 @@ static weft_err load_file(const char *directory, const char *name, struct proper
 {
     struct buf path = {0}, text = {0};
     struct file_stat status = {0};
-    int fd = -1;
     buf_format(&path, "%s/%s", directory, name);
     weft_err code =
         path.has_failed ? err_no_memory("for a path") : file_stat(buf_text(&path), &status);
     if (code == WEFT_OK && status.kind != FILE_MISSING) {
-        code = file_open(buf_text(&path), &fd);
-        if (code == WEFT_OK)
-            code = file_read_all(fd, buf_text(&path), CONF_BYTES_MAX, &text);
-        file_close(fd);
+        code = file_load(buf_text(&path), CONF_BYTES_MAX, &text);
         if (code == WEFT_OK)
             code = conf_read(buf_text(&path), buf_bytes(&text), add, properties);
     }
