@@ -6,6 +6,7 @@
 //                 GROUP_RANK. Ranks count through all members of the cluster: chief first, then roles in their order.
 //   evaluator     TF_CONFIG with itself as the task, outside of the cluster; no rank
 //   torchrun      PET_*, from which torchrun takes its options, in place of ranks: it gives these to its own processes
+//   horovod       HOROVOD_*, besides ranks: where its processes meet, and who each one is
 //   GPUs          CUDA_VISIBLE_DEVICES, where the launcher knows the numbers, or the role has none
 //
 // A variable that the description gives wins over these. docs/roles.md has all of them.
@@ -23,6 +24,7 @@ struct crew_place {
     uint16_t port;
     const char
         *gpus;  // those of its instance, as CUDA_VISIBLE_DEVICES lists them; NULL: not known here
+    const char *interface;  // the network interface that has the address; NULL: not known
 };
 
 struct crew_environment {

@@ -35,6 +35,7 @@ struct launch_place {
     const char *address;  // by which the other members reach it
     const char *
         directory;  // of this run on that host, for journals and shipped files; NULL: the host has none
+    const char *interface;  // the network interface that has the address; NULL: not known
     uint16_t ports[LAUNCH_PORTS_MAX];
 };
 

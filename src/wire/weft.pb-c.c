@@ -7868,7 +7868,7 @@ const ProtobufCMessageDescriptor weft__agent_hello__descriptor =
   (ProtobufCMessageInit) weft__agent_hello__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__agent_welcome__field_descriptors[6] =
+static const ProtobufCFieldDescriptor weft__agent_welcome__field_descriptors[7] =
 {
   {
     "wire_version",
@@ -7942,11 +7942,24 @@ static const ProtobufCFieldDescriptor weft__agent_welcome__field_descriptors[6] 
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "interface",
+    7,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__AgentWelcome, interface),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__agent_welcome__field_indices_by_name[] = {
   3,   /* field[3] = address */
   4,   /* field[4] = directory */
   2,   /* field[2] = host */
+  6,   /* field[6] = interface */
   5,   /* field[5] = pid */
   1,   /* field[1] = version */
   0,   /* field[0] = wire_version */
@@ -7954,7 +7967,7 @@ static const unsigned weft__agent_welcome__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__agent_welcome__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 6 }
+  { 0, 7 }
 };
 const ProtobufCMessageDescriptor weft__agent_welcome__descriptor =
 {
@@ -7964,7 +7977,7 @@ const ProtobufCMessageDescriptor weft__agent_welcome__descriptor =
   "Weft__AgentWelcome",
   "weft",
   sizeof(Weft__AgentWelcome),
-  6,
+  7,
   weft__agent_welcome__field_descriptors,
   weft__agent_welcome__field_indices_by_name,
   1,  weft__agent_welcome__number_ranges,

@@ -1658,10 +1658,14 @@ struct  Weft__AgentWelcome
    */
   char *directory;
   uint32_t pid;
+  /*
+   * the network interface with that address; "": not known
+   */
+  char *interface;
 };
 #define WEFT__AGENT_WELCOME__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__agent_welcome__descriptor) \
-    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0 }
+    , 0, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string, 0, (char *)protobuf_c_empty_string }
 
 
 struct  Weft__AgentFailed

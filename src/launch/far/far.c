@@ -215,6 +215,7 @@ void far_get(struct launch *launch, size_t number, struct launch_place *place)
     place->host = member->host->name;
     place->address = member->host->address;
     place->directory = member->host->directory;
+    place->interface = member->host->interface;
     memcpy(place->ports, member->ports, sizeof place->ports);
 }
 
@@ -375,6 +376,7 @@ static void free_host(struct far_host *host)
     free(host->name);
     free(host->address);
     free(host->directory);
+    free(host->interface);
     free(host->why);
 }
 

@@ -39,7 +39,8 @@ static bool check_welcome(const ProtobufCMessage *message)
 {
     const Weft__AgentWelcome *welcome = (const Weft__AgentWelcome *)message;
     return is_text(welcome->version) && is_text(welcome->host) && is_text(welcome->address) &&
-           is_text(welcome->directory) && *welcome->address && *welcome->directory == '/';
+           is_text(welcome->directory) && is_text(welcome->interface) && *welcome->address &&
+           *welcome->directory == '/';
 }
 
 static bool check_failed(const ProtobufCMessage *message)

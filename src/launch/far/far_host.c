@@ -89,12 +89,12 @@ void far_renew_host(struct far_host *host)
     host->files.count = 0;
     host->tries = 0;
     // Its members still name their old place until they have been moved.
-    char *const old[] = {host->address, host->directory};
+    char *const old[] = {host->address, host->directory, host->interface};
     for (size_t i = 0; i < sizeof old / sizeof *old; i++)
         if (old[i] && !VEC_PUSH(&host->far->retired, old[i]))
             err_clear();  // out of memory: it stays with us
     free(host->why);
-    host->address = host->directory = host->why = NULL;
+    host->address = host->directory = host->interface = host->why = NULL;
     host->state = FAR_IDLE;
 }
 
@@ -208,7 +208,8 @@ static void welcome(struct far_host *host, const Weft__AgentWelcome *message)
     }
     host->address = strdup(message->address);
     host->directory = strdup(message->directory);
-    if (!host->address || !host->directory) {
+    host->interface = *message->interface ? strdup(message->interface) : NULL;
+    if (!host->address || !host->directory || (*message->interface && !host->interface)) {
         (void)err_no_memory("for a host");
         lose_broken(host);
         return;

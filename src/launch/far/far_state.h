@@ -39,12 +39,12 @@ struct far_host {
     struct frame_parser parser;
     uint64_t heard_ns, begun_ns;
     bool is_suspect;
-    char *address, *directory;
-    char *why;           // it is gone; NULL: it is not
-    VEC(uint8_t) files;  // enum far_file_state of each file
-    size_t sending;      // 1 + the number of the file whose pieces are being sent; 0: none
-    uint64_t sent;       // of it
-    int fd;              // of it, or of the program; -1: none
+    char *address, *directory, *interface;  // NULL: not known
+    char *why;                              // it is gone; NULL: it is not
+    VEC(uint8_t) files;                     // enum far_file_state of each file
+    size_t sending;  // 1 + the number of the file whose pieces are being sent; 0: none
+    uint64_t sent;   // of it
+    int fd;          // of it, or of the program; -1: none
 };
 
 enum far_member_state { FAR_UNPLACED, FAR_RESERVING, FAR_PLACED, FAR_STARTING, FAR_RUNNING };

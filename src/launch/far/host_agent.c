@@ -96,12 +96,13 @@ static void greet(struct host_agent *agent, const Weft__AgentHello *hello)
 {
     Weft__AgentWelcome welcome = WEFT__AGENT_WELCOME__INIT;
     char host[MACHINE_NAME_BYTES_MAX];
+    char interface[INTERFACE_NAME_BYTES] = "";
     struct buf address = {0};
     weft_err err = far_check_version("the launcher", hello->wire_version, hello->version);
     if (!err)
         err = make_journal(agent);
     if (!err)
-        err = host_agent_find_address(&address);
+        err = host_agent_find_address(&address, interface);
     if (!err)
         err = host_agent_name_launcher();
     if (!err)
@@ -119,6 +120,7 @@ static void greet(struct host_agent *agent, const Weft__AgentHello *hello)
     welcome.address = (char *)buf_text(&address);
     welcome.directory = agent->directory.path;
     welcome.pid = (uint32_t)getpid();
+    welcome.interface = interface;
     if (err) {
         host_agent_fail(agent, err);
     } else {

@@ -67,19 +67,31 @@ weft_err host_agent_write_token(struct host_agent *agent, const char *token)
 
 // ---- Address ---------------------------------------------------------------------------------------------
 
-// sshd says at which address it was reached: SSH_CONNECTION has the client's address and port, then ours. Elsewhere the name
-// of the host has to do.
-weft_err host_agent_find_address(struct buf *address)
+// The launcher's machine as this host sees it: sshd says it in SSH_CONNECTION ("address port address port": the client's, then ours), srun
+// where it was run. False: neither does.
+static bool find_launcher(char address[64])
+{
+    const char *connection = getenv("SSH_CONNECTION"), *srun = getenv("SLURM_LAUNCH_NODE_IPADDR");
+    if (connection && sscanf(connection, "%63s", address) == 1 && strpbrk(address, ".:"))
+        return true;
+    return srun && sscanf(srun, "%63s", address) == 1 && strpbrk(address, ".:");
+}
+
+// sshd says at which address it was reached. Elsewhere the name of the host has to do.
+weft_err host_agent_find_address(struct buf *address, char interface[INTERFACE_NAME_BYTES])
 {
     const char *connection = getenv("SSH_CONNECTION");
-    char host[MACHINE_NAME_BYTES_MAX], own[64] = "";
+    char host[MACHINE_NAME_BYTES_MAX], own[64] = "", other[64] = "";
     if (connection && sscanf(connection, "%*s %*s %63s", own) == 1 && strpbrk(own, ".:")) {
         char *zone = strchr(own, '%');
         if (zone)
             *zone = 0;  // "fe80::1%eth0" means something on this host only
+        interface_find(own, interface);
         buf_append_text(address, own);
     } else {
         machine_host_name(host);
+        if (find_launcher(other))
+            interface_find_towards(other, interface);
         buf_append_text(address, host);
     }
     return address->has_failed ? err_no_memory("for an address") : WEFT_OK;
@@ -87,13 +99,12 @@ weft_err host_agent_find_address(struct buf *address)
 
 weft_err host_agent_name_launcher(void)
 {
-    const char *connection = getenv("SSH_CONNECTION");
     char other[64] = "", text[80] = "";
     char *own = NULL;
     const weft_err err = command_own_path(&own);
     if (err)
         return err;
-    if (connection && sscanf(connection, "%63s", other) == 1 && strpbrk(other, ".:"))
+    if (find_launcher(other))
         snprintf(text, sizeof text, strchr(other, ':') ? "[%s]" : "%s", other);
     const bool is_set =
         setenv("WEFT_PROGRAM", own, 1) == 0 && (!*text || setenv("WEFT_LAUNCHER", text, 1) == 0);

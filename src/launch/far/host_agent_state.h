@@ -13,6 +13,7 @@
 #include "launch/launch.h"
 #include "sys/file/outlet.h"
 #include "sys/file/workdir.h"
+#include "sys/net/interface.h"
 
 // Made when the launcher speaks of it for the first time.
 struct host_agent_member {
@@ -87,8 +88,9 @@ MUST_CHECK weft_err host_agent_write_token(struct host_agent *agent, const char 
 // the machine of the launcher, where that is known. Before the environment is made.
 MUST_CHECK weft_err host_agent_name_launcher(void);
 
-// The address by which other hosts reach this one.
-MUST_CHECK weft_err host_agent_find_address(struct buf *address);
+// The address by which other hosts reach this one, and the network interface that has it; "": not known.
+MUST_CHECK weft_err host_agent_find_address(struct buf *address,
+                                            char interface[INTERFACE_NAME_BYTES]);
 
 void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *message);
 void host_agent_take_piece(struct host_agent *agent, const Weft__AgentPiece *message);

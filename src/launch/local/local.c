@@ -21,6 +21,7 @@ enum {
 
 // Unambiguous where a name may mean an IPv6 address to one program and an IPv4 address to another.
 #define HERE "127.0.0.1"
+#define HERE_INTERFACE "lo"
 
 // One of a member's two outputs.
 struct stream {
@@ -126,7 +127,8 @@ static void get(struct launch *launch, size_t number, struct launch_place *place
 {
     const struct local *local = (const struct local *)launch;
     const char *host = local->options.wants[number].host;
-    *place = (struct launch_place){.host = "", .address = host ? host : HERE};
+    *place = (struct launch_place){
+        .host = "", .address = host ? host : HERE, .interface = host ? NULL : HERE_INTERFACE};
     memcpy(place->ports, local->members[number].ports, sizeof place->ports);
 }
 

@@ -1,0 +1,40 @@
+// Tests of the names of interfaces: that of the loopback is the only one that every machine has.
+
+#include "sys/net/interface.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void the_loopback_has_its_address(void **state)
+{
+    char name[INTERFACE_NAME_BYTES] = "";
+    (void)state;
+    assert_true(interface_find("127.0.0.1", name));
+    assert_string_equal(name, "lo");
+    assert_true(interface_find_towards("127.0.0.1", name));
+    assert_string_equal(name, "lo");
+}
+
+static void what_is_no_address_of_ours_has_none(void **state)
+{
+    char name[INTERFACE_NAME_BYTES] = "kept";
+    (void)state;
+    assert_false(interface_find("192.0.2.1", name));
+    assert_false(interface_find("localhost", name));
+    assert_false(interface_find("", name));
+    assert_false(interface_find_towards("not an address", name));
+    assert_string_equal(name, "kept");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_loopback_has_its_address),
+        cmocka_unit_test(what_is_no_address_of_ours_has_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
