@@ -152,11 +152,23 @@ void crew_spec_write(struct buf *buf, const struct crew_spec *spec)
 
 // ---- As a table ------------------------------------------------------------------------------------------------
 
+static bool is_one_line(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return false;
+    return true;
+}
+
+// As a shell would take it; a word of several lines stays on one, as its escapes.
 static void write_command(struct buf *buf, const struct crew_words *words)
 {
     for (size_t i = 0; i < words->count; i++) {
         struct buf word = {0}, line = {0};
-        text_append_escaped(&line, weft_text(words->items[i]));
+        if (is_one_line(words->items[i]))
+            buf_append_text(&line, words->items[i]);
+        else
+            text_append_escaped(&line, weft_text(words->items[i]));
         text_append_shell_word(&word, buf_text(&line));
         buf_format(buf, "%s%s", i ? " " : "", buf_text(&word));
         buf_fini(&word);
