@@ -135,7 +135,7 @@ _weft_cluster_run() {
             compgen -d -- "$current"
         )
         ;;
-    --preset) mapfile -t COMPREPLY < <(compgen -W "single ps allreduce torchrun" -- "$current") ;;
+    --preset) mapfile -t COMPREPLY < <(compgen -W "single ps allreduce torchrun horovod" -- "$current") ;;
     --file | --archive) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
     --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh:// slurm:" -- "$current") ;;
     --ssh) ;;

@@ -42,7 +42,7 @@ enum {
         {REQUEST_SPEC, 0, "spec", "FILE",                                                          \
          "a description of the roles, job.json; flags win over it"},                               \
         {REQUEST_PRESET, 0, "preset", "NAME",                                                      \
-         "the roles of single, ps, allreduce or torchrun; --role changes their numbers"},          \
+         "the roles of single, ps, allreduce, torchrun or horovod; --role changes their numbers"}, \
         {REQUEST_TENSORBOARD, 0, "tensorboard", "DIR",                                             \
          "also a TensorBoard that shows the logs in DIR; stopped at the end"},                     \
         {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \

@@ -124,6 +124,18 @@ static void format_agent(struct buf *buf)
         "has not been heard for 4 seconds.\n");
 }
 
+static void format_rendezvous(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Lets the processes of a Horovod job meet: a small web server that keeps their\n"
+        "addresses until all have read them. weft cluster run --preset horovod starts it.\n"
+        "\n"
+        "Usage: WEFT_PORT=PORT weft rendezvous\n"
+        "\n"
+        "Everyone who reaches the port can read and write, as with horovodrun's own server.\n");
+}
+
 static void format_verify(struct buf *buf)
 {
     buf_append_text(
@@ -177,6 +189,7 @@ static const struct {
     {"version", format_version},
     {"verify", format_verify},
     {"agent", format_agent},
+    {"rendezvous", format_rendezvous},
     {"doctor", help_format_doctor},
     {"ls", help_format_ls},
     {"cat", help_format_cat},

@@ -11,6 +11,7 @@
 #include "cluster/address.h"
 #include "crew/here.h"
 #include "sys/file/standard.h"
+#include "sys/process/command.h"
 
 enum { COLOR_COUNT = 6 };
 
@@ -83,6 +84,7 @@ static weft_err settle(struct run_member *member)
     // An address that the user has given is written as the user wrote it.
     at->host = want->host ? want->host : place.address;
     at->port = want->port ? want->port : place.ports[0];
+    at->interface = place.interface;
     address_append(&address, at->host, at->port);
     free(member->address);
     member->address = format_text(&address);
@@ -121,6 +123,23 @@ static void append_journal(struct buf *text, const struct run *run,
         buf_format(text, "WEFT_JOURNAL=%s/journal", place->directory);
 }
 
+// Agents name it on their hosts.
+static weft_err add_program(const struct run *run, struct crew_environment *variables)
+{
+    struct buf text = {0};
+    char *own = NULL;
+    if (run->launcher->is_far)
+        return WEFT_OK;
+    weft_err err = command_own_path(&own);
+    if (!err)
+        buf_format(&text, "WEFT_PROGRAM=%s", own);
+    if (!err)
+        err = text.has_failed ? no_memory() : crew_environment_add(variables, buf_text(&text));
+    buf_fini(&text);
+    free(own);
+    return err;
+}
+
 weft_err run_make_variables(struct run_member *member, struct crew_environment *variables)
 {
     const struct run *run = member->run;
@@ -131,6 +150,8 @@ weft_err run_make_variables(struct run_member *member, struct crew_environment *
     weft_err err = crew_environment_make(variables, run->spec, &run->cluster, run->places,
                                          member->number, &attempt);
     append_journal(&journal, run, &place);
+    if (!err)
+        err = add_program(run, variables);
     if (!err)
         err = run_add_archive(member, variables);
     if (!err && journal.size > 0)
@@ -143,7 +164,18 @@ weft_err run_make_variables(struct run_member *member, struct crew_environment *
 
 // ---- All of them ---------------------------------------------------------------------------------------------
 
-// The processes of an instance stand beside its first one, which asks for what the instance needs.
+// The processes of an instance stand beside its first one, which asks for what the instance needs. The place where programs meet needs
+// nothing, and so no place for itself.
+static size_t find_neighbour(const struct run *run, const struct crew_seat *seat)
+{
+    const size_t master = crew_environment_master(run->spec);
+    const bool is_meeting = run->spec->preset == CREW_PRESET_HOROVOD &&
+                            strcmp(seat->role->name, CREW_ROLE_RENDEZVOUS) == 0;
+    if (seat->process > 0)
+        return 1 + seat->number - seat->process;
+    return is_meeting && master < seat->number ? 1 + master : 0;
+}
+
 static void add_member(struct run *run, size_t number)
 {
     struct run_member *member = &run->members[number];
@@ -159,9 +191,8 @@ static void add_member(struct run *run, size_t number)
         want->host = role->fixed.items[seat.instance].host;
         want->port = role->fixed.items[seat.instance].port;
     }
-    if (seat.process > 0) {
-        want->beside = 1 + number - seat.process;
-    } else {
+    want->beside = find_neighbour(run, &seat);
+    if (seat.process == 0) {
         want->memory_bytes = role->memory_bytes;
         want->cpus = role->cpus;
         want->gpus = role->gpus;

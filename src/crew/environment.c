@@ -26,8 +26,9 @@ struct making {
 // Where a member of the cluster stands among all of them.
 struct rank {
     uint32_t rank, world;
-    uint32_t group, groups;  // instances
-    size_t master;           // the number of the member of rank 0
+    uint32_t group, groups;   // instances
+    uint32_t cross, crosses;  // among those with the same number in their instances, one of each
+    size_t master;            // the number of the member of rank 0
 };
 
 void crew_environment_fini(struct crew_environment *environment)
@@ -113,17 +114,30 @@ static struct rank find_rank(const struct crew_spec *spec, const struct crew_sea
         if (seat && role == seat->role) {
             rank.rank += (uint32_t)(seat->number - first);
             rank.group += seat->instance;
+            rank.cross += seat->instance;
         } else if (seat && !is_chief(seat->role) && (is_chief(role) || role < seat->role)) {
             rank.rank += members;
             rank.group += role->instances;
+            rank.cross += role->processes > seat->process ? role->instances : 0;
         }
         if (rank.master == SIZE_MAX || (is_chief(role) && !has_chief))
             rank.master = first;
         has_chief = has_chief || is_chief(role);
         rank.world += members;
         rank.groups += role->instances;
+        rank.crosses += seat && role->processes > seat->process ? role->instances : 0;
     }
     return rank;
+}
+
+// The number of the first member of a role; SIZE_MAX: it has none.
+static size_t find_first(const struct crew_spec *spec, const char *name)
+{
+    size_t first = 0;
+    for (size_t i = 0; i < spec->roles.count; first += members_of(spec, &spec->roles.items[i++]))
+        if (strcmp(spec->roles.items[i].name, name) == 0)
+            return members_of(spec, &spec->roles.items[i]) ? first : SIZE_MAX;
+    return SIZE_MAX;
 }
 
 size_t crew_environment_master(const struct crew_spec *spec)
@@ -190,6 +204,14 @@ static void add_identity(struct making *making)
     add_number(making, "TF_YARN_N_TRY", making->attempt->restarts);
 }
 
+// Without it gloo takes the address of the host's own name, which is 127.0.1.1 on many Debian hosts.
+static void add_interface(struct making *making, const char *name)
+{
+    const char *interface = making->places[making->seat.number].interface;
+    if (interface)
+        add_text(making, name, interface);
+}
+
 static void add_torch(struct making *making, const struct rank *rank)
 {
     add_text(making, "MASTER_ADDR", making->places[rank->master].host);
@@ -200,6 +222,28 @@ static void add_torch(struct making *making, const struct rank *rank)
     add_number(making, "LOCAL_WORLD_SIZE", making->seat.role->processes);
     add_number(making, "NODE_RANK", rank->group);
     add_number(making, "GROUP_RANK", rank->group);
+}
+
+// What horovodrun sets. An instance stands for a host: its name is only compared, and two instances may be on one host.
+static void add_horovod(struct making *making, const struct rank *rank)
+{
+    const struct crew_role *role = making->seat.role;
+    const size_t meeting = find_first(making->spec, CREW_ROLE_RENDEZVOUS);
+    struct buf host = {0};
+    buf_format(&host, "%s-%" PRIu32, role->name, making->seat.instance);
+    add_text(making, "HOROVOD_HOSTNAME", buf_text(&host));
+    buf_fini(&host);
+    add_number(making, "HOROVOD_RANK", rank->rank);
+    add_number(making, "HOROVOD_SIZE", rank->world);
+    add_number(making, "HOROVOD_LOCAL_RANK", making->seat.process);
+    add_number(making, "HOROVOD_LOCAL_SIZE", role->processes);
+    add_number(making, "HOROVOD_CROSS_RANK", rank->cross);
+    add_number(making, "HOROVOD_CROSS_SIZE", rank->crosses);
+    add_text(making, "HOROVOD_CONTROLLER", "gloo");
+    add_text(making, "HOROVOD_CPU_OPERATIONS", "gloo");
+    add_text(making, "HOROVOD_GLOO_RENDEZVOUS_ADDR", making->places[meeting].host);
+    add_number(making, "HOROVOD_GLOO_RENDEZVOUS_PORT", making->places[meeting].port);
+    add_interface(making, "HOROVOD_GLOO_IFACE");
 }
 
 // torchrun reads an option that is not on its command line from PET_ and its name. Exactly one of the agents is the
@@ -271,10 +315,13 @@ static void add_ranks(struct making *making)
     const struct rank rank = find_rank(making->spec, &making->seat);
     if (!making->seat.role->in_cluster)
         return;
+    add_interface(making, "GLOO_SOCKET_IFNAME");
     if (making->spec->preset == CREW_PRESET_TORCHRUN)
         add_torchrun(making, &rank);
     else
         add_torch(making, &rank);
+    if (making->spec->preset == CREW_PRESET_HOROVOD)
+        add_horovod(making, &rank);
 }
 
 static weft_err end(struct crew_environment *environment)

@@ -53,7 +53,7 @@ static void make(struct crew_environment *environment, const struct want *want, 
         fail_msg("%s: %s", want->roles, err_text());
     for (size_t i = 0; i < MEMBERS_MAX; i++) {
         snprintf(hosts[i], sizeof hosts[i], "10.0.0.%zu", i);
-        places[i] = (struct crew_place){hosts[i], (uint16_t)(1000 + i), "4,5,6,7,GPU-8"};
+        places[i] = (struct crew_place){hosts[i], (uint16_t)(1000 + i), "4,5,6,7,GPU-8", "eth3"};
     }
     assert_false(crew_describe_cluster(&cluster, &spec, places));
     if (crew_environment_make(environment, &spec, &cluster, places, want->member,
@@ -136,7 +136,7 @@ static const struct want tensorflow[] = {
 static const struct want torch[] = {
     {"worker=2", NULL, "2", NULL, NULL, 0,
      "MASTER_ADDR=10.0.0.0 MASTER_PORT=1000 RANK=0 WORLD_SIZE=4 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2 "
-     "NODE_RANK=0 GROUP_RANK=0"},
+     "NODE_RANK=0 GROUP_RANK=0 GLOO_SOCKET_IFNAME=eth3 HOROVOD_RANK"},
     {"worker=2", NULL, "2", NULL, NULL, 3,
      "MASTER_ADDR=10.0.0.0 MASTER_PORT=1000 RANK=3 WORLD_SIZE=4 LOCAL_RANK=1 LOCAL_WORLD_SIZE=2 "
      "NODE_RANK=1 GROUP_RANK=1"},
@@ -152,11 +152,34 @@ static const struct want torch[] = {
     {"worker=3", "torchrun", "4", NULL, NULL, 0,
      "PET_NNODES=3 PET_NPROC_PER_NODE=4 PET_NODE_RANK=0 PET_RDZV_BACKEND=c10d "
      "PET_RDZV_ENDPOINT=10.0.0.0:1000 PET_RDZV_ID=blue PET_RDZV_CONF=is_host=1 "
-     "PET_LOCAL_ADDR=10.0.0.0 RANK WORLD_SIZE MASTER_ADDR LOCAL_RANK"},
+     "PET_LOCAL_ADDR=10.0.0.0 RANK WORLD_SIZE MASTER_ADDR LOCAL_RANK GLOO_SOCKET_IFNAME=eth3"},
     {"worker=3", "torchrun", "4", NULL, NULL, 2,
      "PET_NODE_RANK=2 PET_RDZV_ENDPOINT=10.0.0.0:1000 PET_RDZV_CONF=is_host=0 "
      "PET_LOCAL_ADDR=10.0.0.2"},
     {"worker=2", NULL, NULL, NULL, NULL, 0, "PET_NNODES PET_RDZV_ID"},
+};
+
+static const struct want horovod[] = {
+    {"worker=2", "horovod", "2", NULL, NULL, 0,
+     "HOROVOD_RANK=0 HOROVOD_SIZE=4 HOROVOD_LOCAL_RANK=0 HOROVOD_LOCAL_SIZE=2 HOROVOD_CROSS_RANK=0 "
+     "HOROVOD_CROSS_SIZE=2 HOROVOD_HOSTNAME=worker-0 HOROVOD_CONTROLLER=gloo "
+     "HOROVOD_CPU_OPERATIONS=gloo HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.4 "
+     "HOROVOD_GLOO_RENDEZVOUS_PORT=1004 HOROVOD_GLOO_IFACE=eth3 RANK=0 WORLD_SIZE=4"},
+    {"worker=2", "horovod", "2", NULL, NULL, 3,
+     "HOROVOD_RANK=3 HOROVOD_LOCAL_RANK=1 HOROVOD_CROSS_RANK=1 HOROVOD_CROSS_SIZE=2 "
+     "HOROVOD_HOSTNAME=worker-1 HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.4"},
+    // A chief with one process: only the workers have a process with number 1.
+    {"worker=2 chief=1", "horovod", "worker=2", NULL, NULL, 4,
+     "HOROVOD_RANK=0 HOROVOD_SIZE=5 HOROVOD_LOCAL_SIZE=1 HOROVOD_CROSS_RANK=0 "
+     "HOROVOD_CROSS_SIZE=3 HOROVOD_HOSTNAME=chief-0"},
+    {"worker=2 chief=1", "horovod", "worker=2", NULL, NULL, 2,
+     "HOROVOD_RANK=3 HOROVOD_LOCAL_RANK=0 HOROVOD_CROSS_RANK=2 HOROVOD_CROSS_SIZE=3"},
+    {"worker=2 chief=1", "horovod", "worker=2", NULL, NULL, 3,
+     "HOROVOD_RANK=4 HOROVOD_LOCAL_RANK=1 HOROVOD_CROSS_RANK=1 HOROVOD_CROSS_SIZE=2"},
+    // The place where they meet is none of them, and a value for all does not reach it.
+    {"worker=2", "horovod", "2", NULL, "A=b", 4,
+     "RANK TF_CONFIG HOROVOD_RANK A WEFT_ROLE=rendezvous WEFT_PORT=1004"},
+    {"worker=2", "horovod", NULL, NULL, "HOROVOD_GLOO_IFACE=ib0", 0, "HOROVOD_GLOO_IFACE=ib0"},
 };
 
 static const struct want gpus[] = {
@@ -196,6 +219,13 @@ static void members_of_torch_find_their_rank(void **state)
         check(&torch[i]);
 }
 
+static void members_of_horovod_find_each_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof horovod / sizeof *horovod; i++)
+        check(&horovod[i]);
+}
+
 static void processes_see_the_gpus_that_are_theirs(void **state)
 {
     (void)state;
@@ -229,7 +259,8 @@ static void a_cluster_file_comes_out_as_it_was(void **state)
     struct cluster_spec cluster = {0}, described = {0};
     struct crew_flags flags = {.program = (const char *[]){"p", NULL}};
     struct crew_environment environment = {0};
-    const struct crew_place places[] = {{"::1", 1, NULL}, {"b", 2, NULL}, {"c", 3, NULL}};
+    const struct crew_place places[] = {
+        {"::1", 1, NULL, NULL}, {"b", 2, NULL, NULL}, {"c", 3, NULL, NULL}};
     assert_false(cluster_spec_read_file(&cluster, weft_text(text), "f"));
     assert_false(crew_spec_add_cluster(&spec, &cluster));
     assert_false(crew_spec_resolve(&spec, &flags));
@@ -251,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_of_tensorflow_find_the_cluster),
         cmocka_unit_test(members_of_torch_find_their_rank),
+        cmocka_unit_test(members_of_horovod_find_each_other),
         cmocka_unit_test(processes_see_the_gpus_that_are_theirs),
         cmocka_unit_test(variables_of_the_description_win),
         cmocka_unit_test(a_restart_is_counted),

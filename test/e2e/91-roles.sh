@@ -42,6 +42,57 @@ sort "$out" >sorted
 printf 'a/0| from a\nb/0| 42 from b\n' >expected
 same "roles may have programs of their own" expected sorted
 
+# --- Horovod ------------------------------------------------------------------------------------------
+
+# What Horovod's gloo does: three groups, in each of which a process puts its address, reads those of all others, and deletes its own.
+cat >gloo.py <<'END'
+import os, time, urllib.error, urllib.request
+def number(name): return int(os.environ["HOROVOD_" + name])
+at = f'http://{os.environ["HOROVOD_GLOO_RENDEZVOUS_ADDR"]}:{number("GLOO_RENDEZVOUS_PORT")}/'
+def ask(method, path, body=None):
+    for attempt in range(3):  # as HTTPStore
+        try:
+            return urllib.request.urlopen(urllib.request.Request(at + path, body, method=method), timeout=10).read()
+        except urllib.error.HTTPError as error:
+            return error.code
+        except urllib.error.URLError:
+            time.sleep(0.5)
+    raise SystemExit("nobody at " + at)
+def meet(scope, rank, size):
+    ask("PUT", f"{scope}/{rank}", b"%d\0\n" % number("RANK"))
+    others = []
+    for other in range(size):
+        while (value := ask("GET", f"{scope}/{other}")) == 404:
+            time.sleep(0.01)
+        others.append(value[:-2].decode())
+    return "".join(others)
+groups = [meet("global", number("RANK"), number("SIZE")),
+          meet("local_" + os.environ["HOROVOD_HOSTNAME"], number("LOCAL_RANK"), number("LOCAL_SIZE")),
+          meet(f'cross_{number("LOCAL_RANK")}', number("CROSS_RANK"), number("CROSS_SIZE"))]
+print(*groups, os.environ["HOROVOD_GLOO_IFACE"])
+END
+try run --preset horovod --role chief=1 --processes worker=2 python3 gloo.py
+sort "$out" >sorted
+cat >expected <<'END'
+chief/0     | 01234 0 013 lo
+worker/0    | 01234 12 013 lo
+worker/1    | 01234 12 24 lo
+worker/2    | 01234 34 013 lo
+worker/3    | 01234 34 24 lo
+END
+same "processes of Horovod meet: all, those of an instance, those of the same number" expected sorted
+check "and the place where they meet ends with them" [ "$code" = 0 ]
+check "without a word" [ ! -s "$err" ]
+try run --preset horovod --dry-run --json --cpus 4 --memory 1M --env A=b --restart 2 --pre-script 'exit 9' -- p
+check "what is said for all is not meant for it" grep -q '"rendezvous":{"instances":1,"in_cluster":false,"awaited":false,"may_fail":false,"processes":1,"command":\["sh","-c",[^]]*\],"restarts":0}' "$out"
+cp "$out" complete.json
+try run --spec complete.json --dry-run --json
+same "and its description means the same" complete.json "$out"
+fails_with "without it" 2 'needs at least one rendezvous' run --preset horovod --role rendezvous=0 true
+fails_with "weft rendezvous by itself" 2 'try: weft cluster run --preset horovod' weft rendezvous
+run --role a=1 --dry-run sh -c 'echo "$HOME"' >"$out"
+check "--dry-run shows words as a shell takes them" grep -qF "sh -c 'echo \"\$HOME\"'" "$out"
+
 # --- the cluster ----------------------------------------------------------------------------------------
 
 cat >show.py <<'END'

@@ -27,6 +27,7 @@ enum {
 
 #define CREW_ROLE_EVALUATOR "evaluator"
 #define CREW_ROLE_TENSORBOARD "tensorboard"
+#define CREW_ROLE_RENDEZVOUS "rendezvous"
 
 enum crew_field {
 #define SPEC_FIELD(id, key, flag, kind, field, minimum, maximum) CREW_##id,
@@ -84,6 +85,7 @@ enum crew_preset {
     CREW_PRESET_PS,
     CREW_PRESET_ALLREDUCE,
     CREW_PRESET_TORCHRUN,
+    CREW_PRESET_HOROVOD,
 };
 
 struct crew_spec {

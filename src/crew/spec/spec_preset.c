@@ -5,7 +5,7 @@
 
 #include "crew/spec/spec_state.h"
 
-const char *const spec_preset_names[] = {"single", "ps", "allreduce", "torchrun", NULL};
+const char *const spec_preset_names[] = {"single", "ps", "allreduce", "torchrun", "horovod", NULL};
 
 // What a preset knows of a role. Instances: 0 for a role that is only completed when the user has it.
 static const struct usual {
@@ -24,6 +24,10 @@ static const struct usual {
     {CREW_PRESET_ALLREDUCE, "chief", 0, true},
     {CREW_PRESET_ALLREDUCE, "worker", 2, true},
     {CREW_PRESET_TORCHRUN, "worker", 2, true},
+    {CREW_PRESET_HOROVOD, "chief", 0, true},
+    {CREW_PRESET_HOROVOD, "worker", 2, true},
+    // Where the processes meet. It serves until all others have ended.
+    {CREW_PRESET_HOROVOD, CREW_ROLE_RENDEZVOUS, 1, false},
 };
 
 const char *crew_preset_name(enum crew_preset preset)
@@ -56,6 +60,20 @@ static void complete(struct crew_role *role, const struct usual *usual)
     role->given |= 1U << CREW_INSTANCES | 1U << CREW_AWAITED;
 }
 
+// Every host has the program that members can call, whether weft is installed there or not.
+static weft_err set_rendezvous(struct crew_role *role)
+{
+    static const char *const words[] = {"sh", "-c", "exec \"$WEFT_PROGRAM\" rendezvous"};
+    weft_err err = WEFT_OK;
+    if (!spec_is_given(role, CREW_IN_CLUSTER))
+        role->in_cluster = false;
+    role->given |= 1U << CREW_IN_CLUSTER;
+    for (size_t i = 0; !err && !spec_is_given(role, CREW_COMMAND) && i < 3; i++)
+        err = spec_words_add(&role->command, words[i]);
+    role->given |= 1U << CREW_COMMAND;
+    return err;
+}
+
 weft_err spec_apply_preset(struct crew_spec *spec)
 {
     for (size_t i = 0; i < sizeof usuals / sizeof *usuals; i++) {
@@ -70,6 +88,8 @@ weft_err spec_apply_preset(struct crew_spec *spec)
         }
         if (role)
             complete(role, usual);
+        if (role && strcmp(usual->role, CREW_ROLE_RENDEZVOUS) == 0 && set_rendezvous(role))
+            return WEFT_RESOURCE_EXHAUSTED;
     }
     return WEFT_OK;
 }
@@ -174,6 +194,9 @@ weft_err spec_check_preset(const struct crew_spec *spec)
         return err ? err : refuse_ps(spec);
     case CREW_PRESET_TORCHRUN:
         return refuse_ps(spec);
+    case CREW_PRESET_HOROVOD:
+        err = refuse_ps(spec);
+        return err ? err : need_some(spec, CREW_ROLE_RENDEZVOUS);
     }
     return err;
 }

@@ -246,7 +246,7 @@ static const struct case_of cases[] = {
     {"{\"roles\": {\"my-role\": 1}}", NULL, "\"my-role\" is not the name of a role"},
     {"{\"preset\": \"tourchrun\"}", NULL,
      "\"tourchrun\" is not a preset\n  did you mean torchrun?"},
-    {"{\"preset\": \"dask\"}", NULL, "there are: single, ps, allreduce, torchrun"},
+    {"{\"preset\": \"dask\"}", NULL, "there are: single, ps, allreduce, torchrun, horovod"},
     {"{\"preset\": \"ps\"}", "--preset=single -- p", "there are two presets, ps and single"},
     {"{\"cluster\": {\"ps\": [\"a:1\"]}}", NULL, "try: --cluster instead of --spec"},
     {"{\"ps\": [\"a:1\"]}", NULL, "try: --cluster instead of --spec"},

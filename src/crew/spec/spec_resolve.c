@@ -44,9 +44,13 @@ static weft_err split_flag(const struct crew_spec *spec, const struct crew_flag 
     return err;
 }
 
-// A value for all roles is meant for the programs that train. TensorBoard takes its surroundings from it, not its size.
-static bool reaches(const struct crew_role *role, enum crew_field field)
+// A value for all roles is meant for the programs that train. TensorBoard takes its surroundings from it, not its size, and the place
+// where programs meet, which is a program of ours, nothing.
+static bool reaches(const struct crew_spec *spec, const struct crew_role *role,
+                    enum crew_field field)
 {
+    if (spec->preset == CREW_PRESET_HOROVOD && strcmp(role->name, CREW_ROLE_RENDEZVOUS) == 0)
+        return false;
     return strcmp(role->name, CREW_ROLE_TENSORBOARD) != 0 || field == CREW_ENV ||
            field == CREW_ARCHIVE || field == CREW_PRE_SCRIPT;
 }
@@ -59,7 +63,7 @@ static weft_err apply_flag(struct crew_spec *spec, const struct crew_flag *flag,
     if (!err && role && !is_for_all)
         err = spec_set_text(role, flag->field, value);
     for (size_t i = 0; !err && !role && is_for_all && i < spec->roles.count; i++)
-        if (reaches(&spec->roles.items[i], flag->field))
+        if (reaches(spec, &spec->roles.items[i], flag->field))
             err = spec_set_text(&spec->roles.items[i], flag->field, value);
     return err_wrap(err, "--%s %s", spec_fields[flag->field].flag, flag->text);
 }
@@ -98,7 +102,7 @@ static weft_err apply_program(struct crew_spec *spec, const struct crew_flags *f
     bool is_used = false;
     for (size_t i = 0; flags->program && i < spec->roles.count; i++) {
         struct crew_role *role = &spec->roles.items[i];
-        if (spec_is_given(role, CREW_COMMAND) || !reaches(role, CREW_COMMAND))
+        if (spec_is_given(role, CREW_COMMAND) || !reaches(spec, role, CREW_COMMAND))
             continue;
         weft_err err = WEFT_OK;
         for (size_t k = 0; !err && flags->program[k]; k++)
@@ -122,7 +126,7 @@ static weft_err apply_shared(struct crew_spec *spec)
     for (size_t i = 0; !err && i < spec->roles.count; i++) {
         struct crew_role *role = &spec->roles.items[i];
         for (int field = 0; !err && field < CREW_FIELD_COUNT; field++)
-            if (spec_fields[field].is_shared && reaches(role, (enum crew_field)field))
+            if (spec_fields[field].is_shared && reaches(spec, role, (enum crew_field)field))
                 err = spec_copy_missing(role, &spec->all, (enum crew_field)field);
     }
     return err;
